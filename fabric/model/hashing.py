@@ -1,0 +1,26 @@
+"""Digests over length-prefixed fields, so that no two lists of fields share one encoding."""
+
+import hashlib
+from collections.abc import Iterable
+
+from fabric.model.names import Digest
+
+
+def digest_bytes(content: bytes) -> Digest:
+    return Digest(hashlib.sha256(content).hexdigest())
+
+
+def digest_fields(fields: Iterable[str]) -> Digest:
+    """The digest of a list of texts; ("ab", "c") and ("a", "bc") differ."""
+    # One join and one update: a thousand small updates cost ten times as much.
+    parts: list[bytes] = []
+    for field in fields:
+        raw = field.encode("utf-8", "surrogatepass")
+        parts.append(b"%d:" % len(raw))
+        parts.append(raw)
+    return Digest(hashlib.sha256(b"".join(parts)).hexdigest())
+
+
+def short(digest: str) -> str:
+    """A digest as people read it."""
+    return digest[:12]

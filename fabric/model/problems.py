@@ -1,0 +1,83 @@
+"""What went wrong, where, and what to do about it: a value that every layer can raise."""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    OK = 0
+    FAILED = 1
+    PARTIAL = 2
+    USAGE = 64
+    INVALID = 65
+    UNREACHABLE = 69
+    CANNOT_WRITE = 73
+    LOCKED = 75
+    NO_CREDENTIALS = 77
+    INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A spot in a file; line and column count from 1, 0 means the whole file."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        if not self.line:
+            return self.file
+        return (
+            f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding. `code` is `<area>/<kebab-case>` and never changes its meaning."""
+
+    code: str
+    message: str
+    hint: str = ""
+    where: Place | None = None
+    frame: str = ""
+
+
+_AREAS = {
+    "usage": ExitCode.USAGE,
+    "config": ExitCode.INVALID,
+    "compose": ExitCode.INVALID,
+    "input": ExitCode.INVALID,
+    "backend": ExitCode.UNREACHABLE,
+    "disk": ExitCode.CANNOT_WRITE,
+    "lock": ExitCode.LOCKED,
+    "credentials": ExitCode.NO_CREDENTIALS,
+}
+_CODES = {"run/interrupted": ExitCode.INTERRUPTED, "run/partial": ExitCode.PARTIAL}
+
+
+def exit_code_of(problem: Problem) -> ExitCode:
+    """The exit code that a problem's own code stands for."""
+    if problem.code in _CODES:
+        return _CODES[problem.code]
+    return _AREAS.get(problem.code.partition("/")[0], ExitCode.FAILED)
+
+
+@dataclass
+class FabricError(Exception):
+    """Every expected failure: one or many problems, raised once they are all gathered."""
+
+    problems: tuple[Problem, ...] = field(default=())
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("; ".join(problem.message for problem in problems))
+        self.problems = problems
+
+    @property
+    def first(self) -> Problem:
+        return self.problems[0]
+
+    @property
+    def exit_code(self) -> ExitCode:
+        return exit_code_of(self.first)

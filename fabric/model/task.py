@@ -1,0 +1,205 @@
+"""A task is data: its kind, its needs, its inputs. What to do with it is looked up elsewhere."""
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+from fabric.model.names import Digest, TaskId
+
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+
+
+class Lane(StrEnum):
+    """What a task is bound by; CPU tasks are capped at the number of cores besides."""
+
+    CPU = "cpu"
+    IO = "io"
+
+
+class EntryKind(StrEnum):
+    """What kind of thing an input is, in reasons and in `explain`."""
+
+    FILE = "file"
+    ENV = "env"
+    OPTION = "option"
+    UPSTREAM = "upstream"
+    CODE = "code"
+
+
+class Entry(NamedTuple):
+    """One named input of a task: the list of them is both hashed and explained."""
+
+    kind: str
+    name: str
+    value: str
+
+
+@runtime_checkable
+class TaskInputs(Protocol):
+    """Frozen, and only plain values inside (text, numbers, None, tuples): it is stored as it is."""
+
+    kind: ClassVar[str]
+    lane: ClassVar[Lane]
+    changes_world: ClassVar[bool]
+
+    @property
+    def service(self) -> str: ...
+    @property
+    def function(self) -> str: ...
+    def entries(self) -> tuple[Entry, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    id: TaskId
+    inputs: TaskInputs
+    needs: tuple[TaskId, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return self.inputs.kind
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """A file that a task made: where people see it, and the content it has."""
+
+    path: str
+    digest: Digest
+    size: int
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What downstream receives. Only `digest` counts for keys; facts are for reading."""
+
+    digest: Digest
+    files: tuple[OutputFile, ...] = ()
+    facts: Pairs = ()
+
+    def fact(self, name: str, default: str = "") -> str:
+        return next((value for key, value in self.facts if key == name), default)
+
+
+def option_entries(inputs: object, *skip: str) -> tuple[Entry, ...]:
+    """Every field of a frozen inputs class as an option entry, so that none is forgotten."""
+    names = [item.name for item in fields(inputs) if item.name not in skip]  # type: ignore[arg-type]
+    return tuple(Entry(EntryKind.OPTION, name, _text(getattr(inputs, name))) for name in names)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class VendorInputs:
+    """Third-party packages of one lock file, for one platform and interpreter version."""
+
+    kind: ClassVar[str] = "vendor"
+    lane: ClassVar[Lane] = Lane.IO
+    changes_world: ClassVar[bool] = False
+
+    service: str
+    root: str
+    source: str
+    python: str
+    platform: str
+
+    @property
+    def function(self) -> str:
+        return ""
+
+    def entries(self) -> tuple[Entry, ...]:
+        return option_entries(self, "service", "root")
+
+
+@dataclass(frozen=True, slots=True)
+class BuildInputs:
+    """One function's source: where it is and how it is to be built."""
+
+    kind: ClassVar[str] = "build"
+    lane: ClassVar[Lane] = Lane.CPU
+    changes_world: ClassVar[bool] = False
+
+    service: str
+    function: str
+    root: str
+    entry: str
+    runtime: str
+    minify: bool = False
+    sourcemap: bool = False
+    include: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    env: Pairs = ()
+
+    def entries(self) -> tuple[Entry, ...]:
+        env = tuple(Entry(EntryKind.ENV, name, value) for name, value in self.env)
+        return (*option_entries(self, "service", "function", "root", "env"), *env)
+
+
+@dataclass(frozen=True, slots=True)
+class PackageInputs:
+    """The archive of one function: its build, and the packages vendored for it."""
+
+    kind: ClassVar[str] = "package"
+    lane: ClassVar[Lane] = Lane.CPU
+    changes_world: ClassVar[bool] = False
+
+    service: str
+    function: str
+    root: str
+
+    def entries(self) -> tuple[Entry, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeployInputs:
+    """One function at one provider: everything that would make the provider change it."""
+
+    kind: ClassVar[str] = "deploy"
+    lane: ClassVar[Lane] = Lane.IO
+    changes_world: ClassVar[bool] = True
+
+    service: str
+    function: str
+    provider: str
+    stage: str
+    mode: str
+    settings: Pairs
+    env: Pairs
+
+    def entries(self) -> tuple[Entry, ...]:
+        env = tuple(Entry(EntryKind.ENV, name, value) for name, value in self.env)
+        settings = tuple(Entry(EntryKind.OPTION, name, value) for name, value in self.settings)
+        return (*option_entries(self, "service", "function", "settings", "env"), *settings, *env)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseInputs:
+    """What a service has as a whole at a provider, after its functions are there."""
+
+    kind: ClassVar[str] = "release"
+    lane: ClassVar[Lane] = Lane.IO
+    changes_world: ClassVar[bool] = True
+
+    service: str
+    provider: str
+    stage: str
+    mode: str
+    settings: Pairs
+
+    @property
+    def function(self) -> str:
+        return ""
+
+    def entries(self) -> tuple[Entry, ...]:
+        settings = tuple(Entry(EntryKind.OPTION, name, value) for name, value in self.settings)
+        return (*option_entries(self, "service", "settings"), *settings)
+
+
+INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
+    cls.kind: cls for cls in (VendorInputs, BuildInputs, PackageInputs, DeployInputs, ReleaseInputs)
+}

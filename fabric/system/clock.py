@@ -1,0 +1,25 @@
+"""The one place that knows what time it is."""
+
+import datetime
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def monotonic(self) -> float: ...
+    def now(self) -> datetime.datetime: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SystemClock:
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def now(self) -> datetime.datetime:
+        return datetime.datetime.now(tz=datetime.UTC)
+
+
+def stamp(clock: Clock) -> str:
+    """The time as it stands in files and events."""
+    return clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")

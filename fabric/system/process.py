@@ -1,0 +1,79 @@
+"""Children: own session, so that a Ctrl-C reaches fabric first, and no inherited descriptors."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class ChildResult:
+    code: int
+    stdout: bytes
+    stderr: bytes
+
+    def last_lines(self, count: int = 20) -> str:
+        text = (self.stderr or self.stdout).decode(errors="replace")
+        return "\n".join(text.strip().splitlines()[-count:])
+
+
+def run_child(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 900,
+    stdin: bytes = b"",
+) -> ChildResult:
+    """Run to the end and collect both streams. A time-out ends the whole session of the child."""
+    child = start_child(argv, cwd=cwd, env=env)
+    try:
+        out, err = child.communicate(stdin, timeout)
+    except subprocess.TimeoutExpired as error:
+        end_child(child)
+        raise FabricError(
+            Problem("process/timeout", f"`{argv[0]}` did not end within {timeout:.0f} s")
+        ) from error
+    except BaseException:
+        end_child(child)
+        raise
+    return ChildResult(child.returncode, out, err)
+
+
+def start_child(
+    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env=None if env is None else dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise FabricError(
+            Problem(
+                "process/cannot-start",
+                f"cannot start `{argv[0]}`: {(error.strerror or str(error)).lower()}",
+                hint="is it installed and on PATH?",
+            )
+        ) from error
+
+
+def end_child(child: subprocess.Popen[bytes]) -> None:
+    """Ask the child's whole session to end, then make it."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if child.poll() is not None:
+            break
+        try:
+            os.killpg(child.pid, number)
+            child.wait(2)
+        except (ProcessLookupError, PermissionError, subprocess.TimeoutExpired):
+            continue
