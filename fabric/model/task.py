@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from fabric.model.hashing import digest_fields
 from fabric.model.names import Digest, TaskId
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
@@ -62,7 +63,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """A file that a task made: where people see it, and the content it has."""
+    """A file that a task made, by its path inside the output, and the content it has."""
 
     path: str
     digest: Digest
@@ -72,11 +73,17 @@ class OutputFile:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What downstream receives. Only `digest` counts for keys; facts are for reading."""
+    """What downstream receives. Only `digest` counts for keys; facts are for reading.
+
+    `view` is the folder, relative to the workspace, where people see the files (empty: nowhere);
+    `whole_folder` says that nothing else belongs in it.
+    """
 
     digest: Digest
     files: tuple[OutputFile, ...] = ()
     facts: Pairs = ()
+    view: str = ""
+    whole_folder: bool = False
 
     def fact(self, name: str, default: str = "") -> str:
         return next((value for key, value in self.facts if key == name), default)
@@ -135,7 +142,7 @@ class BuildInputs:
     env: Pairs = ()
 
     def entries(self) -> tuple[Entry, ...]:
-        env = tuple(Entry(EntryKind.ENV, name, value) for name, value in self.env)
+        env = tuple(Entry(EntryKind.ENV, name, digest_fields((value,))) for name, value in self.env)
         return (*option_entries(self, "service", "function", "root", "env"), *env)
 
 

@@ -56,7 +56,7 @@ class Toolchain:
 class Runtime(Protocol):
     """One language. Thread-safe: many functions are built at once through one instance."""
 
-    def toolchain(self, workspace: Path, root: str) -> Toolchain:
+    def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain:
         """Which tool would build this service; cheap, starts no process."""
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:

@@ -1,0 +1,128 @@
+"""`build` and `package`: run the graph, then say which artifacts there are."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fabric.app.pipeline import MakeListeners, Ran, ran
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.engine.result import Outcome, RunResult, Status
+from fabric.engine.view import copy_out
+from fabric.graph.compile import Verb
+from fabric.model.problems import Problem
+from fabric.model.report import Report
+from fabric.model.task import Output, Task
+from fabric.views.words import build_text
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One function's result as users see it."""
+
+    service: str
+    function: str
+    path: str
+    sha256: str
+    size: int
+    cached: bool
+    reason: str
+    saved_ms: int
+
+
+def build(request: Request, settings: Settings, make_listeners: MakeListeners) -> Report:
+    done = ran(request, settings, make_listeners)
+    artifacts = tuple(_artifacts(done, request.verb, settings.cwd))
+    if request.out:
+        _copy_all(done, request, settings.cwd / request.out)
+    summary = _summary(done.result, artifacts)
+    problems = problems_of(done.result)
+    return Report(
+        request.command,
+        {"artifacts": [_json(one) for one in artifacts], "summary": summary},
+        text=build_text(request.verb, _new(artifacts), summary),
+        problems=problems,
+        warnings=done.compiled.project.warnings,
+        exit_code=done.result.exit_code,
+    )
+
+
+def _new(artifacts: tuple[Artifact, ...]) -> list[tuple[str, int]]:
+    return [(one.path, one.size) for one in artifacts if not one.cached]
+
+
+def problems_of(result: RunResult) -> tuple[Problem, ...]:
+    """What failed, and first of all that the run was interrupted, if it was."""
+    if not result.interrupted:
+        return result.problems
+    left = result.count(Status.CANCELLED)
+    message = f"interrupted: {left} tasks were not started"
+    return (Problem("run/interrupted", message, hint="run it again to go on"), *result.problems)
+
+
+def _artifacts(done: Ran, verb: Verb, cwd: Path) -> Iterator[Artifact]:
+    workspace = done.compiled.project.workspace
+    for task, outcome in zip(done.result.graph.tasks, done.result.outcomes, strict=True):
+        if task.kind != verb or outcome.output is None:
+            continue
+        yield _artifact(task, outcome, outcome.output, _seen_from(workspace, cwd))
+
+
+def _artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> Artifact:
+    name = "" if output.whole_folder else f"/{output.files[0].path}"
+    cached = outcome.status is Status.SKIPPED
+    trace = outcome.decision.trace if outcome.decision else None
+    return Artifact(
+        task.inputs.service,
+        task.inputs.function,
+        f"{prefix}{output.view}{name}",
+        output.fact("sha256", output.digest),
+        sum(one.size for one in output.files),
+        cached,
+        outcome.reason,
+        trace.ms if cached and trace else 0,
+    )
+
+
+def _seen_from(workspace: Path, cwd: Path) -> str:
+    """The workspace as a path from the working folder, ready to be put before another path."""
+    if workspace == cwd:
+        return ""
+    if workspace.is_relative_to(cwd):
+        return f"{workspace.relative_to(cwd).as_posix()}/"
+    if cwd.is_relative_to(workspace):
+        return "../" * len(cwd.relative_to(workspace).parts)
+    return f"{workspace}/"
+
+
+def _json(one: Artifact) -> dict[str, Any]:
+    return {
+        "service": one.service,
+        "function": one.function,
+        "path": one.path,
+        "sha256": one.sha256,
+        "sizeBytes": one.size,
+        "cached": one.cached,
+        "reason": one.reason,
+    }
+
+
+def _summary(result: RunResult, artifacts: tuple[Artifact, ...]) -> dict[str, int]:
+    return {
+        "ran": result.count(Status.RAN),
+        "cached": result.count(Status.SKIPPED),
+        "failed": result.count(Status.FAILED),
+        "blocked": result.count(Status.BLOCKED),
+        "ms": result.ms,
+        "savedMs": sum(one.saved_ms for one in artifacts),
+    }
+
+
+def _copy_all(done: Ran, request: Request, target: Path) -> None:
+    workspace = done.compiled.project.workspace
+    for task, outcome in zip(done.result.graph.tasks, done.result.outcomes, strict=True):
+        if task.kind == request.verb and outcome.output is not None:
+            name = f"{task.inputs.service}/{task.inputs.function}"
+            folder = target / (name if outcome.output.whole_folder else task.inputs.service)
+            copy_out(outcome.output, workspace, folder)

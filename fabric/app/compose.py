@@ -1,0 +1,22 @@
+"""What a compose file lists, for people and scripts."""
+
+from fabric.app.project import COMPOSE_NAME, compose_path, read_compose
+from fabric.app.settings import Settings
+from fabric.model.report import Report
+from fabric.views.style import Style
+
+
+def list_services(file: str, settings: Settings, style: Style) -> Report:
+    path = compose_path(settings.cwd / (file or COMPOSE_NAME))
+    services = read_compose(path).services
+    rows = [
+        {"name": one.name, "config": one.config, "dependsOn": list(one.depends_on)}
+        for one in services
+    ]
+    width = max((len(one.name) for one in services), default=0)
+    lines = [
+        f"{style.strong(one.name.ljust(width))}  {one.config}"
+        + style.dim(f"  needs {', '.join(one.depends_on)}" if one.depends_on else "")
+        for one in services
+    ]
+    return Report("compose list", {"services": rows}, text="\n".join(lines))

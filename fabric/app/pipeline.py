@@ -1,0 +1,152 @@
+"""The use cases of the engine: services to a graph, a graph to a plan, a plan to a result."""
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from fabric.app.project import Project, open_project
+from fabric.app.request import Request, caps_of
+from fabric.app.room import Room, open_room
+from fabric.app.settings import Settings
+from fabric.config.plan_check import plan_problems
+from fabric.engine.bus import Bus, Listener
+from fabric.engine.result import RunResult
+from fabric.engine.run import Job, Run
+from fabric.graph.compile import Verb, compile_graph
+from fabric.graph.plan import Plan, make_plan
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.events import RunEnded, RunStarted
+from fabric.model.names import TaskId
+from fabric.model.problems import FabricError, Problem
+from fabric.model.spelling import nearest
+from fabric.system.clock import SystemClock
+
+MakeListeners = Callable[[str, Project], Sequence[Listener]]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    project: Project
+    graph: TaskGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    compiled: Compiled
+    result: RunResult
+    run_id: str
+
+
+def compiled(request: Request, settings: Settings) -> Compiled:
+    project = open_project(request.where, settings)
+    _refuse_unplannable(project, request.verb)
+    _refuse_unknown_functions(project, request.functions)
+    graph = compile_graph(project.units, request.verb, functions=request.functions)
+    return Compiled(project, graph)
+
+
+def planned(request: Request, settings: Settings) -> tuple[Compiled, Plan]:
+    """What a run would do; touches nothing."""
+    work = compiled(request, settings)
+    with open_room(work.project.workspace, settings, create=False) as room:
+        return work, make_plan(work.graph, room.stepper.memory)
+
+
+def ran(request: Request, settings: Settings, make_listeners: MakeListeners) -> Ran:
+    caps = caps_of(request.concurrency, settings.cores)
+    work = compiled(request, settings)
+    clock = SystemClock()
+    run_id = new_run_id(clock)
+    with open_room(work.project.workspace, settings, use_cache=request.use_cache) as room:
+        bus = Bus(run_id, clock, make_listeners(run_id, work.project))
+        seconds = durations(work.graph, room)
+        job = Job(work.graph, caps, seconds, fail_fast=request.fail_fast)
+        total = len(work.graph)
+        try:
+            bus.emit(RunStarted(request.command, total, total, work.project.stage))
+            result = _carried_out(Run(job, room.stepper, bus, clock))
+            bus.emit(run_ended(result))
+        finally:
+            bus.close()
+    return Ran(work, result, run_id)
+
+
+def durations(graph: TaskGraph, room: Room) -> tuple[float, ...]:
+    """How long each task took last time; a task that never ran counts as one second."""
+    traces = room.stores.ledger.traces
+    return tuple(_last_seconds(traces, task_id) for task_id in graph.ids)
+
+
+def _last_seconds(traces: Callable[[TaskId], Sequence[object]], task_id: TaskId) -> float:
+    last = next(iter(traces(task_id)), None)
+    return getattr(last, "ms", 1000) / 1000
+
+
+def run_ended(result: RunResult) -> RunEnded:
+    counts = {status: 0 for status in ("ran", "skipped", "failed", "blocked", "cancelled")}
+    for outcome in result.outcomes:
+        counts[outcome.status] += 1
+    status = "cancelled" if result.interrupted else "succeeded" if result.ok else "failed"
+    return RunEnded(
+        status, counts["ran"], counts["skipped"], counts["failed"], counts["blocked"], result.ms
+    )
+
+
+def new_run_id(clock: SystemClock) -> str:
+    """Sorts by time; the tail keeps two runs of one moment apart."""
+    now = clock.now()
+    return f"{now:%Y%m%dT%H%M%S}-{now.microsecond:06d}"
+
+
+def _carried_out(run: Run) -> RunResult:
+    with _stoppable(run):
+        return run.go()
+
+
+@contextmanager
+def _stoppable(run: Run) -> Iterator[None]:
+    """First signal: start nothing new. Second: end at once."""
+    told = False
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        nonlocal told
+        if told:
+            raise KeyboardInterrupt
+        told = True
+        run.ask_to_stop()
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    try:
+        before = {number: signal.signal(number, hear) for number in numbers}
+    except ValueError:  # not the main thread: the daemon has its own way to stop a run
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _refuse_unplannable(project: Project, verb: Verb) -> None:
+    if verb is not Verb.DEPLOY:
+        return
+    problems = [problem for unit in project.units for problem in plan_problems(unit.config)]
+    if problems:
+        raise FabricError(*problems)
+
+
+def _refuse_unknown_functions(project: Project, functions: frozenset[str]) -> None:
+    known = sorted({one.name for unit in project.units for one in unit.config.functions})
+    unknown = sorted(functions - set(known))
+    if unknown:
+        raise FabricError(*(_unknown_function(name, known) for name in unknown))
+
+
+def _unknown_function(name: str, known: Sequence[str]) -> Problem:
+    guess = nearest(name, known)
+    hint = f"did you mean `{guess}`?" if guess else "functions here: " + ", ".join(known[:12])
+    return Problem("usage/unknown-function", f"no function is named `{name}`", hint=hint)

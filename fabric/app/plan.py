@@ -1,0 +1,195 @@
+"""`plan` and `explain`: what a run would do and why, as values for JSON and for people."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fabric.app.pipeline import Compiled, planned
+from fabric.app.project import Project
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.config.values import Function, Trigger
+from fabric.graph.compile import Unit, Verb
+from fabric.graph.decide import Action, Decision
+from fabric.graph.draw import draw
+from fabric.graph.plan import Plan
+from fabric.model.problems import ExitCode, FabricError, Problem
+from fabric.model.report import Report
+from fabric.model.spelling import nearest
+from fabric.system.disk import write_atomic
+from fabric.views.plan_text import explain_text, plan_text
+from fabric.views.style import Style
+
+CHANGES = 2
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """How a plan is shown and kept."""
+
+    graph: str = ""
+    out: str = ""
+    detailed_exit_code: bool = False
+
+
+def plan(request: Request, options: PlanOptions, settings: Settings, style: Style) -> Report:
+    work, made = planned(request, settings)
+    result = plan_result(work, made, request.verb)
+    exit_code = ExitCode.PARTIAL if options.detailed_exit_code and made.anything_to_do else None
+    notes = ""
+    if options.graph:
+        text, notes = _picture(made, options, settings.cwd)
+    else:
+        text = plan_text(result, style)
+        notes = _saved(result, options, settings.cwd)
+    return Report(
+        request.command,
+        result,
+        text=text,
+        notes=notes,
+        warnings=work.project.warnings,
+        exit_code=exit_code or ExitCode.OK,
+    )
+
+
+def explain(request: Request, task_id: str, settings: Settings, style: Style) -> Report:
+    work, made = planned(request, settings)
+    number = _number(made, task_id)
+    decision = made.decisions[number]
+    result = {
+        "task": task_id,
+        "action": decision.action.value,
+        "reason": decision.reason,
+        "changed": [dataclasses.asdict(change) for change in decision.changes],
+    }
+    text = explain_text(result, decision.inputs, style)
+    return Report(request.command, result, text=text, warnings=work.project.warnings)
+
+
+def _number(made: Plan, task_id: str) -> int:
+    ids = list(made.graph.ids)
+    if task_id in ids:
+        return ids.index(task_id)  # type: ignore[arg-type]
+    guess = nearest(task_id, ids)
+    hint = f"did you mean `{guess}`?" if guess else "`fabric plan` lists the tasks"
+    raise FabricError(Problem("usage/unknown-task", f"no task is named `{task_id}`", hint=hint))
+
+
+def plan_result(work: Compiled, made: Plan, verb: Verb) -> dict[str, Any]:
+    project = work.project
+    tasks = task_rows(made)
+    modes = {unit.mode for unit in project.units}
+    counts = {action: made.count(action) for action in Action}
+    changes = _change_counts(project, verb)
+    return {
+        "stage": project.stage,
+        "mode": modes.pop() if len(modes) == 1 else "mixed",
+        "services": [service_row(unit, verb) for unit in project.units],
+        "tasks": tasks,
+        "levels": made.graph.levels,
+        "summary": {
+            **changes,
+            "tasks": len(tasks),
+            "run": counts[Action.RUN],
+            "skip": counts[Action.SKIP],
+            "wait": counts[Action.WAIT],
+        },
+    }
+
+
+def task_rows(made: Plan) -> list[dict[str, Any]]:
+    graph = made.graph
+    ids = graph.ids
+    return [
+        {
+            "id": task.id,
+            "kind": task.kind,
+            "service": task.inputs.service,
+            "function": task.inputs.function,
+            "provider": getattr(task.inputs, "provider", ""),
+            "level": level,
+            "dependsOn": [ids[need] for need in needs],
+            "action": decision.action.value,
+            "reason": decision.reason,
+            "inputs": decision.inputs,
+            "key": decision.key,
+        }
+        for task, level, needs, decision in zip(
+            graph.tasks, graph.level_of, graph.needs, made.decisions, strict=True
+        )
+    ]
+
+
+def service_row(unit: Unit, verb: Verb) -> dict[str, Any]:
+    config = unit.config
+    change = "create" if verb is Verb.DEPLOY else "none"
+    return {
+        "service": config.service,
+        "provider": config.provider.label,
+        "mode": unit.mode,
+        "functions": [_function_row(function, change) for function in config.functions],
+        "warnings": [warning.message for warning in config.warnings],
+    }
+
+
+def _function_row(function: Function, change: str) -> dict[str, Any]:
+    return {
+        "name": function.name,
+        "triggers": [trigger_json(trigger) for trigger in function.triggers],
+        "layers": list(function.layers),
+        "change": change,
+        "fields": {},
+    }
+
+
+def trigger_json(trigger: Trigger) -> dict[str, Any]:
+    """A trigger under the names that the config uses."""
+    kind = type(trigger).__name__.removesuffix("Trigger").lower()
+    fields = {
+        _CONFIG_NAMES.get(name, name): value
+        for name, value in dataclasses.asdict(trigger).items()
+        if value not in ("", (), 0, None) or name in ("enabled", "batch_size")
+    }
+    if isinstance(fields.get("pattern"), str):
+        fields["pattern"] = json.loads(fields["pattern"])
+    return {"type": kind, **fields}
+
+
+_CONFIG_NAMES = {
+    "batch_size": "batchSize",
+    "window_seconds": "maximumBatchingWindowSeconds",
+    "response_type": "functionResponseType",
+    "existing_bucket": "existingBucket",
+    "group_id": "groupId",
+    "starting_position": "startingPosition",
+    "routing_key": "routingKey",
+    "virtual_host": "virtualHost",
+}
+
+
+def _change_counts(project: Project, verb: Verb) -> dict[str, int]:
+    functions = sum(len(unit.config.functions) for unit in project.units)
+    new = functions if verb is Verb.DEPLOY else 0
+    return {"create": new, "update": 0, "delete": 0, "unchanged": functions - new}
+
+
+def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
+    picture = draw(options.graph, made)
+    if not options.out:
+        return picture, ""
+    write_atomic(cwd / options.out, picture.encode())
+    return "", f"wrote {options.out}"
+
+
+def _saved(result: dict[str, Any], options: PlanOptions, cwd: Path) -> str:
+    if not options.out:
+        return ""
+    content = json.dumps({"formatVersion": 1, "plan": result}, indent=1) + "\n"
+    write_atomic(cwd / options.out, content.encode(), mode=0o600)
+    return f"saved the plan as {options.out}"
+
+
+def decisions_of(made: Plan, action: Action) -> Sequence[Decision]:
+    return [one for one in made.decisions if one.action is action]

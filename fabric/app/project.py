@@ -1,0 +1,267 @@
+"""Files to services: finds configs, their `.env`, and the workspace that they belong to."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.app.modes import mode_of
+from fabric.app.settings import Settings
+from fabric.config.compose import load_compose
+from fabric.config.dotenv import parse_dotenv
+from fabric.config.load import Source, load_config
+from fabric.config.values import Compose, ComposeService, Config
+from fabric.graph.compile import Unit
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.runtimes.vendor import find_source
+from fabric.system.disk import read_bytes
+
+CONFIG_NAME = "fabric.yml"
+COMPOSE_NAME = "fabric.compose.yml"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which services are meant, as the user said it."""
+
+    config: str = CONFIG_NAME
+    compose: str = ""
+    stage: str = ""
+    provider: str = ""
+    services: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The services of one run and the folder that all their paths start from.
+
+    `sources` are the files whose content decided all this, and `looked_for` those that would have.
+    """
+
+    workspace: Path
+    stage: str
+    units: tuple[Unit, ...]
+    sources: tuple[Path, ...] = ()
+    looked_for: tuple[Path, ...] = ()
+    bound_names: frozenset[str] = frozenset()
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return tuple(warning for unit in self.units for warning in unit.config.warnings)
+
+
+def open_project(where: Where, settings: Settings) -> Project:
+    stage = settings.stage(where.stage)
+    if where.compose:
+        return _open_compose(where, stage, settings)
+    return _open_single(where, stage, settings)
+
+
+def _open_single(where: Where, stage: str, settings: Settings) -> Project:
+    path = _config_path(settings.cwd / where.config)
+    owner = _owning_compose(path)
+    workspace = owner.parent if owner else path.parent
+    config = _load(path, stage, where.provider, settings)
+    return _project(workspace, stage, [(path, config, ())], settings, _above(path, owner))
+
+
+def _above(path: Path, owner: Path | None) -> list[Path]:
+    """The compose files that were found or looked for on the way up from a config."""
+    candidates = [folder / COMPOSE_NAME for folder in path.parent.parents]
+    return candidates[: candidates.index(owner) + 1] if owner else candidates
+
+
+def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
+    path = _file(settings.cwd / where.compose, COMPOSE_NAME)
+    compose = read_compose(path)
+    chosen = _chosen(compose, where.services)
+    loaded = _load_all(chosen, path.parent, stage, settings)
+    names = {entry.name: config.service for entry, _, config in loaded}
+    rows = [
+        (file, config, tuple(names[name] for name in entry.depends_on if name in names))
+        for entry, file, config in loaded
+    ]
+    _refuse_twins([(entry.name, config) for entry, _, config in loaded])
+    return _project(path.parent, stage, rows, settings, [path])
+
+
+def read_compose(path: Path) -> Compose:
+    """A compose file with its `include` patterns expanded."""
+    compose = load_compose(str(path), _read(path, COMPOSE_NAME))
+    found = [
+        ComposeService(name="", config=file.relative_to(path.parent).as_posix())
+        for pattern in compose.include
+        for file in sorted(path.parent.glob(pattern))
+    ]
+    listed = {_config_path_quiet(path.parent / one.config) for one in compose.services}
+    new = tuple(one for one in found if (path.parent / one.config) not in listed)
+    if not compose.services and not new:
+        raise FabricError(
+            Problem(
+                "compose/no-services", f"`{path.name}` lists no service", where=Place(str(path))
+            )
+        )
+    return Compose(compose.file, (*compose.services, *new), compose.include)
+
+
+def _chosen(compose: Compose, names: tuple[str, ...]) -> tuple[ComposeService, ...]:
+    if not names:
+        return compose.services
+    return tuple(one for one in compose.services if one.name in names)
+
+
+def _load_all(
+    services: Iterable[ComposeService], folder: Path, stage: str, settings: Settings
+) -> list[tuple[ComposeService, Path, Config]]:
+    """Every config of a compose file; the problems of all of them at once."""
+    loaded, problems = [], []
+    for one in services:
+        try:
+            file = _config_path(folder / one.config)
+            config = _load(file, stage, "", settings)
+            loaded.append((_named(one, config), file, config))
+        except FabricError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise FabricError(*problems)
+    return loaded
+
+
+def _named(one: ComposeService, config: Config) -> ComposeService:
+    return ComposeService(one.name or config.service, one.config, one.depends_on)
+
+
+def _refuse_twins(rows: list[tuple[str, Config]]) -> None:
+    first: dict[str, str] = {}
+    for name, config in rows:
+        if config.service in first:
+            raise FabricError(
+                Problem(
+                    "compose/same-service",
+                    f"`{first[config.service]}` and `{name}` are both the service "
+                    f"`{config.service}` of stage `{config.stage}`",
+                    hint="give one of them another `service` in its config",
+                    where=Place(config.file),
+                )
+            )
+        first[config.service] = name
+
+
+def _project(
+    workspace: Path,
+    stage: str,
+    rows: list[tuple[Path, Config, tuple[str, ...]]],
+    settings: Settings,
+    looked_for: list[Path],
+) -> Project:
+    units = []
+    for path, config, upstream in rows:
+        root = _relative(path.parent, workspace)
+        lock = find_source(workspace, root) if _has_python(config) else ""
+        mode = mode_of(config.provider.id, settings.env)
+        units.append(Unit(config, root, mode, lock or "", upstream))
+    files = [path for path, _, _ in rows]
+    return Project(
+        workspace,
+        stage,
+        tuple(units),
+        sources=tuple(files),
+        looked_for=(*looked_for, *(path.parent / ".env" for path in files)),
+        bound_names=frozenset().union(*(config.bound_names for _, config, _ in rows)),
+    )
+
+
+def _has_python(config: Config) -> bool:
+    runtimes = {config.provider.runtime, *(one.runtime for one in config.functions)}
+    return any(runtime.startswith("python") for runtime in runtimes)
+
+
+def _relative(folder: Path, workspace: Path) -> str:
+    if folder.is_relative_to(workspace):
+        return folder.relative_to(workspace).as_posix()
+    ups = next(
+        count for count, base in enumerate(workspace.parents, 1) if folder.is_relative_to(base)
+    )
+    return "../" * ups + folder.relative_to(workspace.parents[ups - 1]).as_posix()
+
+
+def _load(path: Path, stage: str, provider: str, settings: Settings) -> Config:
+    env = environment(path.parent, settings.env)
+    return load_config(Source(str(path), _read(path, CONFIG_NAME), env, stage, provider))
+
+
+def environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
+    """The `.env` beside a config, under the process environment; never fabric's own switches."""
+    path = folder / ".env"
+    try:
+        pairs = parse_dotenv(str(path), read_bytes(path))
+    except (FileNotFoundError, NotADirectoryError):
+        pairs = ()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    return {**{name: value for name, value in pairs if not name.startswith("FABRIC_")}, **process}
+
+
+def compose_path(path: Path) -> Path:
+    return _file(path, COMPOSE_NAME)
+
+
+def _config_path(path: Path) -> Path:
+    return _file(path, CONFIG_NAME)
+
+
+def _config_path_quiet(path: Path) -> Path:
+    return path / CONFIG_NAME if path.is_dir() else path
+
+
+def _file(path: Path, name: str) -> Path:
+    """The file itself, or the one of this name in a folder; links of the path resolved."""
+    found = path / name if path.is_dir() else path
+    if not found.is_file():
+        raise FabricError(_not_found(found, name))
+    return found.parent.resolve() / found.name
+
+
+def _not_found(path: Path, name: str) -> Problem:
+    code = "compose/not-found" if name == COMPOSE_NAME else "config/not-found"
+    flag = "-f" if name == COMPOSE_NAME else "-c"
+    return Problem(
+        code,
+        f"there is no `{path.name}` in {path.parent}",
+        hint=f"go to your project's folder, or name the file with {flag} FILE",
+        where=Place(str(path)),
+    )
+
+
+def _read(path: Path, name: str) -> bytes:
+    try:
+        return read_bytes(path)
+    except FileNotFoundError as error:
+        raise FabricError(_not_found(path, name)) from error
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> FabricError:
+    return FabricError(
+        Problem(
+            "config/unreadable",
+            f"cannot read `{path.name}`: {(error.strerror or str(error)).lower()}",
+            hint="check the file's mode and owner",
+            where=Place(str(path)),
+        )
+    )
+
+
+def _owning_compose(config: Path) -> Path | None:
+    """The nearest compose file above a config that names it."""
+    for folder in config.parent.parents:
+        path = folder / COMPOSE_NAME
+        if not path.is_file():
+            continue
+        try:
+            named = {_config_path_quiet(folder / one.config) for one in read_compose(path).services}
+        except FabricError:
+            continue
+        if config in {one.resolve() for one in named}:
+            return path
+    return None

@@ -1,0 +1,36 @@
+"""What the user asked for, as a value: the same for the command line and the daemon."""
+
+import math
+from dataclasses import dataclass, field
+
+from fabric.app.project import Where
+from fabric.engine.schedule import Caps
+from fabric.graph.compile import Verb
+from fabric.model.problems import FabricError, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    verb: Verb
+    command: str
+    where: Where = field(default_factory=Where)
+    functions: frozenset[str] = frozenset()
+    concurrency: str = "16"
+    use_cache: bool = True
+    fail_fast: bool = False
+    out: str = ""
+
+
+def caps_of(concurrency: str, cores: int) -> Caps:
+    """`8`, or `50%` of the cores; CPU tasks are capped at the cores besides."""
+    number, percent, rest = concurrency.partition("%")
+    if not number.isascii() or not number.isdecimal() or rest or int(number) == 0:
+        raise FabricError(
+            Problem(
+                "usage/bad-concurrency",
+                f"--concurrency {concurrency} is not a number of tasks",
+                hint="a whole number from 1 up, or a percentage of the cores such as 50%",
+            )
+        )
+    total = math.ceil(cores * int(number) / 100) if percent else int(number)
+    return Caps(total=max(1, total), cpu=max(1, min(total, cores)))

@@ -1,0 +1,89 @@
+"""The engine room: opens the stores of a workspace and puts the task kinds together."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.app.settings import Settings
+from fabric.engine.blobs import Blobs
+from fabric.engine.files import FileIndex
+from fabric.engine.ledger import Ledger
+from fabric.engine.memo import Memo, NoMemo
+from fabric.engine.step import Stepper, Stores
+from fabric.model.hashing import digest_fields
+from fabric.runtimes.build import Runtimes
+from fabric.runtimes.vendor import fetch_packages
+from fabric.system.clock import SystemClock
+from fabric.system.disk import make_folder, write_atomic
+from fabric.tasks.build import BuildKind
+from fabric.tasks.contract import Registry
+from fabric.tasks.package import PackageKind
+from fabric.tasks.vendor import VendorKind
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    stores: Stores
+    stepper: Stepper
+    registry: Registry
+
+
+def cache_folder(workspace: Path, settings: Settings) -> Path:
+    chosen = settings.env.get("FABRIC_CACHE_DIR")
+    return settings.cwd / chosen if chosen else workspace / ".fabric" / "cache"
+
+
+def project_id(workspace: Path, settings: Settings) -> str:
+    """Traces belong to a project. In the project's own folder they may move with it."""
+    if not settings.env.get("FABRIC_CACHE_DIR"):
+        return "here"
+    return digest_fields((str(workspace.resolve()),))[:12]
+
+
+@contextlib.contextmanager
+def open_room(
+    workspace: Path, settings: Settings, *, use_cache: bool = True, create: bool = True
+) -> Iterator[Room]:
+    """Everything that a run works with; closed, and what was learnt kept, at the end.
+
+    Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.
+    """
+    folder = cache_folder(workspace, settings)
+    if create:
+        _mark_own(workspace, folder)
+    clock = SystemClock()
+    memo = Memo(folder / "memo") if create or folder.is_dir() else NoMemo()
+    ledger = Ledger(memo, project_id(workspace, settings))
+    now_ns = int(clock.now().timestamp() * 1e9)
+    index = folder / f"files-{project_id(workspace, settings)}.bin"
+    stores = Stores(
+        workspace, ledger, Blobs(folder / "blobs"), FileIndex(workspace, index, now_ns=now_ns)
+    )
+    runtimes = Runtimes(settings.toolchains, settings.env)
+    registry = registry_of(workspace, runtimes)
+    try:
+        yield Room(stores, Stepper(stores, registry, clock, use_cache=use_cache), registry)
+    finally:
+        runtimes.close()
+        ledger.flush()
+        if folder.is_dir():
+            stores.files.save()
+        memo.close()
+
+
+def registry_of(workspace: Path, runtimes: Runtimes) -> Registry:
+    return {
+        "vendor": VendorKind(fetch_packages),
+        "build": BuildKind(workspace, runtimes),
+        "package": PackageKind(),
+    }
+
+
+def _mark_own(workspace: Path, cache: Path) -> None:
+    """What fabric keeps is for this machine: private, and no part of anybody's repository."""
+    make_folder(cache, 0o700)
+    own = workspace / ".fabric"
+    ignore = own / ".gitignore"
+    if own.is_dir() and not ignore.exists():
+        write_atomic(ignore, b"*\n")

@@ -1,0 +1,84 @@
+"""Past runs, read back from their journals."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fabric.app.settings import Settings
+from fabric.app.workspace import workspace_of
+from fabric.model.problems import FabricError, Problem
+from fabric.model.report import Report
+from fabric.model.spelling import nearest
+from fabric.views.style import Style
+from fabric.views.words import duration
+
+
+def list_runs(settings: Settings, style: Style) -> Report:
+    rows = [_summary(path) for path in _journals(settings)]
+    text = "\n".join(_line(row, style) for row in rows) or "No runs yet."
+    return Report("runs list", {"runs": rows}, text=text)
+
+
+def show_run(run_id: str, settings: Settings, style: Style) -> Report:
+    """The events of one run; `latest` is the newest."""
+    paths = {path.stem: path for path in _journals(settings)}
+    chosen = next(iter(paths), "") if run_id == "latest" else run_id
+    if chosen not in paths:
+        raise FabricError(_unknown(run_id, list(paths)))
+    events = list(_events(paths[chosen]))
+    ended = [event for event in events if event["type"] == "task_ended"]
+    lines = [_line(_summary(paths[chosen]), style)]
+    lines += [
+        f"  {one['status']:<9} {one['task']}  {style.dim(one['reason'])}"
+        for one in ended
+        if one["status"] != "skipped"
+    ]
+    return Report("runs show", {"run": chosen, "events": events}, text="\n".join(lines))
+
+
+def _unknown(run_id: str, known: list[str]) -> Problem:
+    guess = nearest(run_id, known)
+    hint = f"did you mean `{guess}`?" if guess else "`fabric runs list` lists them"
+    return Problem("usage/unknown-run", f"there is no run `{run_id}`", hint=hint)
+
+
+def _journals(settings: Settings) -> list[Path]:
+    folder = workspace_of(settings.cwd) / ".fabric" / "runs"
+    return sorted(folder.glob("*.jsonl"), reverse=True)
+
+
+def _events(path: Path) -> Iterator[dict[str, Any]]:
+    """The readable events; a run that was killed may have left half a line."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            return
+
+
+def _summary(path: Path) -> dict[str, Any]:
+    started: dict[str, Any] = {}
+    ended: dict[str, Any] = {}
+    for event in _events(path):
+        if event["type"] == "run_started":
+            started = event
+        elif event["type"] == "run_ended":
+            ended = event
+    return {
+        "id": path.stem,
+        "command": started.get("command", ""),
+        "stage": started.get("stage", ""),
+        "startedAt": started.get("time", ""),
+        "status": ended.get("status", "unfinished"),
+        "ran": ended.get("ran", 0),
+        "skipped": ended.get("skipped", 0),
+        "failed": ended.get("failed", 0),
+        "ms": ended.get("ms", 0),
+    }
+
+
+def _line(row: dict[str, Any], style: Style) -> str:
+    counts = f"{row['ran']} ran, {row['skipped']} up to date, {row['failed']} failed"
+    head = f"{style.strong(row['id'])}  {row['command']:<16} {row['status']:<10}"
+    return f"{head} {counts}  {style.dim(duration(row['ms']))}"

@@ -1,0 +1,63 @@
+"""The one reader of the process: environment, working folder and terminal become a value."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from fabric.model.problems import FabricError, Problem
+
+_STAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the surroundings say; flags of a command are no part of it."""
+
+    env: Mapping[str, str]
+    cwd: Path
+    cores: int
+    stdout_is_terminal: bool
+    stderr_is_terminal: bool
+
+    @property
+    def in_ci(self) -> bool:
+        return self.env.get("CI", "") not in ("", "0", "false")
+
+    @property
+    def in_github(self) -> bool:
+        return self.env.get("GITHUB_ACTIONS") == "true"
+
+    @property
+    def toolchains(self) -> Path:
+        """Where tools that fabric fetches once are kept, for all projects of this user."""
+        if chosen := self.env.get("FABRIC_TOOLCHAIN_DIR"):
+            return Path(chosen)
+        base = self.env.get("XDG_CACHE_HOME") or f"{self.env.get('HOME', '/tmp')}/.cache"  # noqa: S108
+        return Path(base) / "fabric" / "toolchain"
+
+    def stage(self, asked: str) -> str:
+        """`--stage`, else FABRIC_STAGE, else `dev`."""
+        stage = asked or self.env.get("FABRIC_STAGE") or "dev"
+        if not _STAGE.fullmatch(stage):
+            raise FabricError(
+                Problem(
+                    "usage/bad-stage",
+                    f"`{stage}` is not a stage name",
+                    hint="letters, digits, `.`, `_` and `-`, at most 63, first a letter or digit",
+                )
+            )
+        return stage
+
+
+def read_settings() -> Settings:
+    return Settings(
+        env=MappingProxyType(dict(os.environ)),
+        cwd=Path.cwd(),
+        cores=len(os.sched_getaffinity(0)),
+        stdout_is_terminal=sys.stdout.isatty(),
+        stderr_is_terminal=sys.stderr.isatty(),
+    )

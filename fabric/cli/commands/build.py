@@ -1,0 +1,98 @@
+"""`fabric build` and `fabric package`: options to a request, a request to the engine."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from fabric.cli.options import (
+    common_options,
+    examples,
+    function_option,
+    place_options,
+    run_options,
+)
+
+
+@click.command(
+    epilog=examples("""
+fabric build                              build what changed
+fabric build --function hello --no-cache  build one function from scratch
+""")
+)
+@place_options
+@function_option
+@run_options
+@common_options
+def build(**options: Any) -> int:
+    """Build the functions.
+
+    Each function becomes a folder below .fabric/build. A function whose inputs did not change is
+    not built again, and its files are put back if they were changed or deleted.
+    """
+    return run_verb("build", "build", **options)
+
+
+@click.command(
+    epilog=examples("""
+fabric package                    one reproducible archive for each function
+fabric package --out dist --json  copy the archives to dist, print their digests
+""")
+)
+@place_options
+@function_option
+@run_options
+@common_options
+def package(**options: Any) -> int:
+    """Package the functions.
+
+    Builds what is needed, fetches pinned third-party packages, and writes one archive for each
+    function to .fabric/build. Equal inputs give equal bytes, on any machine.
+    """
+    return run_verb("package", "package", **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlets:
+    """Where the story of a run goes besides the terminal."""
+
+    events: str
+    profile: str
+
+
+def run_verb(verb: str, command: str, **options: Any) -> int:
+    """One verb for one service or a compose file; the options say which."""
+    from fabric.app.build import build as build_services
+    from fabric.app.settings import read_settings
+    from fabric.cli.listeners import listeners
+    from fabric.cli.screen import Screen
+
+    settings = read_settings()
+    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
+    outlets = Outlets(options["events"], options["profile"])
+    request = request_of(verb, command, **options)
+    return screen.finish(build_services(request, settings, listeners(screen, settings, outlets)))
+
+
+def request_of(verb: str, command: str, **options: Any) -> Any:
+    from fabric.app.project import Where
+    from fabric.app.request import Request
+    from fabric.graph.compile import Verb
+
+    where = Where(
+        config=options.get("config", ""),
+        compose=options.get("compose", ""),
+        stage=options["stage"],
+        provider=options.get("provider", ""),
+        services=tuple(options.get("services", ())),
+    )
+    return Request(
+        verb=Verb(verb),
+        command=command,
+        where=where,
+        functions=frozenset(options.get("functions", ())),
+        concurrency=options.get("concurrency", "16"),
+        use_cache=not options.get("no_cache", False),
+        fail_fast=options.get("fail_fast", False),
+        out=options.get("out", ""),
+    )

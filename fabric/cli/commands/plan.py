@@ -1,0 +1,65 @@
+"""`fabric plan`: what a run would do, in words, as JSON or as a picture."""
+
+from typing import Any
+
+import click
+
+from fabric.cli.commands.build import request_of
+from fabric.cli.options import common_options, examples, function_option, place_options
+
+FORMS = ("tree", "dot", "mermaid", "json", "svg", "html")
+
+
+def plan_options(command: Any) -> Any:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS = (
+    click.option(
+        "--for",
+        "verb",
+        type=click.Choice(["build", "package", "deploy"]),
+        default="deploy",
+        show_default=True,
+        help="Plan what this command would run.",
+    ),  # fmt: skip
+    click.option("--graph", type=click.Choice(FORMS), default=None, help="Draw the task graph."),
+    click.option("--out", default="", metavar="FILE", help="Save the plan (or picture) as FILE."),
+    click.option(
+        "--detailed-exitcode", is_flag=True, help="Exit 2 if there is anything to do, else 0."
+    ),
+)
+
+
+@click.command(
+    epilog=examples("""
+fabric plan                             what would run, and why
+fabric plan --graph html --out plan.html   the task graph as a page
+""")
+)
+@place_options
+@function_option
+@plan_options
+@common_options
+def plan(**options: Any) -> int:
+    """Show what would run and why.
+
+    Changes nothing: no task runs, and only the cache may be read. The decisions are those that
+    the run itself would make.
+    """
+    return show_plan("plan", **options)
+
+
+def show_plan(command: str, **options: Any) -> int:
+    from fabric.app.plan import PlanOptions
+    from fabric.app.plan import plan as make_plan
+    from fabric.app.settings import read_settings
+    from fabric.cli.screen import Screen
+
+    settings = read_settings()
+    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
+    request = request_of(options["verb"], command, **options)
+    shown = PlanOptions(options["graph"] or "", options["out"], options["detailed_exitcode"])
+    return screen.finish(make_plan(request, shown, settings, screen.out))

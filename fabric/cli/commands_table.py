@@ -1,0 +1,72 @@
+"""The names, groups and one-line helps of all commands: all that `--help` needs to know."""
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    name: str
+    group: str
+    help: str
+    module: str
+    attribute: str
+
+
+_DAILY = "Every day"
+_LOOK = "Look closer"
+_MANY = "Many services"
+_REST = "Housekeeping"
+
+
+def _row(name: str, group: str, text: str, module: str = "") -> Row:
+    attribute = name.replace("-", "_")
+    return Row(name, group, text, f"fabric.cli.commands.{module or attribute}", attribute)
+
+
+ROOT = (
+    _row("plan", _DAILY, "Show what would run and why; changes nothing."),
+    _row("build", _DAILY, "Build the functions; what is up to date is skipped."),
+    _row("package", _DAILY, "Build, vendor and pack the functions into archives."),
+    _row("compose", _MANY, "Plan, build and package all services of a compose file."),
+    _row("explain", _LOOK, "Tell why one task would run, input by input."),
+    _row("runs", _LOOK, "List and show the journals of past runs."),
+    _row("cache", _REST, "Statistics, verification and pruning of the cache."),
+    _row("completion", _REST, "Print a completion script for bash, zsh or fish."),
+    Row(
+        "help", _REST, "Topics: exit-codes, environment.", "fabric.cli.commands.help", "help_topic"
+    ),
+)
+
+COMPOSE = (
+    Row(
+        "plan", "Commands", "Plan all services as one graph.", "fabric.cli.commands.compose", "plan"
+    ),
+    Row(
+        "build",
+        "Commands",
+        "Build the functions of all services.",
+        "fabric.cli.commands.compose",
+        "build",
+    ),
+    Row(
+        "package",
+        "Commands",
+        "Package the functions of all services.",
+        "fabric.cli.commands.compose",
+        "package",
+    ),
+    Row(
+        "list",
+        "Commands",
+        "List the services and what they depend on.",
+        "fabric.cli.commands.compose",
+        "list_services",
+    ),
+)
+
+ROOT_EPILOG = """\
+Examples:
+  fabric plan                      what would run, and why
+  fabric build                     build what changed
+  fabric compose package -f fabric.compose.yml --concurrency 8
+
+Exit codes: fabric help exit-codes. Variables: fabric help environment."""

@@ -1,0 +1,40 @@
+"""Who hears a run: the terminal, the journal, an events file, a profile."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabric.app.project import Project
+from fabric.app.settings import Settings
+from fabric.cli.progress import Lines, Live
+from fabric.cli.screen import Screen
+from fabric.engine.bus import Listener
+from fabric.engine.chrome_trace import Profile
+from fabric.engine.journal import EventFile, Journal
+
+if TYPE_CHECKING:
+    from fabric.cli.commands.build import Outlets
+
+
+def listeners(
+    screen: Screen, settings: Settings, outlets: "Outlets"
+) -> Callable[[str, Project], Sequence[Listener]]:
+    """A maker of listeners: called once the run has an id and its workspace is known."""
+
+    def make(run_id: str, project: Project) -> Sequence[Listener]:
+        heard: list[Listener] = [Journal(project.workspace / ".fabric" / "runs", run_id)]
+        if outlets.events:
+            heard.append(EventFile(settings.cwd / Path(outlets.events)))
+        if outlets.profile:
+            heard.append(Profile(settings.cwd / Path(outlets.profile)))
+        heard.append(_terminal(screen, settings))
+        return heard
+
+    return make
+
+
+def _terminal(screen: Screen, settings: Settings) -> Listener:
+    live = settings.stderr_is_terminal and not settings.in_ci
+    if live and settings.env.get("TERM") != "dumb" and not screen.as_json:
+        return Live(screen.err)
+    return Lines(screen.err, github=settings.in_github)

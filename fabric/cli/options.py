@@ -1,0 +1,96 @@
+"""The options that many commands share, and what they come to."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """Options of every command."""
+
+    as_json: bool
+    color: str
+
+
+def common_options(command: F) -> F:
+    for option in reversed(_COMMON):
+        command = option(command)
+    return command
+
+
+def place_options(command: F) -> F:
+    """Which service, stage and provider."""
+    for option in reversed(_PLACE):
+        command = option(command)
+    return command
+
+
+def run_options(command: F) -> F:
+    """How tasks are run, and where their story goes."""
+    for option in reversed(_RUN):
+        command = option(command)
+    return command
+
+
+compose_file = click.option(
+    "-f", "--file", "compose", default="fabric.compose.yml", show_default=True,
+    metavar="FILE", help="The compose file, or the folder that holds it.",
+)  # fmt: skip
+service_option = click.option(
+    "--service", "services", multiple=True, metavar="NAME",
+    help="Only this service (may be given again).",
+)  # fmt: skip
+function_option = click.option(
+    "--function", "functions", multiple=True, metavar="NAME",
+    help="Only this function (may be given again).",
+)  # fmt: skip
+stage_option = click.option(
+    "--stage", default="", metavar="NAME", help="The stage (FABRIC_STAGE, else dev)."
+)
+
+_COMMON = (
+    click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
+    click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="When to use colour.",
+    ),  # fmt: skip
+)
+_PLACE = (
+    click.option(
+        "-c",
+        "--config",
+        default="fabric.yml",
+        show_default=True,
+        metavar="FILE",
+        help="The config file, or the folder that holds it.",
+    ),  # fmt: skip
+    stage_option,
+    click.option("--provider", default="", metavar="ID", help="A provider id or override label."),
+)
+_RUN = (
+    click.option(
+        "--concurrency",
+        default="16",
+        show_default=True,
+        metavar="N",
+        help="Tasks at once: a number, or a percentage of the cores such as 50%.",
+    ),  # fmt: skip
+    click.option("--no-cache", is_flag=True, help="Run every task, whatever is remembered."),
+    click.option("--fail-fast", is_flag=True, help="Start nothing more after the first failure."),
+    click.option("--out", default="", metavar="DIR", help="Copy the artifacts here as well."),
+    click.option("--events", default="", metavar="FILE", help="Write the run's events as NDJSON."),
+    click.option("--profile", default="", metavar="FILE", help="Write a Chrome trace of the run."),
+)
+
+
+def examples(text: str) -> str:
+    """An epilog that click leaves as it is."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in text.strip().splitlines())

@@ -1,0 +1,126 @@
+"""Progress: live lines on a terminal, one quiet line per start and end elsewhere."""
+
+import sys
+import threading
+
+from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
+from fabric.views.style import Style
+from fabric.views.words import event_line
+
+_REDRAW_SECONDS = 0.1
+_QUIET_SECONDS = 10.0
+_ROWS = 8
+
+
+class Lines:
+    """A line at a task's start and end, and one every ten seconds while something runs."""
+
+    def __init__(self, style: Style, *, github: bool) -> None:
+        self._style = style
+        self._github = github
+        self._running: dict[str, float] = {}
+        self._grouped = False
+        self._over = threading.Event()
+        self._beat = threading.Thread(target=self._heartbeat, daemon=True)
+        self._begun = False
+
+    def hear(self, event: Stamped) -> None:
+        if self._github and isinstance(event.event, RunStarted):
+            self._grouped = True
+            _say(f"::group::fabric {event.event.command}")
+        self._track(event)
+        line = event_line(event.event, self._style)
+        if line is not None:
+            _say(line)
+
+    def close(self) -> None:
+        self._over.set()
+        if self._grouped:
+            _say("::endgroup::")
+
+    def _track(self, event: Stamped) -> None:
+        match event.event:
+            case TaskStarted(task, _):
+                self._running[task] = event.elapsed
+                if not self._begun:
+                    self._begun = True
+                    self._beat.start()
+            case TaskEnded(task, _, _, _):
+                self._running.pop(task, None)
+            case _:
+                return
+
+    def _heartbeat(self) -> None:
+        while not self._over.wait(_QUIET_SECONDS):
+            names = sorted(self._running)
+            if names:
+                more = f" and {len(names) - 3} more" if len(names) > 3 else ""  # noqa: PLR2004
+                _say(f"… still running: {', '.join(names[:3])}{more}")
+
+
+class Live:
+    """Ended tasks scroll by, running ones stay below; at most ten redraws a second."""
+
+    def __init__(self, style: Style) -> None:
+        self._style = style
+        self._running: dict[str, float] = {}
+        self._total = self._ended = 0
+        self._drawn = 0
+        self._last = -1.0
+        self._elapsed = 0.0
+
+    def hear(self, event: Stamped) -> None:
+        self._elapsed = event.elapsed
+        match event.event:
+            case RunStarted(_, tasks, _, _):
+                self._total = tasks
+            case TaskStarted(task, _):
+                self._running[task] = event.elapsed
+                self._redraw()
+                return
+            case TaskEnded(task, _, _, _):
+                self._ended += 1
+                self._running.pop(task, None)
+            case _:
+                pass
+        line = event_line(event.event, self._style)
+        if line is not None:
+            self._erase()
+            _say(line)
+        self._redraw()
+
+    def close(self) -> None:
+        self._erase()
+        sys.stderr.flush()
+
+    def _redraw(self) -> None:
+        if self._drawn and self._elapsed - self._last < _REDRAW_SECONDS:
+            return
+        self._last = self._elapsed
+        self._erase()
+        lines = self._lines()
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
+        sys.stderr.flush()
+        self._drawn = len(lines)
+
+    def _lines(self) -> list[str]:
+        if not self._running:
+            return []
+        names = sorted(self._running, key=lambda name: self._running[name])
+        rows = [
+            f"  {self._style.note('●')} {name}  "
+            + self._style.dim(f"{self._elapsed - self._running[name]:.1f} s")
+            for name in names[:_ROWS]
+        ]
+        if len(names) > _ROWS:
+            rows.append(self._style.dim(f"  … and {len(names) - _ROWS} more"))
+        return [*rows, self._style.dim(f"  {self._ended} of {self._total} tasks done")]
+
+    def _erase(self) -> None:
+        if self._drawn:
+            sys.stderr.write(f"\x1b[{self._drawn}A\x1b[J")
+            self._drawn = 0
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

@@ -1,0 +1,49 @@
+"""A run as a Chrome trace: one row for each task that ran at the same time as others."""
+
+import json
+from pathlib import Path
+
+from fabric.model.events import Stamped, TaskEnded, TaskStarted
+from fabric.system.disk import write_atomic
+
+
+class Profile:
+    """Collects starts and ends; writes the trace when the run is over."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._begun: dict[str, tuple[float, int]] = {}
+        self._free: list[int] = []
+        self._rows = 0
+        self._spans: list[dict[str, object]] = []
+
+    def hear(self, event: Stamped) -> None:
+        match event.event:
+            case TaskStarted(task, _):
+                self._begun[task] = (event.elapsed, self._row())
+            case TaskEnded(task, status, reason, _) if task in self._begun:
+                begin, row = self._begun.pop(task)
+                self._free.append(row)
+                self._spans.append(
+                    {
+                        "name": task,
+                        "cat": status,
+                        "ph": "X",
+                        "ts": round(begin * 1e6),
+                        "dur": round((event.elapsed - begin) * 1e6),
+                        "pid": 1,
+                        "tid": row,
+                        "args": {"reason": reason},
+                    }
+                )
+            case _:
+                return
+
+    def close(self) -> None:
+        write_atomic(self._path, json.dumps({"traceEvents": self._spans}).encode())
+
+    def _row(self) -> int:
+        if self._free:
+            return self._free.pop()
+        self._rows += 1
+        return self._rows

@@ -1,0 +1,152 @@
+"""Digests of files, remembered by stat: a file that did not move is not read again."""
+
+import fnmatch
+import marshal
+import os
+import stat
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from fabric.graph.traces import ABSENT
+from fabric.model.hashing import digest_bytes, digest_fields
+from fabric.model.problems import FabricError
+from fabric.system.disk import read_bytes, write_atomic
+
+Stat = tuple[int, int, int, int]
+
+# A file written within this time before it was hashed may be written again in the same clock tick.
+_RACY_NS = 20_000_000
+_FOLDER = "folder"
+UNREADABLE = "unreadable"
+
+
+class FileIndex:
+    """One run's view of the workspace: each path is looked at once, unless asked for afresh."""
+
+    def __init__(self, workspace: Path, store: Path, *, now_ns: int) -> None:
+        self._prefix = f"{workspace}/"
+        self._store = store
+        self._now_ns = now_ns
+        self._known = _load(store)
+        self._seen: dict[str, str] = {}
+        self._listings: dict[tuple[str, str], str] = {}
+        self._lock = threading.Lock()
+        self._moved = False
+
+    def digest(self, path: str) -> str:
+        seen = self._seen.get(path)
+        return self.fresh(path) if seen is None else seen
+
+    def fresh(self, path: str) -> str:
+        """Look again, whatever was seen before in this run."""
+        found = self._digest_now(path)
+        self._seen[path] = found
+        return found
+
+    def listing(self, folder: str, pattern: str) -> str:
+        key = (folder, pattern)
+        if key not in self._listings:
+            self._listings[key] = listing_digest(names_in(Path(self._prefix + folder), pattern))
+        return self._listings[key]
+
+    def forget(self, path: str) -> None:
+        """A task is about to write or has written this path."""
+        self._seen.pop(path, None)
+
+    def note(self, path: str, digest: str) -> None:
+        """Fabric itself has just written these bytes: no need to read them back."""
+        try:
+            moment = _stat(self._prefix + path)
+        except OSError:
+            return
+        with self._lock:
+            self._known[path] = (moment, digest)
+            self._moved = True
+        self._seen[path] = digest
+
+    def moved_since(self, paths: Iterable[str], moment_ns: int) -> bool:
+        """Whether any of these was written at or after a moment (less one clock granule)."""
+        limit = moment_ns - _RACY_NS
+        return any(max(self._stat_of(path)[:2]) >= limit for path in paths)
+
+    def save(self) -> None:
+        """Keep what was learnt; a store that cannot be written only costs time."""
+        if not self._moved:
+            return
+        with self._lock:
+            content = marshal.dumps(self._known)
+        try:
+            write_atomic(self._store, content, mode=0o600)
+        except FabricError:
+            return
+
+    def _stat_of(self, path: str) -> Stat:
+        try:
+            return _stat(self._prefix + path)
+        except OSError:
+            return (0, 0, 0, 0)
+
+    def _digest_now(self, path: str) -> str:
+        full = self._prefix + path
+        try:
+            now = _stat(full)
+        except (FileNotFoundError, NotADirectoryError):
+            return ABSENT
+        except OSError:
+            return UNREADABLE
+        known = self._known.get(path)
+        if known is not None and known[0] == now:
+            return known[1]
+        return self._read(path, full, now)
+
+    def _read(self, path: str, full: str, now: Stat) -> str:
+        if now[3] < 0:
+            return _FOLDER
+        try:
+            digest = digest_bytes(read_bytes(full))
+        except (FileNotFoundError, NotADirectoryError):
+            return ABSENT
+        except OSError:
+            return UNREADABLE
+        with self._lock:
+            if now[0] < self._now_ns - _RACY_NS:
+                self._known[path] = (now, digest)
+                self._moved = True
+            elif self._known.pop(path, None):
+                self._moved = True
+        return digest
+
+
+def names_in(folder: Path, pattern: str) -> tuple[str, ...]:
+    """The files below a folder that match; `**` reaches into sub-folders."""
+    try:
+        found = sorted(
+            path.relative_to(folder).as_posix() for path in folder.glob(pattern) if path.is_file()
+        )
+    except (OSError, ValueError):
+        return ()
+    return tuple(found)
+
+
+def listing_digest(names: tuple[str, ...]) -> str:
+    return digest_fields(names)
+
+
+def matches(name: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(name, pattern)
+
+
+def _stat(path: str) -> Stat:
+    found = os.stat(path)  # noqa: PTH116: a Path per look costs four times the look
+    if stat.S_ISDIR(found.st_mode):
+        return (0, 0, 0, -1)
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+
+
+def _load(store: Path) -> dict[str, tuple[Stat, str]]:
+    try:
+        known = marshal.loads(read_bytes(store))  # noqa: S302: only plain values come out, checked below
+    except (OSError, ValueError, EOFError, TypeError):
+        return {}
+    return known if isinstance(known, dict) else {}

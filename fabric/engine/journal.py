@@ -1,0 +1,90 @@
+"""Event streams as files: one JSON line an event, written while the run happens."""
+
+import contextlib
+import dataclasses
+import json
+from pathlib import Path
+from typing import IO
+
+from fabric.model.events import EVENT_NAMES, ProblemFound, RunEnded, Stamped
+from fabric.model.report import problem_json
+from fabric.system.disk import make_folder, write_problem
+
+_KEPT = 20
+_VERSION_LINE = '{"type":"version","ui":"1.0","tool":"fabric"}\n'
+
+
+def event_line(stamped: Stamped) -> str:
+    event = stamped.event
+    if isinstance(event, ProblemFound):
+        fields: dict[str, object] = {
+            "task": event.task,
+            "severity": event.severity,
+            "problem": problem_json(event.problem),
+        }
+    else:
+        fields = {name.name: getattr(event, name.name) for name in dataclasses.fields(event)}
+    head = {
+        "type": EVENT_NAMES[type(event)],
+        "run": stamped.run,
+        "seq": stamped.seq,
+        "time": stamped.time,
+    }
+    return json.dumps({**head, **fields}, separators=(",", ":"), default=str) + "\n"
+
+
+class EventFile:
+    """A file that the user asked for: it must be writable."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._file: IO[str] = path.open("w", encoding="utf-8", buffering=1)
+        except OSError as error:
+            raise write_problem(path, error) from error
+        self._file.write(_VERSION_LINE)
+
+    def hear(self, event: Stamped) -> None:
+        self._file.write(event_line(event))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Journal:
+    """The story of each run, newest twenty kept. A journal that fails never fails the run."""
+
+    def __init__(self, folder: Path, run_id: str) -> None:
+        self._folder = folder
+        self._lines = [_VERSION_LINE]
+        self._file: IO[str] | None = None
+        make_folder(folder, 0o700)
+        with contextlib.suppress(OSError):
+            self._file = (folder / f"{run_id}.jsonl").open("w", encoding="utf-8")
+
+    def hear(self, event: Stamped) -> None:
+        self._lines.append(event_line(event))
+        if len(self._lines) >= 200 or isinstance(event.event, RunEnded):  # noqa: PLR2004
+            self._write()
+
+    def close(self) -> None:
+        self._write()
+        if self._file:
+            with contextlib.suppress(OSError):
+                self._file.close()
+        self._sweep()
+
+    def _write(self) -> None:
+        lines, self._lines = self._lines, []
+        if self._file is None:
+            return
+        try:
+            self._file.write("".join(lines))
+            self._file.flush()
+        except OSError:
+            self._file = None
+
+    def _sweep(self) -> None:
+        for path in sorted(self._folder.glob("*.jsonl"))[:-_KEPT]:
+            with contextlib.suppress(OSError):
+                path.unlink()

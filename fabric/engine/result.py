@@ -1,0 +1,75 @@
+"""How a run ended, task by task."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fabric.graph.decide import Decision
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.problems import ExitCode, Problem, exit_code_of
+from fabric.model.task import Output
+
+
+class Status(StrEnum):
+    RAN = "ran"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+
+
+GOOD = frozenset({Status.RAN, Status.SKIPPED})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    status: Status
+    reason: str = ""
+    output: Output | None = None
+    decision: Decision | None = None
+    ms: int = 0
+    started: float = 0.0
+    worker: int = 0
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    stored: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    graph: TaskGraph
+    outcomes: tuple[Outcome, ...]
+    ms: int
+    interrupted: bool = False
+
+    def count(self, status: Status) -> int:
+        return sum(outcome.status is status for outcome in self.outcomes)
+
+    @property
+    def ok(self) -> bool:
+        return not self.interrupted and all(one.status in GOOD for one in self.outcomes)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(problem for outcome in self.outcomes for problem in outcome.problems)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """0, 130, or what failed; 2 when another service or function was done all the same."""
+        if self.interrupted:
+            return ExitCode.INTERRUPTED
+        if self.ok:
+            return ExitCode.OK
+        first = exit_code_of(self.problems[0]) if self.problems else ExitCode.FAILED
+        if first is not ExitCode.FAILED:
+            return first
+        return ExitCode.PARTIAL if self._some_unit_done() else ExitCode.FAILED
+
+    def _some_unit_done(self) -> bool:
+        bad = set()
+        units = set()
+        for task, outcome in zip(self.graph.tasks, self.outcomes, strict=True):
+            unit = (task.inputs.service, task.inputs.function)
+            units.add(unit)
+            if outcome.status not in GOOD:
+                bad.add(unit)
+        return bool(units - bad)

@@ -1,0 +1,176 @@
+"""The run: worker threads around the schedule, each task once, every ending accounted for."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fabric.engine.bus import Bus
+from fabric.engine.result import Outcome, RunResult, Status
+from fabric.engine.schedule import Caps, Schedule
+from fabric.engine.step import Stepper, Upstream
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Output
+from fabric.system.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to run: a graph, the outputs that are known already, and how wide."""
+
+    graph: TaskGraph
+    caps: Caps
+    seconds: tuple[float, ...]
+    known: Mapping[int, Outcome] = field(default_factory=dict)
+    fail_fast: bool = False
+
+
+class Run:
+    """One pass over a job."""
+
+    def __init__(self, job: Job, stepper: Stepper, bus: Bus, clock: Clock) -> None:
+        graph = job.graph
+        self._job = job
+        self._stepper = stepper
+        self._bus = bus
+        self._clock = clock
+        self._schedule = Schedule(
+            graph.needs,
+            [task.inputs.lane for task in graph.tasks],
+            job.seconds,
+            job.caps,
+            frozenset(job.known),
+        )
+        self._outcomes: dict[int, Outcome] = dict(job.known)
+        # Two conditions on one lock: a wake-up meant for a worker must not end at the waiter.
+        lock = threading.Lock()
+        self._changed = threading.Condition(lock)
+        self._ended = threading.Condition(lock)
+        self._stop_asked = False
+        self._interrupted = False
+        self._begin = clock.monotonic()
+
+    def go(self) -> RunResult:
+        """Run to the end. Ctrl-C stops new tasks; running ones finish."""
+        width = min(self._job.caps.total, max(1, self._schedule.left))
+        threads = [
+            threading.Thread(target=self._work, args=(number,), daemon=True)
+            for number in range(width)
+        ]
+        for thread in threads:
+            thread.start()
+        with self._ended:
+            while not self._schedule.over:
+                self._ended.wait()
+                if self._stop_asked and not self._interrupted:
+                    self._interrupted = True
+                    self._cancel("the run was interrupted")
+                    self._changed.notify_all()
+        for thread in threads:
+            thread.join()
+        return self._result()
+
+    def ask_to_stop(self) -> None:
+        """Start nothing new; what runs may end. Safe in a signal handler: takes no lock itself."""
+        self._stop_asked = True
+        threading.Thread(target=self._wake, daemon=True).start()
+
+    def _wake(self) -> None:
+        with self._ended:
+            self._ended.notify_all()
+
+    def _result(self) -> RunResult:
+        ms = round((self._clock.monotonic() - self._begin) * 1000)
+        outcomes = tuple(self._outcomes[number] for number in range(len(self._job.graph)))
+        return RunResult(self._job.graph, outcomes, ms, interrupted=self._interrupted)
+
+    def _work(self, worker: int) -> None:
+        """A worker's life: take, do, put back what happened, until nothing is left."""
+        number = self._next()
+        while number is not None:
+            outcome = self._do(number, worker)
+            number = self._next(ended=(number, outcome))
+
+    def _next(self, ended: tuple[int, Outcome] | None = None) -> int | None:
+        """Book an ended task and take the next one, in one go: half the locking."""
+        with self._changed:
+            if ended is not None:
+                self._book(*ended)
+            while not self._schedule.over:
+                number = self._schedule.start()
+                if number is not None:
+                    if self._schedule.startable():
+                        self._changed.notify()
+                    return number
+                self._changed.wait()
+            self._changed.notify_all()
+            self._ended.notify_all()
+            return None
+
+    def _book(self, number: int, outcome: Outcome) -> None:
+        self._outcomes[number] = outcome
+        if outcome.status is not Status.FAILED:
+            self._schedule.succeed(number)
+            return
+        ids = self._job.graph.ids
+        for blocked in self._schedule.fail(number):
+            cause = ids[self._schedule.blocked_by[blocked]]
+            self._end_unstarted(blocked, Status.BLOCKED, f"needs {cause}, which did not succeed")
+        if self._job.fail_fast:
+            self._cancel(f"{ids[number]} failed and --fail-fast was given")
+
+    def _cancel(self, reason: str) -> None:
+        for number in self._schedule.cancel_rest():
+            self._end_unstarted(number, Status.CANCELLED, reason)
+
+    def _end_unstarted(self, number: int, status: Status, reason: str) -> None:
+        self._outcomes[number] = Outcome(status, reason)
+        self._bus.emit(TaskEnded(self._job.graph.ids[number], status, reason, 0))
+
+    def _do(self, number: int, worker: int) -> Outcome:
+        graph = self._job.graph
+        task_id = graph.ids[number]
+        started = self._clock.monotonic() - self._begin
+        try:
+            outcome = self._carry_out(number)
+        except FabricError as error:
+            outcome = Outcome(Status.FAILED, error.first.message, problems=error.problems)
+        except Exception as error:  # noqa: BLE001: the boundary of a task: nothing may end the run
+            problem = Problem("internal/error", f"{type(error).__name__}: {error}")
+            outcome = Outcome(Status.FAILED, problem.message, problems=(problem,))
+        ms = round((self._clock.monotonic() - self._begin - started) * 1000)
+        outcome = _timed(outcome, started, ms, worker)
+        for warning in outcome.warnings:
+            self._bus.emit(ProblemFound(task_id, "warning", warning))
+        for problem in outcome.problems:
+            self._bus.emit(ProblemFound(task_id, "error", problem))
+        self._bus.emit(TaskEnded(task_id, outcome.status, outcome.reason, outcome.ms))
+        return outcome
+
+    def _carry_out(self, number: int) -> Outcome:
+        task = self._job.graph.tasks[number]
+        upstream = self._upstream(number)
+        decision = self._stepper.decide(task, upstream)
+        recalled = self._stepper.recall(task, upstream, decision)
+        if recalled is not None:
+            return recalled
+        self._bus.emit(TaskStarted(task.id, decision.reason))
+        return self._stepper.run(task, upstream, decision)
+
+    def _upstream(self, number: int) -> Upstream:
+        graph = self._job.graph
+        return [(graph.tasks[need], _output(self._outcomes[need])) for need in graph.needs[number]]
+
+
+def _output(outcome: Outcome) -> Output:
+    if outcome.output is None:
+        raise FabricError(Problem("internal/error", "a task was started before its needs ended"))
+    return outcome.output
+
+
+def _timed(outcome: Outcome, started: float, ms: int, worker: int) -> Outcome:
+    return Outcome(
+        outcome.status, outcome.reason, outcome.output, outcome.decision, ms,
+        started, worker, outcome.problems, outcome.warnings, outcome.stored,
+    )  # fmt: skip

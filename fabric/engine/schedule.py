@@ -1,0 +1,157 @@
+"""Which task starts next, as a state machine without threads or time: easy to drive, to prove."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from heapq import heappop, heappush
+
+from fabric.model.task import Lane
+
+
+class State(StrEnum):
+    WAITING = "waiting"
+    READY = "ready"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+
+
+ENDED = frozenset({State.DONE, State.FAILED, State.BLOCKED, State.CANCELLED})
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How many tasks run at once, and how many of these may be CPU tasks."""
+
+    total: int
+    cpu: int
+
+
+def tails(needs: Sequence[Sequence[int]], seconds: Sequence[float]) -> list[float]:
+    """For each task, the longest path from its start to the end of the run."""
+    tail = [0.0] * len(needs)
+    for number in range(len(needs) - 1, -1, -1):
+        tail[number] += seconds[number]
+        for need in needs[number]:
+            tail[need] = max(tail[need], tail[number])
+    return tail
+
+
+class Schedule:
+    """Ready tasks by longest remaining path; one cap, two lanes, no barrier between levels.
+
+    `needs` is in topological order. `done` tasks are counted as finished before the start.
+    """
+
+    def __init__(
+        self,
+        needs: Sequence[Sequence[int]],
+        lanes: Sequence[Lane],
+        seconds: Sequence[float],
+        caps: Caps,
+        done: frozenset[int] = frozenset(),
+    ) -> None:
+        self._lanes = lanes
+        self._caps = caps
+        self._tails = tails(needs, seconds)
+        self._dependents: list[list[int]] = [[] for _ in needs]
+        self._missing = [0] * len(needs)
+        self._heaps: dict[Lane, list[tuple[float, int]]] = {Lane.CPU: [], Lane.IO: []}
+        self._running = {Lane.CPU: 0, Lane.IO: 0}
+        self.states = [State.DONE if n in done else State.WAITING for n in range(len(needs))]
+        self.blocked_by: dict[int, int] = {}
+        self.left = len(needs) - len(done)
+        self._prepare(needs, done)
+
+    def _prepare(self, needs: Sequence[Sequence[int]], done: frozenset[int]) -> None:
+        for number, of_task in enumerate(needs):
+            if number in done:
+                continue
+            for need in of_task:
+                if need not in done:
+                    self._dependents[need].append(number)
+                    self._missing[number] += 1
+            if not self._missing[number]:
+                self._ready(number)
+
+    @property
+    def running(self) -> int:
+        return self._running[Lane.CPU] + self._running[Lane.IO]
+
+    @property
+    def over(self) -> bool:
+        return self.left == 0
+
+    def startable(self) -> bool:
+        return self._best() is not None
+
+    def start(self) -> int | None:
+        """Take the ready task with the longest way to go that a cap leaves room for."""
+        lane = self._best()
+        if lane is None:
+            return None
+        number = heappop(self._heaps[lane])[1]
+        self._running[lane] += 1
+        self.states[number] = State.RUNNING
+        return number
+
+    def succeed(self, number: int) -> None:
+        self._end(number, State.DONE)
+        for dependent in self._dependents[number]:
+            self._missing[dependent] -= 1
+            if not self._missing[dependent] and self.states[dependent] is State.WAITING:
+                self._ready(dependent)
+
+    def fail(self, number: int) -> list[int]:
+        """Blocks everything that needs this task, and says which tasks these are."""
+        self._end(number, State.FAILED)
+        return self._block(number)
+
+    def cancel_rest(self) -> list[int]:
+        """Nothing more starts; what runs may still end."""
+        rest = [
+            number
+            for number, state in enumerate(self.states)
+            if state in (State.WAITING, State.READY)
+        ]
+        for number in rest:
+            self.states[number] = State.CANCELLED
+        self.left -= len(rest)
+        self._heaps = {Lane.CPU: [], Lane.IO: []}
+        return rest
+
+    def _best(self) -> Lane | None:
+        if self.running >= self._caps.total:
+            return None
+        cpu, other = self._heaps[Lane.CPU], self._heaps[Lane.IO]
+        if cpu and self._running[Lane.CPU] < self._caps.cpu and (not other or cpu[0] <= other[0]):
+            return Lane.CPU
+        return Lane.IO if other else None
+
+    def _ready(self, number: int) -> None:
+        self.states[number] = State.READY
+        # Numbers grow with level, then id, so that they settle ties as documented.
+        heappush(self._heaps[self._lanes[number]], (-self._tails[number], number))
+
+    def _end(self, number: int, state: State) -> None:
+        if self.states[number] is not State.RUNNING:
+            raise ValueError(f"task {number} is {self.states[number]}, not running")
+        self.states[number] = state
+        self._running[self._lanes[number]] -= 1
+        self.left -= 1
+
+    def _block(self, cause: int) -> list[int]:
+        blocked: list[int] = []
+        waiting = list(self._dependents[cause])
+        while waiting:
+            number = waiting.pop()
+            if self.states[number] is not State.WAITING:
+                continue
+            self.states[number] = State.BLOCKED
+            self.blocked_by[number] = cause
+            self.left -= 1
+            blocked.append(number)
+            waiting.extend(self._dependents[number])
+        return sorted(blocked)

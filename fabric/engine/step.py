@@ -1,0 +1,165 @@
+"""One task of a run: decide, then take the remembered result or make it anew."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.engine.blobs import Blobs, store_or_none
+from fabric.engine.files import FileIndex
+from fabric.engine.ledger import Ledger
+from fabric.engine.result import Outcome, Status
+from fabric.engine.view import is_shown, show
+from fabric.graph.decide import Action, Decision
+from fabric.graph.plan import Memory, judge_known
+from fabric.graph.traces import ListingTrace, Trace, full_key, static_digest
+from fabric.model.hashing import digest_bytes
+from fabric.model.names import TaskId
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Entry, Output, OutputFile, Task
+from fabric.system.clock import Clock
+from fabric.tasks.contract import Made, Registry
+
+Upstream = Sequence[tuple[Task, Output]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What a run remembers with, and where it works."""
+
+    workspace: Path
+    ledger: Ledger
+    blobs: Blobs
+    files: FileIndex
+
+
+class Stepper:
+    """Carries out single tasks; knows nothing of order, threads or progress."""
+
+    def __init__(
+        self, stores: Stores, registry: Registry, clock: Clock, *, use_cache: bool = True
+    ) -> None:
+        self._stores = stores
+        self._registry = registry
+        self._clock = clock
+        self._use_cache = use_cache
+        self._remakes: dict[TaskId, tuple[Task, Upstream]] = {}
+        self._remaking = threading.RLock()
+        self._held: dict[str, bytes] = {}
+
+    @property
+    def workspace(self) -> Path:
+        return self._stores.workspace
+
+    @property
+    def memory(self) -> Memory:
+        return Memory(
+            self._code,
+            self._stores.ledger.traces if self._use_cache else lambda _: (),
+            self._stores.files,
+        )
+
+    def _code(self, task: Task) -> tuple[Entry, ...]:
+        kind = self._registry.get(task.kind)
+        return kind.code(task) if kind else ()
+
+    def decide(self, task: Task, upstream: Upstream) -> Decision:
+        known = [(need.id, output.digest) for need, output in upstream]
+        decision = judge_known(task, known, self.memory)
+        if not self._use_cache:
+            return Decision(Action.RUN, "--no-cache was given", decision.key, decision.inputs)
+        return decision
+
+    def recall(self, task: Task, upstream: Upstream, decision: Decision) -> Outcome | None:
+        """The remembered result, with the files on disk put right; None if it is gone."""
+        output = decision.output
+        if output is None:
+            return None
+        self._remakes[task.id] = (task, upstream)
+        if not output.view or is_shown(output, self._stores.files):
+            return Outcome(Status.SKIPPED, decision.reason, output, decision)
+        contents: dict[str, bytes] = {}
+        for one in output.files:
+            content = self._stores.blobs.get(one.digest)
+            if content is None:
+                return None
+            contents[one.digest] = content
+        show(output, contents, self.workspace, self._stores.files)
+        return Outcome(Status.SKIPPED, "restored from the cache", output, decision)
+
+    def run(self, task: Task, upstream: Upstream, decision: Decision) -> Outcome:
+        self._remakes[task.id] = (task, upstream)
+        begin, wall = self._clock.monotonic(), self._clock.now().timestamp()
+        made = self._make(task, upstream)
+        output = self._keep(made)
+        ms = round((self._clock.monotonic() - begin) * 1000)
+        stored = self._remember(task, upstream, made, (output, ms, int(wall * 1e9)))
+        return Outcome(
+            Status.RAN, decision.reason, output, decision, ms,
+            warnings=made.warnings, stored=stored,
+        )  # fmt: skip
+
+    def content(self, owner: TaskId, file: OutputFile) -> bytes:
+        """An upstream's file. Damaged in the store: taken from the view, or made once more."""
+        held = self._held.get(file.digest)
+        if held is not None:
+            return held
+        found = self._stores.blobs.get(file.digest)
+        if found is None:
+            with self._remaking:
+                found = self._remade(owner, file)
+        return found
+
+    def _remade(self, owner: TaskId, file: OutputFile) -> bytes:
+        task, upstream = self._remakes[owner]
+        for one in self._make(task, upstream).files:
+            if digest_bytes(one.content) == file.digest:
+                store_or_none(self._stores.blobs, one.content)
+                return one.content
+        self._stores.ledger.forget(owner)
+        raise FabricError(
+            Problem(
+                "cache/damaged",
+                f"the stored output of {owner} is damaged, and making it again gave other bytes",
+                hint="run the command again: the damaged entry has been dropped",
+            )
+        )
+
+    def _make(self, task: Task, upstream: Upstream) -> Made:
+        outputs = {need.id: output for need, output in upstream}
+        return self._registry[task.kind].run(task, outputs, self)
+
+    def _keep(self, made: Made) -> Output:
+        """Content into the store first, then what people see."""
+        contents: dict[str, bytes] = {}
+        files = []
+        for one in made.files:
+            digest = store_or_none(self._stores.blobs, one.content)
+            if digest is None:
+                digest = digest_bytes(one.content)
+                self._held[digest] = one.content
+            contents[digest] = one.content
+            files.append(OutputFile(one.path, digest, len(one.content), executable=one.executable))
+        output = Output(made.digest, tuple(files), made.facts, made.view, made.whole_folder)
+        show(output, contents, self.workspace, self._stores.files)
+        return output
+
+    def _remember(
+        self, task: Task, upstream: Upstream, made: Made, result: tuple[Output, int, int]
+    ) -> bool:
+        """Keep the trace, unless an input moved while the task ran."""
+        output, ms, began_ns = result
+        files = self._stores.files
+        read = tuple((path, files.fresh(path)) for path in sorted(set(made.read)))
+        if self._held or files.moved_since(made.read, began_ns):
+            return False
+        entries = (*self._registry[task.kind].code(task), *task.inputs.entries())
+        pairs = tuple(sorted((need.id, one.digest) for need, one in upstream))
+        static = static_digest(task.kind, entries)
+        listings = tuple(ListingTrace(*pair, files.listing(*pair)) for pair in made.listings)
+        trace = Trace(
+            static, entries, read, tuple(sorted(set(made.absent))), listings, pairs,
+            full_key(static, read, pairs), output, ms,
+        )  # fmt: skip
+        self._stores.ledger.remember(task.id, trace)
+        return True

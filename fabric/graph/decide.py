@@ -1,0 +1,160 @@
+"""The one decision rule: run, skip or wait, always with a reason. Plan and run both use it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fabric.graph.traces import ABSENT, Look, Trace, full_key, static_digest
+from fabric.model.names import Digest
+from fabric.model.task import Entry, EntryKind, Output, Pairs
+
+
+class Action(StrEnum):
+    RUN = "run"
+    SKIP = "skip"
+    WAIT = "wait"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One input that is not what it was; an empty side means that it was not there."""
+
+    kind: str
+    name: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    action: Action
+    reason: str
+    key: Digest | None = None
+    inputs: int = 0
+    changes: tuple[Change, ...] = ()
+    trace: Trace | None = None
+
+    @property
+    def output(self) -> Output | None:
+        return self.trace.output if self.trace and self.action is Action.SKIP else None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is known of a task before it is decided. `upstream` is None while not all is known."""
+
+    kind: str
+    entries: tuple[Entry, ...]
+    upstream: Pairs | None
+    unknown: tuple[str, ...] = ()
+
+
+UP_TO_DATE = "up to date"
+
+
+def decide(question: Question, traces: Sequence[Trace], look: Look) -> Decision:
+    """Skip if a remembered run looked at just what is there now; else say what is different."""
+    if question.upstream is None:
+        return _wait(question, traces)
+    static = static_digest(question.kind, question.entries)
+    for trace in traces:
+        if still_holds(trace, static, question.upstream, look):
+            return Decision(Action.SKIP, UP_TO_DATE, trace.key, inputs=_count(trace), trace=trace)
+    if not traces:
+        key = full_key(static, (), question.upstream)
+        count = len(question.entries) + len(question.upstream)
+        return Decision(Action.RUN, f"first {question.kind}", key, inputs=count)
+    return _changed(question, static, traces[0], look)
+
+
+def still_holds(trace: Trace, static: Digest, upstream: Pairs, look: Look) -> bool:
+    """Whether a run under today's inputs would look at the same things and see the same."""
+    if trace.static != static or trace.upstream != upstream:
+        return False
+    digest = look.digest
+    for path, content in trace.files:
+        if digest(path) != content:
+            return False
+    for path in trace.absent:
+        if digest(path) != ABSENT:
+            return False
+    return all(look.listing(one.folder, one.pattern) == one.digest for one in trace.listings)
+
+
+def _wait(question: Question, traces: Sequence[Trace]) -> Decision:
+    count = _count(traces[0]) if traces else len(question.entries)
+    names = ", ".join(question.unknown[:3])
+    more = len(question.unknown) - 3
+    tail = f" and {more} more" if more > 0 else ""
+    return Decision(Action.WAIT, f"known after {names}{tail}", inputs=count)
+
+
+def _changed(question: Question, static: Digest, last: Trace, look: Look) -> Decision:
+    upstream = question.upstream or ()
+    now = tuple((path, look.digest(path)) for path, _ in last.files)
+    changes = (
+        *_entry_changes(last.entries, question.entries),
+        *_file_changes(last, now, look),
+        *_pair_changes(EntryKind.UPSTREAM, last.upstream, upstream),
+    )
+    key = full_key(static, now, upstream)
+    count = _count(last)
+    return Decision(Action.RUN, reason_of(changes, count), key, inputs=count, changes=changes)
+
+
+def _count(trace: Trace) -> int:
+    return len(trace.files) or len(trace.entries) + len(trace.upstream)
+
+
+def _entry_changes(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[Change, ...]:
+    before = {(entry.kind, entry.name): entry.value for entry in old}
+    after = {(entry.kind, entry.name): entry.value for entry in new}
+    return tuple(
+        Change(kind, name, before.get((kind, name), ""), after.get((kind, name), ""))
+        for kind, name in dict.fromkeys((*before, *after))
+        if before.get((kind, name)) != after.get((kind, name))
+    )
+
+
+def _pair_changes(kind: EntryKind, old: Pairs, new: Pairs) -> tuple[Change, ...]:
+    return _entry_changes(
+        [Entry(kind, *pair) for pair in old], [Entry(kind, *pair) for pair in new]
+    )
+
+
+def _file_changes(last: Trace, now: Pairs, look: Look) -> tuple[Change, ...]:
+    files = _pair_changes(EntryKind.FILE, last.files, now)
+    appeared = tuple(
+        Change(EntryKind.FILE, path, ABSENT, look.digest(path))
+        for path in last.absent
+        if look.digest(path) != ABSENT
+    )
+    folders = tuple(
+        Change(EntryKind.FILE, f"{one.folder}/{one.pattern}", one.digest, new)
+        for one in last.listings
+        if (new := look.listing(one.folder, one.pattern)) != one.digest
+    )
+    return (*files, *appeared, *folders)
+
+
+def reason_of(changes: Sequence[Change], count: int) -> str:
+    """The first change in words, and how many more there are."""
+    if not changes:
+        return "its last result was not kept"
+    first, more = changes[0], len(changes) - 1
+    files = [change for change in changes if change.kind == EntryKind.FILE]
+    if first.kind == EntryKind.FILE and first.old and first.new:
+        return f"{first.name} changed ({len(files)} of {count} inputs)"
+    return _in_words(first) + (f" and {more} more" if more else "")
+
+
+def _in_words(change: Change) -> str:
+    match change.kind:
+        case EntryKind.FILE:
+            return f"{change.name} {'appeared' if change.new else 'is gone'}"
+        case EntryKind.UPSTREAM:
+            return f"upstream {change.name} gave another archive"
+        case EntryKind.CODE:
+            return f"{change.name} is another version"
+        case _:
+            return f"{change.kind} {change.name} changed"

@@ -1,0 +1,60 @@
+"""A graph and what is remembered, to a plan: every task with its decision, nothing done yet."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fabric.graph.decide import Action, Decision, Question, decide
+from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.traces import Look, Trace
+from fabric.model.names import Digest, TaskId
+from fabric.model.task import Entry, Pairs, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What decisions are made from: code versions, remembered runs, the files as they are."""
+
+    code: Callable[[Task], tuple[Entry, ...]]
+    traces: Callable[[TaskId], Sequence[Trace]]
+    look: Look
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    graph: TaskGraph
+    decisions: tuple[Decision, ...]
+
+    def count(self, action: Action) -> int:
+        return sum(decision.action is action for decision in self.decisions)
+
+    @property
+    def anything_to_do(self) -> bool:
+        return any(decision.action is not Action.SKIP for decision in self.decisions)
+
+
+def make_plan(graph: TaskGraph, memory: Memory) -> Plan:
+    decisions: list[Decision] = []
+    for task, needs in zip(graph.tasks, graph.needs, strict=True):
+        known = [(graph.ids[need], decisions[need]) for need in needs]
+        decisions.append(judge(task, known, memory))
+    return Plan(graph, tuple(decisions))
+
+
+def judge(task: Task, needs: Sequence[tuple[TaskId, Decision]], memory: Memory) -> Decision:
+    unknown = tuple(need for need, decision in needs if decision.output is None)
+    digests = [
+        (need, decision.output.digest) for need, decision in needs if decision.output is not None
+    ]
+    return judge_known(task, None if unknown else tuple(digests), memory, unknown)
+
+
+def judge_known(
+    task: Task,
+    upstream: Sequence[tuple[TaskId, Digest]] | None,
+    memory: Memory,
+    unknown: tuple[str, ...] = (),
+) -> Decision:
+    """The decision on one task once its upstream digests are known (or known to be unknown)."""
+    pairs: Pairs | None = None if upstream is None else tuple(sorted(upstream))
+    entries = (*memory.code(task), *task.inputs.entries())
+    return decide(Question(task.kind, entries, pairs, unknown), memory.traces(task.id), memory.look)

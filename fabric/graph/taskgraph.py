@@ -1,0 +1,65 @@
+"""The compiled graph: tasks in order, needs as plain numbers, nothing to import to walk it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fabric.model.names import TaskId
+from fabric.model.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class TaskGraph:
+    """Tasks sorted by level, then id; a need always stands before what needs it."""
+
+    tasks: Sequence[Task]
+    ids: tuple[TaskId, ...]
+    needs: tuple[tuple[int, ...], ...]
+    level_of: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def levels(self) -> tuple[tuple[TaskId, ...], ...]:
+        """Tasks that never need each other, from the first to start to the last."""
+        rows: list[list[TaskId]] = [[] for _ in range(max(self.level_of, default=-1) + 1)]
+        for task_id, level in zip(self.ids, self.level_of, strict=True):
+            rows[level].append(task_id)
+        return tuple(tuple(row) for row in rows)
+
+    @property
+    def dependents(self) -> tuple[tuple[int, ...], ...]:
+        rows: list[list[int]] = [[] for _ in self.ids]
+        for number, needs in enumerate(self.needs):
+            for need in needs:
+                rows[need].append(number)
+        return tuple(tuple(row) for row in rows)
+
+
+def downstream(dependents: Sequence[Sequence[int]], roots: Iterable[int]) -> set[int]:
+    """The roots and everything that needs one of them, however far away."""
+    found = set(roots)
+    waiting = list(found)
+    while waiting:
+        for number in dependents[waiting.pop()]:
+            if number not in found:
+                found.add(number)
+                waiting.append(number)
+    return found
+
+
+def upstream(graph: TaskGraph, roots: Iterable[int]) -> set[int]:
+    """The roots and everything that they need."""
+    return downstream(graph.needs, roots)
+
+
+def restricted(graph: TaskGraph, keep: set[int]) -> TaskGraph:
+    """The part of a graph that is closed under needs, levels kept as they are."""
+    order = sorted(keep)
+    renumbered = {old: new for new, old in enumerate(order)}
+    return TaskGraph(
+        tasks=tuple(graph.tasks[number] for number in order),
+        ids=tuple(graph.ids[number] for number in order),
+        needs=tuple(tuple(renumbered[need] for need in graph.needs[number]) for number in order),
+        level_of=tuple(graph.level_of[number] for number in order),
+    )

@@ -1,0 +1,68 @@
+"""What a task looked at and gave when it last ran: the memory that decisions are made from."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from fabric.model.hashing import digest_fields
+from fabric.model.names import Digest
+from fabric.model.task import Entry, EntryKind, Output, Pairs
+
+ABSENT = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListingTrace:
+    """A folder search, with the digest of the names that it found."""
+
+    folder: str
+    pattern: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One remembered run. `entries` are declared inputs, the rest was found while running."""
+
+    static: Digest
+    entries: tuple[Entry, ...]
+    files: Pairs
+    absent: tuple[str, ...]
+    listings: tuple[ListingTrace, ...]
+    upstream: Pairs
+    key: Digest
+    output: Output
+    ms: int
+
+
+class Look(Protocol):
+    """The files as they are now."""
+
+    def digest(self, path: str) -> str:
+        """The content digest of a file; empty when there is none."""
+
+    def listing(self, folder: str, pattern: str) -> str:
+        """The digest of the names in a folder that match."""
+
+
+def static_digest(kind: str, entries: tuple[Entry, ...]) -> Digest:
+    """The part of a key that is known before anything is looked at."""
+    return digest_fields((kind, *(part for entry in entries for part in entry)))
+
+
+def full_key(static: Digest, trace_files: Pairs, upstream: Pairs) -> Digest:
+    """The key of a run: declared inputs, files with their content, and upstream outputs.
+
+    Outputs of upstream tasks, not their keys: an archive that comes out equal must stop the wave.
+    """
+    files = (part for pair in trace_files for part in pair)
+    outputs = (part for pair in upstream for part in pair)
+    return digest_fields((static, "files", *files, "upstream", *outputs))
+
+
+def manifest(trace: Trace) -> tuple[Entry, ...]:
+    """All inputs of a run under their names, as `explain` lists them."""
+    return (
+        *trace.entries,
+        *(Entry(EntryKind.FILE, path, digest) for path, digest in trace.files),
+        *(Entry(EntryKind.UPSTREAM, name, digest) for name, digest in trace.upstream),
+    )

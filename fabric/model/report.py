@@ -1,0 +1,54 @@
+"""The answer of a command: one value that becomes text or JSON at the very edge."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fabric.model.problems import ExitCode, FabricError, Problem
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`result` is the JSON result; `text` is the same for people; `notes` go to stderr."""
+
+    command: str
+    result: Mapping[str, Any] | None = None
+    text: str = ""
+    notes: str = ""
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    exit_code: ExitCode = ExitCode.OK
+
+
+def failure(command: str, error: FabricError) -> Report:
+    return Report(command, problems=error.problems, exit_code=error.exit_code)
+
+
+def as_document(report: Report) -> dict[str, Any]:
+    """The JSON document of a report, the same shape for success and every failure."""
+    document: dict[str, Any] = {
+        "ok": not report.problems,
+        "command": report.command,
+        "formatVersion": FORMAT_VERSION,
+    }
+    if report.result is not None:
+        document["result"] = report.result
+    if report.problems:
+        document["error"] = {
+            **problem_json(report.problems[0]),
+            "problems": [problem_json(problem) for problem in report.problems],
+        }
+    return document
+
+
+def problem_json(problem: Problem) -> dict[str, Any]:
+    where = problem.where
+    place = where and {"file": where.file, "line": where.line, "column": where.column}
+    return {
+        "code": problem.code,
+        "message": problem.message,
+        "hint": problem.hint,
+        "where": place or None,
+    }

@@ -1,0 +1,63 @@
+"""Build one function: its runtime makes the files, and says what it looked at."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fabric.model.names import TaskId
+from fabric.model.task import BuildInputs, Entry, EntryKind, Output, Task
+from fabric.runtimes.archive import content_digest
+from fabric.runtimes.contract import Runtime, Toolchain
+from fabric.tasks.contract import Made, MadeFile, Shop
+
+# Raise when the same inputs would give other bytes.
+_VERSION = "1"
+
+
+class BuildKind:
+    def __init__(self, workspace: Path, runtime: Runtime) -> None:
+        self._workspace = workspace
+        self._runtime = runtime
+        self._toolchains: dict[tuple[str, str, bool], Toolchain] = {}
+
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        toolchain = self.toolchain(_inputs(task))
+        return (
+            Entry(EntryKind.CODE, "build", _VERSION),
+            Entry(EntryKind.CODE, "toolchain", toolchain.identity),
+        )
+
+    def toolchain(self, inputs: BuildInputs) -> Toolchain:
+        """Looked up once a run for each service and runtime."""
+        key = (inputs.root, inputs.runtime, bool(inputs.command))
+        found = self._toolchains.get(key)
+        if found is None:
+            found = self._runtime.toolchain(self._workspace, inputs)
+            self._toolchains[key] = found
+        return found
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        del upstream
+        inputs = _inputs(task)
+        built = self._runtime.build(shop.workspace, inputs)
+        return Made(
+            digest=content_digest(built.files),
+            files=tuple(MadeFile(one.path, one.content, one.executable) for one in built.files),
+            view=f"{build_folder(inputs.root, inputs.service)}/{inputs.function}",
+            whole_folder=True,
+            read=built.seen.files,
+            absent=built.seen.absent,
+            listings=tuple((one.folder, one.pattern) for one in built.seen.listings),
+            warnings=built.warnings,
+        )
+
+
+def build_folder(root: str, service: str) -> str:
+    """Where people find what was built for a service."""
+    prefix = "" if root in ("", ".") else f"{root}/"
+    return f"{prefix}.fabric/build/{service}"
+
+
+def _inputs(task: Task) -> BuildInputs:
+    if not isinstance(task.inputs, BuildInputs):
+        raise TypeError(f"{task.id} is not a build")
+    return task.inputs

@@ -1,0 +1,55 @@
+"""What every task kind is: a version of its code, what else decides it, and how it runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from fabric.model.names import Digest, TaskId
+from fabric.model.problems import Problem
+from fabric.model.task import Entry, Output, OutputFile, Pairs, Task
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFile:
+    """A file that a task made, with its content, by its path inside the output."""
+
+    path: str
+    content: bytes
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a task gave. `digest` is what downstream keys see; files are stored by content."""
+
+    digest: Digest
+    files: tuple[MadeFile, ...] = ()
+    facts: Pairs = ()
+    view: str = ""
+    whole_folder: bool = False
+    read: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    listings: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+
+class Shop(Protocol):
+    """What a task may use while it runs."""
+
+    @property
+    def workspace(self) -> Path: ...
+    def content(self, owner: TaskId, file: OutputFile) -> bytes:
+        """The bytes of an upstream's file, from the content store."""
+
+
+class TaskKind(Protocol):
+    """One kind of task. Thread-safe: many tasks of a kind run at once."""
+
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        """Versions that belong to the key: of this kind's code and of its tools."""
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made: ...
+
+
+Registry = Mapping[str, TaskKind]

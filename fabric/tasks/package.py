@@ -1,0 +1,59 @@
+"""Package one function: its build and its vendored packages, as one reproducible archive."""
+
+from collections.abc import Iterator, Mapping
+
+from fabric.model.hashing import digest_bytes
+from fabric.model.names import TaskId
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Entry, EntryKind, Output, PackageInputs, Task
+from fabric.runtimes.archive import archive, content_digest, unpacked
+from fabric.runtimes.contract import BuiltFile
+from fabric.tasks.build import build_folder
+from fabric.tasks.contract import Made, MadeFile, Shop
+from fabric.tasks.vendor import PACKAGES
+
+_VERSION = "1"
+
+
+class PackageKind:
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        del task
+        return (Entry(EntryKind.CODE, "package", _VERSION),)
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        inputs = task.inputs
+        if not isinstance(inputs, PackageInputs):
+            raise TypeError(f"{task.id} is not a package")
+        files = _distinct(task.id, _gather(upstream, shop))
+        content = archive(files)
+        return Made(
+            digest=content_digest(files),
+            files=(MadeFile(f"{inputs.function}.zip", content),),
+            facts=(("sha256", digest_bytes(content)), ("files", str(len(files)))),
+            view=build_folder(inputs.root, inputs.service),
+        )
+
+
+def _gather(upstream: Mapping[TaskId, Output], shop: Shop) -> Iterator[BuiltFile]:
+    for owner, output in upstream.items():
+        for one in output.files:
+            content = shop.content(owner, one)
+            if one.path == PACKAGES:
+                yield from unpacked(content)
+            else:
+                yield BuiltFile(one.path, content, one.executable)
+
+
+def _distinct(task_id: TaskId, files: Iterator[BuiltFile]) -> tuple[BuiltFile, ...]:
+    """A function's own file may not hide a vendored one, nor the other way round."""
+    by_path: dict[str, BuiltFile] = {}
+    for one in files:
+        if by_path.setdefault(one.path, one).content != one.content:
+            raise FabricError(
+                Problem(
+                    "package/conflict",
+                    f"{task_id} would hold two different files named `{one.path}`",
+                    hint="rename your own module: a vendored package has that name",
+                )
+            )
+    return tuple(by_path.values())

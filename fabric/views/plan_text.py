@@ -1,0 +1,99 @@
+"""A plan for people: functions with their change, tasks with their reason, one line to sum up."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fabric.views.style import Style
+from fabric.views.words import plural
+
+_SIGNS = {"create": "+", "update": "~", "delete": "-"}
+_SHOWN = 40
+_DIGEST_LENGTH = 64
+
+
+def plan_text(result: Mapping[str, Any], style: Style) -> str:
+    """The whole plan; what is up to date is counted, not listed."""
+    summary = result["summary"]
+    blocks = [_service_block(service, style) for service in result["services"]]
+    busy = [task for task in result["tasks"] if task["action"] != "skip"]
+    return "\n".join(
+        [
+            *(block for block in blocks if block),
+            *_task_table(busy, style),
+            _last_line(summary),
+        ]
+    )
+
+
+def _last_line(summary: Mapping[str, int]) -> str:
+    if not (summary["run"] or summary["wait"]):
+        return "No changes."
+    # A waiting task may turn out to be needless, so it is no part of "up to date" either.
+    waiting = f", {summary['wait']} waiting" if summary["wait"] else ""
+    return (
+        f"Plan: {summary['create']} to create, {summary['update']} to update, "
+        f"{summary['delete']} to delete; {plural(summary['tasks'], 'task')}: "
+        f"{summary['run']} run{waiting}, {summary['skip']} up to date."
+    )
+
+
+def _service_block(service: Mapping[str, Any], style: Style) -> str:
+    changed = [one for one in service["functions"] if one["change"] != "none"]
+    if not changed:
+        return ""
+    head = f"{style.strong(service['service'])} on {service['provider']} ({service['mode']})"
+    return "\n".join([head, *(_function_line(one, style) for one in changed), ""])
+
+
+def _function_line(function: Mapping[str, Any], style: Style) -> str:
+    sign = _SIGNS[function["change"]]
+    paint = {"+": style.good, "~": style.warn, "-": style.bad}[sign]
+    triggers = ", ".join(trigger_words(one) for one in function["triggers"]) or "no trigger"
+    layers = f"  layers {', '.join(function['layers'])}" if function["layers"] else ""
+    return f"  {paint(sign)} {function['name']}  {style.dim(triggers + layers)}"
+
+
+def trigger_words(trigger: Mapping[str, Any]) -> str:
+    kind = trigger["type"]
+    if kind == "http":
+        return f"{trigger['method']} {trigger['path']}"
+    subject = next(
+        (trigger[key] for key in ("schedule", "queue", "bucket", "topic") if key in trigger), ""
+    )
+    return f"{kind} {subject}".strip()
+
+
+def _task_table(tasks: Sequence[Mapping[str, Any]], style: Style) -> list[str]:
+    shown = tasks[:_SHOWN]
+    width = max((len(task["id"]) for task in shown), default=0)
+    lines = [
+        f"  {_action(task['action'], style)}  {task['id']:<{width}}  {style.dim(task['reason'])}"
+        for task in shown
+    ]
+    if len(tasks) > _SHOWN:
+        lines.append(f"  … and {len(tasks) - _SHOWN} more (--json lists them all)")
+    return [*lines, ""] if lines else []
+
+
+def _action(action: str, style: Style) -> str:
+    return style.note("run ") if action == "run" else style.dim("wait")
+
+
+def explain_text(result: Mapping[str, Any], inputs: int, style: Style) -> str:
+    """Why one task would run: every input that is not what it was."""
+    head = f"{style.strong(result['task'])}: {result['action']}, {result['reason']}"
+    changes = [_change_line(change, style) for change in result["changed"]]
+    if changes:
+        return "\n".join([head, *changes])
+    return f"{head} ({plural(inputs, 'input')} looked at)"
+
+
+def _change_line(change: Mapping[str, str], style: Style) -> str:
+    old, new = _brief(change["old"]), _brief(change["new"])
+    return f"  {change['kind']} {change['name']}  {style.bad(old)} -> {style.good(new)}"
+
+
+def _brief(value: str) -> str:
+    if not value:
+        return "absent"
+    return value[:12] if len(value) == _DIGEST_LENGTH and value.isalnum() else value

@@ -1,0 +1,114 @@
+"""Plans, events and problems in words. Pure: the screen decides on colour and where they go."""
+
+from collections.abc import Mapping, Sequence
+
+from fabric.model.events import (
+    Event,
+    ProblemFound,
+    RunEnded,
+    RunStarted,
+    Stamped,
+    TaskEnded,
+    TaskOutput,
+    TaskStarted,
+)
+from fabric.model.problems import Problem
+from fabric.views.style import Style
+
+_KB = 1024
+_SECOND_MS = 1000
+_MINUTE_S = 60
+_DONE = {"build": "Built", "package": "Packaged", "vendor": "Vendored"}
+
+
+def duration(ms: int) -> str:
+    if ms < _SECOND_MS:
+        return f"{ms} ms"
+    seconds = ms / _SECOND_MS
+    if seconds < _MINUTE_S:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds // _MINUTE_S)} min {int(seconds % _MINUTE_S):02d} s"
+
+
+def size(count: int) -> str:
+    if count < _KB:
+        return f"{count} B"
+    if count < _KB * _KB:
+        return f"{count / _KB:.1f} KB"
+    return f"{count / _KB / _KB:.1f} MB"
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def build_text(verb: str, new: Sequence[tuple[str, int]], summary: Mapping[str, int]) -> str:
+    """New artifacts a line each, then what was done in all."""
+    width = max((len(path) for path, _ in new), default=0)
+    lines = [f"{path:<{width}}  {size(count)}" for path, count in new]
+    return "\n".join([*lines, build_summary(verb, summary)])
+
+
+def build_summary(verb: str, summary: Mapping[str, int]) -> str:
+    if not summary["ran"] and not summary["failed"] and not summary["blocked"]:
+        count = plural(summary["cached"], "task")
+        return f"Nothing to do: {count} up to date ({duration(summary['ms'])})."
+    parts = [f"{_DONE[verb]} with {plural(summary['ran'], 'task')} run"]
+    parts.append(f"{summary['cached']} up to date")
+    parts += [f"{summary[name]} {name}" for name in ("failed", "blocked") if summary[name]]
+    saved = f", {duration(summary['savedMs'])} saved" if summary["savedMs"] else ""
+    return f"{', '.join(parts)} in {duration(summary['ms'])}{saved}."
+
+
+def event_line(event: Event, style: Style) -> str | None:
+    """One line for a person reading along; None for what is not worth one."""
+    match event:
+        case RunStarted():
+            return None
+        case TaskStarted(task, reason):
+            return f"{style.dim('>')} {task}  {style.dim(reason)}"
+        case TaskOutput(task, text):
+            return f"{style.dim(task + ':')} {text}"
+        case TaskEnded():
+            return _ended_line(event, style)
+        case ProblemFound(task, severity, problem):
+            return problem_text(problem, style, severity=severity, task=task)
+        case RunEnded():
+            return None
+
+
+def _ended_line(event: TaskEnded, style: Style) -> str | None:
+    match event.status:
+        case "ran":
+            return f"{style.good('✓')} {event.task}  {style.dim(duration(event.ms))}"
+        case "failed":
+            return f"{style.bad('✗')} {event.task} failed after {duration(event.ms)}"
+        case "blocked" | "cancelled":
+            return f"{style.warn('-')} {event.task} {event.status}: {event.reason}"
+        case _:
+            return None
+
+
+def problem_text(problem: Problem, style: Style, *, severity: str = "error", task: str = "") -> str:
+    """Place, what, the lines around it, and what to do about it."""
+    paint = style.bad if severity == "error" else style.warn
+    head = f"{paint(severity)}[{problem.code}]"
+    place = f" {problem.where}:" if problem.where else ""
+    owner = f" {task}:" if task else ""
+    lines = [f"{head}{owner}{place} {problem.message}"]
+    if problem.frame:
+        lines += [f"  {line}" for line in problem.frame.splitlines()]
+    if problem.hint:
+        lines.append(f"  {style.dim('hint:')} {problem.hint}")
+    return "\n".join(lines)
+
+
+def event_json(stamped: Stamped, name: str, fields: Mapping[str, object]) -> dict[str, object]:
+    """One line of the event stream."""
+    return {
+        "type": name,
+        "run": stamped.run,
+        "seq": stamped.seq,
+        "time": stamped.time,
+        **fields,
+    }
