@@ -51,6 +51,7 @@ def planned(request: Request, settings: Settings) -> tuple[Compiled, Plan]:
     """What a run would do; touches nothing."""
     work = compiled(request, settings)
     with open_room(work.project.workspace, settings, create=False) as room:
+        room.stores.ledger.expect(len(work.graph))
         return work, make_plan(work.graph, room.stepper.memory)
 
 
@@ -61,6 +62,7 @@ def ran(request: Request, settings: Settings, make_listeners: MakeListeners) -> 
     run_id = new_run_id(clock)
     with open_room(work.project.workspace, settings, use_cache=request.use_cache) as room:
         bus = Bus(run_id, clock, make_listeners(run_id, work.project))
+        room.stores.ledger.expect(len(work.graph))
         seconds = durations(work.graph, room)
         job = Job(work.graph, caps, seconds, fail_fast=request.fail_fast)
         total = len(work.graph)

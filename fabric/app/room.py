@@ -54,12 +54,11 @@ def open_room(
         _mark_own(workspace, folder)
     clock = SystemClock()
     memo = Memo(folder / "memo") if create or folder.is_dir() else NoMemo()
-    ledger = Ledger(memo, project_id(workspace, settings))
+    blobs = Blobs(folder / "blobs", memo)
+    ledger = Ledger(memo, project_id(workspace, settings), blobs.flush)
     now_ns = int(clock.now().timestamp() * 1e9)
     index = folder / f"files-{project_id(workspace, settings)}.bin"
-    stores = Stores(
-        workspace, ledger, Blobs(folder / "blobs"), FileIndex(workspace, index, now_ns=now_ns)
-    )
+    stores = Stores(workspace, ledger, blobs, FileIndex(workspace, index, now_ns=now_ns))
     runtimes = Runtimes(settings.toolchains, settings.env)
     registry = registry_of(workspace, runtimes)
     try:

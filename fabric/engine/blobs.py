@@ -1,66 +1,98 @@
-"""The content store: one file per distinct content, named by its digest, checked on every use."""
+"""The content store: what tasks made, by digest, and checked on every use.
+
+Large contents are a file each; small ones are rows of the memo, because making a file costs more
+than all the rest of a small task (ADR 0004).
+"""
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import Digest
-from fabric.model.problems import FabricError
 from fabric.system.disk import read_bytes, write_atomic
+
+SMALL = 16 << 10
+_PREFIX = "b:"
+
+
+class Rows(Protocol):
+    """Where small contents go."""
+
+    def get_bytes(self, key: str) -> bytes | None: ...
+    def put_all(self, rows: dict[str, bytes]) -> bool: ...
+    def drop(self, key: str) -> None: ...
 
 
 class Blobs:
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, rows: Rows) -> None:
+        self._folder = str(folder)
+        self._rows = rows
+        self._fresh: dict[str, bytes] = {}
+        self._lock = threading.Lock()
 
-    def path(self, digest: str) -> Path:
-        return self._folder / digest[:2] / digest
+    def path(self, digest: str) -> str:
+        return f"{self._folder}/{digest[:2]}/{digest}"
 
     def put(self, content: bytes) -> Digest:
         """Keep content; what is there already is not written again."""
         digest = digest_bytes(content)
-        if not self.has(digest, len(content)):
+        if len(content) <= SMALL:
+            with self._lock:
+                self._fresh[digest] = content
+        elif not self._has_file(digest, len(content)):
             write_atomic(self.path(digest), content, mode=0o600)
         return digest
 
-    def has(self, digest: str, size: int) -> bool:
-        try:
-            return os.stat(f"{self._folder}/{digest[:2]}/{digest}").st_size == size  # noqa: PTH116
-        except OSError:
-            return False
-
     def get(self, digest: str) -> bytes | None:
         """The content, or None when it is gone or damaged; what is damaged is thrown away."""
-        path = self.path(digest)
-        try:
-            content = read_bytes(path)
-        except OSError:
-            return None
-        if digest_bytes(content) == digest:
+        content = self._fresh.get(digest)
+        if content is not None:
+            return content
+        content = self._rows.get_bytes(_PREFIX + digest)
+        if content is None:
+            content = self._read_file(digest)
+        if content is None or digest_bytes(content) == digest:
             return content
         self.drop(digest)
         return None
 
+    def flush(self) -> None:
+        """Small contents become durable together. Call this before the records that name them."""
+        with self._lock:
+            fresh, self._fresh = self._fresh, {}
+        if fresh and not self._rows.put_all(
+            {_PREFIX + digest: content for digest, content in fresh.items()}
+        ):
+            with self._lock:
+                self._fresh = {**fresh, **self._fresh}
+
     def drop(self, digest: str) -> None:
+        self._rows.drop(_PREFIX + digest)
         try:
-            self.path(digest).unlink(missing_ok=True)
+            os.unlink(self.path(digest))  # noqa: PTH108
         except OSError:
             return
 
-    def all(self) -> Iterator[tuple[Path, os.stat_result]]:
-        """Every blob, with leftovers of killed writers among them."""
-        for folder in sorted(self._folder.glob("??")):
+    def files(self) -> Iterator[tuple[Path, os.stat_result]]:
+        """Every file of the store, with leftovers of killed writers among them."""
+        for folder in sorted(Path(self._folder).glob("??")):
             for path in sorted(folder.iterdir()):
                 try:
                     yield path, path.stat()
                 except OSError:
                     continue
 
+    def _has_file(self, digest: str, size: int) -> bool:
+        try:
+            return os.stat(self.path(digest)).st_size == size  # noqa: PTH116
+        except OSError:
+            return False
 
-def store_or_none(blobs: Blobs, content: bytes) -> Digest | None:
-    """Keep content if the disk allows it: a cache that cannot be written is not a failure."""
-    try:
-        return blobs.put(content)
-    except FabricError:
-        return None
+    def _read_file(self, digest: str) -> bytes | None:
+        try:
+            return read_bytes(self.path(digest))
+        except OSError:
+            return None

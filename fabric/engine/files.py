@@ -11,12 +11,14 @@ from pathlib import Path
 from fabric.graph.traces import ABSENT
 from fabric.model.hashing import digest_bytes, digest_fields
 from fabric.model.problems import FabricError
+from fabric.model.task import Pairs
 from fabric.system.disk import read_bytes, write_atomic
 
 Stat = tuple[int, int, int, int]
 
 # A file written within this time before it was hashed may be written again in the same clock tick.
 _RACY_NS = 20_000_000
+_NO_STAT: Stat = (0, 0, 0, 0)
 _FOLDER = "folder"
 UNREADABLE = "unreadable"
 
@@ -27,6 +29,7 @@ class FileIndex:
     def __init__(self, workspace: Path, store: Path, *, now_ns: int) -> None:
         self._prefix = f"{workspace}/"
         self._store = store
+        self.locks = f"{store.parent}/locks"
         self._now_ns = now_ns
         self._known = _load(store)
         self._seen: dict[str, str] = {}
@@ -34,13 +37,16 @@ class FileIndex:
         self._lock = threading.Lock()
         self._moved = False
 
+    def full(self, path: str) -> str:
+        return self._prefix + path
+
     def digest(self, path: str) -> str:
         seen = self._seen.get(path)
         return self.fresh(path) if seen is None else seen
 
     def fresh(self, path: str) -> str:
         """Look again, whatever was seen before in this run."""
-        found = self._digest_now(path)
+        found = self._digest_now(path)[0]
         self._seen[path] = found
         return found
 
@@ -65,10 +71,19 @@ class FileIndex:
             self._moved = True
         self._seen[path] = digest
 
-    def moved_since(self, paths: Iterable[str], moment_ns: int) -> bool:
-        """Whether any of these was written at or after a moment (less one clock granule)."""
-        limit = moment_ns - _RACY_NS
-        return any(max(self._stat_of(path)[:2]) >= limit for path in paths)
+    def after(self, paths: Iterable[str], began_ns: int) -> tuple[Pairs, bool]:
+        """Look again after a task: digests as they are, and whether any moved meanwhile.
+
+        A file counts as moved from one clock granule before the task began.
+        """
+        limit = began_ns - _RACY_NS
+        pairs, moved = [], False
+        for path in sorted(set(paths)):
+            digest, moment = self._digest_now(path)
+            self._seen[path] = digest
+            pairs.append((path, digest))
+            moved = moved or max(moment[:2]) >= limit
+        return tuple(pairs), moved
 
     def save(self) -> None:
         """Keep what was learnt; a store that cannot be written only costs time."""
@@ -81,24 +96,18 @@ class FileIndex:
         except FabricError:
             return
 
-    def _stat_of(self, path: str) -> Stat:
-        try:
-            return _stat(self._prefix + path)
-        except OSError:
-            return (0, 0, 0, 0)
-
-    def _digest_now(self, path: str) -> str:
+    def _digest_now(self, path: str) -> tuple[str, Stat]:
         full = self._prefix + path
         try:
             now = _stat(full)
         except (FileNotFoundError, NotADirectoryError):
-            return ABSENT
+            return ABSENT, _NO_STAT
         except OSError:
-            return UNREADABLE
+            return UNREADABLE, _NO_STAT
         known = self._known.get(path)
         if known is not None and known[0] == now:
-            return known[1]
-        return self._read(path, full, now)
+            return known[1], now
+        return self._read(path, full, now), now
 
     def _read(self, path: str, full: str, now: Stat) -> str:
         if now[3] < 0:

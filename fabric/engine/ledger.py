@@ -1,10 +1,10 @@
 """What tasks looked at and gave, newest first, kept in the memo under the task's own name."""
 
+import json
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
-from fabric.engine.memo import Records
 from fabric.graph.traces import ListingTrace, Trace
 from fabric.model.names import Digest, TaskId
 from fabric.model.task import Entry, Output, OutputFile
@@ -12,27 +12,43 @@ from fabric.model.task import Entry, Output, OutputFile
 # Enough for a few stages and branches; the oldest falls out.
 _KEPT = 16
 _BATCH = 500
+# From here on one query for all records beats one for each.
+_MANY = 64
+
+
+class Records(Protocol):
+    """What the ledger needs of a memo."""
+
+    def get_bytes(self, key: str) -> bytes | None: ...
+    def get_range(self, prefix: str) -> dict[str, bytes]: ...
+    def put_all(self, rows: dict[str, bytes]) -> bool: ...
+    def drop(self, key: str) -> None: ...
+    def close(self) -> None: ...
 
 
 class Ledger:
     """Recall is immediate, remembering is batched: one transaction for many tasks."""
 
-    def __init__(self, memo: Records, project: str) -> None:
+    def __init__(self, memo: Records, project: str, before_flush: Callable[[], None]) -> None:
         self._memo = memo
         self._prefix = f"t:{project}:"
+        self._before_flush = before_flush
         self._fresh: dict[TaskId, list[Trace]] = {}
         self._recalled: dict[TaskId, tuple[Trace, ...]] = {}
+        self._raw: dict[str, bytes] | None = None
         self._lock = threading.Lock()
-        self.writable = True
+
+    def expect(self, count: int) -> None:
+        """So many tasks will be asked about: fetch their records together if that is cheaper."""
+        if count >= _MANY:
+            self._raw = self._memo.get_range(self._prefix)
 
     def traces(self, task_id: TaskId) -> Sequence[Trace]:
-        with self._lock:
-            fresh = tuple(self._fresh.get(task_id, ()))
-            recalled = self._recalled.get(task_id)
+        recalled = self._recalled.get(task_id)
         if recalled is None:
-            recalled = decode_traces(self._memo.get(self._prefix + task_id))
-            with self._lock:
-                self._recalled[task_id] = recalled
+            recalled = decode_traces(self._record(self._prefix + task_id))
+            self._recalled[task_id] = recalled
+        fresh = self._fresh.get(task_id)
         return (*fresh, *recalled) if fresh else recalled
 
     def remember(self, task_id: TaskId, trace: Trace) -> None:
@@ -49,21 +65,39 @@ class Ledger:
         self._memo.drop(self._prefix + task_id)
 
     def flush(self) -> None:
+        """Write what is new; records that another process wrote meanwhile stay behind it."""
         with self._lock:
             fresh, self._fresh = self._fresh, {}
+            for task_id, traces in fresh.items():
+                recalled = self._recalled.get(task_id, ())
+                self._recalled[task_id] = (*traces, *recalled)[:_KEPT]
         if not fresh:
             return
-        records = {}
+        self._before_flush()
+        rows = {}
         for task_id, traces in fresh.items():
-            older = self._memo.get(self._prefix + task_id)
             kept = [encode_trace(trace) for trace in traces]
             same = {one["key"] for one in kept}
-            older = [one for one in older or () if one.get("key") not in same]
-            records[self._prefix + task_id] = (kept + older)[:_KEPT]
-        self.writable = self._memo.put_all(records) and self.writable
-        with self._lock:
-            for task_id in fresh:
-                self._recalled.pop(task_id, None)
+            older = [one for one in self._stored(task_id) if one.get("key") not in same]
+            record = (kept + older)[:_KEPT]
+            rows[self._prefix + task_id] = json.dumps(record, separators=(",", ":")).encode()
+        self._memo.put_all(rows)
+
+    def _stored(self, task_id: TaskId) -> list[Any]:
+        record = parsed(self._memo.get_bytes(self._prefix + task_id))
+        return record if isinstance(record, list) else []
+
+    def _record(self, key: str) -> Any:
+        raw = self._memo.get_bytes(key) if self._raw is None else self._raw.get(key)
+        return parsed(raw)
+
+
+def parsed(raw: bytes | None) -> Any:
+    """A record as JSON; whatever is not JSON is a miss."""
+    try:
+        return None if raw is None else json.loads(raw)
+    except ValueError:
+        return None
 
 
 def encode_trace(trace: Trace) -> dict[str, Any]:

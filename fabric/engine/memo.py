@@ -1,17 +1,17 @@
-"""The one door to diskcache: text keys to JSON bytes, and never a pickled row, in or out."""
+"""The one door to diskcache: text keys to plain bytes, and never a pickled row, in or out."""
 
 import contextlib
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import diskcache
 
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import make_folder
 
+_RAW = 1  # diskcache's MODE_RAW
 _PICKLED = 4  # diskcache's MODE_PICKLE
 
 
@@ -40,30 +40,41 @@ class _PlainDisk(diskcache.Disk):  # type: ignore[misc]
 
 
 class Memo:
-    """Small JSON records by key. A damaged database is put aside and a new one begun."""
+    """Bytes by key. A damaged database is put aside and a new one begun."""
 
     def __init__(self, folder: Path) -> None:
         make_folder(folder, 0o700)
+        self._folder = folder
         self._cache = _open(folder)
 
-    def get(self, key: str) -> Any:
-        """The record, or None; a row that cannot be read is a miss and goes away."""
+    def get_bytes(self, key: str) -> bytes | None:
+        """The row, or None; a row that may not be read is a miss and goes away."""
         try:
-            raw = self._cache.get(key)
-            return None if raw is None else json.loads(raw)
+            found = self._cache.get(key)
         except (ValueError, TypeError):
-            with contextlib.suppress(Exception):
-                self._cache.delete(key)
+            self.drop(key)
             return None
         except (sqlite3.Error, OSError):
             return None
+        return found if isinstance(found, bytes) else None
 
-    def put_all(self, records: Mapping[str, Any]) -> bool:
+    def get_range(self, prefix: str) -> dict[str, bytes]:
+        """All rows of a prefix in one query: a tenth of the cost of asking one by one."""
+        query = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = ? AND key >= ? AND key < ?"
+        last = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        try:
+            with contextlib.closing(sqlite3.connect(self._folder / "cache.db")) as database:
+                rows = database.execute(query, (_RAW, prefix, last)).fetchall()
+        except sqlite3.Error:
+            return {}
+        return {key: bytes(value) for key, value in rows if value is not None}
+
+    def put_all(self, rows: Mapping[str, bytes]) -> bool:
         """Write a batch in one transaction; False when the disk does not let us."""
         try:
             with self._cache.transact(retry=True):
-                for key, record in records.items():
-                    self._cache.set(key, json.dumps(record, separators=(",", ":")).encode())
+                for key, value in rows.items():
+                    self._cache.set(key, value)
         except (sqlite3.Error, OSError, diskcache.Timeout):
             return False
         return True
@@ -86,11 +97,16 @@ class Memo:
 class NoMemo:
     """Remembers nothing: for a look at a workspace that has no memo yet."""
 
-    def get(self, key: str) -> Any:
+    def get_bytes(self, key: str) -> bytes | None:
         del key
+        return None
 
-    def put_all(self, records: Mapping[str, Any]) -> bool:
-        return not records
+    def get_range(self, prefix: str) -> dict[str, bytes]:
+        del prefix
+        return {}
+
+    def put_all(self, rows: Mapping[str, bytes]) -> bool:
+        return not rows
 
     def drop(self, key: str) -> None:
         del key
@@ -99,21 +115,14 @@ class NoMemo:
         return
 
 
-class Records(Protocol):
-    """What the ledger needs of a memo."""
-
-    def get(self, key: str) -> Any: ...
-    def put_all(self, records: Mapping[str, Any]) -> bool: ...
-    def drop(self, key: str) -> None: ...
-    def close(self) -> None: ...
-
-
 def _open(folder: Path) -> Any:
     try:
         return _connect(folder)
+    except sqlite3.OperationalError as error:
+        raise _unusable(folder, error) from error
     except (sqlite3.DatabaseError, ValueError, TypeError):
         _put_aside(folder)
-    except (sqlite3.Error, OSError, diskcache.Timeout) as error:
+    except (OSError, diskcache.Timeout) as error:
         raise _unusable(folder, error) from error
     try:
         return _connect(folder)
@@ -122,7 +131,7 @@ def _open(folder: Path) -> Any:
 
 
 def _connect(folder: Path) -> Any:
-    cache = diskcache.Cache(
+    return diskcache.Cache(
         str(folder),
         disk=_PlainDisk,
         disk_min_file_size=1 << 30,
@@ -134,8 +143,6 @@ def _connect(folder: Path) -> Any:
         sqlite_synchronous=0,
         timeout=10,
     )
-    len(cache)
-    return cache
 
 
 def _put_aside(folder: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabric.engine.blobs import Blobs, store_or_none
+from fabric.engine.blobs import Blobs
 from fabric.engine.files import FileIndex
 from fabric.engine.ledger import Ledger
 from fabric.engine.result import Outcome, Status
@@ -45,7 +45,6 @@ class Stepper:
         self._use_cache = use_cache
         self._remakes: dict[TaskId, tuple[Task, Upstream]] = {}
         self._remaking = threading.RLock()
-        self._held: dict[str, bytes] = {}
 
     @property
     def workspace(self) -> Path:
@@ -84,7 +83,7 @@ class Stepper:
             if content is None:
                 return None
             contents[one.digest] = content
-        show(output, contents, self.workspace, self._stores.files)
+        show(output, contents, self._stores.files)
         return Outcome(Status.SKIPPED, "restored from the cache", output, decision)
 
     def run(self, task: Task, upstream: Upstream, decision: Decision) -> Outcome:
@@ -101,9 +100,6 @@ class Stepper:
 
     def content(self, owner: TaskId, file: OutputFile) -> bytes:
         """An upstream's file. Damaged in the store: taken from the view, or made once more."""
-        held = self._held.get(file.digest)
-        if held is not None:
-            return held
         found = self._stores.blobs.get(file.digest)
         if found is None:
             with self._remaking:
@@ -114,7 +110,7 @@ class Stepper:
         task, upstream = self._remakes[owner]
         for one in self._make(task, upstream).files:
             if digest_bytes(one.content) == file.digest:
-                store_or_none(self._stores.blobs, one.content)
+                self._stores.blobs.put(one.content)
                 return one.content
         self._stores.ledger.forget(owner)
         raise FabricError(
@@ -134,14 +130,11 @@ class Stepper:
         contents: dict[str, bytes] = {}
         files = []
         for one in made.files:
-            digest = store_or_none(self._stores.blobs, one.content)
-            if digest is None:
-                digest = digest_bytes(one.content)
-                self._held[digest] = one.content
+            digest = self._stores.blobs.put(one.content)
             contents[digest] = one.content
             files.append(OutputFile(one.path, digest, len(one.content), executable=one.executable))
         output = Output(made.digest, tuple(files), made.facts, made.view, made.whole_folder)
-        show(output, contents, self.workspace, self._stores.files)
+        show(output, contents, self._stores.files)
         return output
 
     def _remember(
@@ -150,10 +143,10 @@ class Stepper:
         """Keep the trace, unless an input moved while the task ran."""
         output, ms, began_ns = result
         files = self._stores.files
-        read = tuple((path, files.fresh(path)) for path in sorted(set(made.read)))
-        if self._held or files.moved_since(made.read, began_ns):
+        read, moved = files.after(made.read, began_ns)
+        if moved:
             return False
-        entries = (*self._registry[task.kind].code(task), *task.inputs.entries())
+        entries = (*self._code(task), *task.inputs.entries())
         pairs = tuple(sorted((need.id, one.digest) for need, one in upstream))
         static = static_digest(task.kind, entries)
         listings = tuple(ListingTrace(*pair, files.listing(*pair)) for pair in made.listings)

@@ -2,11 +2,15 @@
 
 import contextlib
 import os
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from fabric.engine.files import FileIndex
 from fabric.model.task import Output, OutputFile
 from fabric.system.disk import file_lock, write_atomic
+
+_LOCKS = 16
 
 
 def is_shown(output: Output, files: FileIndex) -> bool:
@@ -14,16 +18,15 @@ def is_shown(output: Output, files: FileIndex) -> bool:
     return all(files.digest(f"{output.view}/{one.path}") == one.digest for one in output.files)
 
 
-def show(output: Output, contents: dict[str, bytes], workspace: Path, files: FileIndex) -> None:
+def show(output: Output, contents: Mapping[str, bytes], files: FileIndex) -> None:
     """Write what is missing or different; a file that already has the bytes is left alone."""
     if not output.view:
         return
-    folder = workspace / output.view
-    with file_lock(lock_path(folder, whole=output.whole_folder)):
+    with file_lock(_lock_path(output.view, files)):
         for one in output.files:
-            _show_file(one, contents, folder, files, f"{output.view}/{one.path}")
+            _show_file(one, contents[one.digest], f"{output.view}/{one.path}", files)
         if output.whole_folder:
-            _sweep(folder, {one.path for one in output.files})
+            _sweep(files.full(output.view), {one.path for one in output.files})
 
 
 def copy_out(output: Output, workspace: Path, folder: Path) -> None:
@@ -34,22 +37,20 @@ def copy_out(output: Output, workspace: Path, folder: Path) -> None:
         write_atomic(folder / one.path, content, mode=mode)
 
 
-def lock_path(folder: Path, *, whole: bool) -> Path:
-    """One lock for each folder that tasks of one service write into."""
-    return (folder.parent if whole else folder) / ".lock"
+def _lock_path(view: str, files: FileIndex) -> str:
+    """A few locks for all folders: one beside each would double the files of a small build."""
+    return f"{files.locks}/view-{zlib.crc32(view.encode()) % _LOCKS}"
 
 
-def _show_file(
-    one: OutputFile, contents: dict[str, bytes], folder: Path, files: FileIndex, path: str
-) -> None:
+def _show_file(one: OutputFile, content: bytes, path: str, files: FileIndex) -> None:
     if files.fresh(path) == one.digest:
         return
     mode = 0o755 if one.executable else 0o644
-    write_atomic(folder / one.path, contents[one.digest], mode=mode)
+    write_atomic(files.full(path), content, mode=mode)
     files.note(path, one.digest)
 
 
-def _sweep(folder: Path, keep: set[str]) -> None:
+def _sweep(folder: str, keep: set[str]) -> None:
     """Files of an earlier build that this one does not have."""
     for base, folders, names in os.walk(folder, topdown=False):
         for name in names:

@@ -3,12 +3,15 @@
 import contextlib
 import errno
 import fcntl
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Place, Problem
 
+_TICKETS = itertools.count()
+_RUN = os.urandom(4).hex()
 _DISK_ERRORS = {
     errno.ENOSPC: ("disk/full", "the disk is full", "free some space, then run the command again"),
     errno.EDQUOT: ("disk/full", "the disk quota is used up", "free some space, then try again"),
@@ -38,35 +41,47 @@ def make_folder(path: Path, mode: int = 0o755) -> None:
         raise write_problem(path, error) from error
 
 
-def write_atomic(path: Path, content: bytes, *, mode: int = 0o644, durable: bool = False) -> None:
+def write_atomic(
+    path: str | Path, content: bytes, *, mode: int = 0o644, durable: bool = False
+) -> None:
     """Replace `path` whole: readers see the old bytes or the new ones, also after a crash.
 
     `durable` waits until the bytes are on the disk; what can be made again does not need that.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    # Text paths: thousands of outputs are written here, and a Path costs more than the rename.
+    folder, _, name = str(path).rpartition("/")
+    temporary = f"{folder}/.{name}.{_ticket()}.tmp"
     try:
         try:
             _write_new(temporary, content, mode, durable=durable)
         except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            os.makedirs(folder, exist_ok=True)  # noqa: PTH103
             _write_new(temporary, content, mode, durable=durable)
-        temporary.replace(path)
+        os.rename(temporary, path)  # noqa: PTH104
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise write_problem(path, error) from error
+        _discard(temporary)
+        raise write_problem(Path(path), error) from error
     except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        _discard(temporary)
         raise
 
 
-def _write_new(path: Path, content: bytes, mode: int, *, durable: bool) -> None:
+def _ticket() -> str:
+    """A name that no other writer uses, now or after a crash."""
+    return f"{os.getpid():x}-{next(_TICKETS):x}-{_RUN}"
+
+
+def _discard(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)  # noqa: PTH108
+
+
+def _write_new(path: str, content: bytes, mode: int, *, durable: bool) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(fd, view) :]
+        written = os.write(fd, content)
+        while written < len(content):
+            written += os.write(fd, content[written:])
         if durable:
             os.fsync(fd)
     finally:
@@ -90,15 +105,23 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 @contextlib.contextmanager
-def file_lock(path: Path) -> Iterator[None]:
+def file_lock(path: str | Path) -> Iterator[None]:
     """Exclusive among processes; the file stays, so that two holders never lock two inodes."""
-    make_folder(path.parent)
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = _open_lock(path)
     except OSError as error:
-        raise write_problem(path, error) from error
+        raise write_problem(Path(path), error) from error
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield
     finally:
         os.close(fd)
+
+
+def _open_lock(path: str | Path) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        make_folder(Path(path).parent, 0o700)
+        return os.open(path, flags, 0o600)

@@ -1,0 +1,181 @@
+"""The benchmark's own graph: services in eight levels, tasks that copy, zip and publish in process.
+
+The same tree and the same graph are given to the peers (see peers.py).
+"""
+
+import hashlib
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import ClassVar
+from zipfile import ZipFile, ZipInfo
+
+from fabric.model.hashing import digest_bytes
+from fabric.model.names import TaskId
+from fabric.model.task import Entry, Lane, Output, Task
+from fabric.tasks.contract import Made, MadeFile, Registry, Shop
+
+LEVELS = 8
+LIBS = tuple(f"lib/lib_{number}.txt" for number in range(10))
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    services: int
+    functions: int
+
+    @property
+    def tasks(self) -> int:
+        return self.services * (self.functions + 2)
+
+
+def upstream_of(services: int) -> list[list[int]]:
+    """Two services of the level below for each service; the same for every tool."""
+    chance = random.Random(7)
+    level = [number * LEVELS // services for number in range(services)]
+    members: dict[int, list[int]] = {}
+    for number, depth in enumerate(level):
+        members.setdefault(depth, []).append(number)
+    return [
+        sorted(chance.sample(members[depth - 1], min(2, len(members[depth - 1])))) if depth else []
+        for depth in level
+    ]
+
+
+def folder(service: int) -> str:
+    return f"services/svc-{service:05d}"
+
+
+def write_tree(root: Path, shape: Shape) -> None:
+    """The sources: 2 KB a function, ten 5 KB library files that every build reads."""
+    for name in LIBS:
+        _write(root / name, _text(name, 5000))
+    for service in range(shape.services):
+        (root / folder(service) / "dist").mkdir(parents=True, exist_ok=True)
+        for function in range(shape.functions):
+            path = root / folder(service) / "src" / f"fn_{function}.txt"
+            _write(path, _text(f"{service}.{function}", 2000))
+
+
+def _text(seed: str, length: int) -> str:
+    line = hashlib.sha256(seed.encode()).hexdigest() + "\n"
+    return (line * (length // len(line) + 1))[:length]
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyInputs:
+    kind: ClassVar[str] = "copy"
+    lane: ClassVar[Lane] = Lane.CPU
+    changes_world: ClassVar[bool] = False
+    service: str
+    function: str
+    root: str
+
+    def entries(self) -> tuple[Entry, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ZipInputs:
+    kind: ClassVar[str] = "zip"
+    lane: ClassVar[Lane] = Lane.CPU
+    changes_world: ClassVar[bool] = False
+    service: str
+    root: str
+    function: str = ""
+
+    def entries(self) -> tuple[Entry, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class PublishInputs:
+    kind: ClassVar[str] = "publish"
+    lane: ClassVar[Lane] = Lane.IO
+    changes_world: ClassVar[bool] = False
+    service: str
+    root: str
+    function: str = ""
+
+    def entries(self) -> tuple[Entry, ...]:
+        return ()
+
+
+class Copy:
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        del task
+        return ()
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        del upstream
+        inputs = task.inputs
+        assert isinstance(inputs, CopyInputs)
+        source = f"{inputs.root}/src/{inputs.function}.txt"
+        content = _read(shop, source) + _read(shop, LIBS[0])
+        return _made(inputs.root + "/dist", f"{inputs.function}.out", content, (source, *LIBS))
+
+
+class Zip:
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        del task
+        return ()
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        inputs = task.inputs
+        assert isinstance(inputs, ZipInputs)
+        packed = BytesIO()
+        with ZipFile(packed, "w") as archive:
+            for owner, output in upstream.items():
+                for one in output.files:
+                    archive.writestr(ZipInfo(one.path), shop.content(owner, one))
+        return _made(inputs.root, "pkg.zip", packed.getvalue(), ())
+
+
+class Publish:
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        del task
+        return ()
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        del upstream, shop
+        inputs = task.inputs
+        assert isinstance(inputs, PublishInputs)
+        content = b'{"service":"%s"}' % inputs.service.encode()
+        return _made(inputs.root, "deploy.json", content, ())
+
+
+def _read(shop: Shop, path: str) -> bytes:
+    with open(shop.workspace / path, "rb", buffering=0) as file:  # noqa: PTH123
+        return file.read()
+
+
+def _made(view: str, name: str, content: bytes, read: tuple[str, ...]) -> Made:
+    return Made(digest_bytes(content), (MadeFile(name, content),), view=view, read=read)
+
+
+REGISTRY: Registry = {"copy": Copy(), "zip": Zip(), "publish": Publish()}
+KINDS = {"copy": CopyInputs, "zip": ZipInputs, "publish": PublishInputs}
+
+
+def tasks(shape: Shape) -> Iterable[Task]:
+    for service, needs in enumerate(upstream_of(shape.services)):
+        yield from _service_tasks(service, needs, shape.functions)
+
+
+def _service_tasks(service: int, needs: Sequence[int], functions: int) -> Iterable[Task]:
+    name, root = f"svc-{service:05d}", folder(service)
+    copies = tuple(TaskId(f"copy:{name}/fn_{number}") for number in range(functions))
+    for number, task_id in enumerate(copies):
+        yield Task(task_id, CopyInputs(name, f"fn_{number}", root))
+    yield Task(TaskId(f"zip:{name}"), ZipInputs(name, root), copies)
+    above = tuple(TaskId(f"publish:svc-{need:05d}") for need in needs)
+    yield Task(
+        TaskId(f"publish:{name}"), PublishInputs(name, root), (TaskId(f"zip:{name}"), *above)
+    )
