@@ -4,20 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+# Named again, so that a reader of configs finds all of their words here.
+from fabric.model.names import TriggerKind as TriggerKind  # noqa: PLC0414
 from fabric.model.problems import Problem
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
-
-
-class TriggerKind(StrEnum):
-    HTTP = "http"
-    CRON = "cron"
-    QUEUE = "queue"
-    STORAGE = "storage"
-    EVENTBUS = "eventbus"
-    PUBSUB = "pubsub"
-    LOGSTREAM = "logstream"
-    AMQP = "amqp"
 
 
 class BackendKind(StrEnum):
@@ -141,6 +132,44 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
+class Addon:
+    """`options` is canonical JSON; `secrets` pairs each variable with a reference, not a value."""
+
+    name: str
+    version: str = ""
+    options: str = "{}"
+    secrets: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """`steps` is canonical JSON of the list as configured."""
+
+    name: str
+    steps: str = "[]"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderOverride:
+    """A further place to deploy to: what `--provider <label>` chooses."""
+
+    label: str
+    name: str
+    runtime: str = ""
+    region: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """`fabric:` the labels that are deployed together, and how requests are spread."""
+
+    labels: tuple[str, ...] = ()
+    routing: str = ""
+    health_check_enabled: bool = False
+    health_check_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Backend:
     kind: BackendKind = BackendKind.LOCAL
     settings: Pairs = ()
@@ -180,6 +209,10 @@ class Config:
     build: BuildSettings
     deploy: DeploySettings
     resources: tuple[Resource, ...] = ()
+    addons: tuple[Addon, ...] = ()
+    workflows: tuple[Workflow, ...] = ()
+    overrides: tuple[ProviderOverride, ...] = ()
+    targets: Targets = Targets()
     extensions: str = "{}"
     resolved: str = "{}"
     secret_names: frozenset[str] = frozenset()
@@ -200,3 +233,4 @@ class ComposeService:
 class Compose:
     file: str
     services: tuple[ComposeService, ...]
+    include: tuple[str, ...] = ()

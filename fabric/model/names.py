@@ -1,8 +1,20 @@
 """The words of the domain: ids that must not be mixed up."""
 
+from enum import StrEnum
 from typing import NewType
 
 ServiceName = NewType("ServiceName", str)
 FunctionName = NewType("FunctionName", str)
 TaskId = NewType("TaskId", str)
 Digest = NewType("Digest", str)
+
+
+class TriggerKind(StrEnum):
+    HTTP = "http"
+    CRON = "cron"
+    QUEUE = "queue"
+    STORAGE = "storage"
+    EVENTBUS = "eventbus"
+    PUBSUB = "pubsub"
+    LOGSTREAM = "logstream"
+    AMQP = "amqp"

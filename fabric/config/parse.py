@@ -1,0 +1,159 @@
+"""A filled and checked tree to the `Config` that the rest of fabric works on."""
+
+import shlex
+from typing import NamedTuple
+
+from fabric.config import read
+from fabric.config.backend_schema import DEFAULTS, KEYS_OF
+from fabric.config.bindings import Scope
+from fabric.config.environment import Supply, function_env, secret_env_names, supply_of
+from fabric.config.layers import layer_addresses, layers_of
+from fabric.config.nodes import Mapping, Node, Scalar, child
+from fabric.config.redact import resolved_json
+from fabric.config.stages import named_entries
+from fabric.config.triggers import triggers_of
+from fabric.config.values import (
+    Backend,
+    BackendKind,
+    BuildSettings,
+    Config,
+    DeploySettings,
+    Function,
+    Pairs,
+    Provider,
+    ProviderOverride,
+    Targets,
+    Workflow,
+)
+from fabric.model.problems import Problem
+
+
+class Loaded(NamedTuple):
+    """A document that is known to be right, and what was learned on the way."""
+
+    file: str
+    root: Mapping
+    label: str
+    scope: Scope
+    names: frozenset[str]
+    warnings: tuple[Problem, ...]
+
+
+def config_of(loaded: Loaded) -> Config:
+    root = loaded.root
+    supply = supply_of(root, loaded.scope)
+    return Config(
+        service=read.text(root, "service"),
+        stage=loaded.scope.stage,
+        file=loaded.file,
+        provider=_provider(root, loaded.label),
+        functions=_functions(root, supply),
+        backend=_backend(child(root, "backend")),
+        build=_build(child(root, "build")),
+        deploy=_deploy(child(root, "deploy")),
+        resources=supply.resources,
+        addons=supply.addons,
+        workflows=_workflows(root),
+        overrides=_overrides(root),
+        targets=_targets(child(root, "fabric")),
+        extensions=read.as_json(child(root, "extensions"), "{}"),
+        resolved=resolved_json(root),
+        secret_names=_secret_names(root) | supply.secret_names,
+        bound_names=loaded.names | supply.bound_names,
+        warnings=loaded.warnings,
+    )
+
+
+def _provider(root: Mapping, label: str) -> Provider:
+    provider = child(root, "provider")
+    name = read.text(provider, "name")
+    region = read.text(provider, "region") or read.text(child(root, "extensions", name), "region")
+    return Provider(name, label, read.text(provider, "runtime"), region)
+
+
+def _functions(root: Mapping, supply: Supply) -> tuple[Function, ...]:
+    service_env = read.pairs(root, "env")
+    addresses = layer_addresses(root)
+    runtime = read.text(child(root, "provider"), "runtime")
+    return tuple(
+        _function(name, node, runtime, function_env(service_env, node, supply), addresses)
+        for name, node in named_entries(child(root, "functions"))
+    )
+
+
+def _function(
+    name: str, node: Mapping, runtime: str, env: Pairs, addresses: dict[str, str]
+) -> Function:
+    return Function(
+        name=name,
+        entry=read.text(node, "entry"),
+        triggers=triggers_of(node),
+        env=env,
+        layers=layers_of(node, addresses),
+        runtime=read.text(node, "runtime", runtime),
+        memory=read.whole(node, "memory"),
+        timeout=read.whole(node, "timeout"),
+        architecture=read.text(node, "architecture"),
+        tags=read.pairs(node, "tags"),
+        include=read.texts(node, "include"),
+        reserved_concurrency=read.optional_whole(node, "reservedConcurrency"),
+        provisioned_concurrency=read.optional_whole(node, "provisionedConcurrency"),
+    )
+
+
+def _backend(node: Node | None) -> Backend:
+    kind = BackendKind(read.text(node, "kind", BackendKind.LOCAL))
+    defaults = DEFAULTS.get(kind, {})
+    settings = ((key, read.text(node, key, defaults.get(key, ""))) for key in KEYS_OF[kind])
+    return Backend(kind, tuple((key, value) for key, value in settings if value))
+
+
+def _build(node: Node | None) -> BuildSettings:
+    line = child(node, "command")
+    command = shlex.split(line.text) if isinstance(line, Scalar) else read.texts(node, "command")
+    return BuildSettings(
+        command=tuple(command),
+        ignore=read.texts(node, "ignore"),
+        minify=read.flag(node, "minify"),
+        sourcemap=read.flag(node, "sourcemap"),
+    )
+
+
+def _deploy(node: Node | None) -> DeploySettings:
+    health = child(node, "healthCheck")
+    return DeploySettings(
+        rollback_on_failure=read.optional_flag(node, "rollbackOnFailure"),
+        health_check_enabled=read.flag(health, "enabled"),
+        health_check_url=read.text(health, "url"),
+    )
+
+
+def _targets(node: Node | None) -> Targets:
+    health = child(node, "healthCheck")
+    return Targets(
+        labels=read.texts(node, "targets"),
+        routing=read.text(node, "routing"),
+        health_check_enabled=read.flag(health, "enabled"),
+        health_check_url=read.text(health, "url"),
+    )
+
+
+def _overrides(root: Mapping) -> tuple[ProviderOverride, ...]:
+    return tuple(
+        ProviderOverride(
+            label, read.text(node, "name"), read.text(node, "runtime"), read.text(node, "region")
+        )
+        for label, node in named_entries(child(root, "providerOverrides"))
+    )
+
+
+def _workflows(root: Mapping) -> tuple[Workflow, ...]:
+    return tuple(
+        Workflow(name, read.as_json(child(node, "steps"), "[]"))
+        for name, node in named_entries(child(root, "workflows"))
+    )
+
+
+def _secret_names(root: Mapping) -> frozenset[str]:
+    functions = (node for _, node in named_entries(child(root, "functions")))
+    return secret_env_names(root, *functions)

@@ -1,0 +1,77 @@
+"""The resolved document as JSON that may be shown to anyone."""
+
+from fabric.config import read
+from fabric.config.nodes import (
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    Value,
+    find,
+    plain_with,
+    with_entry,
+)
+from fabric.model.secrecy import REDACTED, looks_secret, without_userinfo
+
+_HIDDEN_KEYS = ("connectionString",)
+
+
+def resolved_json(root: Mapping) -> str:
+    """Canonical JSON of the document without a secret in it; stages are laid in already."""
+    shown = {entry.key: _section(entry) for entry in root.entries if entry.key != "stages"}
+    return read.canonical(shown)
+
+
+def _section(entry: Entry) -> object:
+    if entry.key == "secrets":
+        return plain_with(entry.value, _secret_leaf, entry.key)
+    return plain_with(entry.value, _leaf, entry.key)
+
+
+def _leaf(leaf: Scalar, key: str) -> Value:
+    if leaf.secret or key in _HIDDEN_KEYS:
+        return REDACTED
+    return without_userinfo(leaf.value) if isinstance(leaf.value, str) else leaf.value
+
+
+def _secret_leaf(leaf: Scalar, key: str) -> Value:
+    return leaf.value if key == "name" else REDACTED
+
+
+def mark_credentials(root: Mapping) -> Mapping:
+    """The document with variables in `env` whose names look like credentials marked as secret."""
+    root = _with_marked_env(root)
+    functions = find(root, "functions")
+    if functions is None:
+        return root
+    return with_entry(root, functions._replace(value=_in_each(functions.value)))
+
+
+def _in_each(functions: Node) -> Node:
+    if isinstance(functions, Sequence):
+        return functions._replace(items=tuple(_marked_function(item) for item in functions.items))
+    if isinstance(functions, Mapping):
+        entries = (
+            entry._replace(value=_marked_function(entry.value)) for entry in functions.entries
+        )
+        return functions._replace(entries=tuple(entries))
+    return functions
+
+
+def _marked_function(node: Node) -> Node:
+    return _with_marked_env(node) if isinstance(node, Mapping) else node
+
+
+def _with_marked_env(node: Mapping) -> Mapping:
+    env = find(node, "env")
+    if env is None or not isinstance(env.value, Mapping):
+        return node
+    entries = tuple(_marked(entry) for entry in env.value.entries)
+    return with_entry(node, env._replace(value=env.value._replace(entries=entries)))
+
+
+def _marked(entry: Entry) -> Entry:
+    if isinstance(entry.value, Scalar) and looks_secret(entry.key):
+        return entry._replace(value=entry.value._replace(secret=True))
+    return entry

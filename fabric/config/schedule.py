@@ -1,0 +1,99 @@
+"""Cron expressions and rates: are they right, and how are they written the one right way."""
+
+import re
+from typing import NamedTuple
+
+_RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minute|hour|day)s?\s*\)")
+_CRON = re.compile(r"cron\(([^()]*)\)")
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_DAY_RULE = re.compile(r"\?|L|LW|L-[0-9]{1,2}|[0-9]{1,2}W")
+_WEEKDAY_RULE = re.compile(r"\?|L|[1-7A-Z]{1,3}L|[1-7A-Z]{1,3}#[1-5]")
+
+
+class ScheduleError(ValueError):
+    """Why a schedule is refused."""
+
+
+class _FieldRule(NamedTuple):
+    noun: str
+    low: int
+    high: int
+    words: tuple[str, ...] = ()
+    extra: re.Pattern[str] | None = None
+
+
+_MINUTE = _FieldRule("minute", 0, 59)
+_HOUR = _FieldRule("hour", 0, 23)
+_MONTH = _FieldRule("month", 1, 12, _MONTHS)
+_FIVE = (
+    _MINUTE,
+    _HOUR,
+    _FieldRule("day of month", 1, 31),
+    _MONTH,
+    _FieldRule("day of week", 0, 7, _DAYS),
+)
+_SIX = (
+    _MINUTE,
+    _HOUR,
+    _FieldRule("day of month", 1, 31, extra=_DAY_RULE),
+    _MONTH,
+    _FieldRule("day of week", 1, 7, _DAYS, _WEEKDAY_RULE),
+    _FieldRule("year", 1970, 2199),
+)
+
+
+def normalised(schedule: str) -> str:
+    """The schedule with one blank between fields and `minute` or `minutes` as its number asks."""
+    text = schedule.strip()
+    if text.startswith("rate"):
+        return _rate(text)
+    inner = _CRON.fullmatch(text)
+    if inner:
+        return f"cron({_fields(inner[1], _SIX)})"
+    return _fields(text, _FIVE)
+
+
+def _rate(text: str) -> str:
+    found = _RATE.fullmatch(text)
+    if not found or not int(found[1]):
+        raise ScheduleError("a rate is `rate(<n> minutes|hours|days)` with n of at least 1")
+    count, unit = int(found[1]), found[2]
+    return f"rate({count} {unit if count == 1 else unit + 's'})"
+
+
+def _fields(text: str, rules: tuple[_FieldRule, ...]) -> str:
+    fields = text.split()
+    if len(fields) != len(rules):
+        asked = "`cron(...)` takes 6 fields" if rules is _SIX else "a schedule has 5 cron fields"
+        raise ScheduleError(f"{asked}, here are {len(fields)}; or write `rate(5 minutes)`")
+    for field, rule in zip(fields, rules, strict=True):
+        for item in field.split(","):
+            _check_item(item, rule)
+    return " ".join(fields)
+
+
+def _check_item(item: str, rule: _FieldRule) -> None:
+    if rule.extra and rule.extra.fullmatch(item.upper()):
+        return
+    span, slash, step = item.partition("/")
+    if slash and not (_is_number(step) and int(step)):
+        raise ScheduleError(f"`{item[:20]}` is no {rule.noun}: a step is a number from 1")
+    if span == "*":
+        return
+    low, dash, high = span.partition("-")
+    ends = [_number(low, rule), *([_number(high, rule)] if dash else [])]
+    if ends != sorted(ends) and rule.noun != "day of week":
+        raise ScheduleError(f"`{item[:20]}` is no {rule.noun}: the range runs backwards")
+
+
+def _number(text: str, rule: _FieldRule) -> int:
+    if text.upper() in rule.words:
+        return rule.words.index(text.upper()) + rule.low
+    if not _is_number(text) or not rule.low <= int(text) <= rule.high:
+        raise ScheduleError(f"`{text[:20]}` is no {rule.noun} ({rule.low}-{rule.high})")
+    return int(text)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 5

@@ -1,0 +1,18 @@
+"""What a binding looks like: `${env:X}`, `${env:X,default}`, `${stage}`, `${secret:KEY}`."""
+
+import re
+
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+# Also the pattern of the JSON Schema, so plain enough for both Python and JavaScript.
+BINDING = r"\$\{(env:[A-Za-z_]|secret:[A-Za-z_]|stage\})"
+_BINDING = re.compile(BINDING)
+
+
+def has_binding(text: str) -> bool:
+    return "${" in text and _BINDING.search(text) is not None
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """A piece of a file for a message: short, and nothing in it that a terminal would obey."""
+    cut = text if len(text) <= limit else text[: limit - 1] + "…"
+    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in cut)

@@ -1,0 +1,199 @@
+"""The pure facts on every provider, in one table. What validation, init, doctor and docs agree on."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fabric.model.names import TriggerKind
+
+
+class Unit(StrEnum):
+    """What one deploy at a provider replaces."""
+
+    FUNCTION = "function"
+    SERVICE = "service"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Variables that the provider needs; of each group in `required` one name is enough."""
+
+    required: tuple[tuple[str, ...], ...]
+    optional: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*(name for group in self.required for name in group), *self.optional)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderFacts:
+    """`prefix` is the P in `FABRIC_<P>_REAL_DEPLOY`; `env_bytes` caps a function's environment
+    (names and values together), 0 where the provider sets no limit of its own."""
+
+    id: str
+    title: str
+    prefix: str
+    triggers: frozenset[TriggerKind]
+    unit: Unit
+    credentials: Credentials
+    env_bytes: int = 0
+    attaches_layers: bool = False
+
+    @property
+    def real_deploy_variable(self) -> str:
+        return f"FABRIC_{self.prefix}_REAL_DEPLOY"
+
+    @property
+    def deploy_command_variable(self) -> str:
+        return f"FABRIC_{self.prefix}_DEPLOY_CMD"
+
+    @property
+    def destroy_command_variable(self) -> str:
+        return f"FABRIC_{self.prefix}_DESTROY_CMD"
+
+
+_HTTP = frozenset({TriggerKind.HTTP})
+_WEB = _HTTP | {TriggerKind.CRON}
+_EVENTS = _WEB | {TriggerKind.QUEUE, TriggerKind.STORAGE}
+_KB = 1024
+
+
+def _one_each(*names: str) -> tuple[tuple[str, ...], ...]:
+    return tuple((name,) for name in names)
+
+
+PROVIDERS: tuple[ProviderFacts, ...] = (
+    ProviderFacts(
+        id="cloud1-lambda",
+        title="AWS Lambda",
+        prefix="CLOUD1",
+        triggers=_EVENTS | {TriggerKind.EVENTBUS},
+        unit=Unit.FUNCTION,
+        credentials=Credentials(
+            _one_each("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY", "CLOUD1_REGION"),
+            ("CLOUD1_SESSION_TOKEN", "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"),
+        ),
+        env_bytes=4 * _KB,
+        attaches_layers=True,
+    ),
+    ProviderFacts(
+        id="cloud2-functions",
+        title="Google Cloud Functions",
+        prefix="CLOUD2",
+        triggers=_EVENTS | {TriggerKind.PUBSUB},
+        unit=Unit.FUNCTION,
+        credentials=Credentials(
+            (("CLOUD2_PROJECT_ID",), ("CLOUD2_ACCESS_TOKEN", "CLOUD2_SERVICE_ACCOUNT_KEY")),
+            ("CLOUD2_PROJECT", "CLOUD2_REGION"),
+        ),
+        env_bytes=32 * _KB,
+    ),
+    ProviderFacts(
+        id="cloud3-functions",
+        title="Azure Functions",
+        prefix="CLOUD3",
+        triggers=_EVENTS,
+        unit=Unit.SERVICE,
+        credentials=Credentials(
+            _one_each(
+                "CLOUD3_TENANT_ID",
+                "CLOUD3_CLIENT_ID",
+                "CLOUD3_CLIENT_SECRET",
+                "CLOUD3_SUBSCRIPTION_ID",
+                "CLOUD3_RESOURCE_GROUP",
+            ),
+            ("CLOUD3_ACCESS_TOKEN", "CLOUD3_LOG_ANALYTICS_WORKSPACE_ID"),
+        ),
+    ),
+    ProviderFacts(
+        id="cluster-orchestrator",
+        title="Kubernetes",
+        prefix="CLUSTER",
+        triggers=_WEB,
+        unit=Unit.FUNCTION,
+        credentials=Credentials(
+            _one_each("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
+        ),
+    ),
+    ProviderFacts(
+        id="edge1-workers",
+        title="Cloudflare Workers",
+        prefix="EDGE1",
+        triggers=_WEB,
+        unit=Unit.FUNCTION,
+        credentials=Credentials(
+            _one_each("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID"), ("EDGE1_ZONE_ID",)
+        ),
+    ),
+    ProviderFacts(
+        id="host1",
+        title="Vercel",
+        prefix="HOST1",
+        triggers=_WEB,
+        unit=Unit.SERVICE,
+        credentials=Credentials(_one_each("HOST1_TOKEN", "HOST1_PROJECT_ID"), ("HOST1_ORG_ID",)),
+        env_bytes=64 * _KB,
+    ),
+    ProviderFacts(
+        id="host2",
+        title="Netlify",
+        prefix="HOST2",
+        triggers=_WEB,
+        unit=Unit.SERVICE,
+        credentials=Credentials(_one_each("HOST2_AUTH_TOKEN", "HOST2_SITE_ID")),
+        env_bytes=4 * _KB,
+    ),
+    ProviderFacts(
+        id="host3-machines",
+        title="Fly Machines",
+        prefix="HOST3",
+        triggers=_HTTP,
+        unit=Unit.SERVICE,
+        credentials=Credentials(
+            _one_each("HOST3_API_TOKEN", "HOST3_APP_NAME"), ("HOST3_ORG_ID", "HOST3_IMAGE")
+        ),
+    ),
+    ProviderFacts(
+        id="cloud4-fc",
+        title="Alibaba Cloud Function Compute",
+        prefix="CLOUD4",
+        triggers=_EVENTS,
+        unit=Unit.FUNCTION,
+        credentials=Credentials(
+            _one_each("CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET", "CLOUD4_REGION"),
+            ("CLOUD4_ACCOUNT_ID",),
+        ),
+        env_bytes=4 * _KB,
+    ),
+    ProviderFacts(
+        id="cloud5-functions",
+        title="DigitalOcean Functions",
+        prefix="CLOUD5",
+        triggers=_WEB,
+        unit=Unit.FUNCTION,
+        credentials=Credentials(
+            _one_each("CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"), ("CLOUD5_API_HOST",)
+        ),
+    ),
+    ProviderFacts(
+        id="cloud6-functions",
+        title="IBM Cloud Functions (OpenWhisk)",
+        prefix="CLOUD6",
+        triggers=_WEB,
+        unit=Unit.FUNCTION,
+        credentials=Credentials(
+            _one_each("CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"), ("CLOUD6_API_HOST",)
+        ),
+    ),
+)
+PROVIDER_IDS: tuple[str, ...] = tuple(facts.id for facts in PROVIDERS)
+# Every kind that at least one provider supports; the others load, and work in local runs only.
+DEPLOYABLE_TRIGGERS: frozenset[TriggerKind] = frozenset().union(
+    *(facts.triggers for facts in PROVIDERS)
+)
+_BY_ID = {facts.id: facts for facts in PROVIDERS}
+
+
+def facts_of(provider_id: str) -> ProviderFacts | None:
+    """The facts on a provider, or None when there is no such provider."""
+    return _BY_ID.get(provider_id)

@@ -1,0 +1,41 @@
+"""Did you mean: the known word that a mistyped one is closest to."""
+
+from collections.abc import Iterable
+
+_LONGEST = 64
+_MOST = 2
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """The closest of `words`, or "" when none is close; ties go to the first in order."""
+    if len(word) > _LONGEST:
+        return ""
+    near = (known for known in sorted(words) if abs(len(known) - len(word)) <= _MOST)
+    steps = ((distance(word.lower(), known.lower()), known) for known in near)
+    close = [pair for pair in steps if pair[0] <= _allowance(word, pair[1])]
+    return min(close)[1] if close else ""
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """A hint for people, or "" when nothing comes close."""
+    known = nearest(word, words)
+    return f"did you mean `{known}`?" if known else ""
+
+
+def distance(left: str, right: str) -> int:
+    """Edits between two words: insert, drop, replace a letter, or swap two neighbours."""
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, one in enumerate(left, 1):
+        before, above, row = row, before, [i]
+        for j, two in enumerate(right, 1):
+            steps = min(row[j - 1] + 1, before[j] + 1, before[j - 1] + (one != two))
+            if i > 1 and j > 1 and one == right[j - 2] and left[i - 2] == two:
+                steps = min(steps, above[j - 2] + 1)
+            row.append(steps)
+    return row[-1]
+
+
+def _allowance(word: str, known: str) -> int:
+    """Two edits, fewer for short words: `a` is not a misspelt `go`."""
+    return min(_MOST, (max(len(word), len(known)) - 1) // 2)
