@@ -15,11 +15,13 @@ from collections.abc import Iterator, Sequence
 PRUNED = frozenset({".git", ".hg", ".svn", ".fabric", "node_modules", "__pycache__", ".venv"})
 
 
-def list_files(folder: str, pattern: str, ignore: Sequence[str] = ()) -> tuple[str, ...]:
+def list_files(
+    folder: str, pattern: str, ignore: Sequence[str] = (), *, pruned: frozenset[str] = PRUNED
+) -> tuple[str, ...]:
     """The files below `folder` that match, relative to it and sorted."""
     fixed, _ = split_pattern(pattern)
     matches = _pattern(pattern)
-    names = (name for name in _walk(folder, fixed) if matches.fullmatch(name))
+    names = (name for name in _walk(folder, fixed, pruned) if matches.fullmatch(name))
     return tuple(sorted(name for name in names if not is_ignored(name, ignore)))
 
 
@@ -44,13 +46,13 @@ def read_rules(text: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
-def _walk(folder: str, fixed: str) -> Iterator[str]:
+def _walk(folder: str, fixed: str, pruned: frozenset[str]) -> Iterator[str]:
     start = os.path.join(folder, fixed) if fixed else folder
     if os.path.isfile(start):
         yield fixed
         return
     for parent, folders, names in os.walk(start):
-        folders[:] = sorted(name for name in folders if name not in PRUNED)
+        folders[:] = sorted(name for name in folders if name not in pruned)
         inside = os.path.relpath(parent, folder)
         yield from (name if inside == "." else f"{inside}/{name}" for name in names)
 

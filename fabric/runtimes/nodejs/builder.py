@@ -86,5 +86,3 @@ class NodeRuntime:
                     self._failure = error
                     raise
             return self._pinned
-
-

@@ -21,7 +21,9 @@ class Bundler:
 
     def __init__(self, node: Path, environment: Mapping[str, str]) -> None:
         # No NODE_OPTIONS and no bundler's own variables: they would change what is built.
-        env = {name: environment[name] for name in ("PATH", "HOME", "TMPDIR") if name in environment}
+        env = {
+            name: environment[name] for name in ("PATH", "HOME", "TMPDIR") if name in environment
+        }
         self._child = start_child([str(node), str(_WORKER)], cwd=_WORKER.parent, env=env)
         self._ids = itertools.count()
         self._lock = threading.Lock()

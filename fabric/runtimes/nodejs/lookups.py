@@ -13,20 +13,13 @@ from fabric.runtimes.contract import Listing, Seen
 from fabric.runtimes.globs import list_files, split_pattern
 from fabric.runtimes.nodejs import candidates
 from fabric.runtimes.nodejs.candidates import NODE_MODULES, up_to
+from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards
 from fabric.runtimes.nodejs.metafile import Import, Module
 from fabric.runtimes.nodejs.tsconfig import Settings, ancestors, package_name, read_settings
 from fabric.runtimes.seen import merge, place, tried
 
 _TSCONFIGS = ("tsconfig.json", "jsconfig.json")
 _MANIFESTS = ("package.json", ".pnp.data.json", ".pnp.cjs", ".pnp.js")
-_LOCKS = (
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "yarn.lock",
-    "pnpm-lock.yaml",
-    "bun.lock",
-    "node_modules/.package-lock.json",
-)
 _Look: TypeAlias = Callable[[str], Iterator[str]]
 _URL = re.compile(r"(node|https?|data|file):")
 
@@ -119,28 +112,17 @@ class _Trail:
 
     def _settings_of(self, folder: str) -> Settings:
         if folder not in self._settings:
-            paths = list(self._upwards(folder, _TSCONFIGS))
+            paths = list(upwards(self._workspace, folder, _TSCONFIGS))
             found = next((path for path in paths if os.path.isfile(path)), None)
             chain = read_settings(found) if found else Settings()
             self._settings[folder] = Settings((*paths, *chain.tried), chain.aliases)
         return self._settings[folder]
 
     def _manifests(self, folder: str) -> Iterator[str]:
-        return self._upwards(folder, _MANIFESTS)
+        return upwards(self._workspace, folder, _MANIFESTS)
 
     def _locks(self, folder: str) -> Iterator[str]:
-        return self._upwards(folder, _LOCKS)
-
-    def _upwards(self, folder: str, names: tuple[str, ...]) -> Iterator[str]:
-        """The names in every folder on the way up; outside of the workspace up to the first."""
-        found = False
-        for parent in ancestors(folder):
-            if found and not _within(self._workspace, parent):
-                return
-            for name in names:
-                path = os.path.join(parent, name)
-                found = found or os.path.isfile(path)
-                yield path
+        return upwards(self._workspace, folder, LOCK_FILES)
 
     def _once(self, what: str, folder: str, look: _Look) -> Iterator[str]:
         if (what, folder) not in self._done:
@@ -157,10 +139,6 @@ def package_folder(path: str) -> str | None:
 def modules_owner(path: str) -> str:
     """The folder whose node_modules (the outermost) a path lies in."""
     return path.partition(f"/{NODE_MODULES}/")[0]
-
-
-def _within(workspace: str, folder: str) -> bool:
-    return folder == workspace or folder.startswith(workspace + os.sep)
 
 
 def _that_lead_to(winner: str, paths: Iterator[str]) -> Iterator[str]:
