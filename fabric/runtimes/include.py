@@ -6,7 +6,6 @@ top of the archive (`shared/…`), where the function's imports find it.
 """
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,9 +107,9 @@ def _read(workspace: str, path: str, name: str) -> BuiltFile:
 def joined(main: Built, extra: Built) -> Built:
     """The function's files with the extra ones; where both have a path, the function's counts."""
     own = {file.path for file in main.files}
-    files: Iterable[BuiltFile] = (file for file in extra.files if file.path not in own)
+    more = tuple(file for file in extra.files if file.path not in own)
     return Built(
-        (*main.files, *files),
+        (*main.files, *more),
         merge(main.seen, extra.seen),
         main.warnings,
         main.handler,

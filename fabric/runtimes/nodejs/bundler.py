@@ -1,6 +1,7 @@
 """One warm Node child per run: requests go in as lines, answers come back in any order."""
 
 import collections
+import contextlib
 import itertools
 import json
 import threading
@@ -51,10 +52,8 @@ class Bundler:
     def close(self) -> None:
         stdin = self._child.stdin
         if stdin is not None:
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 stdin.close()
-            except BrokenPipeError:
-                pass
         end_child(self._child)
         for thread in self._threads:
             thread.join(5)

@@ -1,4 +1,4 @@
-"""Plain JavaScript without a bundler: the files that are imported, unchanged and in their places."""
+"""Plain JavaScript without a bundler: the imported files, unchanged and in their places."""
 
 import os
 import re
