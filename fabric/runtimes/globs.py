@@ -1,9 +1,9 @@
 """Globs and ignore rules over a folder: a small part of gitignore's language.
 
 `*` and `?` stay within a name, `[a-z]` is a class, `**` spans folders; a pattern that names a
-folder means all below it. Ignore rules besides: a rule without an inner `/` holds at any depth, a leading
-`/` ties it to the folder, a trailing `/` means folders only, `!` takes a path back in, the last
-rule that matches decides. Unlike git, a path below an ignored folder can be taken back in.
+folder means all below it. Ignore rules besides: a rule without an inner `/` holds at any depth, a
+leading `/` ties it to the folder, a trailing `/` means folders only, `!` takes a path back in, the
+last rule that matches decides. Unlike git, a path below an ignored folder can be taken back in.
 """
 
 import functools

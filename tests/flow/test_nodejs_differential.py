@@ -116,7 +116,9 @@ def rename_one(root: Path, dice: random.Random) -> None:
 
 
 def write_tsconfig(root: Path, dice: random.Random) -> None:
-    extends = dice.choice(("", '"extends": "../tsconfig.base",', '"extends": "base/tsconfig.json",'))
+    extends = dice.choice(
+        ("", '"extends": "../tsconfig.base",', '"extends": "base/tsconfig.json",')
+    )
     text = f'{{ // note\n {extends} "compilerOptions": {{ {dice.choice(OPTIONS)}, }} }}'
     name = dice.choice(("tsconfig.json", "tsconfig.json", "jsconfig.json", "tsconfig.base.json"))
     put(root / dice.choice(HOSTS) / name, text)

@@ -59,51 +59,47 @@ class _Trail:
         yield from self._settings_of(folder).tried
 
     def of_import(self, importer: str, item: Import) -> Iterator[str]:
+        """What is tried for one specifier, before the path that won."""
         folder = os.path.dirname(importer)
-        inside_package = package_folder(importer) is not None
-        if item.specifier.startswith((".", "/")):
-            if not inside_package:
-                base = os.path.normpath(os.path.join(folder, item.specifier))
+        if package_folder(importer) is None:
+            for base in self._bases(folder, item.specifier):
                 yield from up_to(item.path, candidates.path_candidates(base))
-            return
-        if not inside_package:
-            yield from self._aliased(folder, item)
-        if not _URL.match(item.specifier):
-            yield from self._bare(folder, item)
+            if not _is_path(item.specifier) and package_folder(item.path) is None:
+                yield from candidates.javascript_twins(item.path)
+        for name in self._package_names(folder, item.specifier):
+            yield from self._package(folder, name, item.path)
 
     def ways_to(self, importer: str, item: Import) -> Iterator[str]:
         """The paths that may have led to the winner through a symbolic link."""
         folder = os.path.dirname(importer)
         if not item.path or package_folder(importer) is not None:
             return
-        if item.specifier.startswith((".", "/")):
-            base = os.path.normpath(os.path.join(folder, item.specifier))
+        for base in self._bases(folder, item.specifier):
             yield from _that_lead_to(item.path, candidates.path_candidates(base))
+        for name in self._package_names(folder, item.specifier):
+            for parent in ancestors(folder):
+                package = os.path.join(parent, NODE_MODULES, package_name(name))
+                if os.path.exists(package):
+                    yield package
+
+    def _bases(self, folder: str, specifier: str) -> Iterator[str]:
+        """The paths that a specifier may mean: itself, by `paths` and `baseUrl`, by `imports`."""
+        if _is_path(specifier):
+            yield os.path.normpath(os.path.join(folder, specifier))
             return
         for alias in self._settings_of(folder).aliases:
-            for base in alias.candidates(item.specifier):
-                yield from _that_lead_to(item.path, candidates.path_candidates(base))
-        for parent in ancestors(folder):
-            package = os.path.join(parent, NODE_MODULES, package_name(item.specifier))
-            if os.path.exists(package):
-                yield package
+            yield from alias.candidates(specifier)
+        if specifier.startswith("#"):
+            targets = candidates.imports_targets(folder, specifier)
+            yield from (os.path.normpath(path) for path in targets if path.startswith("/"))
 
-    def _aliased(self, folder: str, item: Import) -> Iterator[str]:
-        for alias in self._settings_of(folder).aliases:
-            for base in alias.candidates(item.specifier):
-                yield from up_to(item.path, candidates.path_candidates(base))
-
-    def _bare(self, folder: str, item: Import) -> Iterator[str]:
-        if package_folder(item.path) is None:
-            yield from candidates.javascript_twins(item.path)
-        if not item.specifier.startswith("#"):
-            yield from self._package(folder, item.specifier, item.path)
-            return
-        for target in candidates.imports_targets(folder, item.specifier):
-            if target.startswith("/"):
-                yield from up_to(item.path, candidates.path_candidates(os.path.normpath(target)))
-            else:
-                yield from self._package(folder, target, item.path)
+    def _package_names(self, folder: str, specifier: str) -> Iterator[str]:
+        """The packages that a specifier may mean."""
+        if specifier.startswith("#"):
+            targets = candidates.imports_targets(folder, specifier)
+            yield from (name for name in targets if not name.startswith("/"))
+        elif not _is_path(specifier) and not _URL.match(specifier):
+            yield specifier
 
     def _package(self, folder: str, specifier: str, winner: str) -> Iterator[str]:
         if (folder, specifier) not in self._done:
@@ -139,6 +135,10 @@ def package_folder(path: str) -> str | None:
 def modules_owner(path: str) -> str:
     """The folder whose node_modules (the outermost) a path lies in."""
     return path.partition(f"/{NODE_MODULES}/")[0]
+
+
+def _is_path(specifier: str) -> bool:
+    return specifier.startswith((".", "/"))
 
 
 def _that_lead_to(winner: str, paths: Iterator[str]) -> Iterator[str]:
