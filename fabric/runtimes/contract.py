@@ -19,30 +19,46 @@ class BuiltFile:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A folder that was searched: a new or removed match must be noticed."""
+    """A folder that was searched: a new or removed match must be noticed.
+
+    `names` are relative to `folder`; `ignore` are the rules (gitignore-like) that were left out.
+    """
 
     folder: str
     pattern: str
     names: tuple[str, ...]
+    ignore: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """Everything a build looked at, as paths relative to the workspace (`../` allowed).
 
-    `files` were read, `absent` were looked for and not there, `listings` were globbed.
+    `files` were read, `absent` were looked for and not there, `listings` were globbed, `links` are
+    paths that led elsewhere through a symbolic link (path, real path), `folders` are paths where a
+    file would have won but a folder was found. `fabric.runtimes.seen.look_ups_hold` checks them.
     """
 
     files: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     listings: tuple[Listing, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
+    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
+    """`handler` is `<module path in the archive>.<export>`, as providers want it.
+
+    `toolchain` is the identity of what really built it. Where that is not the one that the key was
+    made with (the bundler could not be installed after all), the result must not be stored.
+    """
+
     files: tuple[BuiltFile, ...]
     seen: Seen
     warnings: tuple[Problem, ...] = ()
+    handler: str = ""
+    toolchain: str = ""
 
 
 @dataclass(frozen=True, slots=True)

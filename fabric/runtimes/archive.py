@@ -1,0 +1,49 @@
+"""Reproducible zip archives: equal files give equal bytes in any folder, at any time."""
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterable, Iterator
+
+from fabric.model.names import Digest
+from fabric.runtimes.contract import BuiltFile
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_REGULAR = 0o100000
+_UNIX = 3
+_LEVEL = 6
+
+
+def archive(files: Iterable[BuiltFile]) -> bytes:
+    """The files as a zip: sorted by name, fixed time, modes and deflate level, no extra fields."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as bundle:
+        for file in _sorted(files):
+            bundle.writestr(_entry(file), file.content, zipfile.ZIP_DEFLATED, _LEVEL)
+    return buffer.getvalue()
+
+
+def content_digest(files: Iterable[BuiltFile]) -> Digest:
+    """Names, modes and bytes, length-prefixed: equal wherever zlib's version differs."""
+    digest = hashlib.sha256()
+    for file in _sorted(files):
+        for field in (file.path.encode(), oct(_mode(file)).encode(), file.content):
+            digest.update(b"%d:" % len(field))
+            digest.update(field)
+    return Digest(digest.hexdigest())
+
+
+def _sorted(files: Iterable[BuiltFile]) -> Iterator[BuiltFile]:
+    return iter(sorted(files, key=lambda file: file.path.encode()))
+
+
+def _mode(file: BuiltFile) -> int:
+    return 0o755 if file.executable else 0o644
+
+
+def _entry(file: BuiltFile) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(file.path, _EPOCH)
+    entry.create_system = _UNIX
+    entry.external_attr = (_REGULAR | _mode(file)) << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry

@@ -1,0 +1,93 @@
+"""Which file a function's `entry` means: a path, or `<module>.<export>`; always inside its root."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.task import BuildInputs
+from fabric.runtimes.contract import Seen
+from fabric.runtimes.seen import place, tried
+
+NODE_EXTENSIONS = (".ts", ".tsx", ".mts", ".js", ".mjs", ".cjs")
+PYTHON_EXTENSIONS = (".py",)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`workspace`, `root` and `path` are real and absolute; `name` is relative to the root.
+
+    `export` is empty where the config names none: then `handler` counts, then `default`.
+    """
+
+    workspace: str
+    root: str
+    path: str
+    name: str
+    export: str
+    seen: Seen
+
+    @property
+    def module(self) -> str:
+        return os.path.splitext(self.name)[0]
+
+
+def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> Entry:
+    """The entry's file, with every path that was tried before it."""
+    base = os.path.realpath(workspace)
+    root = os.path.realpath(os.path.join(base, inputs.root))
+    candidates = [(os.path.normpath(name), export) for name, export in _names(inputs, extensions)]
+    for at, (name, export) in enumerate(candidates):
+        path = os.path.join(root, name)
+        if os.path.isfile(path):
+            _refuse_unusable(inputs, root, path)
+            before = [os.path.join(root, earlier) for earlier, _ in candidates[:at]]
+            return Entry(base, root, path, name, export, tried(base, [*before, path], [path]))
+    raise _missing(inputs, place(base, os.path.join(root, candidates[0][0])))
+
+
+def _names(inputs: BuildInputs, extensions: Sequence[str]) -> list[tuple[str, str]]:
+    """Candidates in order, each with the export it would mean; a plain path wins."""
+    module, dot, export = inputs.entry.rpartition(".")
+    plain = [(inputs.entry, "")]
+    if not dot or "/" in export or f".{export}" in extensions:
+        return plain
+    return plain + [(module + extension, export) for extension in extensions]
+
+
+def _refuse_unusable(inputs: BuildInputs, root: str, path: str) -> None:
+    real = os.path.realpath(path)
+    if not real.startswith(root + os.sep):
+        raise FabricError(
+            Problem(
+                "build/entry-outside",
+                f"the entry `{inputs.entry}` of function `{inputs.function}` lies outside of "
+                f"the service's folder",
+                hint="move the handler into the folder of its fabric.yml",
+            )
+        )
+    if not os.access(real, os.R_OK):
+        raise unreadable(inputs.entry, "permission denied")
+
+
+def unreadable(shown: str, reason: str) -> FabricError:
+    return FabricError(
+        Problem(
+            "build/unreadable",
+            f"cannot read `{shown}`: {reason}",
+            hint="check the file's owner and mode",
+            where=Place(shown),
+        )
+    )
+
+
+def _missing(inputs: BuildInputs, shown: str) -> FabricError:
+    return FabricError(
+        Problem(
+            "build/missing-entry",
+            f"function `{inputs.function}`: there is no entry `{shown}`",
+            hint="correct `entry`: a path of a source file, or `<module>.<export>`",
+            where=Place(shown),
+        )
+    )

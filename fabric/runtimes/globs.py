@@ -1,0 +1,91 @@
+"""Globs and ignore rules over a folder: a small part of gitignore's language.
+
+`*` and `?` stay within a name, `[a-z]` is a class, `**` spans folders; a pattern that names a
+folder means all below it. Ignore rules besides: a rule without an inner `/` holds at any depth, a
+leading `/` ties it to the folder, a trailing `/` means folders only, `!` takes a path back in, the
+last rule that matches decides. Unlike git, a path below an ignored folder can be taken back in.
+"""
+
+import functools
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+# Never sources: fabric's own folder, version control, installed packages, Python's byte code.
+PRUNED = frozenset({".git", ".hg", ".svn", ".fabric", "node_modules", "__pycache__", ".venv"})
+
+
+def list_files(
+    folder: str, pattern: str, ignore: Sequence[str] = (), *, pruned: frozenset[str] = PRUNED
+) -> tuple[str, ...]:
+    """The files below `folder` that match, relative to it and sorted."""
+    fixed, _ = split_pattern(pattern)
+    matches = _pattern(pattern)
+    names = (name for name in _walk(folder, fixed, pruned) if matches.fullmatch(name))
+    return tuple(sorted(name for name in names if not is_ignored(name, ignore)))
+
+
+def split_pattern(pattern: str) -> tuple[str, str]:
+    """The folder before the first wildcard, and the rest."""
+    parts = _clean(pattern).split("/")
+    count = next((at for at, part in enumerate(parts) if re.search(r"[*?\[]", part)), len(parts))
+    return "/".join(parts[:count]), "/".join(parts[count:])
+
+
+def is_ignored(name: str, rules: Sequence[str]) -> bool:
+    """Whether the last rule that matches `name` leaves it out."""
+    for rule in reversed(rules):
+        if _rule(rule.removeprefix("!")).fullmatch(name):
+            return not rule.startswith("!")
+    return False
+
+
+def read_rules(text: str) -> tuple[str, ...]:
+    """The rules of an ignore file: one a line, `#` starts a comment line."""
+    lines = (line.rstrip() for line in text.splitlines())
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def _walk(folder: str, fixed: str, pruned: frozenset[str]) -> Iterator[str]:
+    start = os.path.join(folder, fixed) if fixed else folder
+    if os.path.isfile(start):
+        yield fixed
+        return
+    for parent, folders, names in os.walk(start):
+        folders[:] = sorted(name for name in folders if name not in pruned)
+        inside = os.path.relpath(parent, folder)
+        yield from (name if inside == "." else f"{inside}/{name}" for name in names)
+
+
+def _clean(pattern: str) -> str:
+    return pattern.removeprefix("./").rstrip("/")
+
+
+@functools.lru_cache(4096)
+def _pattern(pattern: str) -> re.Pattern[str]:
+    clean = _clean(pattern)
+    return re.compile("(?s:.*)" if clean in {"", "."} else _regex(clean) + "(?:/.*)?")
+
+
+@functools.lru_cache(4096)
+def _rule(rule: str) -> re.Pattern[str]:
+    """A rule as an expression over whole relative paths."""
+    body = rule.strip("/")
+    anchored = "/" in rule.rstrip("/")
+    below = "/.*" if rule.endswith("/") else "(?:/.*)?"
+    return re.compile(("" if anchored else "(?:.*/)?") + _regex(body) + below)
+
+
+def _regex(glob: str) -> str:
+    pieces = re.findall(r"\*\*/|/\*\*$|\*\*|\*|\?|\[[^\]]+\]|.", glob, re.DOTALL)
+    return "".join(_piece(piece) for piece in pieces)
+
+
+def _piece(piece: str) -> str:
+    table = {"**/": "(?:.*/)?", "/**": "/.*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    if piece in table:
+        return table[piece]
+    if piece.startswith("[") and len(piece) > 1:
+        inner = piece[1:-1].replace("\\", "\\\\")
+        return f"[^/{inner[1:]}]" if inner[0] in "!^" else f"[{inner}]"
+    return re.escape(piece)

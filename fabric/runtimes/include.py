@@ -1,0 +1,117 @@
+"""Files that a function asks for by `include`, narrowed by `.fabricignore` and `build.ignore`.
+
+A pattern is relative to the service's folder. One that leads out of it (`../../libs/shared/**`)
+brings a shared library: the folder named before the first wildcard keeps its name and stands at the
+top of the archive (`shared/…`), where the function's imports find it.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import BuildInputs
+from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen
+from fabric.runtimes.entry import unreadable
+from fabric.runtimes.globs import list_files, read_rules, split_pattern
+from fabric.runtimes.seen import merge, place, tried
+from fabric.system.disk import read_bytes
+
+IGNORE_FILE = ".fabricignore"
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    rules: tuple[str, ...]
+    seen: Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """`folder` is absolute, `glob` relative to it; `library` is set where it leads out."""
+
+    folder: str
+    glob: str
+    library: str = ""
+
+
+def read_ignore_rules(workspace: str, root: str, inputs: BuildInputs) -> IgnoreRules:
+    """The rules of `.fabricignore`, then those of the config: the later ones decide."""
+    path = os.path.join(root, IGNORE_FILE)
+    try:
+        text = read_bytes(path).decode("utf-8-sig", "replace")
+    except FileNotFoundError:
+        text = ""
+    except OSError as error:
+        raise unreadable(place(workspace, path), str(error.strerror)) from error
+    return IgnoreRules((*read_rules(text), *inputs.ignore), tried(workspace, [path]))
+
+
+def patterns_of(root: str, inputs: BuildInputs) -> tuple[Pattern, ...]:
+    return tuple(_pattern(root, text) for text in inputs.include)
+
+
+def included(workspace: Path, inputs: BuildInputs) -> Built:
+    """The extra files of one function."""
+    base = os.path.realpath(workspace)
+    root = os.path.realpath(os.path.join(base, inputs.root))
+    if not inputs.include:
+        return Built((), Seen())
+    ignore = read_ignore_rules(base, root, inputs)
+    parts = [_matches(base, pattern, ignore.rules) for pattern in patterns_of(root, inputs)]
+    files = {file.path: file for part in parts for file in part.files}
+    return Built(tuple(files.values()), merge(ignore.seen, *(part.seen for part in parts)))
+
+
+def _pattern(root: str, text: str) -> Pattern:
+    fixed, rest = split_pattern(text)
+    start = os.path.normpath(os.path.join(root, fixed))
+    if start == root or start.startswith(root + os.sep):
+        inside = os.path.relpath(start, root)
+        parts = [part for part in (inside if inside != "." else "", rest) if part]
+        return Pattern(root, "/".join(parts))
+    library = os.path.basename(start)
+    if root.startswith(start + os.sep) or not library:
+        raise FabricError(
+            Problem(
+                "build/failed",
+                f"include `{text}` names a folder that the service itself lies in",
+                hint="name the folder that is wanted before the first wildcard",
+            )
+        )
+    return Pattern(os.path.dirname(start), f"{library}/{rest}" if rest else library, library)
+
+
+def _matches(workspace: str, pattern: Pattern, rules: tuple[str, ...]) -> Built:
+    names = list_files(pattern.folder, pattern.glob, rules)
+    listing = Listing(place(workspace, pattern.folder), pattern.glob, names, rules)
+    return read_named(workspace, pattern.folder, listing)
+
+
+def read_named(workspace: str, folder: str, listing: Listing) -> Built:
+    """The files of a listing, each under its name."""
+    paths = [os.path.join(folder, name) for name in listing.names]
+    files = tuple(
+        _read(workspace, path, name) for path, name in zip(paths, listing.names, strict=True)
+    )
+    return Built(files, merge(tried(workspace, paths, paths), Seen(listings=(listing,))))
+
+
+def _read(workspace: str, path: str, name: str) -> BuiltFile:
+    try:
+        return BuiltFile(name, read_bytes(path), executable=os.access(path, os.X_OK))
+    except OSError as error:
+        raise unreadable(place(workspace, path), str(error.strerror)) from error
+
+
+def joined(main: Built, extra: Built) -> Built:
+    """The function's files with the extra ones; where both have a path, the function's counts."""
+    own = {file.path for file in main.files}
+    more = tuple(file for file in extra.files if file.path not in own)
+    return Built(
+        (*main.files, *more),
+        merge(main.seen, extra.seen),
+        main.warnings,
+        main.handler,
+        main.toolchain,
+    )

@@ -1,0 +1,88 @@
+"""Functions in TypeScript and JavaScript: bundled, or as they are where no bundler can be had."""
+
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from fabric.model.problems import FabricError
+from fabric.model.task import BuildInputs
+from fabric.runtimes.contract import Built, Toolchain
+from fabric.runtimes.entry import NODE_EXTENSIONS, Entry, locate
+from fabric.runtimes.nodejs import closure, options
+from fabric.runtimes.nodejs.bundler import Bundler
+from fabric.runtimes.nodejs.lookups import look_ups
+from fabric.runtimes.nodejs.metafile import read_modules
+from fabric.runtimes.nodejs.toolchain import (
+    bundler_missing,
+    find_bundler,
+    find_node,
+    install_pinned,
+    toolchain_of,
+)
+from fabric.runtimes.seen import merge
+
+
+class NodeRuntime:
+    """Thread-safe; one warm bundler for all builds. `folder` keeps what fabric installs itself."""
+
+    def __init__(
+        self, folder: Path, environment: Mapping[str, str], *, install: bool = True
+    ) -> None:
+        self._folder = folder
+        self._environment = environment
+        self._failure = None if install else bundler_missing("installing is switched off")
+        self._bundler: Bundler | None = None
+        self._pinned: Path | None = None
+        self._lock = threading.Lock()
+
+    def toolchain(self, workspace: Path, root: str) -> Toolchain:
+        return toolchain_of(workspace, root, installable=self._failure is None)
+
+    def build(self, workspace: Path, inputs: BuildInputs) -> Built:
+        entry = locate(workspace, inputs, NODE_EXTENSIONS)
+        found = find_bundler(entry.root)
+        try:
+            folder = found.folder or self._pinned_folder()
+        except FabricError as error:
+            return closure.build(entry, error)
+        identity = self.toolchain(workspace, inputs.root).identity
+        return self._bundle(folder, entry, inputs, identity)
+
+    def close(self) -> None:
+        with self._lock:
+            bundler, self._bundler = self._bundler, None
+        if bundler is not None:
+            bundler.close()
+
+    def _bundle(self, folder: Path, entry: Entry, inputs: BuildInputs, identity: str) -> Built:
+        answer = self._warm().ask(folder, options.bundle_options(entry, inputs))
+        if not answer["ok"]:
+            raise options.build_failed(entry, answer)
+        seen = look_ups(entry.workspace, read_modules(entry.root, answer["inputs"]))
+        return Built(
+            options.read_files(entry.root, answer),
+            merge(entry.seen, seen),
+            options.read_warnings(entry, answer),
+            handler=f"{os.path.splitext(options.OUTPUT)[0]}.{entry.export or 'handler'}",
+            toolchain=identity,
+        )
+
+    def _warm(self) -> Bundler:
+        with self._lock:
+            if self._bundler is None:
+                self._bundler = Bundler(find_node(self._environment), self._environment)
+            return self._bundler
+
+    def _pinned_folder(self) -> Path:
+        """Installed at most once a run; a failure is remembered, not tried for each function."""
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            if self._pinned is None:
+                try:
+                    self._pinned = install_pinned(self._folder, self._environment)
+                except FabricError as error:
+                    self._failure = error
+                    raise
+            return self._pinned

@@ -1,0 +1,119 @@
+"""The paths that Node's and the bundler's resolver try for one specifier, in their order."""
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+
+from fabric.runtimes.nodejs.tsconfig import ancestors, package_name, read_jsonc
+
+# The bundler's own defaults, handed to it explicitly so that both sides use one list.
+EXTENSIONS = (".tsx", ".ts", ".jsx", ".js", ".css", ".json")
+MAIN_FIELDS = ("main", "module")
+_REWRITTEN = {
+    ".js": (".ts", ".tsx"),
+    ".jsx": (".ts", ".tsx"),
+    ".mjs": (".mts",),
+    ".cjs": (".cts",),
+}
+_SOURCE_OF = {
+    ".ts": (".js", ".jsx"),
+    ".tsx": (".js", ".jsx"),
+    ".mts": (".mjs",),
+    ".cts": (".cjs",),
+}
+NODE_MODULES = "node_modules"
+
+
+def path_candidates(base: str) -> Iterator[str]:
+    """A path as a specifier may write it: file, with an extension, rewritten, folder."""
+    yield from _file_candidates(base)
+    plain = re.split(r"[?#]", base)[0]
+    if plain != base:
+        yield from _file_candidates(plain)
+    yield from _folder_candidates(plain)
+
+
+def _file_candidates(base: str) -> Iterator[str]:
+    yield base
+    yield from (base + extension for extension in EXTENSIONS)
+    stem, extension = os.path.splitext(base)
+    yield from (stem + other for other in _REWRITTEN.get(extension, ()))
+
+
+def _folder_candidates(base: str) -> Iterator[str]:
+    manifest = os.path.join(base, "package.json")
+    yield manifest
+    document = read_jsonc(manifest)
+    for field in MAIN_FIELDS:
+        if isinstance(main := document.get(field), str):
+            target = os.path.normpath(os.path.join(base, main))
+            yield from _file_candidates(target)
+            yield from _file_candidates(os.path.join(target, "index"))
+    yield from _file_candidates(os.path.join(base, "index"))
+
+
+def up_to(winner: str, candidates: Iterator[str]) -> Iterator[str]:
+    """What was tried before the winner; all of it where none of them is the winner."""
+    return takewhile(lambda path: path != winner and os.path.realpath(path) != winner, candidates)
+
+
+def javascript_twins(winner: str) -> Iterator[str]:
+    """What a manifest may name for a TypeScript source: it wins as soon as it exists."""
+    stem, extension = os.path.splitext(winner)
+    return (stem + other for other in _SOURCE_OF.get(extension, ()))
+
+
+def package_candidates(folder: str, specifier: str, winner: str) -> Iterator[str]:
+    """node_modules on the way up, until the package that won."""
+    for parent in ancestors(folder):
+        if os.path.basename(parent) == NODE_MODULES:
+            continue
+        modules = os.path.join(parent, NODE_MODULES)
+        if not os.path.isdir(modules):
+            yield modules
+            continue
+        package = os.path.join(modules, package_name(specifier))
+        yield from _in_modules(modules, package, specifier)
+        if winner and winner.startswith(os.path.realpath(package) + os.sep):
+            return
+
+
+def _in_modules(modules: str, package: str, specifier: str) -> Iterator[str]:
+    yield os.path.join(package, "package.json")
+    target = os.path.join(modules, specifier)
+    if NODE_MODULES in os.path.realpath(package).split(os.sep):
+        # Counted by its manifest: only what would stand in for a package that is not there.
+        yield from () if os.path.isdir(package) else _file_candidates(target)
+    else:
+        yield from path_candidates(target)
+
+
+def imports_targets(folder: str, specifier: str) -> Iterator[str]:
+    """The targets that a manifest's `imports` has for a `#name`; every leaf, to be safe."""
+    for parent in ancestors(folder):
+        manifest = os.path.join(parent, "package.json")
+        if os.path.isfile(manifest):
+            imports = read_jsonc(manifest).get("imports", {})
+            names = {re.sub(r"^\./", f"{parent}/", leaf) for leaf in _leaves(imports)}
+            yield from sorted(name.replace("*", _star(specifier, imports)) for name in names)
+            return
+
+
+def _star(specifier: str, imports: object) -> str:
+    for pattern in imports if isinstance(imports, dict) else ():
+        before, star, after = pattern.partition("*")
+        if star and specifier.startswith(before) and specifier.endswith(after):
+            return specifier[len(before) : len(specifier) - len(after)]
+    return "*"
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)

@@ -1,0 +1,104 @@
+"""Plain JavaScript without a bundler: the imported files, unchanged and in their places."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.runtimes.contract import Built, BuiltFile
+from fabric.runtimes.entry import Entry, unreadable
+from fabric.runtimes.nodejs import packages
+from fabric.runtimes.nodejs.lookups import look_ups, package_folder
+from fabric.runtimes.nodejs.metafile import Import, Module
+from fabric.runtimes.nodejs.toolchain import CLOSURE
+from fabric.runtimes.seen import merge, place
+from fabric.system.disk import read_bytes
+
+_TYPESCRIPT = (".ts", ".tsx", ".mts", ".cts", ".jsx")
+_EXTENSIONS = ("", ".js", ".json", "/index.js", "/index.json")
+# Comments may hide or invent an import; too many imports are harmless, unresolved ones are left.
+_IMPORT = re.compile(
+    r"""(?:\bimport\s*\(\s*|\brequire\s*\(\s*|\bfrom\s*|\bimport\s+)(["'])([^"'\n]+)\1"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    module: Module
+    content: bytes
+
+
+def build(entry: Entry, reason: FabricError) -> Built:
+    """The closure of one entry; TypeScript cannot do without the bundler that is missing."""
+    sources = _follow(entry, reason)
+    modules = [source.module for source in sources]
+    vendored = packages.collect(entry.root, modules)
+    own = tuple(BuiltFile(_inside(entry, item.module.path), item.content) for item in sources)
+    return Built(
+        (*own, *vendored.files),
+        merge(entry.seen, look_ups(entry.workspace, [*modules, *vendored.modules])),
+        (_unbundled(entry, reason),),
+        handler=f"{entry.module}.{entry.export or 'handler'}",
+        toolchain=CLOSURE,
+    )
+
+
+def _follow(entry: Entry, reason: FabricError) -> list[_Source]:
+    sources: dict[str, _Source] = {}
+    waiting = [entry.path]
+    while waiting:
+        path = waiting.pop()
+        if path in sources:
+            continue
+        if path.endswith(_TYPESCRIPT):
+            raise reason
+        sources[path] = source = _read(entry, path)
+        found = [item.path for item in source.module.imports if item.path]
+        waiting += [path for path in found if package_folder(path) is None]
+    return list(sources.values())
+
+
+def _read(entry: Entry, path: str) -> _Source:
+    try:
+        content = read_bytes(path)
+    except OSError as error:
+        raise unreadable(place(entry.workspace, path), str(error.strerror)) from error
+    code = content.decode(errors="replace") if not path.endswith(".json") else ""
+    names = dict.fromkeys(match[2] for match in _IMPORT.finditer(code))
+    return _Source(Module(path, tuple(_resolve(path, name) for name in names)), content)
+
+
+def _resolve(importer: str, name: str) -> Import:
+    folder = os.path.dirname(importer)
+    if name.startswith((".", "/")):
+        base = os.path.normpath(os.path.join(folder, name))
+        return Import(name, next(_files(base), ""))
+    return Import(name, packages.manifest_of(folder, name))
+
+
+def _files(base: str) -> Iterator[str]:
+    candidates = (base + extension for extension in (*_EXTENSIONS, *_TYPESCRIPT))
+    return (path for path in candidates if os.path.isfile(path))
+
+
+def _inside(entry: Entry, path: str) -> str:
+    if not path.startswith(entry.root + os.sep):
+        raise FabricError(
+            Problem(
+                "build/failed",
+                f"`{place(entry.workspace, path)}` lies outside of the service's folder, which "
+                "needs a bundler",
+                hint="add `esbuild` to the project's devDependencies",
+                where=Place(place(entry.workspace, path)),
+            )
+        )
+    return path[len(entry.root) + 1 :]
+
+
+def _unbundled(entry: Entry, reason: FabricError) -> Problem:
+    return Problem(
+        "runtime/not-bundled",
+        f"`{entry.name}` is packed as it is, with the packages it needs: {reason.first.message}",
+        hint=reason.first.hint,
+    )

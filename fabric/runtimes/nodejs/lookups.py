@@ -1,0 +1,155 @@
+"""From a metafile to Seen: what the bundler read, and where a new file would now win.
+
+The metafile tells what was found, not what was looked for. So the look-ups are made once more from
+each import's specifier; saying too much costs a build, saying too little would be a stale archive.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from fabric.runtimes.contract import Listing, Seen
+from fabric.runtimes.globs import list_files, split_pattern
+from fabric.runtimes.nodejs import candidates
+from fabric.runtimes.nodejs.candidates import NODE_MODULES, up_to
+from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards
+from fabric.runtimes.nodejs.metafile import Import, Module
+from fabric.runtimes.nodejs.tsconfig import Settings, ancestors, package_name, read_settings
+from fabric.runtimes.seen import merge, place, tried
+
+_TSCONFIGS = ("tsconfig.json", "jsconfig.json")
+_MANIFESTS = ("package.json", ".pnp.data.json", ".pnp.cjs", ".pnp.js")
+_Look: TypeAlias = Callable[[str], Iterator[str]]
+_URL = re.compile(r"(node|https?|data|file):")
+
+
+def look_ups(workspace: str, modules: Iterable[Module]) -> Seen:
+    """Everything that decided a bundle, as paths of the workspace."""
+    trail = _Trail(workspace)
+    paths = set[str]()
+    links = set[str]()
+    listings = list[Listing]()
+    for module in modules:
+        paths.update(trail.of_module(module))
+        for item in module.imports:
+            paths.update(trail.of_import(module.path, item))
+            links.update(trail.ways_to(module.path, item))
+            listings.extend(_glob(workspace, module.path, item.specifier))
+    return merge(tried(workspace, paths, links), Seen(listings=tuple(listings)))
+
+
+class _Trail:
+    """The look-ups of one build; each folder's settings and each package are answered once."""
+
+    def __init__(self, workspace: str) -> None:
+        self._workspace = workspace
+        self._settings: dict[str, Settings] = {}
+        self._done: set[tuple[str, str]] = set()
+
+    def of_module(self, module: Module) -> Iterator[str]:
+        """The module itself, and the manifests and settings that its folder is under."""
+        if (package := package_folder(module.path)) is not None:
+            yield os.path.join(package, "package.json")
+            yield from self._once("locks", modules_owner(module.path), self._locks)
+            return
+        yield module.path
+        folder = os.path.dirname(module.path)
+        yield from self._once("manifests", folder, self._manifests)
+        yield from self._settings_of(folder).tried
+
+    def of_import(self, importer: str, item: Import) -> Iterator[str]:
+        """What is tried for one specifier, before the path that won."""
+        folder = os.path.dirname(importer)
+        if package_folder(importer) is None:
+            for base in self._bases(folder, item.specifier):
+                yield from up_to(item.path, candidates.path_candidates(base))
+            if not _is_path(item.specifier) and package_folder(item.path) is None:
+                yield from candidates.javascript_twins(item.path)
+        for name in self._package_names(folder, item.specifier):
+            yield from self._package(folder, name, item.path)
+
+    def ways_to(self, importer: str, item: Import) -> Iterator[str]:
+        """The paths that may have led to the winner through a symbolic link."""
+        folder = os.path.dirname(importer)
+        if not item.path or package_folder(importer) is not None:
+            return
+        for base in self._bases(folder, item.specifier):
+            yield from _that_lead_to(item.path, candidates.path_candidates(base))
+        for name in self._package_names(folder, item.specifier):
+            for parent in ancestors(folder):
+                package = os.path.join(parent, NODE_MODULES, package_name(name))
+                if os.path.exists(package):
+                    yield package
+
+    def _bases(self, folder: str, specifier: str) -> Iterator[str]:
+        """The paths that a specifier may mean: itself, by `paths` and `baseUrl`, by `imports`."""
+        if _is_path(specifier):
+            yield os.path.normpath(os.path.join(folder, specifier))
+            return
+        for alias in self._settings_of(folder).aliases:
+            yield from alias.candidates(specifier)
+        if specifier.startswith("#"):
+            targets = candidates.imports_targets(folder, specifier)
+            yield from (os.path.normpath(path) for path in targets if path.startswith("/"))
+
+    def _package_names(self, folder: str, specifier: str) -> Iterator[str]:
+        """The packages that a specifier may mean."""
+        if specifier.startswith("#"):
+            targets = candidates.imports_targets(folder, specifier)
+            yield from (name for name in targets if not name.startswith("/"))
+        elif not _is_path(specifier) and not _URL.match(specifier):
+            yield specifier
+
+    def _package(self, folder: str, specifier: str, winner: str) -> Iterator[str]:
+        if (folder, specifier) not in self._done:
+            self._done.add((folder, specifier))
+            yield from candidates.package_candidates(folder, specifier, winner)
+
+    def _settings_of(self, folder: str) -> Settings:
+        if folder not in self._settings:
+            paths = list(upwards(self._workspace, folder, _TSCONFIGS))
+            found = next((path for path in paths if os.path.isfile(path)), None)
+            chain = read_settings(found) if found else Settings()
+            self._settings[folder] = Settings((*paths, *chain.tried), chain.aliases)
+        return self._settings[folder]
+
+    def _manifests(self, folder: str) -> Iterator[str]:
+        return upwards(self._workspace, folder, _MANIFESTS)
+
+    def _locks(self, folder: str) -> Iterator[str]:
+        return upwards(self._workspace, folder, LOCK_FILES)
+
+    def _once(self, what: str, folder: str, look: _Look) -> Iterator[str]:
+        if (what, folder) not in self._done:
+            self._done.add((what, folder))
+            yield from look(folder)
+
+
+def package_folder(path: str) -> str | None:
+    """The package below node_modules that a path belongs to; None for the project's own files."""
+    before, found, after = path.rpartition(f"/{NODE_MODULES}/")
+    return f"{before}/{NODE_MODULES}/{package_name(after)}" if found else None
+
+
+def modules_owner(path: str) -> str:
+    """The folder whose node_modules (the outermost) a path lies in."""
+    return path.partition(f"/{NODE_MODULES}/")[0]
+
+
+def _is_path(specifier: str) -> bool:
+    return specifier.startswith((".", "/"))
+
+
+def _that_lead_to(winner: str, paths: Iterator[str]) -> Iterator[str]:
+    return (path for path in paths if path != winner and os.path.realpath(path) == winner)
+
+
+def _glob(workspace: str, importer: str, specifier: str) -> Iterator[Listing]:
+    """An import with a computed path is a search: `./pages/**/*.js`."""
+    if not specifier.startswith(".") or "*" not in specifier:
+        return
+    base = os.path.normpath(os.path.join(os.path.dirname(importer), specifier))
+    fixed, pattern = split_pattern(base)
+    folder = fixed if fixed.startswith("/") else f"/{fixed}"
+    yield Listing(place(workspace, folder), pattern, list_files(folder, pattern))

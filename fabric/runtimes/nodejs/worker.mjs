@@ -1,0 +1,45 @@
+// The warm child: answers build requests, one JSON document a line, many at a time.
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+
+const bundlers = new Map();
+
+function bundlerAt(folder) {
+  if (!bundlers.has(folder)) {
+    bundlers.set(folder, createRequire(`${folder}/package.json`)(folder));
+  }
+  return bundlers.get(folder);
+}
+
+function finding({ text, location, notes = [] }) {
+  const place = location && {
+    file: location.file,
+    line: location.line,
+    column: location.column + 1,
+    frame: location.lineText,
+  };
+  return { text, place, notes: notes.map((note) => note.text) };
+}
+
+async function build({ bundler, options }) {
+  try {
+    const result = await bundlerAt(bundler).build({ ...options, write: false, metafile: true, logLevel: "silent" });
+    return {
+      ok: true,
+      files: result.outputFiles.map(({ path, contents }) => ({ path, text: Buffer.from(contents).toString("base64") })),
+      inputs: result.metafile.inputs,
+      warnings: result.warnings.map(finding),
+    };
+  } catch (error) {
+    const errors = error.errors ?? [{ text: String(error?.message ?? error) }];
+    return { ok: false, errors: errors.map(finding) };
+  }
+}
+
+createInterface({ input: process.stdin }).on("line", async (line) => {
+  const request = JSON.parse(line);
+  const answer = await build(request);
+  process.stdout.write(`${JSON.stringify({ id: request.id, ...answer })}\n`);
+});
+// Bundlers keep a child of their own: it must not keep this one alive once nobody asks any more.
+process.stdin.on("end", () => process.exit(0));

@@ -1,0 +1,89 @@
+"""Where a dotted name leads: Python's own order of package, module and namespace folder."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRoot:
+    """A folder on the import path. `only` limits it to one top-level name (a shared library)."""
+
+    folder: str
+    only: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """`loaded` are the files that an import runs, outermost package first; `tried` all look-ups."""
+
+    loaded: tuple[str, ...] = ()
+    tried: tuple[str, ...] = ()
+
+
+def search_roots(root: str, entry: str, libraries: tuple[SearchRoot, ...]) -> list[SearchRoot]:
+    """The service's folder, the entry's folder and those between, then shared libraries."""
+    folders = [root]
+    folder = os.path.dirname(entry)
+    while len(folder) > len(root):
+        folders.append(folder)
+        folder = os.path.dirname(folder)
+    return [*(SearchRoot(folder) for folder in folders), *libraries]
+
+
+def find_module(roots: list[SearchRoot], dotted: str, names: tuple[str, ...] = ()) -> Resolution:
+    """An absolute import: the first root that has the top-level name as a package or a module.
+
+    A folder without `__init__.py` is a namespace: every root may hold a portion of it.
+    """
+    top = dotted.partition(".")[0]
+    parts: list[Resolution] = []
+    for search in roots:
+        if search.only and search.only != top:
+            continue
+        parts.append(find_below(search.folder, dotted, names))
+        if any(os.path.isfile(path) for path in _forms(os.path.join(search.folder, top))):
+            break
+    return _joined(parts)
+
+
+def find_below(folder: str, dotted: str, names: tuple[str, ...] = ()) -> Resolution:
+    """`dotted` below a folder, then each of `names` as a possible submodule."""
+    loaded: list[str] = []
+    tried: list[str] = []
+    for part in filter(None, dotted.split(".")):
+        folder = os.path.join(folder, part)
+        found = _first(folder, tried)
+        if found:
+            loaded.append(found)
+        if found == f"{folder}.py":
+            return Resolution(tuple(loaded), tuple(tried))
+    submodules = (_first(os.path.join(folder, name), tried) for name in names if name != "*")
+    return Resolution((*loaded, *filter(None, list(submodules))), tuple(tried))
+
+
+def packages_above(path: str, root: str) -> Iterator[str]:
+    """The `__init__.py` candidates that run before a module: from its folder up to the root."""
+    folder = os.path.dirname(path)
+    while len(folder) > len(root):
+        yield os.path.join(folder, "__init__.py")
+        folder = os.path.dirname(folder)
+
+
+def _first(base: str, tried: list[str]) -> str:
+    for path in _forms(base):
+        tried.append(path)
+        if os.path.isfile(path):
+            return path
+    return ""
+
+
+def _forms(base: str) -> tuple[str, str]:
+    return os.path.join(base, "__init__.py"), f"{base}.py"
+
+
+def _joined(parts: list[Resolution]) -> Resolution:
+    return Resolution(
+        tuple(path for part in parts for path in part.loaded),
+        tuple(path for part in parts for path in part.tried),
+    )

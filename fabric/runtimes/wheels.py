@@ -1,0 +1,76 @@
+"""Wheels as files: read entry by entry, with paths and sizes checked; nothing is run."""
+
+import re
+import stat
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from fabric.model.problems import FabricError, Problem
+from fabric.runtimes.contract import BuiltFile
+
+# What an installer notes for itself, and byte code: neither is the package, both vary.
+_NOISE = re.compile(
+    r"(^|/)__pycache__/|\.py[co]$|\.dist-info/(RECORD(\.\w+)?|INSTALLER|REQUESTED|direct_url\.json)$"
+)
+_DATA = re.compile(r"^[^/]+\.data/(?P<kind>[^/]+)/(?P<rest>.+)$")
+_LIBRARIES = {"purelib", "platlib"}
+_MAX_BYTES = 1 << 30
+_CHUNK = 1 << 20
+
+
+def unpack(wheel: Path) -> Iterator[BuiltFile]:
+    """The files that an install would put on the import path."""
+    try:
+        with zipfile.ZipFile(wheel) as bundle:
+            room = _MAX_BYTES
+            for entry in bundle.infolist():
+                if (path := _installed_path(wheel.name, entry)) is None:
+                    continue
+                content = _inflate(bundle, entry, wheel.name, room)
+                room -= len(content)
+                yield BuiltFile(path, content, executable=_is_executable(entry))
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+        raise _bad(wheel.name, str(error)) from error
+
+
+def _installed_path(wheel: str, entry: zipfile.ZipInfo) -> str | None:
+    """Where it lands; None for folders, notes, scripts and headers."""
+    name = entry.filename
+    if entry.is_dir() or _NOISE.search(name):
+        return None
+    if match := _DATA.match(name):
+        if match["kind"] not in _LIBRARIES:
+            return None
+        name = match["rest"]
+    _check(wheel, name, entry)
+    return name
+
+
+def _check(wheel: str, name: str, entry: zipfile.ZipInfo) -> None:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in path.parts[0]:
+        raise _bad(wheel, f"the path `{name}` leads out of it")
+    mode = entry.external_attr >> 16
+    if stat.S_IFMT(mode) not in {0, stat.S_IFREG}:
+        raise _bad(wheel, f"`{name}` is no regular file")
+
+
+def _inflate(bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, wheel: str, room: int) -> bytes:
+    """Bytes are counted as they come: a header's size proves nothing."""
+    chunks: list[bytes] = []
+    with bundle.open(entry) as stream:
+        while chunk := stream.read(_CHUNK):
+            room -= len(chunk)
+            if room < 0:
+                raise _bad(wheel, "it is over 1 GB when unpacked")
+            chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _is_executable(entry: zipfile.ZipInfo) -> bool:
+    return bool((entry.external_attr >> 16) & 0o111)
+
+
+def _bad(wheel: str, reason: str) -> FabricError:
+    return FabricError(Problem("vendor/bad-wheel", f"cannot unpack `{wheel}`: {reason}"))
