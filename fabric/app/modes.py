@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
-from fabric.model.catalog import PROVIDERS
+from fabric.model.catalog import facts_of
 
 
 def mode_of(provider_id: str, env: Mapping[str, str]) -> str:
-    prefix = f"FABRIC_{PROVIDERS[provider_id].prefix}"
-    switch = env.get(f"{prefix}_REAL_DEPLOY", env.get("FABRIC_REAL_DEPLOY", ""))
-    if switch != "1":
+    facts = facts_of(provider_id)
+    if facts is None:
+        raise ValueError(f"no provider {provider_id}")
+    if env.get(facts.real_deploy_variable, env.get("FABRIC_REAL_DEPLOY", "")) != "1":
         return "simulated"
-    return "command" if env.get(f"{prefix}_DEPLOY_CMD") else "real"
+    return "command" if env.get(facts.deploy_command_variable) else "real"

@@ -10,7 +10,7 @@ from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Room, open_room
 from fabric.app.settings import Settings
-from fabric.config.plan_check import plan_problems
+from fabric.config.plan_checks import plan_problems
 from fabric.engine.bus import Bus, Listener
 from fabric.engine.result import RunResult
 from fabric.engine.run import Job, Run

@@ -113,7 +113,8 @@ def _load_all(
     services: Iterable[ComposeService], folder: Path, stage: str, settings: Settings
 ) -> list[tuple[ComposeService, Path, Config]]:
     """Every config of a compose file; the problems of all of them at once."""
-    loaded, problems = [], []
+    loaded: list[tuple[ComposeService, Path, Config]] = []
+    problems: list[Problem] = []
     for one in services:
         try:
             file = _config_path(folder / one.config)
@@ -156,9 +157,10 @@ def _project(
     units = []
     for path, config, upstream in rows:
         root = _relative(path.parent, workspace)
-        lock = find_source(workspace, root) if _has_python(config) else ""
+        found = find_source(workspace, root) if _has_python(config) else None
+        lock = found.text if found else ""
         mode = mode_of(config.provider.id, settings.env)
-        units.append(Unit(config, root, mode, lock or "", upstream))
+        units.append(Unit(config, root, mode, lock, upstream))
     files = [path for path, _, _ in rows]
     return Project(
         workspace,
@@ -193,7 +195,7 @@ def environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
     """The `.env` beside a config, under the process environment; never fabric's own switches."""
     path = folder / ".env"
     try:
-        pairs = parse_dotenv(str(path), read_bytes(path))
+        pairs = parse_dotenv(read_bytes(path).decode("utf-8", "replace"))
     except (FileNotFoundError, NotADirectoryError):
         pairs = ()
     except OSError as error:

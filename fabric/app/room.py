@@ -1,7 +1,7 @@
 """The engine room: opens the stores of a workspace and puts the task kinds together."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from fabric.engine.memo import Memo, NoMemo
 from fabric.engine.step import Stepper, Stores
 from fabric.model.hashing import digest_fields
 from fabric.runtimes.build import Runtimes
-from fabric.runtimes.vendor import fetch_packages
+from fabric.runtimes.vendor import vendor
 from fabric.system.clock import SystemClock
 from fabric.system.disk import make_folder, write_atomic
 from fabric.tasks.build import BuildKind
@@ -60,7 +60,7 @@ def open_room(
     index = folder / f"files-{project_id(workspace, settings)}.bin"
     stores = Stores(workspace, ledger, blobs, FileIndex(workspace, index, now_ns=now_ns))
     runtimes = Runtimes(settings.toolchains, settings.env)
-    registry = registry_of(workspace, runtimes)
+    registry = registry_of(workspace, runtimes, settings.env)
     try:
         yield Room(stores, Stepper(stores, registry, clock, use_cache=use_cache), registry)
     finally:
@@ -71,9 +71,9 @@ def open_room(
         memo.close()
 
 
-def registry_of(workspace: Path, runtimes: Runtimes) -> Registry:
+def registry_of(workspace: Path, runtimes: Runtimes, env: Mapping[str, str]) -> Registry:
     return {
-        "vendor": VendorKind(fetch_packages),
+        "vendor": VendorKind(lambda folder, inputs: vendor(folder, inputs, env)),
         "build": BuildKind(workspace, runtimes),
         "package": PackageKind(),
     }

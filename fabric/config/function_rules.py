@@ -1,7 +1,8 @@
 """What must hold for one function: its triggers fit the provider, its references exist."""
 
 import re
-from collections.abc import Iterator, Mapping as Known
+from collections.abc import Iterator
+from collections.abc import Mapping as Known
 from typing import NamedTuple
 
 from fabric.config import read

@@ -3,7 +3,8 @@
 text -> tree -> overlays of the stage -> bindings -> the provider chosen -> checked -> Config
 """
 
-from collections.abc import Iterable, Mapping as Env
+from collections.abc import Iterable
+from collections.abc import Mapping as Env
 from dataclasses import dataclass
 from itertools import islice
 

@@ -15,7 +15,7 @@ from fabric.model.names import Digest
 from fabric.system.disk import read_bytes, write_atomic
 
 SMALL = 16 << 10
-_PREFIX = "b:"
+PREFIX = "b:"
 
 
 class Rows(Protocol):
@@ -51,7 +51,7 @@ class Blobs:
         content = self._fresh.get(digest)
         if content is not None:
             return content
-        content = self._rows.get_bytes(_PREFIX + digest)
+        content = self._rows.get_bytes(PREFIX + digest)
         if content is None:
             content = self._read_file(digest)
         if content is None or digest_bytes(content) == digest:
@@ -64,13 +64,13 @@ class Blobs:
         with self._lock:
             fresh, self._fresh = self._fresh, {}
         if fresh and not self._rows.put_all(
-            {_PREFIX + digest: content for digest, content in fresh.items()}
+            {PREFIX + digest: content for digest, content in fresh.items()}
         ):
             with self._lock:
                 self._fresh = {**fresh, **self._fresh}
 
     def drop(self, digest: str) -> None:
-        self._rows.drop(_PREFIX + digest)
+        self._rows.drop(PREFIX + digest)
         try:
             os.unlink(self.path(digest))  # noqa: PTH108
         except OSError:

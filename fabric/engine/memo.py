@@ -2,7 +2,7 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +61,22 @@ class Memo:
     def get_range(self, prefix: str) -> dict[str, bytes]:
         """All rows of a prefix in one query: a tenth of the cost of asking one by one."""
         query = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = ? AND key >= ? AND key < ?"
-        last = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        rows = self._select(query, (_RAW, *_range(prefix)))
+        return {key: bytes(value) for key, value in rows if value is not None}
+
+    def sizes(self, prefix: str) -> list[tuple[str, int, float]]:
+        """Key, length and time of writing of all rows of a prefix."""
+        query = "SELECT key, length(value), store_time FROM Cache WHERE key >= ? AND key < ?"
+        return [
+            (key, length or 0, when) for key, length, when in self._select(query, _range(prefix))
+        ]
+
+    def _select(self, query: str, values: tuple[object, ...]) -> list[Any]:
         try:
             with contextlib.closing(sqlite3.connect(self._folder / "cache.db")) as database:
-                rows = database.execute(query, (_RAW, prefix, last)).fetchall()
+                return database.execute(query, values).fetchall()
         except sqlite3.Error:
-            return {}
-        return {key: bytes(value) for key, value in rows if value is not None}
+            return []
 
     def put_all(self, rows: Mapping[str, bytes]) -> bool:
         """Write a batch in one transaction; False when the disk does not let us."""
@@ -82,12 +91,6 @@ class Memo:
     def drop(self, key: str) -> None:
         with contextlib.suppress(sqlite3.Error, OSError):
             self._cache.delete(key)
-
-    def keys(self) -> Iterator[str]:
-        yield from self._cache.iterkeys()
-
-    def __len__(self) -> int:
-        return len(self._cache)
 
     def close(self) -> None:
         with contextlib.suppress(sqlite3.Error, OSError):
@@ -105,6 +108,10 @@ class NoMemo:
         del prefix
         return {}
 
+    def sizes(self, prefix: str) -> list[tuple[str, int, float]]:
+        del prefix
+        return []
+
     def put_all(self, rows: Mapping[str, bytes]) -> bool:
         return not rows
 
@@ -113,6 +120,10 @@ class NoMemo:
 
     def close(self) -> None:
         return
+
+
+def _range(prefix: str) -> tuple[str, str]:
+    return prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
 
 def _open(folder: Path) -> Any:

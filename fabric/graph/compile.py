@@ -150,7 +150,7 @@ def _vendor_task(unit: Unit, function: Function) -> Task | None:
         return None
     version = re.sub(r"^python", "", runtime) or "3.11"
     platform = "aarch64" if function.architecture == "arm64" else "x86_64"
-    name = digest_fields((unit.root, unit.lock, version, platform))[:12]
+    name = digest_fields((unit.root, version, platform))[:12]
     inputs = VendorInputs(unit.service, unit.root, unit.lock, version, platform)
     return Task(TaskId(f"vendor:{name}"), inputs)
 

@@ -118,7 +118,9 @@ class VendorInputs:
         return ""
 
     def entries(self) -> tuple[Entry, ...]:
-        return option_entries(self, "service", "root")
+        """`source` is the text of the lock: its digest is enough to tell that it changed."""
+        lock = Entry(EntryKind.OPTION, "requirements", digest_fields((self.source,)))
+        return (lock, *option_entries(self, "service", "root", "source"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,14 @@ def archive(files: Iterable[BuiltFile]) -> bytes:
     return buffer.getvalue()
 
 
+def unpacked(content: bytes) -> Iterator[BuiltFile]:
+    """The files of an archive that `archive` made."""
+    with zipfile.ZipFile(io.BytesIO(content)) as bundle:
+        for entry in bundle.infolist():
+            executable = bool((entry.external_attr >> 16) & 0o100)
+            yield BuiltFile(entry.filename, bundle.read(entry), executable)
+
+
 def content_digest(files: Iterable[BuiltFile]) -> Digest:
     """Names, modes and bytes, length-prefixed: equal wherever zlib's version differs."""
     digest = hashlib.sha256()

@@ -72,7 +72,7 @@ class Toolchain:
 class Runtime(Protocol):
     """One language. Thread-safe: many functions are built at once through one instance."""
 
-    def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain:
+    def toolchain(self, workspace: Path, root: str) -> Toolchain:
         """Which tool would build this service; cheap, starts no process."""
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
@@ -80,3 +80,10 @@ class Runtime(Protocol):
 
     def close(self) -> None:
         """End any warm child."""
+
+
+class Builder(Protocol):
+    """All languages as one: what build tasks are given."""
+
+    def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain: ...
+    def build(self, workspace: Path, inputs: BuildInputs) -> Built: ...

@@ -6,7 +6,7 @@ from pathlib import Path
 from fabric.model.names import TaskId
 from fabric.model.task import BuildInputs, Entry, EntryKind, Output, Task
 from fabric.runtimes.archive import content_digest
-from fabric.runtimes.contract import Runtime, Toolchain
+from fabric.runtimes.contract import Builder, Toolchain
 from fabric.tasks.contract import Made, MadeFile, Shop
 
 # Raise when the same inputs would give other bytes.
@@ -14,7 +14,7 @@ _VERSION = "1"
 
 
 class BuildKind:
-    def __init__(self, workspace: Path, runtime: Runtime) -> None:
+    def __init__(self, workspace: Path, runtime: Builder) -> None:
         self._workspace = workspace
         self._runtime = runtime
         self._toolchains: dict[tuple[str, str, bool], Toolchain] = {}

@@ -1,30 +1,18 @@
 """Vendor the third-party packages of one lock, once for all functions that need them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fabric.model.names import TaskId
-from fabric.model.problems import Problem
 from fabric.model.task import Entry, EntryKind, Output, Task, VendorInputs
 from fabric.runtimes.archive import archive, content_digest
-from fabric.runtimes.contract import BuiltFile
+from fabric.runtimes.contract import Built
 from fabric.tasks.contract import Made, MadeFile, Shop
 
 _VERSION = "1"
 PACKAGES = ".packages.zip"
 
-Fetch = Callable[[Path, VendorInputs], "Fetched"]
-
-
-class Fetched:
-    """The packages of a lock, and which files named them."""
-
-    def __init__(
-        self, files: Sequence[BuiltFile], read: Sequence[str], warnings: Sequence[Problem]
-    ) -> None:
-        self.files = tuple(files)
-        self.read = tuple(read)
-        self.warnings = tuple(warnings)
+Fetch = Callable[[Path, VendorInputs], Built]
 
 
 class VendorKind:
@@ -45,6 +33,7 @@ class VendorKind:
             digest=content_digest(fetched.files),
             files=(MadeFile(PACKAGES, archive(fetched.files)),),
             facts=(("packages", str(len(fetched.files))),),
-            read=fetched.read,
+            read=fetched.seen.files,
+            absent=fetched.seen.absent,
             warnings=fetched.warnings,
         )
