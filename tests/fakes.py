@@ -1,0 +1,138 @@
+"""Small real things to run the engine with: task kinds on text, a clock that tests move."""
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from fabric.engine.blobs import Blobs
+from fabric.engine.bus import Bus
+from fabric.engine.files import FileIndex
+from fabric.engine.ledger import Ledger
+from fabric.engine.memo import Memo
+from fabric.engine.result import RunResult
+from fabric.engine.run import Job, Run
+from fabric.engine.schedule import Caps
+from fabric.engine.step import Stepper, Stores
+from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.weave import weave
+from fabric.model.events import Event, Stamped
+from fabric.model.hashing import digest_bytes
+from fabric.model.names import TaskId
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Entry, EntryKind, Lane, Output, Task
+from fabric.system.clock import SystemClock
+from fabric.tasks.contract import Made, MadeFile, Shop
+
+
+@dataclass
+class LateClock:
+    """The system's clock, an hour ahead: files of a test are never racy."""
+
+    ahead: datetime.timedelta = datetime.timedelta(hours=1)
+
+    def monotonic(self) -> float:
+        return SystemClock().monotonic()
+
+    def now(self) -> datetime.datetime:
+        return SystemClock().now() + self.ahead
+
+
+@dataclass(frozen=True, slots=True)
+class JoinInputs:
+    """Joins text files, and what upstream gave, into one file."""
+
+    kind: ClassVar[str] = "join"
+    lane: ClassVar[Lane] = Lane.CPU
+    changes_world: ClassVar[bool] = False
+    service: str
+    function: str
+    sources: tuple[str, ...] = ()
+    upper: bool = False
+
+    def entries(self) -> tuple[Entry, ...]:
+        return (Entry(EntryKind.OPTION, "upper", str(self.upper)),)
+
+
+@dataclass
+class JoinKind:
+    """Counts its runs; a source that says `fail` fails; comments do not reach the output."""
+
+    version: str = "1"
+    ran: list[str] = field(default_factory=list)
+
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        return (Entry(EntryKind.CODE, "join", self.version),)
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        self.ran.append(task.id)
+        inputs = task.inputs
+        assert isinstance(inputs, JoinInputs)
+        texts = [(shop.workspace / source).read_text() for source in inputs.sources]
+        texts += [
+            shop.content(owner, one).decode()
+            for owner, out in upstream.items()
+            for one in out.files
+        ]
+        if any("fail" in text for text in texts):
+            raise FabricError(Problem("join/failed", f"{task.id} was told to fail"))
+        text = "".join(one.partition("#")[0] for one in texts)
+        content = (text.upper() if inputs.upper else text).encode()
+        made = MadeFile(f"{inputs.function}.txt", content)
+        return Made(digest_bytes(content), (made,), view="out", read=inputs.sources)
+
+
+@dataclass
+class Heard:
+    events: list[Event] = field(default_factory=list)
+
+    def hear(self, event: Stamped) -> None:
+        self.events.append(event.event)
+
+    def close(self) -> None:
+        return
+
+
+def join(name: str, *sources: str, needs: tuple[str, ...] = (), upper: bool = False) -> Task:
+    return Task(
+        TaskId(f"join:{name}"),
+        JoinInputs("svc", name, sources, upper),
+        tuple(TaskId(f"join:{need}") for need in needs),
+    )
+
+
+@dataclass
+class Bench:
+    """A folder, a kind of task and stores: everything a run needs, opened afresh for each run."""
+
+    root: Path
+    kind: JoinKind = field(default_factory=JoinKind)
+    heard: Heard = field(default_factory=Heard)
+    use_cache: bool = True
+
+    def write(self, **files: str) -> None:
+        for name, text in files.items():
+            (self.root / name).write_text(text)
+
+    def stores(self) -> Stores:
+        cache = self.root / ".fabric" / "cache"
+        memo = Memo(cache / "memo")
+        blobs = Blobs(cache / "blobs", memo)
+        ledger = Ledger(memo, "here", blobs.flush)
+        now = int(LateClock().now().timestamp() * 1e9)
+        return Stores(self.root, ledger, blobs, FileIndex(self.root, cache / "f", now_ns=now))
+
+    def run(self, *tasks: Task, width: int = 4, fail_fast: bool = False) -> RunResult:
+        return self.run_graph(weave(tasks), width=width, fail_fast=fail_fast)
+
+    def run_graph(self, graph: TaskGraph, *, width: int = 4, fail_fast: bool = False) -> RunResult:
+        self.kind.ran.clear()
+        self.heard.events.clear()
+        stores, clock = self.stores(), LateClock()
+        stepper = Stepper(stores, {"join": self.kind}, clock, use_cache=self.use_cache)
+        job = Job(graph, Caps(width, width), (1.0,) * len(graph), fail_fast=fail_fast)
+        result = Run(job, stepper, Bus("run", clock, [self.heard]), clock).go()
+        stores.ledger.flush()
+        stores.files.save()
+        return result

@@ -1,0 +1,154 @@
+"""The engine on small text tasks: what runs, what is skipped, what survives damage."""
+
+from pathlib import Path
+
+import pytest
+
+from fabric.engine.result import Status
+from fabric.model.events import TaskEnded, TaskStarted
+from fabric.model.problems import ExitCode
+from tests.fakes import Bench, JoinKind, join
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    made = Bench(tmp_path)
+    made.write(a="one ", b="two ")
+    return made
+
+
+CHAIN = (join("left", "a"), join("right", "b"), join("both", needs=("left", "right")))
+
+
+def test_the_second_run_runs_nothing(bench: Bench) -> None:
+    assert bench.run(*CHAIN).count(Status.RAN) == 3
+    again = bench.run(*CHAIN)
+    assert bench.kind.ran == []
+    assert again.count(Status.SKIPPED) == 3
+
+
+def test_only_what_an_edit_reaches_runs(bench: Bench) -> None:
+    bench.run(*CHAIN)
+    bench.write(a="other ")
+    bench.run(*CHAIN)
+    assert bench.kind.ran == ["join:left", "join:both"]
+    assert (bench.root / "out" / "both.txt").read_text() == "other two "
+
+
+def test_an_equal_output_stops_the_wave(bench: Bench) -> None:
+    bench.run(*CHAIN)
+    bench.write(a="one # only a comment")
+    bench.run(*CHAIN)
+    assert bench.kind.ran == ["join:left"]
+
+
+def test_the_reason_names_the_file_that_changed(bench: Bench) -> None:
+    bench.run(*CHAIN)
+    bench.write(a="other ")
+    bench.run(*CHAIN)
+    reasons = {e.task: e.reason for e in bench.heard.events if isinstance(e, TaskStarted)}
+    assert reasons == {
+        "join:left": "a changed (1 of 1 inputs)",
+        "join:both": "upstream join:left gave another archive",
+    }
+
+
+def test_going_back_to_an_older_state_restores_the_right_bytes(bench: Bench) -> None:
+    bench.run(*CHAIN)
+    bench.write(a="other ")
+    bench.run(*CHAIN)
+    bench.write(a="one ")
+    bench.run(*CHAIN)
+    assert bench.kind.ran == []
+    assert (bench.root / "out" / "both.txt").read_text() == "one two "
+
+
+@pytest.mark.parametrize("how", ["edited", "deleted"])
+def test_an_output_that_was_touched_is_put_back(bench: Bench, how: str) -> None:
+    bench.run(*CHAIN)
+    shown = bench.root / "out" / "both.txt"
+    shown.unlink()
+    if how == "edited":
+        shown.write_text("something else")
+    bench.run(*CHAIN)
+    assert bench.kind.ran == []
+    assert shown.read_text() == "one two "
+
+
+def test_a_damaged_and_needed_blob_is_made_again(bench: Bench) -> None:
+    bench.write(a="x" * 40_000)
+    bench.run(*CHAIN)
+    for blob in (bench.root / ".fabric" / "cache" / "blobs").glob("*/*"):
+        blob.write_bytes(b"damage" + blob.read_bytes()[6:])
+    bench.write(b="new ")
+    result = bench.run(*CHAIN)
+    assert result.ok
+    assert (bench.root / "out" / "both.txt").read_text() == "x" * 40_000 + "new "
+
+
+def test_a_lost_cache_only_costs_a_run(bench: Bench) -> None:
+    bench.run(*CHAIN)
+    (bench.root / ".fabric" / "cache" / "memo" / "cache.db").write_bytes(b"not a database" * 99)
+    for name in ("cache.db-wal", "cache.db-shm"):
+        (bench.root / ".fabric" / "cache" / "memo" / name).unlink(missing_ok=True)
+    result = bench.run(*CHAIN)
+    assert result.ok
+    assert len(bench.kind.ran) == 3
+
+
+def test_another_code_version_runs_everything(bench: Bench) -> None:
+    bench.run(*CHAIN)
+    bench.kind = JoinKind(version="2")
+    bench.run(*CHAIN)
+    reasons = {e.reason for e in bench.heard.events if isinstance(e, TaskStarted)}
+    assert "join is another version" in reasons
+    assert len(bench.kind.ran) == 3
+
+
+def test_an_option_is_part_of_the_key(bench: Bench) -> None:
+    bench.run(join("left", "a"))
+    bench.run(join("left", "a", upper=True))
+    started = [e for e in bench.heard.events if isinstance(e, TaskStarted)]
+    assert started == [TaskStarted("join:left", "option upper changed")]
+
+
+def test_a_failure_blocks_what_needs_it_and_nothing_else(bench: Bench) -> None:
+    bench.write(a="fail")
+    result = bench.run(*CHAIN)
+    status = dict(zip(result.graph.ids, (one.status for one in result.outcomes), strict=True))
+    assert status == {
+        "join:left": Status.FAILED,
+        "join:right": Status.RAN,
+        "join:both": Status.BLOCKED,
+    }
+    assert result.exit_code is ExitCode.PARTIAL
+    ended = {e.task: e.reason for e in bench.heard.events if isinstance(e, TaskEnded)}
+    assert ended["join:both"] == "needs join:left, which did not succeed"
+
+
+def test_fail_fast_starts_nothing_more(bench: Bench) -> None:
+    bench.write(a="fail")
+    tasks = [join("left", "a"), *(join(f"n{number}", "b") for number in range(5))]
+    result = bench.run(*tasks, width=1, fail_fast=True)
+    assert bench.kind.ran == ["join:left"]
+    assert result.count(Status.CANCELLED) == 5
+
+
+def test_a_failed_task_is_tried_again(bench: Bench) -> None:
+    bench.write(a="fail")
+    bench.run(*CHAIN)
+    bench.run(*CHAIN)
+    assert bench.kind.ran == ["join:left"]
+
+
+def test_without_the_cache_everything_runs(bench: Bench) -> None:
+    bench.run(*CHAIN)
+    bench.use_cache = False
+    bench.run(*CHAIN)
+    assert len(bench.kind.ran) == 3
+
+
+def test_an_unexpected_error_fails_its_task_only(bench: Bench) -> None:
+    result = bench.run(join("left", "missing"), join("right", "b"))
+    assert [one.status for one in result.outcomes] == [Status.FAILED, Status.RAN]
+    assert result.problems[0].code == "internal/error"

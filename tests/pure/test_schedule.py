@@ -1,0 +1,125 @@
+"""The scheduler, driven by seeded simulations: no threads, no clock."""
+
+import random
+from heapq import heappop, heappush
+
+import pytest
+
+from fabric.engine.schedule import ENDED, Caps, Schedule, State, tails
+from fabric.model.task import Lane
+
+SEEDS_A_CASE = 250
+
+
+def random_needs(chance: random.Random, size: int) -> list[list[int]]:
+    return [
+        sorted(chance.sample(range(number), min(number, chance.choice([0, 0, 1, 1, 2, 4]))))
+        for number in range(size)
+    ]
+
+
+class Simulation:
+    """Virtual time: tasks last as long as they say, some fail, sometimes a run is interrupted."""
+
+    def __init__(self, seed: int) -> None:
+        chance = random.Random(seed)
+        self.size = chance.randint(1, 30)
+        self.needs = random_needs(chance, self.size)
+        self.lanes = [chance.choice([Lane.CPU, Lane.IO]) for _ in range(self.size)]
+        self.lasts = [chance.choice([0.1, 1.0, 1.0, 5.0]) for _ in range(self.size)]
+        self.fails = {number for number in range(self.size) if chance.random() < 0.08}
+        self.caps = Caps(total := chance.randint(1, 8), chance.randint(1, total))
+        self.interrupt_at = chance.choice([None, None, None, 3.0])
+        self.schedule = Schedule(self.needs, self.lanes, self.lasts, self.caps)
+        self.started: list[int] = []
+        self.finished: list[int] = []
+        self.now = 0.0
+
+    def go(self) -> None:
+        running: list[tuple[float, int]] = []
+        while not self.schedule.over:
+            self._fill(running)
+            assert running, "nothing runs, nothing can start, and yet it is not over"
+            self.now, number = heappop(running)
+            self.finished.append(number)
+            if number in self.fails:
+                self.schedule.fail(number)
+            else:
+                self.schedule.succeed(number)
+            if self.interrupt_at is not None and self.now >= self.interrupt_at:
+                self.schedule.cancel_rest()
+
+    def _fill(self, running: list[tuple[float, int]]) -> None:
+        while (number := self.schedule.start()) is not None:
+            self.started.append(number)
+            assert all(self.schedule.states[need] is State.DONE for need in self.needs[number])
+            heappush(running, (self.now + self.lasts[number], number))
+            self._check_caps(running)
+        self._check_nothing_idles(running)
+
+    def _check_caps(self, running: list[tuple[float, int]]) -> None:
+        assert len(running) <= self.caps.total
+        assert sum(self.lanes[number] is Lane.CPU for _, number in running) <= self.caps.cpu
+
+    def _check_nothing_idles(self, running: list[tuple[float, int]]) -> None:
+        """No ready task beside an idle worker, unless its lane is full."""
+        ready = [n for n, state in enumerate(self.schedule.states) if state is State.READY]
+        if len(running) >= self.caps.total:
+            return
+        cpu = sum(self.lanes[number] is Lane.CPU for _, number in running)
+        assert all(self.lanes[n] is Lane.CPU and cpu >= self.caps.cpu for n in ready)
+
+
+@pytest.mark.parametrize("base", range(0, 5000, SEEDS_A_CASE))
+def test_every_task_starts_at_most_once_in_order_within_the_caps(base: int) -> None:
+    for seed in range(base, base + SEEDS_A_CASE):
+        simulation = Simulation(seed)
+        simulation.go()
+        assert len(set(simulation.started)) == len(simulation.started)
+        assert simulation.started and set(simulation.finished) == set(simulation.started)
+        assert all(state in ENDED for state in simulation.schedule.states)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_only_what_needs_a_failed_task_is_blocked(seed: int) -> None:
+    simulation = Simulation(seed)
+    simulation.interrupt_at = None
+    simulation.go()
+    states = simulation.schedule.states
+    for number, state in enumerate(states):
+        bad = [n for n in simulation.needs[number] if states[n] in (State.FAILED, State.BLOCKED)]
+        assert (state is State.BLOCKED) == bool(bad)
+
+
+def test_the_longest_way_to_go_starts_first() -> None:
+    # 0 is alone and short; 1 -> 2 -> 3 is a chain.
+    schedule = Schedule([[], [], [1], [2]], [Lane.IO] * 4, [1.0] * 4, Caps(1, 1))
+    assert schedule.start() == 1
+
+
+def test_ties_are_settled_by_level_then_id() -> None:
+    schedule = Schedule([[], [], []], [Lane.IO] * 3, [1.0] * 3, Caps(3, 3))
+    assert [schedule.start() for _ in range(3)] == [0, 1, 2]
+
+
+def test_a_full_cpu_lane_leaves_room_for_others() -> None:
+    schedule = Schedule([[], [], []], [Lane.CPU, Lane.CPU, Lane.IO], [1.0] * 3, Caps(3, 1))
+    assert {schedule.start(), schedule.start()} == {0, 2}
+    assert schedule.start() is None
+
+
+def test_what_was_done_before_is_not_run() -> None:
+    schedule = Schedule([[], [0]], [Lane.IO] * 2, [1.0] * 2, Caps(1, 1), done=frozenset({0}))
+    assert schedule.start() == 1
+    schedule.succeed(1)
+    assert schedule.over
+
+
+def test_tails_are_longest_paths() -> None:
+    assert tails([[], [0], [0], [1, 2]], [1.0, 5.0, 2.0, 1.0]) == [7.0, 6.0, 3.0, 1.0]
+
+
+def test_ending_a_task_that_does_not_run_is_an_error() -> None:
+    schedule = Schedule([[]], [Lane.IO], [1.0], Caps(1, 1))
+    with pytest.raises(ValueError, match="not running"):
+        schedule.succeed(0)
