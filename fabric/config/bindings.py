@@ -143,14 +143,18 @@ class _Filler:
         self._letters_left = MAX_LETTERS
 
     def node(self, node: Node) -> Node:
+        """The same node when nothing in it changed: most of a big file has no bindings."""
         if isinstance(node, Scalar):
             return self._scalar(node)
         if isinstance(node, Sequence):
-            return node._replace(items=tuple(self.node(item) for item in node.items))
-        return node._replace(entries=tuple(self._entry(entry) for entry in node.entries))
+            items = tuple([self.node(item) for item in node.items])
+            return node if items == node.items else node._replace(items=items)
+        entries = tuple([self._entry(entry) for entry in node.entries])
+        return node if entries == node.entries else node._replace(entries=entries)
 
     def _entry(self, entry: Entry) -> Entry:
-        return entry._replace(value=self.node(entry.value))
+        value = self.node(entry.value)
+        return entry if value is entry.value else entry._replace(value=value)
 
     def _scalar(self, node: Scalar) -> Scalar:
         if not isinstance(node.value, str) or "${" not in node.value:

@@ -11,7 +11,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def parse_dotenv(text: str) -> tuple[tuple[str, str], ...]:
-    """`NAME=value` lines in order; comments, blank lines and whatever is no assignment are skipped."""
+    """`NAME=value` lines in order; comments and whatever is no assignment are skipped."""
     lines = text.removeprefix("\ufeff").splitlines()
     found = (_LINE.fullmatch(line) for line in lines)
     return tuple((match[1], _value(match[2].strip())) for match in found if match)

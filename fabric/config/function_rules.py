@@ -57,12 +57,13 @@ def _entry(function: _Function) -> Iterator[Finding]:
             "config/entry-outside", message, leaf, "entries lie beside or below the config"
         )
     elif not _suits(leaf.text, function.runtime):
-        message = f"function `{function.name}` has runtime `{shown(function.runtime)}`, which cannot run `{shown(leaf.text)}`"
+        runtime, entry = shown(function.runtime), shown(leaf.text)
+        message = f"runtime `{runtime}` of function `{function.name}` cannot run `{entry}`"
         yield _error("config/entry-runtime", message, leaf, "change the entry or the runtime")
 
 
 def leaves_project(entry: str) -> bool:
-    """Whether a path is absolute or climbs above the folder it starts in; links are not followed."""
+    """Whether a path is absolute or climbs above its start; links are for whoever has a disk."""
     if _ABSOLUTE.match(entry):
         return True
     depth = 0

@@ -3,7 +3,6 @@
 text -> tree -> overlays of the stage -> bindings -> the provider chosen -> checked -> Config
 """
 
-from collections.abc import Iterable
 from collections.abc import Mapping as Env
 from dataclasses import dataclass
 from itertools import islice
@@ -11,17 +10,16 @@ from itertools import islice
 from fabric.config.bindings import Scope, fill
 from fabric.config.check import Finding, check
 from fabric.config.choice import choose
-from fabric.config.frames import Lines, framed
 from fabric.config.nodes import Mapping, Node, find, with_entry, without
 from fabric.config.parse import Loaded, config_of
 from fabric.config.redact import mark_credentials
+from fabric.config.report import error_of, in_file, open_document
 from fabric.config.rules import rule_findings, secret_leaves
 from fabric.config.schema import CONFIG
 from fabric.config.stage_names import stage_problem
 from fabric.config.stages import for_stage
-from fabric.config.text import Document, read
 from fabric.config.values import Config
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.problems import Place, Problem
 
 MAX_FINDINGS = 100
 # Filled only when they are used: a variable of another stage or place need not be set here.
@@ -42,27 +40,16 @@ class Source:
 
 def load_config(source: Source) -> Config:
     """The config of one service for one stage; raises all of its problems at once."""
-    document = _document(source)
+    file = source.file
+    document = open_document(file, source.text)
     if not isinstance(document.root, Mapping):
-        raise _error(source.file, document.text, (_no_map(document.root),))
+        raise error_of(file, document.text, [_no_map(document.root)])
     loaded, findings = _resolved(source, document.root)
-    fatal = tuple(item.problem for item in findings if item.is_fatal)
+    fatal = [item.problem for item in findings if item.is_fatal]
     if fatal:
-        raise _error(source.file, document.text, fatal)
-    warnings = tuple(item.problem for item in findings if not item.is_fatal)
-    return config_of(
-        loaded._replace(
-            warnings=_framed(source.file, document.text, (*document.warnings, *warnings))
-        )
-    )
-
-
-def _document(source: Source) -> Document:
-    try:
-        return read(source.file, source.text)
-    except FabricError as error:
-        text = source.text.decode("utf-8", "replace")
-        raise _error(source.file, text, error.problems) from error
+        raise error_of(file, document.text, fatal)
+    warnings = (*document.warnings, *(item.problem for item in findings))
+    return config_of(loaded._replace(warnings=in_file(file, document.text, warnings)))
 
 
 def _resolved(source: Source, raw: Mapping) -> tuple[Loaded, list[Finding]]:
@@ -94,17 +81,3 @@ def _no_map(root: Node) -> Problem:
     where = Place("", root.line, root.column) if root.line else None
     hint = "a config begins with `service: <name>`"
     return Problem("config/empty", "the file holds no map of settings", hint, where)
-
-
-def _error(file: str, text: str, problems: Iterable[Problem]) -> FabricError:
-    return FabricError(*_framed(file, text, problems))
-
-
-def _framed(file: str, text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    found = sorted(problems, key=_position)
-    lines = Lines(text) if found else None
-    return tuple(framed(problem, file, lines) if lines else problem for problem in found)
-
-
-def _position(problem: Problem) -> tuple[int, int]:
-    return (problem.where.line, problem.where.column) if problem.where else (0, 0)

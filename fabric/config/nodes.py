@@ -8,7 +8,7 @@ from fabric.model.problems import Place
 Value: TypeAlias = str | int | float | bool | None
 
 
-# Named tuples, not frozen dataclasses: a big file makes tens of thousands of them, four times faster.
+# Named tuples, not frozen dataclasses: a big file makes tens of thousands, four times faster.
 class Scalar(NamedTuple):
     """One leaf. `text` is what was written, `value` what it means; lines and columns from 1."""
 
@@ -54,9 +54,11 @@ def place_of(node: Node | Entry) -> Place:
 
 def find(node: Node | None, key: str) -> Entry | None:
     """The entry of a mapping, or None; anything that is no mapping has no entries."""
-    if not isinstance(node, Mapping):
-        return None
-    return next((entry for entry in node.entries if entry.key == key), None)
+    if isinstance(node, Mapping):
+        for entry in node.entries:
+            if entry.key == key:
+                return entry
+    return None
 
 
 def child(node: Node | None, *keys: str) -> Node | None:

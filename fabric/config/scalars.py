@@ -12,6 +12,8 @@ _WORDS: dict[str, Value] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _MAY_BE_NUMBER = frozenset("0123456789+-.")
+# Unquoted text that begins with any other letter is just text.
+MAY_MEAN = _MAY_BE_NUMBER | frozenset("~nNtTfF")
 _DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _OCTAL = re.compile(r"0o[0-7]+")
 _HEX = re.compile(r"0x[0-9a-fA-F]+")

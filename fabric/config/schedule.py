@@ -7,6 +7,7 @@ _RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minute|hour|day)s?\s*\)")
 _CRON = re.compile(r"cron\(([^()]*)\)")
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_LONGEST_NUMBER = 4
 _DAY_RULE = re.compile(r"\?|L|LW|L-[0-9]{1,2}|[0-9]{1,2}W")
 _WEEKDAY_RULE = re.compile(r"\?|L|[1-7A-Z]{1,3}L|[1-7A-Z]{1,3}#[1-5]")
 
@@ -96,4 +97,4 @@ def _number(text: str, rule: _FieldRule) -> int:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 5
+    return text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER

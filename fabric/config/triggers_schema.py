@@ -24,9 +24,8 @@ _TEXTS = Many(FILLED)
 
 
 def _kind(kind: TriggerKind, *fields: Field, one_of: tuple[str, ...] = ()) -> tuple[str, Fields]:
-    tag = Field(
-        "type", Choice((kind.value,), "a trigger"), "The kind of trigger.", kind.value, True
-    )
+    choice = Choice((kind.value,), "a trigger")
+    tag = Field("type", choice, "The kind of trigger.", kind.value, required=True)
     return kind.value, Fields((tag, *fields), one_of=one_of)
 
 

@@ -169,6 +169,9 @@ class Targets:
     health_check_url: str = ""
 
 
+NO_TARGETS = Targets()
+
+
 @dataclass(frozen=True, slots=True)
 class Backend:
     kind: BackendKind = BackendKind.LOCAL
@@ -212,7 +215,7 @@ class Config:
     addons: tuple[Addon, ...] = ()
     workflows: tuple[Workflow, ...] = ()
     overrides: tuple[ProviderOverride, ...] = ()
-    targets: Targets = Targets()
+    targets: Targets = NO_TARGETS
     extensions: str = "{}"
     resolved: str = "{}"
     secret_names: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""The pure facts on every provider, in one table. What validation, init, doctor and docs agree on."""
+"""The pure facts on every provider: one table that validation, init, doctor and docs agree on."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,0 +1,121 @@
+"""The text of a `fabric.compose.yml` to a `Compose`. Files it names are the caller's to look at."""
+
+from collections.abc import Iterable, Iterator
+
+from fabric.config import read
+from fabric.config.check import Finding, check
+from fabric.config.compose_schema import COMPOSE
+from fabric.config.cycles import find_cycle
+from fabric.config.nodes import Mapping, Node, Scalar, Sequence, child, find, place_of
+from fabric.config.report import error_of, open_document
+from fabric.config.stages import named_entries
+from fabric.config.syntax import shown
+from fabric.config.values import Compose, ComposeService
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.spelling import did_you_mean
+
+_NONE = Problem("compose/no-services", "the file names no services", "list them under `services`")
+
+
+def load_compose(file: str, text: bytes) -> Compose:
+    """What the file itself says; names are settled by `compose_services`, after `include`."""
+    document = open_document(file, text)
+    root = document.root
+    problems = list(_shape_problems(root))
+    if not problems:
+        problems = list(_name_problems(root))
+    if problems:
+        raise error_of(file, document.text, problems)
+    services = tuple(_service(name, node) for name, node in named_entries(child(root, "services")))
+    return Compose(file, services, read.texts(root, "include"))
+
+
+def compose_services(compose: Compose, included: Iterable[ComposeService] = ()) -> Compose:
+    """The compose file with the services that its `include` found; every name is accounted for."""
+    services = (*compose.services, *included)
+    found = [*_duplicates(services), *_unknown(services)]
+    problems = found or list(_cycles(services))
+    if not services:
+        problems = [_NONE]
+    if problems:
+        raise FabricError(*(_in_file(problem, compose.file) for problem in problems))
+    return Compose(compose.file, services, compose.include)
+
+
+def _shape_problems(root: Node) -> Iterator[Problem]:
+    if isinstance(root, Scalar) and root.value is None:
+        yield _NONE
+        return
+    findings: Iterable[Finding] = check(COMPOSE, root)
+    yield from (finding.problem for finding in findings)
+    services, include = child(root, "services"), child(root, "include")
+    if isinstance(root, Mapping) and not _has_entries(services) and not _has_entries(include):
+        yield _NONE
+
+
+def _has_entries(node: Node | None) -> bool:
+    match node:
+        case Sequence(items=items):
+            return bool(items)
+        case Mapping(entries=entries):
+            return bool(entries)
+        case _:
+            return node is not None
+
+
+def _name_problems(root: Node) -> Iterator[Problem]:
+    """Duplicates, and without `include` also unknown names and circles, where they stand."""
+    nodes = named_entries(child(root, "services"))
+    places = {name: place_of(child(node, "name") or node) for name, node in nodes}
+    services = tuple(_service(name, node) for name, node in nodes)
+    yield from (_at(problem, places, name) for name, problem in _duplicate_names(services))
+    if find(root, "include") is None:
+        yield from (_at(problem, places, name) for name, problem in _unknown_names(services))
+        yield from (_at(problem, places, "") for problem in _cycles(services))
+
+
+def _service(name: str, node: Mapping) -> ComposeService:
+    return ComposeService(name, read.text(node, "config"), read.texts(node, "dependsOn"))
+
+
+def _duplicates(services: tuple[ComposeService, ...]) -> Iterator[Problem]:
+    return (problem for _, problem in _duplicate_names(services))
+
+
+def _unknown(services: tuple[ComposeService, ...]) -> Iterator[Problem]:
+    return (problem for _, problem in _unknown_names(services))
+
+
+def _duplicate_names(services: tuple[ComposeService, ...]) -> Iterator[tuple[str, Problem]]:
+    seen: dict[str, str] = {}
+    for service in services:
+        if service.name in seen:
+            message = f"two services are called `{shown(service.name)}`"
+            configs = f"their configs: {seen[service.name]} and {service.config}"
+            yield service.name, Problem("compose/duplicate-service", message, configs)
+        seen.setdefault(service.name, service.config)
+
+
+def _unknown_names(services: tuple[ComposeService, ...]) -> Iterator[tuple[str, Problem]]:
+    known = {service.name for service in services}
+    for service in services:
+        for need in service.depends_on:
+            if need not in known:
+                message = f"service `{service.name}` depends on the unknown service `{shown(need)}`"
+                hint = did_you_mean(need, known)
+                yield service.name, Problem("compose/unknown-dependency", message, hint)
+
+
+def _cycles(services: tuple[ComposeService, ...]) -> Iterator[Problem]:
+    cycle = find_cycle({service.name: service.depends_on for service in services})
+    if cycle:
+        message = f"the services depend on each other in a circle: {' -> '.join(cycle)}"
+        yield Problem("compose/cycle", message, "drop one of these dependencies")
+
+
+def _at(problem: Problem, places: dict[str, Place], name: str) -> Problem:
+    return Problem(problem.code, problem.message, problem.hint, places.get(name))
+
+
+def _in_file(problem: Problem, file: str) -> Problem:
+    return Problem(problem.code, problem.message, problem.hint, Place(file))
