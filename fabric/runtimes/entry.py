@@ -43,7 +43,7 @@ def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> E
         if os.path.isfile(path):
             _refuse_unusable(inputs, root, path)
             before = [os.path.join(root, earlier) for earlier, _ in candidates[:at]]
-            return Entry(base, root, path, name, export, tried(base, [*before, path], [path]))
+            return Entry(base, root, path, name, export, tried(base, [*before, path]))
     raise _missing(inputs, place(base, os.path.join(root, candidates[0][0])))
 
 

@@ -94,7 +94,7 @@ def read_named(workspace: str, folder: str, listing: Listing) -> Built:
     files = tuple(
         _read(workspace, path, name) for path, name in zip(paths, listing.names, strict=True)
     )
-    return Built(files, merge(tried(workspace, paths, paths), Seen(listings=(listing,))))
+    return Built(files, merge(tried(workspace, paths), Seen(listings=(listing,))))
 
 
 def _read(workspace: str, path: str, name: str) -> BuiltFile:

@@ -3,17 +3,61 @@
 import os
 import stat
 from collections.abc import Iterable
+from enum import StrEnum
 
 from fabric.runtimes.contract import Listing, Seen
 from fabric.runtimes.globs import list_files
 
 
+class Kind(StrEnum):
+    NOTHING = "nothing"
+    FILE = "file"
+    FOLDER = "folder"
+
+
+class Probe:
+    """What is at a path and where links lead; asked once a path, for the time of one build."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, Kind] = {}
+        self._real_folders: dict[str, str] = {}
+
+    def kind(self, path: str) -> Kind:
+        found = self._kinds.get(path)
+        if found is None:
+            found = self._kinds[path] = _kind_of(path)
+        return found
+
+    def real(self, path: str) -> str:
+        """The real path of something that exists."""
+        if os.path.islink(path):
+            return os.path.realpath(path)
+        folder, _, name = path.rpartition("/")
+        if folder not in self._real_folders:
+            self._real_folders[folder] = os.path.realpath(folder)
+        return f"{self._real_folders[folder]}/{name}"
+
+
+def _kind_of(path: str) -> Kind:
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return Kind.NOTHING
+    return Kind.FOLDER if stat.S_ISDIR(mode) else Kind.FILE
+
+
 def place(workspace: str, path: str) -> str:
     """An absolute path as people and traces know it: relative to the workspace, with `/`."""
-    # os.path.relpath costs ten times as much, and nearly every path lies inside.
-    if path.startswith(workspace + "/"):
-        return path[len(workspace) + 1 :]
-    return os.path.relpath(path, workspace)
+    # os.path.relpath asks for the working folder, and costs ten times as much.
+    up = ""
+    while not path.startswith(f"{workspace}/"):
+        if path == workspace:
+            return up.rstrip("/") or "."
+        if not workspace:
+            break
+        workspace = workspace.rpartition("/")[0]
+        up += "../"
+    return up + path[len(workspace) + 1 :]
 
 
 def merge(*parts: Seen) -> Seen:
@@ -31,35 +75,27 @@ def _unique(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(paths)))
 
 
-def tried(workspace: str, paths: Iterable[str], links: Iterable[str] = ()) -> Seen:
+def tried(workspace: str, paths: Iterable[str], probe: Probe | None = None) -> Seen:
     """Seen of absolute paths that were looked at, each sorted by what is there now.
 
-    Each of `links` is kept only where it leads elsewhere.
+    What is found through a symbolic link is noted with where it leads.
     """
-    found: dict[str, list[str]] = {"file": [], "folder": [], "nothing": []}
+    probe = probe or Probe()
+    found: dict[Kind, list[str]] = {kind: [] for kind in Kind}
     for path in set(paths):
-        found[_what_is_at(path)].append(place(workspace, path))
+        found[probe.kind(path)].append(path)
+    present = (*found[Kind.FILE], *found[Kind.FOLDER])
+    led = [(path, real) for path in present if (real := probe.real(path)) != path]
     return Seen(
-        files=tuple(sorted(found["file"])),
-        absent=tuple(sorted(found["nothing"])),
-        folders=tuple(sorted(found["folder"])),
-        links=tuple(sorted(set(_led_elsewhere(workspace, links)))),
+        files=_places(workspace, found[Kind.FILE]),
+        absent=_places(workspace, found[Kind.NOTHING]),
+        folders=_places(workspace, found[Kind.FOLDER]),
+        links=tuple(sorted((place(workspace, path), place(workspace, real)) for path, real in led)),
     )
 
 
-def _what_is_at(path: str) -> str:
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return "nothing"
-    return "folder" if stat.S_ISDIR(mode) else "file"
-
-
-def _led_elsewhere(workspace: str, paths: Iterable[str]) -> Iterable[tuple[str, str]]:
-    for path in paths:
-        real = os.path.realpath(path)
-        if real != path:
-            yield place(workspace, path), place(workspace, real)
+def _places(workspace: str, paths: list[str]) -> tuple[str, ...]:
+    return tuple(sorted(place(workspace, path) for path in paths))
 
 
 def look_ups_hold(workspace: str, seen: Seen) -> bool:

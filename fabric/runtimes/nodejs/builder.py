@@ -46,8 +46,7 @@ class NodeRuntime:
             folder = found.folder or self._pinned_folder()
         except FabricError as error:
             return closure.build(entry, error)
-        identity = self.toolchain(workspace, inputs.root).identity
-        return self._bundle(folder, entry, inputs, identity)
+        return self._bundle(folder, entry, inputs, found.identity(installable=True))
 
     def close(self) -> None:
         with self._lock:

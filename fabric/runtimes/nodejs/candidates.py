@@ -2,10 +2,10 @@
 
 import os
 import re
-from collections.abc import Iterator
-from itertools import takewhile
+from collections.abc import Iterable, Iterator
 
 from fabric.runtimes.nodejs.tsconfig import ancestors, package_name, read_jsonc
+from fabric.runtimes.seen import Kind, Probe
 
 # The bundler's own defaults, handed to it explicitly so that both sides use one list.
 EXTENSIONS = (".tsx", ".ts", ".jsx", ".js", ".css", ".json")
@@ -36,26 +36,33 @@ def path_candidates(base: str) -> Iterator[str]:
 
 def _file_candidates(base: str) -> Iterator[str]:
     yield base
-    yield from (base + extension for extension in EXTENSIONS)
+    for extension in EXTENSIONS:
+        yield base + extension
     stem, extension = os.path.splitext(base)
-    yield from (stem + other for other in _REWRITTEN.get(extension, ()))
+    for other in _REWRITTEN.get(extension, ()):
+        yield stem + other
 
 
 def _folder_candidates(base: str) -> Iterator[str]:
-    manifest = os.path.join(base, "package.json")
+    manifest = f"{base}/package.json"
     yield manifest
     document = read_jsonc(manifest)
     for field in MAIN_FIELDS:
         if isinstance(main := document.get(field), str):
             target = os.path.normpath(os.path.join(base, main))
             yield from _file_candidates(target)
-            yield from _file_candidates(os.path.join(target, "index"))
-    yield from _file_candidates(os.path.join(base, "index"))
+            yield from _file_candidates(f"{target}/index")
+    yield from _file_candidates(f"{base}/index")
 
 
-def up_to(winner: str, candidates: Iterator[str]) -> Iterator[str]:
-    """What was tried before the winner; all of it where none of them is the winner."""
-    return takewhile(lambda path: path != winner and os.path.realpath(path) != winner, candidates)
+def up_to(winner: str, paths: Iterable[str], probe: Probe) -> Iterator[str]:
+    """What was tried, up to the winner; all of it where none of them is the winner."""
+    for path in paths:
+        yield path
+        if path == winner:
+            return
+        if winner and probe.kind(path) is Kind.FILE and probe.real(path) == winner:
+            return
 
 
 def javascript_twins(winner: str) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """Files that count for everything below them: lock files, manifests, settings."""
 
-import os
 from collections.abc import Iterator
 
 from fabric.runtimes.nodejs.tsconfig import ancestors
+from fabric.runtimes.seen import Kind, Probe
 
 LOCK_FILES = (
     "package-lock.json",
@@ -15,17 +15,17 @@ LOCK_FILES = (
 )
 
 
-def upwards(workspace: str, folder: str, names: tuple[str, ...]) -> Iterator[str]:
+def upwards(workspace: str, folder: str, names: tuple[str, ...], probe: Probe) -> Iterator[str]:
     """The names in every folder on the way up; outside of the workspace up to the first found."""
     found = False
     for parent in ancestors(folder):
-        if found and not _within(workspace, parent):
+        if found and not within(workspace, parent):
             return
         for name in names:
-            path = os.path.join(parent, name)
-            found = found or os.path.isfile(path)
+            path = f"{parent.rstrip('/')}/{name}"
+            found = found or probe.kind(path) is Kind.FILE
             yield path
 
 
-def _within(workspace: str, folder: str) -> bool:
-    return folder == workspace or folder.startswith(workspace + os.sep)
+def within(workspace: str, folder: str) -> bool:
+    return folder == workspace or folder.startswith(f"{workspace}/")

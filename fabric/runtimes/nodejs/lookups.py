@@ -16,7 +16,7 @@ from fabric.runtimes.nodejs.candidates import NODE_MODULES, up_to
 from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards
 from fabric.runtimes.nodejs.metafile import Import, Module
 from fabric.runtimes.nodejs.tsconfig import Settings, ancestors, package_name, read_settings
-from fabric.runtimes.seen import merge, place, tried
+from fabric.runtimes.seen import Kind, Probe, merge, place, tried
 
 _TSCONFIGS = ("tsconfig.json", "jsconfig.json")
 _MANIFESTS = ("package.json", ".pnp.data.json", ".pnp.cjs", ".pnp.js")
@@ -28,21 +28,20 @@ def look_ups(workspace: str, modules: Iterable[Module]) -> Seen:
     """Everything that decided a bundle, as paths of the workspace."""
     trail = _Trail(workspace)
     paths = set[str]()
-    links = set[str]()
     listings = list[Listing]()
     for module in modules:
         paths.update(trail.of_module(module))
         for item in module.imports:
             paths.update(trail.of_import(module.path, item))
-            links.update(trail.ways_to(module.path, item))
             listings.extend(_glob(workspace, module.path, item.specifier))
-    return merge(tried(workspace, paths, links), Seen(listings=tuple(listings)))
+    return merge(tried(workspace, paths, trail.probe), Seen(listings=tuple(listings)))
 
 
 class _Trail:
     """The look-ups of one build; each folder's settings and each package are answered once."""
 
     def __init__(self, workspace: str) -> None:
+        self.probe = Probe()
         self._workspace = workspace
         self._settings: dict[str, Settings] = {}
         self._done: set[tuple[str, str]] = set()
@@ -63,24 +62,11 @@ class _Trail:
         folder = os.path.dirname(importer)
         if package_folder(importer) is None:
             for base in self._bases(folder, item.specifier):
-                yield from up_to(item.path, candidates.path_candidates(base))
+                yield from up_to(item.path, candidates.path_candidates(base), self.probe)
             if not _is_path(item.specifier) and package_folder(item.path) is None:
                 yield from candidates.javascript_twins(item.path)
         for name in self._package_names(folder, item.specifier):
             yield from self._package(folder, name, item.path)
-
-    def ways_to(self, importer: str, item: Import) -> Iterator[str]:
-        """The paths that may have led to the winner through a symbolic link."""
-        folder = os.path.dirname(importer)
-        if not item.path or package_folder(importer) is not None:
-            return
-        for base in self._bases(folder, item.specifier):
-            yield from _that_lead_to(item.path, candidates.path_candidates(base))
-        for name in self._package_names(folder, item.specifier):
-            for parent in ancestors(folder):
-                package = os.path.join(parent, NODE_MODULES, package_name(name))
-                if os.path.exists(package):
-                    yield package
 
     def _bases(self, folder: str, specifier: str) -> Iterator[str]:
         """The paths that a specifier may mean: itself, by `paths` and `baseUrl`, by `imports`."""
@@ -108,17 +94,17 @@ class _Trail:
 
     def _settings_of(self, folder: str) -> Settings:
         if folder not in self._settings:
-            paths = list(upwards(self._workspace, folder, _TSCONFIGS))
-            found = next((path for path in paths if os.path.isfile(path)), None)
+            paths = list(upwards(self._workspace, folder, _TSCONFIGS, self.probe))
+            found = next((path for path in paths if self.probe.kind(path) is Kind.FILE), None)
             chain = read_settings(found) if found else Settings()
             self._settings[folder] = Settings((*paths, *chain.tried), chain.aliases)
         return self._settings[folder]
 
     def _manifests(self, folder: str) -> Iterator[str]:
-        return upwards(self._workspace, folder, _MANIFESTS)
+        return upwards(self._workspace, folder, _MANIFESTS, self.probe)
 
     def _locks(self, folder: str) -> Iterator[str]:
-        return upwards(self._workspace, folder, LOCK_FILES)
+        return upwards(self._workspace, folder, LOCK_FILES, self.probe)
 
     def _once(self, what: str, folder: str, look: _Look) -> Iterator[str]:
         if (what, folder) not in self._done:
@@ -139,10 +125,6 @@ def modules_owner(path: str) -> str:
 
 def _is_path(specifier: str) -> bool:
     return specifier.startswith((".", "/"))
-
-
-def _that_lead_to(winner: str, paths: Iterator[str]) -> Iterator[str]:
-    return (path for path in paths if path != winner and os.path.realpath(path) == winner)
 
 
 def _glob(workspace: str, importer: str, specifier: str) -> Iterator[Listing]:

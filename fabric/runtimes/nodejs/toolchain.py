@@ -28,6 +28,10 @@ class Found:
     version: str
     tried: tuple[str, ...]
 
+    def identity(self, *, installable: bool) -> str:
+        version = self.version or (PINNED if installable else "")
+        return f"esbuild {version}" if version else CLOSURE
+
 
 def find_bundler(root: str) -> Found:
     """Node's own look-up of `esbuild` from a service's folder: no process, no install."""
@@ -43,8 +47,7 @@ def find_bundler(root: str) -> Found:
 def toolchain_of(workspace: Path, root: str, *, installable: bool) -> Toolchain:
     base = os.path.realpath(workspace)
     found = find_bundler(os.path.realpath(os.path.join(base, root)))
-    version = found.version or (PINNED if installable else "")
-    identity = f"esbuild {version}" if version else CLOSURE
+    identity = found.identity(installable=installable)
     return Toolchain(identity, tuple(place(base, path) for path in found.tried))
 
 

@@ -41,7 +41,7 @@ class PythonRuntime:
         closure = _follow(entry, roots)
         return Built(
             tuple(BuiltFile(_inside(roots, path), text) for path, text in closure.sources),
-            merge(entry.seen, tried(entry.workspace, closure.tried, dict(closure.sources))),
+            merge(entry.seen, tried(entry.workspace, [*closure.tried, *dict(closure.sources)])),
             handler=f"{entry.module}.{entry.export or 'handler'}",
             toolchain=IDENTITY,
         )
