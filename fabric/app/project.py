@@ -6,12 +6,13 @@ from pathlib import Path
 
 from fabric.app.modes import mode_of
 from fabric.app.settings import Settings
-from fabric.config.compose import load_compose
+from fabric.config.compose import compose_services, load_compose
 from fabric.config.dotenv import parse_dotenv
 from fabric.config.load import Source, load_config
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.graph.compile import Unit
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.spelling import nearest
 from fabric.runtimes.vendor import find_source
 from fabric.system.disk import read_bytes
 
@@ -73,8 +74,9 @@ def _above(path: Path, owner: Path | None) -> list[Path]:
 def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     path = _file(settings.cwd / where.compose, COMPOSE_NAME)
     compose = read_compose(path)
-    chosen = _chosen(compose, where.services)
-    loaded = _load_all(chosen, path.parent, stage, settings)
+    loaded = _load_all(compose.services, path.parent, stage, settings)
+    compose_services(Compose(compose.file, tuple(entry for entry, _, _ in loaded)))
+    loaded = _chosen(loaded, where.services)
     names = {entry.name: config.service for entry, _, config in loaded}
     rows = [
         (file, config, tuple(names[name] for name in entry.depends_on if name in names))
@@ -85,35 +87,44 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
 
 
 def read_compose(path: Path) -> Compose:
-    """A compose file with its `include` patterns expanded."""
+    """What a compose file lists, with its `include` patterns expanded to more services."""
     compose = load_compose(str(path), _read(path, COMPOSE_NAME))
-    found = [
-        ComposeService(name="", config=file.relative_to(path.parent).as_posix())
+    listed = {_config_path_quiet(path.parent / one.config) for one in compose.services}
+    found = dict.fromkeys(
+        file
         for pattern in compose.include
         for file in sorted(path.parent.glob(pattern))
-    ]
-    listed = {_config_path_quiet(path.parent / one.config) for one in compose.services}
-    new = tuple(one for one in found if (path.parent / one.config) not in listed)
-    if not compose.services and not new:
-        raise FabricError(
-            Problem(
-                "compose/no-services", f"`{path.name}` lists no service", where=Place(str(path))
-            )
-        )
-    return Compose(compose.file, (*compose.services, *new), compose.include)
+        if file not in listed
+    )
+    return Compose(
+        compose.file,
+        (*compose.services, *(ComposeService("", _relative(one, path.parent)) for one in found)),
+        compose.include,
+    )
 
 
-def _chosen(compose: Compose, names: tuple[str, ...]) -> tuple[ComposeService, ...]:
-    if not names:
-        return compose.services
-    return tuple(one for one in compose.services if one.name in names)
+Loaded = tuple[ComposeService, Path, Config]
+
+
+def _chosen(loaded: list[Loaded], names: tuple[str, ...]) -> list[Loaded]:
+    known = [entry.name for entry, _, _ in loaded]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise FabricError(*(_unknown_service(name, known) for name in unknown))
+    return [row for row in loaded if not names or row[0].name in names]
+
+
+def _unknown_service(name: str, known: list[str]) -> Problem:
+    guess = nearest(name, known)
+    hint = f"did you mean `{guess}`?" if guess else "services here: " + ", ".join(known[:12])
+    return Problem("usage/unknown-service", f"no service is named `{name}`", hint=hint)
 
 
 def _load_all(
     services: Iterable[ComposeService], folder: Path, stage: str, settings: Settings
-) -> list[tuple[ComposeService, Path, Config]]:
+) -> list[Loaded]:
     """Every config of a compose file; the problems of all of them at once."""
-    loaded: list[tuple[ComposeService, Path, Config]] = []
+    loaded: list[Loaded] = []
     problems: list[Problem] = []
     for one in services:
         try:

@@ -76,7 +76,8 @@ def test_every_task_starts_at_most_once_in_order_within_the_caps(base: int) -> N
         simulation = Simulation(seed)
         simulation.go()
         assert len(set(simulation.started)) == len(simulation.started)
-        assert simulation.started and set(simulation.finished) == set(simulation.started)
+        assert simulation.started
+        assert set(simulation.finished) == set(simulation.started)
         assert all(state in ENDED for state in simulation.schedule.states)
 
 

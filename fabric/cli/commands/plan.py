@@ -60,6 +60,6 @@ def show_plan(command: str, **options: Any) -> int:
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    request = request_of(options["verb"], command, **options)
+    request = request_of(options.pop("verb"), command, **options)
     shown = PlanOptions(options["graph"] or "", options["out"], options["detailed_exitcode"])
     return screen.finish(make_plan(request, shown, settings, screen.out))
