@@ -1,0 +1,31 @@
+# Two commands to know: `make demo` and `make test`. Both set themselves up.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check format bench clean
+
+demo: .stamp/run
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/demo.sh
+
+test: .stamp/dev
+	@sh scripts/test.sh
+
+check: .stamp/dev
+	@sh scripts/check.sh
+	@$(BIN)/python -m pytest -q -m "not slow and not flow and not network"
+
+format: .stamp/dev
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: .stamp/dev
+	@$(BIN)/python -m benchmarks
+
+.stamp/run: pyproject.toml scripts/setup.sh
+	@PYTHON="$(PYTHON)" sh scripts/setup.sh run
+
+.stamp/dev: pyproject.toml scripts/setup.sh
+	@PYTHON="$(PYTHON)" sh scripts/setup.sh dev
+
+clean:
+	rm -rf .venv .stamp

@@ -1,0 +1,10 @@
+#!/bin/sh
+# What must hold before any test is worth running: form, rules, types, layers, dependencies.
+set -eu
+cd "$(dirname "$0")/.."
+bin=.venv/bin
+$bin/ruff format --check --quiet .
+$bin/ruff check --quiet .
+$bin/mypy
+$bin/lint-imports
+$bin/deptry . --no-ansi

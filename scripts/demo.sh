@@ -1,0 +1,20 @@
+#!/bin/sh
+# The main job on the example monorepo: plan, build, build again, edit one file, build.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/fabric-demo-XXXXXX")
+trap 'rm -rf "$work"' EXIT INT TERM
+cp -R "$root/examples/shop" "$work/shop"
+cd "$work/shop"
+
+step() { printf '\n\033[1m$ %s\033[0m\n' "$*"; "$@"; }
+
+step fabric compose plan
+step fabric compose plan --graph tree
+step fabric compose build
+step fabric compose build
+printf '\n\033[1m# one shared file is edited: only what imports it is built again\033[0m\n'
+edited=$(cat EDIT_ME 2>/dev/null || echo libs/shared/money.ts)
+printf '\nexport const editedByDemo = true;\n' >> "$edited"
+echo "edited $edited"
+step fabric compose build

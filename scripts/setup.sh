@@ -1,0 +1,31 @@
+#!/bin/sh
+# Makes .venv with fabric in it. `run` is what a user needs, `dev` adds the tools of the tests.
+# Node comes from PATH, else from the PyPI package that carries it (the `node` extra).
+set -eu
+cd "$(dirname "$0")/.."
+kind=${1:-run}
+python=${PYTHON:-python3}
+
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+    echo "fabric needs Python 3.11 or newer; name one with PYTHON=..." >&2
+    exit 1
+}
+[ -x .venv/bin/python ] || "$python" -m venv .venv
+
+extras=""
+command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 || extras="node"
+[ "$kind" = dev ] && extras="${extras:+$extras,}dev"
+
+try=1
+until .venv/bin/python -m pip install --quiet --disable-pip-version-check --retries 5 \
+    --editable ".${extras:+[$extras]}"; do
+    [ "$try" -lt 4 ] || exit 1
+    echo "the download failed; trying again ($try)" >&2
+    sleep $((try * 5))
+    try=$((try + 1))
+done
+
+mkdir -p .stamp
+touch ".stamp/$kind"
+[ "$kind" = dev ] && touch .stamp/run
+exit 0
