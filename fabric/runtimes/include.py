@@ -106,6 +106,8 @@ def _read(workspace: str, path: str, name: str) -> BuiltFile:
 
 def joined(main: Built, extra: Built) -> Built:
     """The function's files with the extra ones; where both have a path, the function's counts."""
+    if extra.seen == Seen():
+        return main
     own = {file.path for file in main.files}
     more = tuple(file for file in extra.files if file.path not in own)
     return Built(

@@ -1,5 +1,6 @@
 """What a build looked at, as paths of the workspace; and whether all of that still stands."""
 
+import functools
 import os
 import stat
 from collections.abc import Iterable
@@ -46,6 +47,7 @@ def _kind_of(path: str) -> Kind:
     return Kind.FOLDER if stat.S_ISDIR(mode) else Kind.FILE
 
 
+@functools.lru_cache(1 << 16)
 def place(workspace: str, path: str) -> str:
     """An absolute path as people and traces know it: relative to the workspace, with `/`."""
     # os.path.relpath asks for the working folder, and costs ten times as much.

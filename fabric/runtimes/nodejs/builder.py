@@ -60,7 +60,7 @@ class NodeRuntime:
             raise options.build_failed(entry, answer)
         seen = look_ups(entry.workspace, read_modules(entry.root, answer["inputs"]))
         return Built(
-            options.read_files(entry.root, answer),
+            (*options.read_files(entry.root, answer), *options.module_kind(entry.root)),
             merge(entry.seen, seen),
             options.read_warnings(entry, answer),
             handler=f"{os.path.splitext(options.OUTPUT)[0]}.{entry.export or 'handler'}",

@@ -38,6 +38,10 @@ class Bundler:
         for thread in self._threads:
             thread.start()
 
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
     def ask(self, bundler: Path, options: Mapping[str, Any]) -> Any:
         """One build; returns the worker's answer. Raises if the child is gone."""
         answer: Future[Any] = Future()

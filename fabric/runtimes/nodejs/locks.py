@@ -1,5 +1,7 @@
 """Files that count for everything below them: lock files, manifests, settings."""
 
+import functools
+import os
 from collections.abc import Iterator
 
 from fabric.runtimes.nodejs.tsconfig import ancestors
@@ -17,14 +19,25 @@ LOCK_FILES = (
 
 def upwards(workspace: str, folder: str, names: tuple[str, ...], probe: Probe) -> Iterator[str]:
     """The names in every folder on the way up; outside of the workspace up to the first found."""
-    found = False
-    for parent in ancestors(folder):
-        if found and not within(workspace, parent):
+    inside = _paths_inside(workspace, folder, names)
+    yield from inside
+    found = any(probe.kind(path) is Kind.FILE for path in inside)
+    outside = ancestors(os.path.dirname(workspace) if inside else folder)
+    for parent in () if found else outside:
+        paths = _named(parent, names)
+        yield from paths
+        if any(probe.kind(path) is Kind.FILE for path in paths):
             return
-        for name in names:
-            path = f"{parent.rstrip('/')}/{name}"
-            found = found or probe.kind(path) is Kind.FILE
-            yield path
+
+
+@functools.lru_cache(4096)
+def _paths_inside(workspace: str, folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    parents = (parent for parent in ancestors(folder) if within(workspace, parent))
+    return tuple(path for parent in parents for path in _named(parent, names))
+
+
+def _named(folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{folder.rstrip('/')}/{name}" for name in names)
 
 
 def within(workspace: str, folder: str) -> bool:

@@ -15,7 +15,7 @@ from fabric.runtimes.nodejs import candidates
 from fabric.runtimes.nodejs.candidates import NODE_MODULES, up_to
 from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards
 from fabric.runtimes.nodejs.metafile import Import, Module
-from fabric.runtimes.nodejs.tsconfig import Settings, ancestors, package_name, read_settings
+from fabric.runtimes.nodejs.tsconfig import Settings, package_name, read_settings
 from fabric.runtimes.seen import Kind, Probe, merge, place, tried
 
 _TSCONFIGS = ("tsconfig.json", "jsconfig.json")

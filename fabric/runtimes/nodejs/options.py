@@ -11,6 +11,7 @@ from fabric.model.task import BuildInputs
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.entry import Entry
 from fabric.runtimes.nodejs.candidates import EXTENSIONS, MAIN_FIELDS
+from fabric.runtimes.nodejs.tsconfig import ancestors, read_jsonc
 from fabric.runtimes.seen import place
 
 OUTPUT = "index.js"
@@ -22,7 +23,7 @@ _DEFAULT_EXPORT = (
 
 
 def bundle_options(entry: Entry, inputs: BuildInputs) -> dict[str, Any]:
-    """One CommonJS file: it loads on every Node, whatever `type` a package.json above it says.
+    """One CommonJS file, which every Node loads with `require` and with `import`.
 
     The working folder is the service's root, so that the comments in the output, the source map
     and the metafile hold paths relative to it, and are the same in any folder.
@@ -55,6 +56,18 @@ def read_files(root: str, answer: Mapping[str, Any]) -> tuple[BuiltFile, ...]:
         BuiltFile(os.path.relpath(file["path"], root), base64.b64decode(file["text"]))
         for file in answer["files"]
     )
+
+
+def module_kind(root: str) -> tuple[BuiltFile, ...]:
+    """Says that the output is CommonJS, where the project's own manifest says otherwise.
+
+    An archive has no manifest above it; a run from within the project does.
+    """
+    manifests = (f"{parent}/package.json" for parent in ancestors(root))
+    nearest = next((path for path in manifests if os.path.isfile(path)), None)
+    if nearest is None or read_jsonc(nearest).get("type") != "module":
+        return ()
+    return (BuiltFile("package.json", b'{"type": "commonjs"}\n'),)
 
 
 def read_warnings(entry: Entry, answer: Mapping[str, Any]) -> tuple[Problem, ...]:

@@ -77,9 +77,9 @@ def _aliases(folder: str, document: dict[str, Any]) -> Iterator[Alias]:
     paths = options.get("paths")
     for pattern, targets in (paths if isinstance(paths, dict) else {}).items():
         texts = [target for target in targets if isinstance(target, str)]
-        yield Alias(pattern, tuple(os.path.join(start, target) for target in texts))
+        yield Alias(pattern, tuple(os.path.normpath(os.path.join(start, text)) for text in texts))
     if isinstance(base, str):
-        yield Alias("*", (os.path.join(start, "*"),))
+        yield Alias("*", (os.path.normpath(os.path.join(start, "*")),))
 
 
 def _extended(folder: str, name: str, depth: int) -> Settings:

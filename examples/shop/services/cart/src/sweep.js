@@ -1,0 +1,5 @@
+import { dropEmpty } from "./carts";
+
+export async function handler() {
+  return { dropped: dropEmpty() };
+}

@@ -1,0 +1,3 @@
+export async function handler(): Promise<{ from: string | undefined }> {
+  return { from: process.env.CATALOG_URL };
+}

@@ -1,0 +1,3 @@
+import { json } from "../../../libs/shared/http";
+
+export default async () => json(200, { ok: true });

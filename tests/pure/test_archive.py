@@ -1,0 +1,85 @@
+"""Archives are reproducible: equal files give equal bytes, whatever the machine is like."""
+
+import io
+import os
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabric.runtimes.archive import archive, content_digest
+from fabric.runtimes.contract import BuiltFile
+
+FILES = (
+    BuiltFile("index.js", b"exports.handler = async () => 1;\n"),
+    BuiltFile("bin/run", b"#!/bin/sh\n", executable=True),
+    BuiltFile("data/\u00e4.json", b"{}"),
+    BuiltFile("empty", b""),
+)
+NAMES = st.text("abc/.-", min_size=1, max_size=8)
+ANY_FILES = st.dictionaries(NAMES, st.tuples(st.binary(max_size=64), st.booleans()), max_size=6)
+
+
+def test_the_order_of_files_does_not_matter() -> None:
+    shuffled = list(FILES)
+    shuffled.reverse()
+    assert archive(shuffled) == archive(FILES)
+    assert content_digest(shuffled) == content_digest(FILES)
+
+
+def test_folder_umask_and_time_zone_do_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = archive(FILES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    time.tzset()
+    before = os.umask(0o077)
+    try:
+        assert archive(FILES) == expected
+    finally:
+        os.umask(before)
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_entries_hold_names_modes_and_content_and_nothing_else() -> None:
+    with zipfile.ZipFile(io.BytesIO(archive(FILES))) as bundle:
+        entries = bundle.infolist()
+        assert [entry.filename for entry in entries] == [
+            "bin/run",
+            "data/\u00e4.json",
+            "empty",
+            "index.js",
+        ]
+        assert [entry.external_attr >> 16 & 0o777 for entry in entries] == [
+            0o755,
+            0o644,
+            0o644,
+            0o644,
+        ]
+        assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
+        assert {entry.extra for entry in entries} == {b""}
+        assert bundle.read("index.js") == FILES[0].content
+
+
+def test_the_mode_is_part_of_the_digest() -> None:
+    plain = BuiltFile("run", b"x")
+    runnable = BuiltFile("run", b"x", executable=True)
+    assert content_digest([plain]) != content_digest([runnable])
+
+
+def test_a_name_never_flows_into_the_content() -> None:
+    assert content_digest([BuiltFile("ab", b"c")]) != content_digest([BuiltFile("a", b"bc")])
+
+
+@given(ANY_FILES, ANY_FILES)
+def test_digests_differ_exactly_where_files_do(
+    left: dict[str, tuple[bytes, bool]], right: dict[str, tuple[bytes, bool]]
+) -> None:
+    first = [BuiltFile(name, *rest) for name, rest in left.items()]
+    second = [BuiltFile(name, *rest) for name, rest in right.items()]
+    assert (content_digest(first) == content_digest(second)) == (left == right)

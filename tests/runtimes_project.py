@@ -1,0 +1,41 @@
+"""Builders for tests of the runtimes: a project from a few texts, and a build's inputs."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fabric.model.hashing import digest_bytes
+from fabric.model.task import BuildInputs
+from fabric.runtimes.contract import Built, Seen
+from fabric.runtimes.seen import look_ups_hold
+
+
+def write(workspace: Path, files: Mapping[str, str]) -> Path:
+    for name, text in files.items():
+        path = workspace / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return workspace
+
+
+def names(built: Built) -> list[str]:
+    return sorted(file.path for file in built.files)
+
+
+def text_of(built: Built, name: str) -> str:
+    return next(file.content.decode() for file in built.files if file.path == name)
+
+
+def digests(workspace: Path, seen: Seen) -> tuple[str, ...]:
+    return tuple(digest_bytes((workspace / path).read_bytes()) for path in seen.files)
+
+
+def unchanged(workspace: Path, seen: Seen, known: tuple[str, ...]) -> bool:
+    return look_ups_hold(str(workspace.resolve()), seen) and digests(workspace, seen) == known
+
+
+def node(entry: str = "src/hello.handler", **options: object) -> BuildInputs:
+    return BuildInputs("shop", "hello", "api", entry, "nodejs20.x", **options)  # type: ignore[arg-type]
+
+
+def python(entry: str = "src/hello.handler", **options: object) -> BuildInputs:
+    return BuildInputs("shop", "hello", "api", entry, "python3.11", **options)  # type: ignore[arg-type]
