@@ -1,9 +1,10 @@
 """Files to services: finds configs, their `.env`, and the workspace that they belong to."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabric.app.late import late_values
 from fabric.app.modes import mode_of
 from fabric.app.settings import Settings
 from fabric.config.compose import compose_services, load_compose
@@ -61,7 +62,8 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
     path = _config_path(settings.cwd / where.config)
     owner = _owning_compose(path)
     workspace = owner.parent if owner else path.parent
-    config = _load(path, stage, where.provider, settings)
+    late = _late_for(path, owner)
+    config = _load(path, Asked(stage, where.provider, late), settings)
     return _project(workspace, stage, [(path, config, ())], settings, _above(path, owner))
 
 
@@ -121,7 +123,7 @@ def _unknown_service(name: str, known: list[str]) -> Problem:
 
 
 def _load_all(
-    services: Iterable[ComposeService], folder: Path, stage: str, settings: Settings
+    services: Sequence[ComposeService], folder: Path, stage: str, settings: Settings
 ) -> list[Loaded]:
     """Every config of a compose file; the problems of all of them at once."""
     loaded: list[Loaded] = []
@@ -129,7 +131,8 @@ def _load_all(
     for one in services:
         try:
             file = _config_path(folder / one.config)
-            config = _load(file, stage, "", settings)
+            late = late_values(one.name, services)
+            config = _load(file, Asked(stage, "", late), settings)
             loaded.append((_named(one, config), file, config))
         except FabricError as error:
             problems.extend(error.problems)
@@ -197,9 +200,29 @@ def _relative(folder: Path, workspace: Path) -> str:
     return "../" * ups + folder.relative_to(workspace.parents[ups - 1]).as_posix()
 
 
-def _load(path: Path, stage: str, provider: str, settings: Settings) -> Config:
-    env = environment(path.parent, settings.env)
-    return load_config(Source(str(path), _read(path, CONFIG_NAME), env, stage, provider))
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How a config is to be resolved; `late` values beat `.env` and the environment."""
+
+    stage: str
+    provider: str
+    late: Mapping[str, str]
+
+
+def _load(path: Path, asked: Asked, settings: Settings) -> Config:
+    env = {**environment(path.parent, settings.env), **asked.late}
+    text = _read(path, CONFIG_NAME)
+    return load_config(Source(str(path), text, env, asked.stage, asked.provider))
+
+
+def _late_for(config: Path, owner: Path | None) -> dict[str, str]:
+    """What upstreams will give a service that is run by itself."""
+    if owner is None:
+        return {}
+    services = read_compose(owner).services
+    paths = [_config_path_quiet((owner.parent / one.config).resolve()) for one in services]
+    own = [one for one, path in zip(services, paths, strict=True) if path == config]
+    return late_values(own[0].name, services) if own else {}
 
 
 def environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
@@ -272,9 +295,9 @@ def _owning_compose(config: Path) -> Path | None:
         if not path.is_file():
             continue
         try:
-            named = {_config_path_quiet(folder / one.config) for one in read_compose(path).services}
+            services = read_compose(path).services
         except FabricError:
             continue
-        if config in {one.resolve() for one in named}:
+        if config in {_config_path_quiet((folder / one.config).resolve()) for one in services}:
             return path
     return None

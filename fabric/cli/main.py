@@ -9,9 +9,8 @@ import click
 
 from fabric.cli import commands_table as table
 from fabric.cli.fail import explain_failure
+from fabric.manifest import VERSION
 from fabric.model.problems import ExitCode, FabricError, Problem
-
-VERSION = "0.1.0"
 
 
 class LazyGroup(click.Group):

@@ -5,6 +5,7 @@ import marshal
 import os
 import stat
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +19,8 @@ Stat = tuple[int, int, int, int]
 
 # A file written within this time before it was hashed may be written again in the same clock tick.
 _RACY_NS = 20_000_000
+_TICKS = 20
+_COARSE_CLOCK = 5  # CLOCK_REALTIME_COARSE: what the kernel stamps files with
 _NO_STAT: Stat = (0, 0, 0, 0)
 _FOLDER = "folder"
 UNREADABLE = "unreadable"
@@ -30,7 +33,7 @@ class FileIndex:
         self._prefix = f"{workspace}/"
         self._store = store
         self.locks = f"{store.parent}/locks"
-        self._now_ns = now_ns
+        self.started_ns = now_ns
         self._known = _load(store)
         self._seen: dict[str, str] = {}
         self._listings: dict[tuple[str, str], str] = {}
@@ -85,6 +88,17 @@ class FileIndex:
             moved = moved or max(moment[:2]) >= limit
         return tuple(pairs), moved
 
+    def settled_digest(self, path: str) -> str:
+        """The digest as it is now, read again if the file was written since the run began."""
+        try:
+            now = _stat(self._prefix + path)
+        except OSError:
+            return ABSENT
+        known = self._known.get(path)
+        if known is not None and known[0] == now and max(now[:2]) < self.started_ns - _RACY_NS:
+            return known[1]
+        return self._read(path, self._prefix + path, now, keep=True)
+
     def save(self) -> None:
         """Keep what was learnt; a store that cannot be written only costs time."""
         if not self._moved:
@@ -109,7 +123,7 @@ class FileIndex:
             return known[1], now
         return self._read(path, full, now), now
 
-    def _read(self, path: str, full: str, now: Stat) -> str:
+    def _read(self, path: str, full: str, now: Stat, *, keep: bool = False) -> str:
         if now[3] < 0:
             return _FOLDER
         try:
@@ -119,12 +133,35 @@ class FileIndex:
         except OSError:
             return UNREADABLE
         with self._lock:
-            if now[0] < self._now_ns - _RACY_NS:
+            if keep or now[0] < self.started_ns - _RACY_NS:
                 self._known[path] = (now, digest)
                 self._moved = True
             elif self._known.pop(path, None):
                 self._moved = True
         return digest
+
+
+def is_racy(full: str, started_ns: int) -> bool:
+    """Whether a file was written in or just before a run, so that its stat proves nothing."""
+    try:
+        found = os.stat(full)  # noqa: PTH116
+    except OSError:
+        return False
+    return max(found.st_mtime_ns, found.st_ctime_ns) >= started_ns - _RACY_NS
+
+
+def settled(newest_ns: int) -> bool:
+    """Whether the file systems' clock is past a time, so that a later write would show.
+
+    If it is not, wait for it (a tick is a few milliseconds) and say so: look again.
+    """
+    if time.clock_gettime_ns(_COARSE_CLOCK) > newest_ns:
+        return True
+    for _ in range(_TICKS):
+        time.sleep(0.001)
+        if time.clock_gettime_ns(_COARSE_CLOCK) > newest_ns:
+            break
+    return False
 
 
 def names_in(folder: Path, pattern: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from fabric.graph.decide import Decision
 from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.traces import Trace
 from fabric.model.problems import ExitCode, Problem, exit_code_of
 from fabric.model.task import Output
 
@@ -31,7 +32,7 @@ class Outcome:
     worker: int = 0
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
-    stored: bool = True
+    trace: Trace | None = None
 
 
 @dataclass(frozen=True, slots=True)

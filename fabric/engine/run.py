@@ -172,5 +172,5 @@ def _output(outcome: Outcome) -> Output:
 def _timed(outcome: Outcome, started: float, ms: int, worker: int) -> Outcome:
     return Outcome(
         outcome.status, outcome.reason, outcome.output, outcome.decision, ms,
-        started, worker, outcome.problems, outcome.warnings, outcome.stored,
+        started, worker, outcome.problems, outcome.warnings, outcome.trace,
     )  # fmt: skip

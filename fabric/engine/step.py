@@ -76,7 +76,7 @@ class Stepper:
             return None
         self._remakes[task.id] = (task, upstream)
         if not output.view or is_shown(output, self._stores.files):
-            return Outcome(Status.SKIPPED, decision.reason, output, decision)
+            return Outcome(Status.SKIPPED, decision.reason, output, decision, trace=decision.trace)
         contents: dict[str, bytes] = {}
         for one in output.files:
             content = self._stores.blobs.get(one.digest)
@@ -84,7 +84,9 @@ class Stepper:
                 return None
             contents[one.digest] = content
         show(output, contents, self._stores.files)
-        return Outcome(Status.SKIPPED, "restored from the cache", output, decision)
+        return Outcome(
+            Status.SKIPPED, "restored from the cache", output, decision, trace=decision.trace
+        )
 
     def run(self, task: Task, upstream: Upstream, decision: Decision) -> Outcome:
         self._remakes[task.id] = (task, upstream)
@@ -92,10 +94,10 @@ class Stepper:
         made = self._make(task, upstream)
         output = self._keep(made)
         ms = round((self._clock.monotonic() - begin) * 1000)
-        stored = self._remember(task, upstream, made, (output, ms, int(wall * 1e9)))
+        trace = self._remember(task, upstream, made, (output, ms, int(wall * 1e9)))
         return Outcome(
             Status.RAN, decision.reason, output, decision, ms,
-            warnings=made.warnings, stored=stored,
+            warnings=made.warnings, trace=trace,
         )  # fmt: skip
 
     def content(self, owner: TaskId, file: OutputFile) -> bytes:
@@ -139,13 +141,13 @@ class Stepper:
 
     def _remember(
         self, task: Task, upstream: Upstream, made: Made, result: tuple[Output, int, int]
-    ) -> bool:
+    ) -> Trace | None:
         """Keep the trace, unless an input moved while the task ran."""
         output, ms, began_ns = result
         files = self._stores.files
         read, moved = files.after(made.read, began_ns)
         if moved:
-            return False
+            return None
         entries = (*self._code(task), *task.inputs.entries())
         pairs = tuple(sorted((need.id, one.digest) for need, one in upstream))
         static = static_digest(task.kind, entries)
@@ -155,4 +157,4 @@ class Stepper:
             full_key(static, read, pairs), output, ms,
         )  # fmt: skip
         self._stores.ledger.remember(task.id, trace)
-        return True
+        return trace

@@ -1,0 +1,170 @@
+"""Stores the answer to "nothing changed" with all that it hangs on, for stage 0 to give again.
+
+Writes nothing when it cannot be sure: a file that moved during the run, or in the clock tick
+before it, could differ from what was seen under an equal stat.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from fabric import manifest
+from fabric.engine.files import FileIndex, is_racy, settled
+from fabric.engine.result import RunResult
+from fabric.graph.traces import ABSENT, Trace
+from fabric.model.problems import FabricError
+from fabric.model.task import Output
+from fabric.system.disk import write_atomic
+
+# Beyond this, a folder's time stands for the names that are absent in it.
+_FEW = 64
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A command line and its surroundings, as stage 0 will see them again."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    names: frozenset[str]
+    env: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What an answer hangs on, as paths relative to the workspace (or absolute).
+
+    `contents` have the digests that were decided on; `sources`, there or not, must not have moved
+    since the run began.
+    """
+
+    contents: Mapping[str, str]
+    absent: frozenset[str]
+    folders: frozenset[str]
+    sources: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+def basis_of(pairs: Iterable[tuple[Trace, Output]], sources: Iterable[str]) -> Basis:
+    """All that the decisions looked at, and all that people see of their outputs."""
+    contents: dict[str, str] = {}
+    absent: set[str] = set()
+    folders: set[str] = set()
+    for trace, output in pairs:
+        contents.update(trace.files)
+        absent.update(trace.absent)
+        folders.update(one.folder for one in trace.listings)
+        if output.view:
+            contents.update((f"{output.view}/{one.path}", one.digest) for one in output.files)
+    absent.update(path for path, digest in contents.items() if digest == ABSENT)
+    there = {path: digest for path, digest in contents.items() if digest != ABSENT}
+    return Basis(there, frozenset(absent), frozenset(folders), frozenset(sources))
+
+
+def traces_of(result: RunResult) -> list[tuple[Trace, Output]] | None:
+    """The trace behind every outcome; None if one is missing, so that nothing may be promised."""
+    pairs = []
+    for outcome in result.outcomes:
+        if outcome.output is None or outcome.trace is None:
+            return None
+        pairs.append((outcome.trace, outcome.output))
+    return pairs
+
+
+def store_answer(folder: str, asked: Asked, basis: Basis, files: FileIndex, answer: Answer) -> bool:
+    """Whether it was stored. Never fails a run: the long way gives the same answer."""
+    try:
+        # Stats first, contents after: what moves in between is seen by one of the two.
+        present, absent = _watched(basis, files)
+        prefix = _prefix(files.full(""), asked.cwd)
+        halves = _settled_halves([_seen(path, prefix) for path in present], asked.cwd)
+        if halves is None or not _holds(basis, files):
+            return False
+        gone = manifest.joined(_seen(path, prefix) for path in absent)
+        content = manifest.pack(_head(asked), halves, gone, (answer.code, answer.out, answer.err))
+        name = manifest.file_name(asked.argv, asked.cwd)
+        write_atomic(f"{folder}/{name}", content, mode=0o600)
+    except (OSError, FabricError):
+        return False
+    return True
+
+
+def _holds(basis: Basis, files: FileIndex) -> bool:
+    """Whether everything is still as it was decided on, and no source moved meanwhile."""
+    if any(files.settled_digest(path) != digest for path, digest in basis.contents.items()):
+        return False
+    if any(os.path.lexists(files.full(path)) for path in basis.absent):
+        return False
+    return not any(is_racy(files.full(path), files.started_ns) for path in basis.sources)
+
+
+def _watched(basis: Basis, files: FileIndex) -> tuple[list[str], list[str]]:
+    """Paths that must keep their stat, and paths that must stay away."""
+    present = set(basis.contents)
+    absent: set[str] = set()
+    for path in basis.sources:
+        (present if os.path.lexists(files.full(path)) else absent).add(path)
+    present.update(path for folder in basis.folders for path in _folders_below(folder, files))
+    inside = {path for path in basis.absent if not path.startswith(("../", "/"))}
+    absent.update(basis.absent - inside)
+    if len(inside) <= _FEW:
+        absent.update(inside)
+    else:
+        present.update(_nearest_folder(path, files) for path in inside)
+    return sorted(present), sorted(absent)
+
+
+def _folders_below(folder: str, files: FileIndex) -> Iterable[str]:
+    top = files.full(folder)
+    for base, _, _ in os.walk(top):
+        below = os.path.relpath(base, top)
+        yield folder if below == "." else f"{folder}/{below}"
+
+
+def _nearest_folder(path: str, files: FileIndex) -> str:
+    """The folder in which a name would have to appear first."""
+    folder = path.rpartition("/")[0]
+    while folder and not os.path.isdir(files.full(folder)):  # noqa: PTH112: tens of thousands
+        folder = folder.rpartition("/")[0]
+    return folder or "."
+
+
+def _prefix(workspace: str, cwd: str) -> str:
+    """The workspace as seen from the working folder: short paths are faster to look up."""
+    base = workspace.rstrip("/")
+    if base == cwd:
+        return ""
+    return f"{os.path.relpath(base, cwd)}/" if cwd.startswith(f"{base}/") else f"{base}/"
+
+
+def _seen(path: str, prefix: str) -> str:
+    return path if path.startswith("/") else prefix + path
+
+
+def _settled_halves(paths: Sequence[str], cwd: str) -> list[tuple[bytes, bytes]] | None:
+    """Stats that prove something: taken after the clock tick of the newest change among them."""
+    middle = len(paths) // 2 if len(paths) >= manifest.FORK_FROM else len(paths)
+    parts = [part for part in (paths[:middle], paths[middle:]) if part]
+    for _ in range(_TRIES):
+        stats = [manifest.stats_of([_at(cwd, path) for path in part]) for part in parts]
+        if settled(max(map(manifest.newest_of, stats), default=0)):
+            named = zip(parts, stats, strict=True)
+            return [(manifest.joined(part), found) for part, found in named]
+    return None
+
+
+def _at(cwd: str, path: str) -> str:
+    return path if path.startswith("/") else f"{cwd}/{path}"
+
+
+def _head(asked: Asked) -> tuple[bytes, bytes, Sequence[str]]:
+    salt = os.urandom(16)
+    names = sorted(asked.names)
+    return salt, manifest.header(salt, asked.argv, asked.cwd, names, asked.env), names
