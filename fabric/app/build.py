@@ -1,16 +1,19 @@
 """`build` and `package`: run the graph, then say which artifacts there are."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from fabric.app.encore import Encore, keep_answer
 from fabric.app.pipeline import MakeListeners, Ran, ran
 from fabric.app.request import Request
+from fabric.app.room import Room
 from fabric.app.settings import Settings
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.view import copy_out
 from fabric.graph.compile import Verb
+from fabric.graph.decide import UP_TO_DATE
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
@@ -31,21 +34,41 @@ class Artifact:
     saved_ms: int
 
 
-def build(request: Request, settings: Settings, make_listeners: MakeListeners) -> Report:
-    done = ran(request, settings, make_listeners)
-    artifacts = tuple(_artifacts(done, request.verb, settings.cwd))
+def build(
+    request: Request, settings: Settings, make_listeners: MakeListeners, encore: Encore | None
+) -> Report:
+    """Run, report, and keep the answer to the same question asked again."""
+
+    def after(room: Room, done: Ran) -> None:
+        if encore and request.out == "" and done.result.ok:
+            keep_answer(encore, room, done, lambda: _report(_settled(done), request, settings))
+
+    done = ran(request, settings, make_listeners, after)
     if request.out:
         _copy_all(done, request, settings.cwd / request.out)
+    return _report(done, request, settings)
+
+
+def _report(done: Ran, request: Request, settings: Settings) -> Report:
+    artifacts = tuple(_artifacts(done, request.verb, settings.cwd))
     summary = _summary(done.result, artifacts)
-    problems = problems_of(done.result)
     return Report(
         request.command,
         {"artifacts": [_json(one) for one in artifacts], "summary": summary},
         text=build_text(request.verb, _new(artifacts), summary),
-        problems=problems,
+        problems=problems_of(done.result),
         warnings=done.compiled.project.warnings,
         exit_code=done.result.exit_code,
     )
+
+
+def _settled(done: Ran) -> Ran:
+    """The same run, had nothing been to do: what the next one would find."""
+    outcomes = tuple(
+        Outcome(Status.SKIPPED, UP_TO_DATE, one.output, trace=one.trace)
+        for one in done.result.outcomes
+    )
+    return replace(done, result=replace(done.result, outcomes=outcomes, ms=0))
 
 
 def _new(artifacts: tuple[Artifact, ...]) -> list[tuple[str, int]]:
@@ -72,7 +95,6 @@ def _artifacts(done: Ran, verb: Verb, cwd: Path) -> Iterator[Artifact]:
 def _artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> Artifact:
     name = "" if output.whole_folder else f"/{output.files[0].path}"
     cached = outcome.status is Status.SKIPPED
-    trace = outcome.decision.trace if outcome.decision else None
     return Artifact(
         task.inputs.service,
         task.inputs.function,
@@ -81,7 +103,7 @@ def _artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> Arti
         sum(one.size for one in output.files),
         cached,
         outcome.reason,
-        trace.ms if cached and trace else 0,
+        outcome.trace.ms if cached and outcome.trace else 0,
     )
 
 
@@ -114,7 +136,8 @@ def _summary(result: RunResult, artifacts: tuple[Artifact, ...]) -> dict[str, in
         "cached": result.count(Status.SKIPPED),
         "failed": result.count(Status.FAILED),
         "blocked": result.count(Status.BLOCKED),
-        "ms": result.ms,
+        # The time that tasks took: nothing to do is nothing, however long the looking took.
+        "ms": result.ms if result.count(Status.RAN) else 0,
         "savedMs": sum(one.saved_ms for one in artifacts),
     }
 

@@ -39,6 +39,15 @@ class Ran:
     run_id: str
 
 
+AfterRun = Callable[[Room, Ran], None]
+AfterPlan = Callable[[Room, Compiled, Plan], None]
+
+
+def time_ns() -> int:
+    """When a command began, as files are stamped: what moves later may not be relied on."""
+    return int(SystemClock().now().timestamp() * 1e9)
+
+
 def compiled(request: Request, settings: Settings) -> Compiled:
     project = open_project(request.where, settings)
     _refuse_unplannable(project, request.verb)
@@ -47,24 +56,30 @@ def compiled(request: Request, settings: Settings) -> Compiled:
     return Compiled(project, graph)
 
 
-def planned(request: Request, settings: Settings) -> tuple[Compiled, Plan]:
-    """What a run would do; touches nothing."""
+def planned(request: Request, settings: Settings, after: AfterPlan) -> tuple[Compiled, Plan]:
+    """What a run would do; touches nothing but the cache, and that only if there is one."""
+    started = time_ns()
     work = compiled(request, settings)
-    with open_room(work.project.workspace, settings, create=False) as room:
+    with open_room(work.project.workspace, settings, started, create=False) as room:
         room.stores.ledger.expect(len(work.graph))
-        return work, make_plan(work.graph, room.stepper.memory)
+        made = make_plan(work.graph, room.stepper.memory)
+        after(room, work, made)
+        return work, made
 
 
-def ran(request: Request, settings: Settings, make_listeners: MakeListeners) -> Ran:
+def ran(
+    request: Request, settings: Settings, make_listeners: MakeListeners, after: AfterRun
+) -> Ran:
+    """Carry a request out. `after` hears the end while the stores are still open."""
     caps = caps_of(request.concurrency, settings.cores)
+    started = time_ns()
     work = compiled(request, settings)
     clock = SystemClock()
     run_id = new_run_id(clock)
-    with open_room(work.project.workspace, settings, use_cache=request.use_cache) as room:
-        bus = Bus(run_id, clock, make_listeners(run_id, work.project))
+    with open_room(work.project.workspace, settings, started, use_cache=request.use_cache) as room:
         room.stores.ledger.expect(len(work.graph))
-        seconds = durations(work.graph, room)
-        job = Job(work.graph, caps, seconds, fail_fast=request.fail_fast)
+        bus = Bus(run_id, clock, make_listeners(run_id, work.project))
+        job = Job(work.graph, caps, durations(work.graph, room), fail_fast=request.fail_fast)
         total = len(work.graph)
         try:
             bus.emit(RunStarted(request.command, total, total, work.project.stage))
@@ -72,7 +87,10 @@ def ran(request: Request, settings: Settings, make_listeners: MakeListeners) -> 
             bus.emit(run_ended(result))
         finally:
             bus.close()
-    return Ran(work, result, run_id)
+        done = Ran(work, result, run_id)
+        room.stores.ledger.flush()
+        after(room, done)
+    return done
 
 
 def durations(graph: TaskGraph, room: Room) -> tuple[float, ...]:

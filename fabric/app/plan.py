@@ -2,17 +2,18 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fabric.app.encore import Encore, keep_plan
 from fabric.app.pipeline import Compiled, planned
 from fabric.app.project import Project
 from fabric.app.request import Request
+from fabric.app.room import Room
 from fabric.app.settings import Settings
 from fabric.config.values import Function, Trigger
 from fabric.graph.compile import Unit, Verb
-from fabric.graph.decide import Action, Decision
+from fabric.graph.decide import Action
 from fabric.graph.draw import draw
 from fabric.graph.plan import Plan
 from fabric.model.problems import ExitCode, FabricError, Problem
@@ -34,16 +35,33 @@ class PlanOptions:
     detailed_exit_code: bool = False
 
 
-def plan(request: Request, options: PlanOptions, settings: Settings, style: Style) -> Report:
-    work, made = planned(request, settings)
+def plan(
+    request: Request,
+    options: PlanOptions,
+    settings: Settings,
+    style: Style,
+    encore: Encore | None = None,
+) -> Report:
+    def after(room: Room, work: Compiled, made: Plan) -> None:
+        if encore and not options.out:
+            keep_plan(encore, room, work, lambda: _report(work, made))
+
+    def _report(work: Compiled, made: Plan) -> Report:
+        return _shown(request, options, (work, made), settings.cwd, style)
+
+    return _report(*planned(request, settings, after))
+
+
+def _shown(
+    request: Request, options: PlanOptions, plan: tuple[Compiled, Plan], cwd: Path, style: Style
+) -> Report:
+    work, made = plan
     result = plan_result(work, made, request.verb)
     exit_code = ExitCode.PARTIAL if options.detailed_exit_code and made.anything_to_do else None
-    notes = ""
     if options.graph:
-        text, notes = _picture(made, options, settings.cwd)
+        text, notes = _picture(made, options, cwd)
     else:
-        text = plan_text(result, style)
-        notes = _saved(result, options, settings.cwd)
+        text, notes = plan_text(result, style), _saved(result, options, cwd)
     return Report(
         request.command,
         result,
@@ -55,7 +73,7 @@ def plan(request: Request, options: PlanOptions, settings: Settings, style: Styl
 
 
 def explain(request: Request, task_id: str, settings: Settings, style: Style) -> Report:
-    work, made = planned(request, settings)
+    work, made = planned(request, settings, lambda *_: None)
     number = _number(made, task_id)
     decision = made.decisions[number]
     result = {
@@ -189,7 +207,3 @@ def _saved(result: dict[str, Any], options: PlanOptions, cwd: Path) -> str:
     content = json.dumps({"formatVersion": 1, "plan": result}, indent=1) + "\n"
     write_atomic(cwd / options.out, content.encode(), mode=0o600)
     return f"saved the plan as {options.out}"
-
-
-def decisions_of(made: Plan, action: Action) -> Sequence[Decision]:
-    return [one for one in made.decisions if one.action is action]

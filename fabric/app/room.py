@@ -27,6 +27,9 @@ class Room:
     stores: Stores
     stepper: Stepper
     registry: Registry
+    cache: Path
+    cwd: Path
+    env: Mapping[str, str]
 
 
 def cache_folder(workspace: Path, settings: Settings) -> Path:
@@ -43,7 +46,12 @@ def project_id(workspace: Path, settings: Settings) -> str:
 
 @contextlib.contextmanager
 def open_room(
-    workspace: Path, settings: Settings, *, use_cache: bool = True, create: bool = True
+    workspace: Path,
+    settings: Settings,
+    started_ns: int,
+    *,
+    use_cache: bool = True,
+    create: bool = True,
 ) -> Iterator[Room]:
     """Everything that a run works with; closed, and what was learnt kept, at the end.
 
@@ -56,13 +64,13 @@ def open_room(
     memo = Memo(folder / "memo") if create or folder.is_dir() else NoMemo()
     blobs = Blobs(folder / "blobs", memo)
     ledger = Ledger(memo, project_id(workspace, settings), blobs.flush)
-    now_ns = int(clock.now().timestamp() * 1e9)
     index = folder / f"files-{project_id(workspace, settings)}.bin"
-    stores = Stores(workspace, ledger, blobs, FileIndex(workspace, index, now_ns=now_ns))
+    stores = Stores(workspace, ledger, blobs, FileIndex(workspace, index, now_ns=started_ns))
     runtimes = Runtimes(settings.toolchains, settings.env)
     registry = registry_of(workspace, runtimes, settings.env)
     try:
-        yield Room(stores, Stepper(stores, registry, clock, use_cache=use_cache), registry)
+        stepper = Stepper(stores, registry, clock, use_cache=use_cache)
+        yield Room(stores, stepper, registry, folder, settings.cwd, settings.env)
     finally:
         runtimes.close()
         ledger.flush()

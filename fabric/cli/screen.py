@@ -5,7 +5,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fabric.app.encore import Encore
 from fabric.app.settings import Settings
+from fabric.engine.answers import Answer
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report, as_document
 from fabric.views.style import Style
@@ -40,29 +42,38 @@ class Screen:
             settings.in_github,
         )
 
+    def encore(self) -> Encore:
+        """This command line, and how its answer would look if it were given again."""
+        return Encore(tuple(sys.argv[1:]), self.shown)
+
     def finish(self, report: Report) -> int:
         """Print a report and give the exit code that goes with it."""
-        for warning in report.warnings:
-            self._say(problem_text(warning, self.err, severity="warning"))
-        if self.as_json:
-            sys.stdout.write(json.dumps(as_document(report)) + "\n")
-        elif report.text:
-            sys.stdout.write(report.text + "\n")
-        if not self.as_json:
-            self._tell_problems(report)
-        if report.notes:
-            self._say(report.notes)
+        answer = self.shown(report)
+        sys.stderr.write(answer.err)
+        sys.stdout.write(answer.out)
         sys.stdout.flush()
-        return _exit_code(report)
+        return answer.code
 
-    def _tell_problems(self, report: Report) -> None:
+    def shown(self, report: Report) -> Answer:
+        """A report as text for both streams: the result to stdout, the talk to stderr."""
+        if self.as_json:
+            out = json.dumps(as_document(report)) + "\n"
+        else:
+            out = f"{report.text}\n" if report.text else ""
+        talk = [problem_text(one, self.err, severity="warning") for one in report.warnings]
+        if not self.as_json:
+            talk += self._problems(report)
+        if report.notes:
+            talk.append(report.notes)
+        return Answer(_exit_code(report), out, "".join(f"{line}\n" for line in talk))
+
+    def _problems(self, report: Report) -> list[str]:
+        lines = []
         for problem in report.problems:
-            self._say(problem_text(problem, self.err))
+            lines.append(problem_text(problem, self.err))
             if self.github:
-                self._say(annotation(problem))
-
-    def _say(self, text: str) -> None:
-        sys.stderr.write(f"{text}\n")
+                lines.append(annotation(problem))
+        return lines
 
 
 def annotation(problem: Problem) -> str:
@@ -80,5 +91,5 @@ def _escaped(text: str, *, inside: bool = True) -> str:
 
 def _exit_code(report: Report) -> int:
     if report.problems and report.exit_code is ExitCode.OK:
-        return ExitCode.FAILED
-    return report.exit_code
+        return int(ExitCode.FAILED)
+    return int(report.exit_code)

@@ -41,7 +41,7 @@ class FileIndex:
         self._moved = False
 
     def full(self, path: str) -> str:
-        return self._prefix + path
+        return path if path.startswith("/") else self._prefix + path
 
     def digest(self, path: str) -> str:
         seen = self._seen.get(path)

@@ -9,8 +9,9 @@ from typing import Any
 import diskcache
 
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import make_folder
+from fabric.system.disk import make_folder, write_atomic
 
+STAMP = "stamp"  # a new file with every batch: its stat tells whether anything was remembered
 _RAW = 1  # diskcache's MODE_RAW
 _PICKLED = 4  # diskcache's MODE_PICKLE
 
@@ -84,7 +85,8 @@ class Memo:
             with self._cache.transact(retry=True):
                 for key, value in rows.items():
                     self._cache.set(key, value)
-        except (sqlite3.Error, OSError, diskcache.Timeout):
+            write_atomic(self._folder / STAMP, b"", mode=0o600)
+        except (sqlite3.Error, OSError, diskcache.Timeout, FabricError):
             return False
         return True
 

@@ -52,7 +52,7 @@ def build_text(verb: str, new: Sequence[tuple[str, int]], summary: Mapping[str, 
 def build_summary(verb: str, summary: Mapping[str, int]) -> str:
     if not summary["ran"] and not summary["failed"] and not summary["blocked"]:
         count = plural(summary["cached"], "task")
-        return f"Nothing to do: {count} up to date ({duration(summary['ms'])})."
+        return f"Nothing to do: {count} up to date."
     parts = [f"{_DONE[verb]} with {plural(summary['ran'], 'task')} run"]
     parts.append(f"{summary['cached']} up to date")
     parts += [f"{summary[name]} {name}" for name in ("failed", "blocked") if summary[name]]

@@ -71,7 +71,10 @@ def run_verb(verb: str, command: str, **options: Any) -> int:
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     outlets = Outlets(options["events"], options["profile"])
     request = request_of(verb, command, **options)
-    return screen.finish(build_services(request, settings, listeners(screen, settings, outlets)))
+    plain = not (outlets.events or outlets.profile or options["no_cache"])
+    encore = screen.encore() if plain else None
+    heard = listeners(screen, settings, outlets)
+    return screen.finish(build_services(request, settings, heard, encore))
 
 
 def request_of(verb: str, command: str, **options: Any) -> Any:

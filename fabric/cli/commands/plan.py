@@ -62,4 +62,4 @@ def show_plan(command: str, **options: Any) -> int:
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     request = request_of(options.pop("verb"), command, **options)
     shown = PlanOptions(options["graph"] or "", options["out"], options["detailed_exitcode"])
-    return screen.finish(make_plan(request, shown, settings, screen.out))
+    return screen.finish(make_plan(request, shown, settings, screen.out, screen.encore()))
