@@ -29,12 +29,16 @@ UNREADABLE = "unreadable"
 class FileIndex:
     """One run's view of the workspace: each path is looked at once, unless asked for afresh."""
 
-    def __init__(self, workspace: Path, store: Path, *, now_ns: int) -> None:
+    def __init__(
+        self, workspace: Path, store: Path, *, now_ns: int, remembered: bool = True
+    ) -> None:
+        """Without `remembered` nothing is loaded or saved: a few files cost less to read anew."""
+        self._remembered = remembered
         self._prefix = f"{workspace}/"
         self._store = store
         self.locks = f"{store.parent}/locks"
         self.started_ns = now_ns
-        self._known = _load(store)
+        self._known = _load(store) if remembered else {}
         self._seen: dict[str, str] = {}
         self._listings: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
@@ -101,7 +105,7 @@ class FileIndex:
 
     def save(self) -> None:
         """Keep what was learnt; a store that cannot be written only costs time."""
-        if not self._moved:
+        if not self._moved or not self._remembered:
             return
         with self._lock:
             content = marshal.dumps(self._known)

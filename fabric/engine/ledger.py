@@ -43,6 +43,10 @@ class Ledger:
         if count >= _MANY:
             self._raw = self._memo.get_range(self._prefix)
 
+    def preset(self, task_id: TaskId, traces: tuple[Trace, ...]) -> None:
+        """What is remembered of a task, known from elsewhere: no need to look it up."""
+        self._recalled[task_id] = traces
+
     def traces(self, task_id: TaskId) -> Sequence[Trace]:
         recalled = self._recalled.get(task_id)
         if recalled is None:

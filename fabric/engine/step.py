@@ -62,6 +62,12 @@ class Stepper:
         kind = self._registry.get(task.kind)
         return kind.code(task) if kind else ()
 
+    def know(self, task: Task, outcome: Outcome) -> None:
+        """An outcome from before this run: what to make again, should its content be lost."""
+        self._remakes[task.id] = (task, ())
+        if outcome.trace:
+            self._stores.ledger.preset(task.id, (outcome.trace,))
+
     def decide(self, task: Task, upstream: Upstream) -> Decision:
         known = [(need.id, output.digest) for need, output in upstream]
         decision = judge_known(task, known, self.memory)

@@ -71,8 +71,10 @@ def event_line(event: Event, style: Style) -> str | None:
             return f"{style.dim(task + ':')} {text}"
         case TaskEnded():
             return _ended_line(event, style)
-        case ProblemFound(task, severity, problem):
-            return problem_text(problem, style, severity=severity, task=task)
+        case ProblemFound(task, "warning", problem):
+            return problem_text(problem, style, severity="warning", task=task)
+        case ProblemFound():
+            return None  # errors come together at the end, where they are not scrolled away
         case RunEnded():
             return None
 
