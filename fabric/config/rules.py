@@ -3,6 +3,7 @@
 A rule reads the tree as it is and skips what `check` complains of, so both speak at once.
 """
 
+import shlex
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
@@ -147,6 +148,16 @@ def _targets(subject: Subject) -> Iterator[Finding]:
             yield _error("config/unknown-target", message, item, did_you_mean(item.text, known))
 
 
+def _build_command(subject: Subject) -> Iterator[Finding]:
+    leaf = child(subject.root, "build", "command")
+    if isinstance(leaf, Scalar) and isinstance(leaf.value, str):
+        try:
+            shlex.split(leaf.value)
+        except ValueError as error:
+            message = f"`build.command` cannot be split into words: {error}"
+            yield _error("config/bad-command", message, leaf, "write it as a list")
+
+
 def _layer_versions(subject: Subject) -> Iterator[Finding]:
     for name, address in layer_addresses(subject.root).items():
         if address and not address.rpartition(":")[2].isdigit():
@@ -176,5 +187,6 @@ _RULES: tuple[Rule, ...] = (
     _backend,
     _without_effect,
     _targets,
+    _build_command,
     _layer_versions,
 )
