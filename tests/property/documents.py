@@ -105,22 +105,26 @@ _MAKERS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
 }
 
 
+def _is_lucky(draw: st.DrawFn) -> bool:
+    return bool(draw(st.sampled_from([0, 1])))
+
+
 @st.composite
 def mutations(draw: st.DrawFn, document: Any) -> Any:
     """The document with one spot of it dropped, replaced, or joined by something new."""
-    if isinstance(document, dict) and document and draw(st.booleans()):
+    if isinstance(document, dict) and document and _is_lucky(draw):
         key = draw(st.sampled_from(sorted(document)))
         return document | {key: draw(mutations(document[key]))}
-    if isinstance(document, list) and document and draw(st.booleans()):
+    if isinstance(document, list) and document and _is_lucky(draw):
         spot = draw(st.integers(0, len(document) - 1))
         return [*document[:spot], draw(mutations(document[spot])), *document[spot + 1 :]]
-    if isinstance(document, dict) and draw(st.booleans()):
+    if isinstance(document, dict) and _is_lucky(draw):
         return _damaged_map(draw, document)
     return draw(_PIECES)
 
 
 def _damaged_map(draw: st.DrawFn, document: dict[str, Any]) -> dict[str, Any]:
-    if document and draw(st.booleans()):
+    if document and _is_lucky(draw):
         dropped = draw(st.sampled_from(sorted(document)))
         return {key: value for key, value in document.items() if key != dropped}
     return document | {draw(_WORDS): draw(_PIECES)}

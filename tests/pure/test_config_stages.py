@@ -29,8 +29,8 @@ def test_an_overlay_changes_functions_by_name_in_either_form() -> None:
         config = loaded(f"{HEAD}{base}stages: {{dev: {{functions: {overlay}}}}}")
         first, second = config.functions
         assert (first.memory, first.env, second.memory) == (9, (("X", "1"), ("Y", "2")), 0)
-    by_name = f"{HEAD}functions: {{a: {{entry: a.ts}}}}\nstages: {{dev: {{functions: {{a: {{memory: 9}}}}}}}}"
-    assert loaded(by_name).functions[0].memory == 9
+    overlay = "stages: {dev: {functions: {a: {memory: 9}}}}"
+    assert loaded(f"{HEAD}functions: {{a: {{entry: a.ts}}}}\n{overlay}").functions[0].memory == 9
 
 
 def test_an_overlay_for_an_unknown_function_is_refused() -> None:
@@ -103,7 +103,8 @@ def test_layer_names_become_addresses_with_versions() -> None:
 
 
 def test_an_unknown_layer_is_refused_and_a_versionless_one_warned_about() -> None:
-    text = f"{HEAD}functions: [{{name: a, entry: a.ts, layers: [bose]}}]\nlayers: [{{arn: '{_ARN}'}}]\n"
+    layers = f"layers: [{{arn: '{_ARN}'}}]\n"
+    text = f"{HEAD}functions: [{{name: a, entry: a.ts, layers: [bose]}}]\n{layers}"
     assert [one.hint for one in problems(text)] == ["did you mean `base`?"]
     assert warned(text.replace("bose", "base")) == ["config/layer-version"]
 

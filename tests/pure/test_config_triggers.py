@@ -33,7 +33,7 @@ _SAMPLES = {
 @pytest.mark.parametrize(
     ("text", "trigger"),
     [
-        ("{type: http, route: POST:/a/{id}}", HttpTrigger("POST", "/a/{id}")),
+        ("{type: http, route: 'POST:/a/{id}'}", HttpTrigger("POST", "/a/{id}")),
         ("{type: http, path: /a}", HttpTrigger("GET", "/a")),
         ("{type: http, path: /a, method: ANY, cors: true}", HttpTrigger("ANY", "/a", "true")),
         ("{type: http, path: /a, cors: false}", HttpTrigger("GET", "/a")),
