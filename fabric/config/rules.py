@@ -13,7 +13,17 @@ from fabric.config.bindings import is_reference
 from fabric.config.check import Finding
 from fabric.config.function_rules import function_findings
 from fabric.config.layers import layer_addresses
-from fabric.config.nodes import Entry, Mapping, Node, Scalar, Sequence, child, find, place_of
+from fabric.config.nodes import (
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    child,
+    find,
+    place_of,
+    visible,
+)
 from fabric.config.schema import NO_EFFECT
 from fabric.config.stages import named_entries, unknown_functions
 from fabric.config.syntax import has_binding, shown
@@ -144,7 +154,7 @@ def _targets(subject: Subject) -> Iterator[Finding]:
     targets = child(subject.root, "fabric", "targets")
     for item in targets.items if isinstance(targets, Sequence) else ():
         if isinstance(item, Scalar) and item.text not in known:
-            message = f"the target `{shown(item.text)}` is no label of `providerOverrides`"
+            message = f"the target `{visible(item)}` is no label of `providerOverrides`"
             yield _error("config/unknown-target", message, item, did_you_mean(item.text, known))
 
 
