@@ -151,3 +151,10 @@ def test_hostile_input_takes_under_200_megabytes(name: str) -> None:
         timeout=60,
     )
     assert int(done.stdout) < 200 * 1024
+
+
+def test_a_key_may_be_anchored_and_its_text_used_again() -> None:
+    head = b"service: &a shop\nprovider: {name: host1, runtime: nodejs}\n"
+    text = head + b"&key functions: [{name: *a, entry: *key}]\n"
+    config = load_config(Source("fabric.yml", text, {}, "dev"))
+    assert (config.functions[0].name, config.functions[0].entry) == ("shop", "functions")
