@@ -18,7 +18,6 @@ from fabric.config.values import (
 )
 from fabric.model.names import TriggerKind
 
-
 _KINDS = {kind.value: kind for kind in TriggerKind}
 
 

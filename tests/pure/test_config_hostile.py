@@ -6,8 +6,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import yaml
 
 from fabric.config.load import Source, load_config
+from fabric.config.text import read
 from fabric.model.problems import FabricError
 
 _LETTERS = "abcdefghi"
@@ -158,3 +160,15 @@ def test_a_key_may_be_anchored_and_its_text_used_again() -> None:
     text = head + b"&key functions: [{name: *a, entry: *key}]\n"
     config = load_config(Source("fabric.yml", text, {}, "dev"))
     assert (config.functions[0].name, config.functions[0].entry) == ("shop", "functions")
+
+
+def test_the_pure_loader_refuses_half_a_surrogate_pair_as_well() -> None:
+    with pytest.raises(FabricError) as caught:
+        read("fabric.yml", HOSTILE["half a pair"], yaml.SafeLoader)
+    assert caught.value.first.code == "config/encoding"
+
+
+def test_the_pure_loader_refuses_an_escape_beyond_unicode() -> None:
+    with pytest.raises(FabricError) as caught:
+        read("fabric.yml", HOSTILE["escape too big"], yaml.SafeLoader)
+    assert caught.value.first.code == "config/syntax"

@@ -218,3 +218,9 @@ def test_the_schema_files_are_those_of_the_shapes() -> None:
     folder = Path(__file__).parents[2] / "schemas"
     for name, text in schema_files():
         assert (folder / name).read_text() == text, "run: python -m tests.write_schemas"
+
+
+def test_rules_skip_what_is_missing_and_leave_it_to_the_shape() -> None:
+    text = "functions: [{name: a, triggers: [{type: http, route: GET:/x}]}, 5]\n"
+    found = codes(text, provider="host1")
+    assert found == ["config/missing-key"] * 3 + ["config/wrong-type"]
