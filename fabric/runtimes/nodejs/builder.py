@@ -80,7 +80,7 @@ class NodeRuntime:
 def _built(entry: Entry, answer: Mapping[str, Any], identity: str) -> Built:
     if not answer["ok"]:
         raise options.build_failed(entry, answer)
-    seen = look_ups(entry.workspace, read_modules(entry.root, answer["inputs"]))
+    seen = look_ups(entry.workspace, read_modules(entry.root, answer["inputs"]), entry.probe)
     return Built(
         (*options.read_files(entry.root, answer), *options.module_kind(entry.root)),
         merge(entry.seen, seen),

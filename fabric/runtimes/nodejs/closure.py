@@ -37,7 +37,7 @@ def build(entry: Entry, reason: FabricError) -> Built:
     own = tuple(BuiltFile(_inside(entry, item.module.path), item.content) for item in sources)
     return Built(
         (*own, *vendored.files),
-        merge(entry.seen, look_ups(entry.workspace, [*modules, *vendored.modules])),
+        merge(entry.seen, look_ups(entry.workspace, [*modules, *vendored.modules], entry.probe)),
         (_unbundled(entry, reason),),
         handler=f"{entry.module}.{entry.export or 'handler'}",
         toolchain=CLOSURE,

@@ -24,9 +24,9 @@ _Look: TypeAlias = Callable[[str], Iterator[str]]
 _URL = re.compile(r"(node|https?|data|file):")
 
 
-def look_ups(workspace: str, modules: Iterable[Module]) -> Seen:
+def look_ups(workspace: str, modules: Iterable[Module], probe: Probe) -> Seen:
     """Everything that decided a bundle, as paths of the workspace."""
-    trail = _Trail(workspace)
+    trail = _Trail(workspace, probe)
     paths = set[str]()
     listings = list[Listing]()
     for module in modules:
@@ -34,14 +34,14 @@ def look_ups(workspace: str, modules: Iterable[Module]) -> Seen:
         for item in module.imports:
             paths.update(trail.of_import(module.path, item))
             listings.extend(_glob(workspace, module.path, item.specifier))
-    return merge(tried(workspace, paths, trail.probe), Seen(listings=tuple(listings)))
+    return merge(tried(workspace, paths, probe), Seen(listings=tuple(listings)))
 
 
 class _Trail:
     """The look-ups of one build; each folder's settings and each package are answered once."""
 
-    def __init__(self, workspace: str) -> None:
-        self.probe = Probe()
+    def __init__(self, workspace: str, probe: Probe) -> None:
+        self._probe = probe
         self._workspace = workspace
         self._settings: dict[str, Settings] = {}
         self._done: set[tuple[str, str]] = set()
@@ -62,7 +62,9 @@ class _Trail:
         folder = os.path.dirname(importer)
         if package_folder(importer) is None:
             for base in self._bases(folder, item.specifier):
-                yield from up_to(item.path, candidates.path_candidates(base), self.probe)
+                yield from up_to(item.path, candidates.path_candidates(base), self._probe)
+                if not item.path:
+                    yield from candidates.ways_to_nothing(base, self._probe)
             if not _is_path(item.specifier) and package_folder(item.path) is None:
                 yield from candidates.javascript_twins(item.path)
         for name in self._package_names(folder, item.specifier):
@@ -90,21 +92,21 @@ class _Trail:
     def _package(self, folder: str, specifier: str, winner: str) -> Iterator[str]:
         if (folder, specifier) not in self._done:
             self._done.add((folder, specifier))
-            yield from candidates.package_candidates(folder, specifier, winner)
+            yield from candidates.package_candidates(folder, specifier, winner, self._probe)
 
     def _settings_of(self, folder: str) -> Settings:
         if folder not in self._settings:
-            paths = list(upwards(self._workspace, folder, _TSCONFIGS, self.probe))
-            found = next((path for path in paths if self.probe.kind(path) is Kind.FILE), None)
+            paths = list(upwards(self._workspace, folder, _TSCONFIGS, self._probe))
+            found = next((path for path in paths if self._probe.kind(path) is Kind.FILE), None)
             chain = read_settings(found) if found else Settings()
             self._settings[folder] = Settings((*paths, *chain.tried), chain.aliases)
         return self._settings[folder]
 
     def _manifests(self, folder: str) -> Iterator[str]:
-        return upwards(self._workspace, folder, _MANIFESTS, self.probe)
+        return upwards(self._workspace, folder, _MANIFESTS, self._probe)
 
     def _locks(self, folder: str) -> Iterator[str]:
-        return upwards(self._workspace, folder, LOCK_FILES, self.probe)
+        return upwards(self._workspace, folder, LOCK_FILES, self._probe)
 
     def _once(self, what: str, folder: str, look: _Look) -> Iterator[str]:
         if (what, folder) not in self._done:
