@@ -26,8 +26,13 @@ class Entry:
     path: str
     name: str
     export: str
-    seen: Seen
+    looked_at: tuple[str, ...]
     probe: Probe
+
+    @property
+    def seen(self) -> Seen:
+        """The entry's own look-up."""
+        return tried(self.workspace, self.looked_at, self.probe)
 
     @property
     def module(self) -> str:
@@ -41,13 +46,16 @@ def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> E
     probe = Probe(base)
     candidates = [(os.path.normpath(name), export) for name, export in _names(inputs, extensions)]
     for at, (name, export) in enumerate(candidates):
-        path = os.path.join(root, name)
+        path = _below(root, name)
         if probe.kind(path) is Kind.FILE:
             _refuse_unusable(inputs, root, probe.real(path))
-            before = [os.path.join(root, earlier) for earlier, _ in candidates[:at]]
-            seen = tried(base, [*before, path], probe)
-            return Entry(base, root, path, name, export, seen, probe)
+            looked_at = tuple(_below(root, name) for name, _ in candidates[: at + 1])
+            return Entry(base, root, path, name, export, looked_at, probe)
     raise _missing(inputs, place(base, os.path.join(root, candidates[0][0])))
+
+
+def _below(root: str, name: str) -> str:
+    return os.path.normpath(os.path.join(root, name))
 
 
 def _names(inputs: BuildInputs, extensions: Sequence[str]) -> list[tuple[str, str]]:

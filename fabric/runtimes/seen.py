@@ -31,7 +31,7 @@ class Probe:
         return found
 
     def real(self, path: str) -> str:
-        """The real path of something that exists."""
+        """The real path of something that exists; `path` is absolute and has no `..`."""
         if os.path.islink(path):
             return os.path.realpath(path)
         folder, _, name = path.rpartition("/")

@@ -21,7 +21,6 @@ from fabric.runtimes.nodejs.toolchain import (
     install_pinned,
     toolchain_of,
 )
-from fabric.runtimes.seen import merge
 
 
 class NodeRuntime:
@@ -80,10 +79,9 @@ class NodeRuntime:
 def _built(entry: Entry, answer: Mapping[str, Any], identity: str) -> Built:
     if not answer["ok"]:
         raise options.build_failed(entry, answer)
-    seen = look_ups(entry.workspace, read_modules(entry.root, answer["inputs"]), entry.probe)
     return Built(
         (*options.read_files(entry.root, answer), *options.module_kind(entry.root)),
-        merge(entry.seen, seen),
+        look_ups(entry, read_modules(entry.root, answer["inputs"])),
         options.read_warnings(entry, answer),
         handler=f"{os.path.splitext(options.OUTPUT)[0]}.{entry.export or 'handler'}",
         toolchain=identity,
