@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from fabric.app.encore import Encore, keep_answer, renew, warm_start
-from fabric.app.pipeline import MakeListeners, Ran, carry_out, compiled, time_ns, whole
+from fabric.app.pipeline import MakeListeners, Ran, carry_out, compiled_and_locked, time_ns, whole
 from fabric.app.request import Request
-from fabric.app.room import Room
+from fabric.app.room import Room, cache_folder
 from fabric.app.settings import Settings
+from fabric.engine.housekeeping import prune_daily
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.view import copy_out
 from fabric.graph.compile import Verb
@@ -47,7 +48,7 @@ def build(
         return _report(done, request, settings)
 
     if start is None:
-        compiled_work = compiled(request, settings)
+        compiled_work = compiled_and_locked(request, settings)
         work = whole(compiled_work)
     else:
         work = start.work
@@ -61,6 +62,7 @@ def build(
             renew(encore, room, start, done, report)
 
     done = carry_out(request, settings, work, started, (make_listeners, after))
+    prune_daily(cache_folder(Path(work.site.workspace), settings), started / 1e9)
     if request.out:
         _copy_all(done, request, settings.cwd / request.out)
     return report(done)

@@ -3,7 +3,7 @@
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
@@ -23,6 +23,8 @@ from fabric.model.events import RunEnded, RunStarted
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.spelling import nearest
+from fabric.model.task import VendorInputs
+from fabric.runtimes.vendor import lock_requirements
 from fabric.system.clock import SystemClock
 
 MakeListeners = Callable[[str, Path], Sequence[Listener]]
@@ -32,6 +34,7 @@ MakeListeners = Callable[[str, Path], Sequence[Listener]]
 class Compiled:
     project: Project
     graph: TaskGraph
+    warnings: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +86,21 @@ def planned(request: Request, settings: Settings, after: AfterPlan) -> tuple[Com
         return work, made
 
 
+def compiled_and_locked(request: Request, settings: Settings) -> Compiled:
+    """For a run: requirements without exact versions are pinned first, so that keys are stable."""
+    work = compiled(request, settings)
+    workspace = work.project.workspace
+    asked = [task.inputs for task in work.graph.tasks if isinstance(task.inputs, VendorInputs)]
+    told = [lock_requirements(workspace, inputs, settings.env) for inputs in asked]
+    warnings = tuple(problem for problem in told if problem)
+    return replace(compiled(request, settings), warnings=warnings) if warnings else work
+
+
 def whole(work: Compiled) -> Work:
     """All tasks of a compiled project."""
     project = work.project
-    site = Site(str(project.workspace), project.stage, project.warnings)
+    warnings = (*project.warnings, *work.warnings)
+    site = Site(str(project.workspace), project.stage, warnings)
     return Work(site, work.graph, {})
 
 

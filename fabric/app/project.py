@@ -14,7 +14,7 @@ from fabric.config.values import Compose, ComposeService, Config
 from fabric.graph.compile import Unit
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import nearest
-from fabric.runtimes.vendor import find_source
+from fabric.runtimes.vendor import REQUIREMENT_FILES, VendorSource, find_source
 from fabric.system.disk import read_bytes
 
 CONFIG_NAME = "fabric.yml"
@@ -169,10 +169,12 @@ def _project(
     looked_for: list[Path],
 ) -> Project:
     units = []
+    looked: list[Path] = [*looked_for]
     for path, config, upstream in rows:
         root = _relative(path.parent, workspace)
         found = find_source(workspace, root) if _has_python(config) else None
         lock = found.text if found else ""
+        looked += _requirement_files(path.parent, workspace, found)
         mode = mode_of(config.provider.id, settings.env)
         units.append(Unit(config, root, mode, lock, upstream))
     files = [path for path, _, _ in rows]
@@ -181,9 +183,15 @@ def _project(
         stage,
         tuple(units),
         sources=tuple(files),
-        looked_for=(*looked_for, *(path.parent / ".env" for path in files)),
+        looked_for=(*looked, *(path.parent / ".env" for path in files)),
         bound_names=frozenset().union(*(config.bound_names for _, config, _ in rows)),
     )
+
+
+def _requirement_files(folder: Path, workspace: Path, found: VendorSource | None) -> list[Path]:
+    """What says which packages a Python service needs, there or not."""
+    own = [folder / name for name in REQUIREMENT_FILES]
+    return own + [workspace / path for path in (found.seen.files if found else ())]
 
 
 def _has_python(config: Config) -> bool:

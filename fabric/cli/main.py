@@ -1,6 +1,7 @@
 """The command line: a lazy group of commands, and the one place where failures become exits."""
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabric.cli import commands_table as table
-from fabric.manifest import VERSION
+from fabric.cli import version
 
 if TYPE_CHECKING:
     from fabric.model.problems import FabricError
+
+
+_WIDEST = 100
+_NARROW = 80
 
 
 class LazyGroup(click.Group):
@@ -76,7 +81,7 @@ def root() -> LazyGroup:
         epilog=table.ROOT_EPILOG,
         params=[version_option()],
         no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _width()},
     )
 
 
@@ -92,21 +97,17 @@ def version_option() -> click.Option:
 
 
 def _print_version(ctx: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001
-    if not value:
-        return
-    click.echo(version_text(as_json="--json" in sys.argv))
-    ctx.exit()
+    if value:
+        click.echo(version.text(as_json="--json" in sys.argv))
+        ctx.exit()
 
 
-def version_text(*, as_json: bool) -> str:
-    if not as_json:
-        return f"fabric {VERSION}"
-    import json
-
-    python = ".".join(str(part) for part in sys.version_info[:3])
-    result = {"version": VERSION, "python": python}
-    document = {"ok": True, "command": "version", "formatVersion": 1, "result": result}
-    return json.dumps(document)
+def _width() -> int:
+    """The terminal's width; click would import shutil to ask for it."""
+    try:
+        return min(os.get_terminal_size().columns, _WIDEST)
+    except OSError:
+        return _NARROW
 
 
 def run(argv: list[str]) -> int:
@@ -123,10 +124,5 @@ def run(argv: list[str]) -> int:
 
 
 def _invoked(argv: list[str]) -> int:
-    if argv[:2] == ["--json", "--version"]:
-        argv = argv[1:]
-    if argv[:1] == ["--version"]:
-        click.echo(version_text(as_json="--json" in argv))
-        return 0
     result = root().main(args=argv, prog_name="fabric", standalone_mode=False)
     return result if isinstance(result, int) else 0
