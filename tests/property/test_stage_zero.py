@@ -3,6 +3,7 @@
 import os
 import random
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,11 @@ from fabric.engine.result import RunResult
 from fabric.engine.run import Job
 from fabric.engine.schedule import Caps
 from fabric.graph.weave import weave
-from fabric.model.task import Task
+from fabric.model.names import TaskId
+from fabric.model.task import Output, Task
 from fabric.system.clock import SystemClock
-from tests.fakes import Bench, JoinInputs, join
+from fabric.tasks.contract import Made, Shop
+from tests.fakes import Bench, JoinInputs, JoinKind, join
 
 ARGV = ("build",)
 ENV = {"HOME": "/nowhere"}
@@ -238,10 +241,22 @@ def test_a_damaged_manifest_is_no_answer(tmp_path: Path, content: bytes) -> None
     assert doorman.stored(ARGV, str(tmp_path), ENV) is None
 
 
+class SavingKind(JoinKind):
+    """An editor saves a source, as it was, while the task reads it."""
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        made = super().run(task, upstream, shop)
+        for name in made.read:
+            (shop.workspace / name).write_text((shop.workspace / name).read_text())
+        return made
+
+
 def test_a_file_that_moved_during_a_run_leaves_no_answer(tmp_path: Path) -> None:
     folder = Folder(tmp_path, 0)
-    folder.build_whole()  # the sources were written within this very tick
+    folder.bench.kind = SavingKind()
+    assert folder.build_whole().ok
     assert not folder.ask()
+    assert folder.bench.stores().ledger.traces(TaskId("join:one")) == ()
 
 
 def test_many_paths_are_looked_at_by_two_processes_with_the_same_answer(tmp_path: Path) -> None:
