@@ -9,7 +9,7 @@ from fabric.app.settings import Settings
 from fabric.engine.blobs import Blobs
 from fabric.engine.files import FileIndex
 from fabric.engine.ledger import Ledger
-from fabric.engine.memo_door import LazyMemo, NoMemo
+from fabric.engine.memo_door import LazyMemo, NoMemo, Rows
 from fabric.engine.step import Stepper, Stores
 from fabric.model.hashing import digest_fields
 from fabric.runtimes.build import Runtimes
@@ -69,7 +69,8 @@ def open_room(
     if opening.create:
         _mark_own(workspace, folder)
     clock = SystemClock()
-    memo = LazyMemo(folder / "memo") if opening.create or folder.is_dir() else NoMemo()
+    there = opening.create or folder.is_dir()
+    memo: Rows = LazyMemo(lambda: _memo(folder / "memo")) if there else NoMemo()
     blobs = Blobs(folder / "blobs", memo)
     ledger = Ledger(memo, project_id(workspace, settings), blobs.flush)
     index = folder / f"files-{project_id(workspace, settings)}.bin"
@@ -90,6 +91,12 @@ def open_room(
         if folder.is_dir():
             stores.files.save()
         memo.close()
+
+
+def _memo(folder: Path) -> Rows:
+    from fabric.engine.memo import Memo  # its database costs a start: only when it is wanted
+
+    return Memo(folder)
 
 
 def registry_of(workspace: Path, runtimes: Runtimes, env: Mapping[str, str]) -> Registry:

@@ -3,8 +3,9 @@
 import json
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from fabric.engine.memo_door import Rows
 from fabric.graph.traces import ListingTrace, Trace
 from fabric.model.names import Digest, TaskId
 from fabric.model.task import Entry, Output, OutputFile
@@ -16,20 +17,10 @@ _BATCH = 500
 _MANY = 64
 
 
-class Records(Protocol):
-    """What the ledger needs of a memo."""
-
-    def get_bytes(self, key: str) -> bytes | None: ...
-    def get_range(self, prefix: str) -> dict[str, bytes]: ...
-    def put_all(self, rows: dict[str, bytes]) -> bool: ...
-    def drop(self, key: str) -> None: ...
-    def close(self) -> None: ...
-
-
 class Ledger:
     """Recall is immediate, remembering is batched: one transaction for many tasks."""
 
-    def __init__(self, memo: Records, project: str, before_flush: Callable[[], None]) -> None:
+    def __init__(self, memo: Rows, project: str, before_flush: Callable[[], None]) -> None:
         self._memo = memo
         self._prefix = f"t:{project}:"
         self._before_flush = before_flush

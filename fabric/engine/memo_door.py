@@ -2,14 +2,20 @@
 
 import threading
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fabric.engine.memo import Memo
+from typing import Protocol
 
 # A new file with every batch: its stat tells whether anything was remembered since.
 STAMP = "stamp"
+
+
+class Rows(Protocol):
+    """A memo, as its users see it."""
+
+    def get_bytes(self, key: str) -> bytes | None: ...
+    def get_range(self, prefix: str) -> dict[str, bytes]: ...
+    def put_all(self, rows: Mapping[str, bytes]) -> bool: ...
+    def drop(self, key: str) -> None: ...
+    def close(self) -> None: ...
 
 
 class LazyMemo:
@@ -21,12 +27,10 @@ class LazyMemo:
         self._lock = threading.Lock()
 
     @property
-    def _opened(self) -> "Memo":
+    def _opened(self) -> Rows:
         with self._lock:
             if self._memo is None:
-                from fabric.engine.memo import Memo  # costs a start: only when it is wanted
-
-                self._memo = Memo(self._folder)
+                self._memo = self._open()
             return self._memo
 
     def get_bytes(self, key: str) -> bytes | None:

@@ -1,6 +1,5 @@
 """`fabric build` and `fabric package`: options to a request, a request to the engine."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -52,19 +51,11 @@ def package(**options: Any) -> int:
     return run_verb("package", "package", **options)
 
 
-@dataclass(frozen=True, slots=True)
-class Outlets:
-    """Where the story of a run goes besides the terminal."""
-
-    events: str
-    profile: str
-
-
 def run_verb(verb: str, command: str, **options: Any) -> int:
     """One verb for one service or a compose file; the options say which."""
     from fabric.app.build import build as build_services
     from fabric.app.settings import read_settings
-    from fabric.cli.listeners import listeners
+    from fabric.cli.listeners import Outlets, listeners
     from fabric.cli.screen import Screen
 
     settings = read_settings()
