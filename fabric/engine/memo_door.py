@@ -21,9 +21,9 @@ class Rows(Protocol):
 class LazyMemo:
     """A memo that is opened when something of it is wanted."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._memo: Memo | None = None
+    def __init__(self, opened: Callable[[], Rows]) -> None:
+        self._open = opened
+        self._memo: Rows | None = None
         self._lock = threading.Lock()
 
     @property
