@@ -1,7 +1,7 @@
 """The memo without its cost: opened when something is wanted of it, or not there at all."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 # A new file with every batch: its stat tells whether anything was remembered since.
