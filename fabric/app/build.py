@@ -10,6 +10,7 @@ from fabric.app.pipeline import MakeListeners, Ran, carry_out, compiled_and_lock
 from fabric.app.request import Request
 from fabric.app.room import Room, cache_folder
 from fabric.app.settings import Settings
+from fabric.engine.critical import critical_path
 from fabric.engine.housekeeping import prune_daily
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.view import copy_out
@@ -17,7 +18,7 @@ from fabric.graph.compile import Verb
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
-from fabric.views.words import build_text
+from fabric.views.words import build_text, duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,17 @@ def _report(done: Ran, request: Request, settings: Settings) -> Report:
         request.command,
         {"artifacts": [_json(one) for one in artifacts], "summary": summary},
         text=build_text(request.verb, _new(artifacts), summary),
+        notes=_longest_path(done.result) if request.profiled else "",
         problems=problems_of(done.result),
         warnings=done.site.warnings,
         exit_code=done.result.exit_code,
     )
+
+
+def _longest_path(result: RunResult) -> str:
+    path = critical_path(result)
+    words = (f"{result.graph.ids[one]} {duration(result.outcomes[one].ms)}" for one in path)
+    return f"longest path of {duration(result.ms)}: {' -> '.join(words)}"
 
 
 def _new(artifacts: tuple[Artifact, ...]) -> list[tuple[str, int]]:

@@ -19,6 +19,7 @@ class Request:
     use_cache: bool = True
     fail_fast: bool = False
     out: str = ""
+    profiled: bool = False
 
 
 def caps_of(concurrency: str, cores: int) -> Caps:

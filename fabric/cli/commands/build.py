@@ -89,4 +89,5 @@ def request_of(verb: str, command: str, **options: Any) -> Any:
         use_cache=not options.get("no_cache", False),
         fail_fast=options.get("fail_fast", False),
         out=options.get("out", ""),
+        profiled=bool(options.get("profile")),
     )
