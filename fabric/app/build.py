@@ -11,10 +11,10 @@ from fabric.app.request import Request
 from fabric.app.room import Room, cache_folder
 from fabric.app.settings import Settings
 from fabric.engine.critical import critical_path
-from fabric.engine.housekeeping import prune_daily
+from fabric.engine.daily import prune_daily
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.view import copy_out
-from fabric.graph.compile import Verb
+from fabric.model.names import Verb
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.model.task import Output, Task

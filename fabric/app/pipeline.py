@@ -6,33 +6,33 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Opening, Room, open_room
 from fabric.app.settings import Settings
-from fabric.config.plan_checks import plan_problems
 from fabric.engine.bus import Bus, Listener
 from fabric.engine.result import Outcome, RunResult
 from fabric.engine.run import Job, Run
 from fabric.engine.warm import NONE, Others, Site
-from fabric.graph.compile import Verb, compile_graph
-from fabric.graph.plan import Plan, make_plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import RunEnded, RunStarted
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
-from fabric.model.spelling import nearest
 from fabric.model.task import VendorInputs
-from fabric.runtimes.vendor import lock_requirements
 from fabric.system.clock import SystemClock
+
+if TYPE_CHECKING:
+    from fabric.app.project import Project
+    from fabric.graph.plan import Plan
+    from fabric.model.names import Verb
 
 MakeListeners = Callable[[str, Path], Sequence[Listener]]
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    project: Project
+    project: "Project"
     graph: TaskGraph
     warnings: tuple[Problem, ...] = ()
 
@@ -48,7 +48,7 @@ class Ran:
 
 
 AfterRun = Callable[[Room, Ran], None]
-AfterPlan = Callable[[Room, Compiled, Plan], None]
+AfterPlan = Callable[[Room, Compiled, "Plan"], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,10 @@ def time_ns() -> int:
 
 
 def compiled(request: Request, settings: Settings) -> Compiled:
+    # The long way: configs, networkx and all. A warm run never comes here.
+    from fabric.app.project import open_project
+    from fabric.graph.compile import compile_graph
+
     project = open_project(request.where, settings)
     _refuse_unplannable(project, request.verb)
     _refuse_unknown_functions(project, request.functions)
@@ -75,10 +79,12 @@ def compiled(request: Request, settings: Settings) -> Compiled:
     return Compiled(project, graph)
 
 
-def planned(request: Request, settings: Settings, after: AfterPlan) -> tuple[Compiled, Plan]:
+def planned(request: Request, settings: Settings, after: AfterPlan) -> "tuple[Compiled, Plan]":
     """What a run would do; touches nothing but the cache, and that only if there is one."""
     opening = Opening(time_ns(), create=False)
     work = compiled(request, settings)
+    from fabric.graph.plan import make_plan
+
     with open_room(work.project.workspace, settings, opening) as room:
         room.stores.ledger.expect(len(work.graph))
         made = make_plan(work.graph, room.stepper.memory)
@@ -89,6 +95,8 @@ def planned(request: Request, settings: Settings, after: AfterPlan) -> tuple[Com
 def compiled_and_locked(request: Request, settings: Settings) -> Compiled:
     """For a run: requirements without exact versions are pinned first, so that keys are stable."""
     work = compiled(request, settings)
+    from fabric.runtimes.vendor import lock_requirements
+
     workspace = work.project.workspace
     asked = [task.inputs for task in work.graph.tasks if isinstance(task.inputs, VendorInputs)]
     told = [lock_requirements(workspace, inputs, settings.env) for inputs in asked]
@@ -207,7 +215,10 @@ def _stoppable(run: Run) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _refuse_unplannable(project: Project, verb: Verb) -> None:
+def _refuse_unplannable(project: "Project", verb: "Verb") -> None:
+    from fabric.config.plan_checks import plan_problems
+    from fabric.model.names import Verb
+
     if verb is not Verb.DEPLOY:
         return
     problems = [problem for unit in project.units for problem in plan_problems(unit.config)]
@@ -215,7 +226,7 @@ def _refuse_unplannable(project: Project, verb: Verb) -> None:
         raise FabricError(*problems)
 
 
-def _refuse_unknown_functions(project: Project, functions: frozenset[str]) -> None:
+def _refuse_unknown_functions(project: "Project", functions: frozenset[str]) -> None:
     known = sorted({one.name for unit in project.units for one in unit.config.functions})
     unknown = sorted(functions - set(known))
     if unknown:
@@ -223,6 +234,8 @@ def _refuse_unknown_functions(project: Project, functions: frozenset[str]) -> No
 
 
 def _unknown_function(name: str, known: Sequence[str]) -> Problem:
+    from fabric.model.spelling import nearest
+
     guess = nearest(name, known)
     hint = f"did you mean `{guess}`?" if guess else "functions here: " + ", ".join(known[:12])
     return Problem("usage/unknown-function", f"no function is named `{name}`", hint=hint)

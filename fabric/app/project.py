@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fabric.app.late import late_values
 from fabric.app.modes import mode_of
+from fabric.app.request import CONFIG_NAME, Where
 from fabric.app.settings import Settings
 from fabric.config.compose import compose_services, load_compose
 from fabric.config.dotenv import parse_dotenv
@@ -17,19 +18,7 @@ from fabric.model.spelling import nearest
 from fabric.runtimes.vendor import REQUIREMENT_FILES, VendorSource, find_source
 from fabric.system.disk import read_bytes
 
-CONFIG_NAME = "fabric.yml"
 COMPOSE_NAME = "fabric.compose.yml"
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """Which services are meant, as the user said it."""
-
-    config: str = CONFIG_NAME
-    compose: str = ""
-    stage: str = ""
-    provider: str = ""
-    services: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from fabric.engine.ledger import Ledger
 from fabric.engine.memo_door import LazyMemo, NoMemo, Rows
 from fabric.engine.step import Stepper, Stores
 from fabric.model.hashing import digest_fields
+from fabric.model.task import VendorInputs
 from fabric.runtimes.build import Runtimes
-from fabric.runtimes.vendor import vendor
+from fabric.runtimes.contract import Built
 from fabric.system.clock import SystemClock
 from fabric.system.disk import make_folder, write_atomic
 from fabric.tasks.build import BuildKind
@@ -93,6 +94,12 @@ def open_room(
         memo.close()
 
 
+def _vendored(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:
+    from fabric.runtimes.vendor import vendor  # pip and all: only when something is fetched
+
+    return vendor(workspace, inputs, env)
+
+
 def _memo(folder: Path) -> Rows:
     from fabric.engine.memo import Memo  # its database costs a start: only when it is wanted
 
@@ -101,7 +108,7 @@ def _memo(folder: Path) -> Rows:
 
 def registry_of(workspace: Path, runtimes: Runtimes, env: Mapping[str, str]) -> Registry:
     return {
-        "vendor": VendorKind(lambda folder, inputs: vendor(folder, inputs, env)),
+        "vendor": VendorKind(lambda folder, inputs: _vendored(folder, inputs, env)),
         "build": BuildKind(workspace, runtimes),
         "package": PackageKind(),
     }

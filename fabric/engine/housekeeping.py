@@ -7,7 +7,6 @@ from pathlib import Path
 from fabric.engine.blobs import PREFIX, Blobs
 from fabric.engine.memo import Memo
 from fabric.engine.memo_door import NoMemo
-from fabric.system.disk import write_atomic
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +49,6 @@ class Housekeeping:
         self._memo.close()
 
 
-KEEP_BYTES = 5 << 30
-KEEP_SECONDS = 90 * 86_400
-_EVERY_SECONDS = 86_400
-_STAMP = "pruned"
-
-
 @dataclass(frozen=True, slots=True)
 class Pruned:
     removed: int
@@ -73,20 +66,3 @@ def prune(house: Housekeeping, *, keep_bytes: int, oldest: float) -> Pruned:
         house.drop(one.digest)
         removed, freed = removed + 1, freed + one.size
     return Pruned(removed, freed, kept)
-
-
-def prune_daily(folder: Path, now: float) -> None:
-    """A cache is bounded by default: once a day, after a run."""
-    stamp = folder / _STAMP
-    try:
-        if now - stamp.stat().st_mtime < _EVERY_SECONDS:
-            return
-    except FileNotFoundError:
-        write_atomic(stamp, b"", mode=0o600)
-        return
-    write_atomic(stamp, b"", mode=0o600)
-    house = Housekeeping(folder)
-    try:
-        prune(house, keep_bytes=KEEP_BYTES, oldest=now - KEEP_SECONDS)
-    finally:
-        house.close()

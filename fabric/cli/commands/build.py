@@ -69,9 +69,8 @@ def run_verb(verb: str, command: str, **options: Any) -> int:
 
 
 def request_of(verb: str, command: str, **options: Any) -> Any:
-    from fabric.app.project import Where
-    from fabric.app.request import Request
-    from fabric.graph.compile import Verb
+    from fabric.app.request import Request, Where
+    from fabric.model.names import Verb
 
     where = Where(
         config=options.get("config", ""),
