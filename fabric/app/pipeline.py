@@ -21,6 +21,7 @@ from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import VendorInputs
 from fabric.system.clock import SystemClock
+from fabric.system.mounts import is_network
 
 if TYPE_CHECKING:
     from fabric.app.project import Project
@@ -138,10 +139,22 @@ def carry_out(
             bus.emit(run_ended(result, len(work.others)))
         finally:
             bus.close()
-        done = Ran(work.site, result, run_id, work.others)
+        done = Ran(_on_network(work.site, room), result, run_id, work.others)
         room.stores.ledger.flush()
         after(room, done)
     return done
+
+
+def _on_network(site: Site, room: Room) -> Site:
+    """Say it when the cache lies where several machines may write: it is safe, but slow."""
+    if not is_network(room.cache):
+        return site
+    problem = Problem(
+        "cache/network",
+        f"the cache `{room.cache}` lies on a network file system",
+        hint="set FABRIC_CACHE_DIR to a local folder; the cache may be lost at any time",
+    )
+    return replace(site, warnings=(*site.warnings, problem))
 
 
 def _prepared(work: Work, room: Room) -> tuple[float, ...]:
