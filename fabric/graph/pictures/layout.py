@@ -7,7 +7,7 @@ from fabric.graph.pictures.drawing import Drawing
 from fabric.graph.pictures.lane import BOX_HEIGHT, Lane, LaneTasks, lane_of
 from fabric.graph.pictures.order import ordered_services
 
-BOX_WIDTH = 190.0
+BOX_WIDTH = 206.0
 GUTTER = 74.0
 STEP = BOX_WIDTH + GUTTER
 LANE_HEAD = 26.0
@@ -101,9 +101,7 @@ def lanes_of(drawing: Drawing) -> tuple[Lane, ...]:
     )
 
 
-def bends_of(
-    drawing: Drawing, lanes: Sequence[Lane]
-) -> dict[tuple[int, int], tuple[float, ...]]:
+def bends_of(drawing: Drawing, lanes: Sequence[Lane]) -> dict[tuple[int, int], tuple[float, ...]]:
     """For each edge the heights of its need's wire in the columns between, within the lane."""
     middles = {spot: height for lane in lanes for spot, height in lane.middles.items()}
     nodes = drawing.nodes

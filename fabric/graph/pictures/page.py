@@ -49,7 +49,7 @@ def page(drawing: Drawing) -> str:
     }
     text = asset("page.html")
     before, *pieces = text.split("{{")
-    return before + "".join(_filled(piece, values) for piece in pieces) + "\n"
+    return before + "".join(_filled(piece, values) for piece in pieces)
 
 
 def _filled(piece: str, values: dict[str, str]) -> str:

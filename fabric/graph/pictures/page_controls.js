@@ -37,7 +37,7 @@ function foldAll(folded) {
   pick(null);
   paint();
   setCurrent(null);
-  fit(folded ? 0.4 : READABLE);
+  fit(READABLE);
 }
 
 function pick(key) {
@@ -63,7 +63,7 @@ function details(number) {
   list.append(html("dt", {}, "Key"), html("dd", {}, html("code", {}, node.key || "not known yet")));
   return [
     close, html("h2", {}, node.id),
-    html("p", {}, `${plan.meanings[node.action]}: ${node.reason}`), list,
+    html("p", {}, verdict(node)), list,
     ...links("Needs", needs[number]), ...links("Needed by", users[number]),
   ];
 }
@@ -143,7 +143,7 @@ function tip(key, x, y) {
 
 const taskTip = (node) => [
   html("b", {}, node.id),
-  html("span", {}, `${plan.meanings[node.action]}: ${node.reason}`),
+  html("span", {}, verdict(node)),
   html("span", { class: "more" },
     `${plural(node.inputs, "input")} · key ${node.key ? node.key.slice(0, 12) : "not known yet"}`),
 ];
@@ -272,5 +272,5 @@ function clicked(key, event) {
 paintChips();
 paint();
 setCurrent(null);
-fit(plan.folded ? 0.4 : READABLE);
+fit(READABLE);
 listen();

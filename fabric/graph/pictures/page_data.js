@@ -47,6 +47,12 @@ function html(name, attributes, ...children) {
   return element;
 }
 
+// What happens to a task and why; "up to date" is a reason of its own.
+const verdict = (node) => {
+  const meaning = plan.meanings[node.action];
+  return meaning.endsWith(node.reason) ? meaning : `${meaning}: ${node.reason}`;
+};
+
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function tallyWords(tally) {

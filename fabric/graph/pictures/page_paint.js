@@ -37,7 +37,7 @@ function task(number) {
   const baseline = size.boxHeight / 2 + 4;
   return svg("g", {
     class: `node ${node.action}${off}`, transform: `translate(${box.x},${box.y})`, tabindex: -1,
-    role: "button", "aria-label": `${node.id}, ${plan.meanings[node.action]}: ${node.reason}`,
+    role: "button", "aria-label": `${node.id}, ${verdict(node)}`,
   },
     svg("rect", { class: "box", width: size.boxWidth, height: size.boxHeight, rx: 7 }),
     sign(node.action, 15, size.boxHeight / 2),
@@ -101,9 +101,11 @@ function laneFrame(row, frame) {
 
 function lineShape(line) {
   const inside = nodes[line.first.from].lane === nodes[line.first.to].lane;
-  const off = line.edges.some((at) => state.shown.has(nodes[edges[at].to].action)) ? "" : " off";
+  const off = [line.from, line.to].every((key) => key.startsWith("lane") ||
+    state.shown.has(nodes[Number(key.split(" ")[1])].action)) ? "" : " off";
   return svg("path", {
-    class: `edge${inside ? "" : " far"}${off}`, d: routeOf(line, placed), "marker-end": "url(#head)",
+    class: `edge${inside ? "" : " far"}${off}`, d: routeOf(line, placed), // An attribute, so that the style of a highlight can take its place.
+    "marker-end": "url(#head)",
   });
 }
 

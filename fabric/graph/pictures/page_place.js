@@ -32,9 +32,12 @@ function place() {
   const visible = new Set([...lanes.keys()].filter((row) => laneShown(lanes[row])));
   const lines = shownLines(visible);
   const columns = usedColumns(visible);
-  const x = new Map(columns.map((level, at) => [level, at * (size.boxWidth + size.gutter)]));
+  // Many lines need room to part. With a service open, all is as wide as in the picture.
+  const crowd = state.folded.size < lanes.length ? 0 : lines.length / columns.length;
+  const gutter = size.gutter + Math.min(170, crowd * 2);
+  const x = new Map(columns.map((level, at) => [level, at * (size.boxWidth + gutter)]));
   const frames = stacked(visible, lines, columns);
-  return { x, columns, frames, boxes: boxesOf(frames, x), lines };
+  return { x, columns, gutter, frames, boxes: boxesOf(frames, x), lines };
 }
 
 function usedColumns(visible) {
@@ -98,8 +101,8 @@ function routeOf(line, placed) {
   for (const level of placed.columns.filter((one) => one > from && one < to)) {
     const bend = frame.folded ? undefined : line.first.bends[level - own - 1];
     const height = bend === undefined ? y : frame.y + size.laneHead + bend;
-    path += curve(x, y, x + size.gutter, height) + `h${size.boxWidth}`;
-    x += size.boxWidth + size.gutter;
+    path += curve(x, y, x + placed.gutter, height) + `h${size.boxWidth}`;
+    x += size.boxWidth + placed.gutter;
     y = height;
   }
   return path + curve(x, y, end.x, end.y + end.height / 2);

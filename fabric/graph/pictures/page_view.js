@@ -1,5 +1,5 @@
 // What part of the picture is seen: pan, zoom, and the headings that stay in sight.
-const LEAST = 0.06, MOST = 3, READABLE = 0.55, TOP = 44, EDGE = 28;
+const LEAST = 0.06, MOST = 3, READABLE = 0.7, TOP = 44, EDGE = 28;
 
 function look() {
   world.setAttribute("transform", `translate(${state.x},${state.y}) scale(${state.scale})`);
@@ -7,7 +7,7 @@ function look() {
   byId("levels").replaceChildren(strip, ...levelTexts);
   for (const text of levelTexts) {
     text.setAttribute("x", state.x + Number(text.dataset.x) * state.scale);
-    const roomy = state.scale * (size.boxWidth + size.gutter) > 60;
+    const roomy = state.scale * (size.boxWidth + placed.gutter) > 60;
     text.textContent = roomy ? `level ${text.dataset.level}` : text.dataset.level;
   }
 }
@@ -66,7 +66,7 @@ function centre(key) {
   if (!box) return;
   const view = stage.getBoundingClientRect();
   const aside = byId("details").hidden ? 0 : 350;
-  if (state.scale < READABLE) state.scale = 1;
+  if (state.scale < READABLE) state.scale = 1; // from far away: come near
   state.x = (view.width - aside) / 2 - (box.x + size.boxWidth / 2) * state.scale;
   state.y = view.height / 2 - (box.y + box.height / 2) * state.scale;
   look();

@@ -35,9 +35,15 @@ def _block(drawing: Drawing, service: str, rows: list[int]) -> str:
 
 
 def _line(node: Node, needs: list[Node], width: int) -> str:
-    before = f"  ← {', '.join(need.id for need in needs)}" if needs else ""
+    """A waiting task's reason names what it needs already: only the others come after the arrow."""
+    others = [need.id for need in needs if need.id not in _words(node.reason)]
+    before = f"  ← {', '.join(others)}" if others else ""
     row = f"{node.level:>2}  {node.action.value:<4}  {node.id:<{width}}  {node.reason}{before}"
     return printable(row)
+
+
+def _words(reason: str) -> set[str]:
+    return {word.rstrip(",") for word in reason.split()}
 
 
 def graph_json(drawing: Drawing) -> str:
