@@ -14,7 +14,7 @@ from fabric import manifest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 COMMANDS = frozenset({"build", "package", "plan", "compose"})
 
@@ -35,7 +35,7 @@ def answer(argv: Sequence[str]) -> int | None:
         return None
     gc.disable()
     try:
-        found = _stored(argv)
+        found = stored(argv, os.getcwd(), os.environ)
     except OSError:
         found = None
     finally:
@@ -48,37 +48,66 @@ def answer(argv: Sequence[str]) -> int | None:
     return code
 
 
-def _stored(argv: Sequence[str]) -> manifest.Answer | None:
-    cwd = os.getcwd()
-    content = _read(argv, cwd)
-    fields = None if content is None else manifest.unpack(content)
-    if fields is None:
+class Sight:
+    """What stage 0 saw when something had moved: for the run that follows, to start from."""
+
+    def __init__(
+        self,
+        folder: str,
+        salt: bytes,
+        halves: Sequence[manifest.Half],
+        seen: Sequence[bytes],
+        rest: tuple[Sequence[str], bytes],
+    ) -> None:
+        self.folder = folder
+        self.salt = salt
+        self.paths = [path for paths, _ in halves for path in manifest.split(paths)]
+        self.before = b"".join(stats for _, stats in halves)
+        self.now = b"".join(seen)
+        self.names, self.absent = rest
+
+
+# Set when a stored answer is for this very command line, but a path of it moved.
+last: Sight | None = None
+
+
+def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.Answer | None:
+    """The answer that was kept for this command line, if all that it hangs on is as it was."""
+    global last  # noqa: PLW0603: one process, one command line, one look
+    last = None
+    found = _read(argv, cwd, env)
+    fields = None if found is None else manifest.unpack(found[1])
+    if found is None or fields is None:
         return None
-    _, salt, digest, names, halves, absent, found = fields
-    if manifest.header(salt, argv, cwd, names, os.environ) != digest:
+    _, salt, digest, names, halves, absent, given = fields
+    if manifest.header(salt, argv, cwd, names, env) != digest:
         return None
     if any(map(os.path.lexists, manifest.split(absent))):
         return None
-    return found if _unchanged(halves) else None
+    seen = _look(halves)
+    if all(stats == now for (_, stats), now in zip(halves, seen, strict=True)):
+        return given
+    last = Sight(found[0], salt, halves, seen, (names, absent))
+    return None
 
 
-def _read(argv: Sequence[str], cwd: str) -> bytes | None:
-    """The manifest of this command line, from the nearest cache upwards."""
+def _read(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> tuple[str, bytes] | None:
+    """The manifest of this command line, and its folder, from the nearest cache upwards."""
     name = manifest.file_name(argv, cwd)
-    for folder in _caches(cwd):
+    for folder in _caches(cwd, env):
         try:
             fd = os.open(f"{folder}/{manifest.FOLDER}/{name}", os.O_RDONLY)
         except OSError:
             continue
         try:
-            return os.read(fd, os.fstat(fd).st_size)
+            return f"{folder}/{manifest.FOLDER}", os.read(fd, os.fstat(fd).st_size)
         finally:
             os.close(fd)
     return None
 
 
-def _caches(cwd: str) -> Iterator[str]:
-    chosen = os.environ.get("FABRIC_CACHE_DIR")
+def _caches(cwd: str, env: Mapping[str, str]) -> Iterator[str]:
+    chosen = env.get("FABRIC_CACHE_DIR")
     if chosen:
         yield os.path.join(cwd, chosen)
         return
@@ -88,31 +117,53 @@ def _caches(cwd: str) -> Iterator[str]:
         folder = folder.rpartition("/")[0] or "/"
 
 
-def _unchanged(halves: Sequence[manifest.Half]) -> bool:
+def _look(halves: Sequence[manifest.Half]) -> list[bytes]:
+    """The stats of all paths as they are now."""
     if len(halves) == 1:
-        return _half_unchanged(halves[0])
+        return [_stats(halves[0])]
     # Threads would take turns at the interpreter's lock around every look; a fork does not.
+    reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        code = 1
         try:
-            code = 0 if _half_unchanged(halves[1]) else 1
+            stats = _stats(halves[1])
+            _write_bytes(writer, b"=" if stats == halves[1][1] else b"!" + stats)
         finally:
-            os._exit(code)
-    same = _half_unchanged(halves[0])
-    _, status = os.waitpid(child, 0)
-    return same and status == 0
+            os._exit(0)
+    os.close(writer)
+    first = _stats(halves[0])
+    told = _read_all(reader)
+    os.waitpid(child, 0)
+    return [first, halves[1][1] if told == b"=" else told[1:]]
 
 
-def _half_unchanged(half: manifest.Half) -> bool:
-    paths, stats = half
+def _stats(half: manifest.Half) -> bytes:
+    paths = manifest.split(half[0])
     try:
-        return manifest.stats_of(manifest.split(paths)) == stats
+        return manifest.stats_of(paths)
     except OSError:
-        return False
+        return b"".join(map(_stat_or_nothing, paths))
+
+
+def _stat_or_nothing(path: str) -> bytes:
+    try:
+        return manifest.stats_of([path])
+    except OSError:
+        return bytes(manifest.NUMBERS * 8)
+
+
+def _read_all(fd: int) -> bytes:
+    parts = []
+    while part := os.read(fd, 1 << 20):
+        parts.append(part)
+    os.close(fd)
+    return b"".join(parts)
 
 
 def _write(number: int, text: str) -> None:
-    data = text.encode("utf-8", "replace")
+    _write_bytes(number, text.encode("utf-8", "replace"))
+
+
+def _write_bytes(number: int, data: bytes) -> None:
     while data:
         data = data[os.write(number, data) :]

@@ -79,6 +79,17 @@ def newest_of(stats: bytes) -> int:
     return max(max(numbers[0::NUMBERS], default=0), max(numbers[1::NUMBERS], default=0))
 
 
+def moved(paths: Sequence[str], before: bytes, now: bytes) -> list[str]:
+    """The paths whose stats differ."""
+    width = NUMBERS * 8
+    return [
+        path
+        for number, path in enumerate(paths)
+        if before[number * width : (number + 1) * width]
+        != now[number * width : (number + 1) * width]
+    ]
+
+
 def pack(
     head: tuple[bytes, bytes, Sequence[str]],
     halves: Sequence[Half],

@@ -1,19 +1,18 @@
 """`build` and `package`: run the graph, then say which artifacts there are."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fabric.app.encore import Encore, keep_answer
-from fabric.app.pipeline import MakeListeners, Ran, ran
+from fabric.app.encore import Encore, keep_answer, renew, warm_start
+from fabric.app.pipeline import MakeListeners, Ran, carry_out, compiled, time_ns, whole
 from fabric.app.request import Request
 from fabric.app.room import Room
 from fabric.app.settings import Settings
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.view import copy_out
 from fabric.graph.compile import Verb
-from fabric.graph.decide import UP_TO_DATE
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
@@ -37,38 +36,47 @@ class Artifact:
 def build(
     request: Request, settings: Settings, make_listeners: MakeListeners, encore: Encore | None
 ) -> Report:
-    """Run, report, and keep the answer to the same question asked again."""
+    """Run, report, and keep the answer to the same question asked again.
+
+    If stage 0 saw just a few files move since a stored answer, only what they reach is looked at.
+    """
+    started = time_ns()
+    start = warm_start(encore) if encore and not request.out else None
+
+    def report(done: Ran) -> Report:
+        return _report(done, request, settings)
+
+    if start is None:
+        compiled_work = compiled(request, settings)
+        work = whole(compiled_work)
+    else:
+        work = start.work
 
     def after(room: Room, done: Ran) -> None:
-        if encore and request.out == "" and done.result.ok:
-            keep_answer(encore, room, done, lambda: _report(_settled(done), request, settings))
+        if encore is None or request.out or not done.result.ok:
+            return
+        if start is None:
+            keep_answer(encore, room, compiled_work.project, done, report)
+        else:
+            renew(encore, room, start, done, report)
 
-    done = ran(request, settings, make_listeners, after)
+    done = carry_out(request, settings, work, started, (make_listeners, after))
     if request.out:
         _copy_all(done, request, settings.cwd / request.out)
-    return _report(done, request, settings)
+    return report(done)
 
 
 def _report(done: Ran, request: Request, settings: Settings) -> Report:
     artifacts = tuple(_artifacts(done, request.verb, settings.cwd))
-    summary = _summary(done.result, artifacts)
+    summary = _summary(done, artifacts)
     return Report(
         request.command,
         {"artifacts": [_json(one) for one in artifacts], "summary": summary},
         text=build_text(request.verb, _new(artifacts), summary),
         problems=problems_of(done.result),
-        warnings=done.compiled.project.warnings,
+        warnings=done.site.warnings,
         exit_code=done.result.exit_code,
     )
-
-
-def _settled(done: Ran) -> Ran:
-    """The same run, had nothing been to do: what the next one would find."""
-    outcomes = tuple(
-        Outcome(Status.SKIPPED, UP_TO_DATE, one.output, trace=one.trace)
-        for one in done.result.outcomes
-    )
-    return replace(done, result=replace(done.result, outcomes=outcomes, ms=0))
 
 
 def _new(artifacts: tuple[Artifact, ...]) -> list[tuple[str, int]]:
@@ -85,11 +93,14 @@ def problems_of(result: RunResult) -> tuple[Problem, ...]:
 
 
 def _artifacts(done: Ran, verb: Verb, cwd: Path) -> Iterator[Artifact]:
-    workspace = done.compiled.project.workspace
-    for task, outcome in zip(done.result.graph.tasks, done.result.outcomes, strict=True):
-        if task.kind != verb or outcome.output is None:
-            continue
-        yield _artifact(task, outcome, outcome.output, _seen_from(workspace, cwd))
+    """By task id, as a run over everything lists them."""
+    prefix = _seen_from(Path(done.site.workspace), cwd)
+    ran_now = zip(done.result.graph.tasks, done.result.outcomes, strict=True)
+    rows = [row for row in ran_now if row[0].kind == verb]
+    rows += done.others.of_kind(verb)
+    for task, outcome in sorted(rows, key=lambda row: row[0].id):
+        if outcome.output is not None:
+            yield _artifact(task, outcome, outcome.output, prefix)
 
 
 def _artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> Artifact:
@@ -130,10 +141,11 @@ def _json(one: Artifact) -> dict[str, Any]:
     }
 
 
-def _summary(result: RunResult, artifacts: tuple[Artifact, ...]) -> dict[str, int]:
+def _summary(done: Ran, artifacts: tuple[Artifact, ...]) -> dict[str, int]:
+    result = done.result
     return {
         "ran": result.count(Status.RAN),
-        "cached": result.count(Status.SKIPPED),
+        "cached": result.count(Status.SKIPPED) + len(done.others),
         "failed": result.count(Status.FAILED),
         "blocked": result.count(Status.BLOCKED),
         # The time that tasks took: nothing to do is nothing, however long the looking took.
@@ -143,7 +155,7 @@ def _summary(result: RunResult, artifacts: tuple[Artifact, ...]) -> dict[str, in
 
 
 def _copy_all(done: Ran, request: Request, target: Path) -> None:
-    workspace = done.compiled.project.workspace
+    workspace = Path(done.site.workspace)
     for task, outcome in zip(done.result.graph.tasks, done.result.outcomes, strict=True):
         if task.kind == request.verb and outcome.output is not None:
             name = f"{task.inputs.service}/{task.inputs.function}"

@@ -1,48 +1,119 @@
-"""Keeps the answer to a question for the next time it is asked, if nothing changes until then."""
+"""Keeps the answer to a question for the next time it is asked, and what led to it.
+
+Nothing changed until then: stage 0 gives the answer. A few files changed: the run starts from
+what is kept, and only looks at what these files reach.
+"""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
-from fabric import manifest
+from fabric import doorman, manifest
+from fabric.app.pipeline import Compiled, Ran, Work
 from fabric.app.project import Project
 from fabric.app.room import Room
-from fabric.engine.answers import Answer, Asked, Basis, basis_of, store_answer, traces_of
-from fabric.engine.memo import STAMP
+from fabric.engine import warm as packed
+from fabric.engine.answers import (
+    Answer,
+    Asked,
+    Basis,
+    Change,
+    basis_of,
+    prefix_of,
+    renew_answer,
+    store_answer,
+    traces_of,
+)
+from fabric.engine.memo_door import STAMP
+from fabric.engine.result import Outcome, RunResult, Status
+from fabric.graph.decide import UP_TO_DATE
+from fabric.graph.taskgraph import TaskGraph
 from fabric.model.report import Report
-from fabric.model.task import BuildInputs
+from fabric.model.task import INPUTS_BY_KIND, BuildInputs
 from fabric.tasks.build import BuildKind
-
-if TYPE_CHECKING:
-    from fabric.app.pipeline import Compiled, Ran
-    from fabric.graph.taskgraph import TaskGraph
 
 
 @dataclass(frozen=True, slots=True)
 class Encore:
-    """A command line, and how a report of it looks on this screen."""
+    """A command line in its folder, and how a report of it looks on this screen."""
 
     argv: tuple[str, ...]
+    cwd: str
     shown: Callable[[Report], Answer]
 
 
-def keep_answer(encore: Encore, room: Room, done: "Ran", report: Callable[[], Report]) -> None:
-    """After a run that left nothing to do."""
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a run starts from when stage 0 has seen what moved."""
+
+    sight: doorman.Sight
+    warm: packed.Warm
+    part: packed.Part
+    work: Work
+
+
+Reporter = Callable[[Ran], Report]
+
+
+def warm_start(encore: Encore) -> Start | None:
+    """The part of the last run that today's edits reach, or None for the long way."""
+    sight = doorman.last
+    if sight is None:
+        return None
+    warm = packed.load_warm(sight.folder, encore.argv, encore.cwd, sight.salt)
+    if warm is None:
+        return None
+    dirty = warm.dirty(manifest.moved(sight.paths, sight.before, sight.now))
+    if dirty is None:
+        return None
+    part = packed.reached(warm, dirty, INPUTS_BY_KIND)
+    others = packed.Others(warm, INPUTS_BY_KIND, frozenset(part.numbers))
+    work = Work(warm.site, part.graph, part.known, others, warm=True)
+    return Start(sight, warm, part, work)
+
+
+def keep_answer(encore: Encore, room: Room, project: Project, done: Ran, report: Reporter) -> None:
+    """After a run over everything that left nothing to do."""
     pairs = traces_of(done.result)
     if pairs is None:
         return
-    sources = _sources(done.compiled.project, room, done.result.graph)
-    _store(encore, room, done.compiled.project, basis_of(pairs, sources), report)
+    basis = basis_of(pairs, _sources(project, room, done.result.graph))
+    asked = Asked(encore.argv, encore.cwd, project.bound_names, room.env)
+    folder, files = str(room.cache / manifest.FOLDER), room.stores.files
+    salt = store_answer(folder, asked, basis, files, encore.shown(report(_settled(done))))
+    if salt is None:
+        return
+    prefix = prefix_of(files, encore.cwd)
+    recall = room.stores.ledger.traces
+    warm = packed.warm_of(salt, done.site, done.result, recall, prefix)
+    packed.save_warm(folder, encore.argv, encore.cwd, warm)
 
 
-def keep_plan(encore: Encore, room: Room, work: "Compiled", report: Callable[[], Report]) -> None:
-    """After a plan: it also hangs on what is remembered, so on the memo's generation."""
+def renew(encore: Encore, room: Room, start: Start, done: Ran, report: Reporter) -> None:
+    """After a run of the part that an edit reached."""
+    pairs = traces_of(done.result)
+    if pairs is None:
+        return
+    files, warm = room.stores.files, start.warm
+    asked = Asked(encore.argv, encore.cwd, frozenset(start.sight.names), room.env)
+    wave = {n for place, n in enumerate(start.part.numbers) if place not in start.part.known}
+    dropped = frozenset(path for path, owners in warm.owners.items() if wave.issuperset(owners))
+    ran_now = [pair for place, pair in enumerate(pairs) if place not in start.part.known]
+    change = Change(basis_of(ran_now, ()), dropped)
+    answer = encore.shown(report(_settled(done)))
+    salt = renew_answer(start.sight, asked, change, files, answer)
+    if salt is None:
+        return
+    again = packed.warm_again(warm, salt, start.part, done.result, prefix_of(files, encore.cwd))
+    packed.save_warm(start.sight.folder, encore.argv, encore.cwd, again)
+
+
+def keep_plan(encore: Encore, room: Room, work: Compiled, report: Callable[[], Report]) -> None:
+    """After a plan: it also hangs on what is remembered, so on the memo's stamp."""
     if not room.cache.is_dir():
         return
-    ledger = room.stores.ledger
-    pairs = [
-        (trace, trace.output) for task_id in work.graph.ids for trace in ledger.traces(task_id)[:1]
-    ]
+    # Every remembered run, not only the newest: one that did not match may come to match.
+    recall = room.stores.ledger.traces
+    pairs = [(one, one.output) for task_id in work.graph.ids for one in recall(task_id)]
     seen = basis_of(pairs, _sources(work.project, room, work.graph))
     looked = {path: room.stores.files.digest(path) for path in (*seen.contents, *seen.absent)}
     basis = Basis(
@@ -51,18 +122,21 @@ def keep_plan(encore: Encore, room: Room, work: "Compiled", report: Callable[[],
         seen.folders,
         seen.sources | {str(room.cache / "memo" / STAMP)},
     )
-    _store(encore, room, work.project, basis, report)
-
-
-def _store(
-    encore: Encore, room: Room, project: Project, basis: Basis, report: Callable[[], Report]
-) -> None:
-    asked = Asked(encore.argv, str(room.cwd), project.bound_names, room.env)
+    asked = Asked(encore.argv, encore.cwd, work.project.bound_names, room.env)
     folder = str(room.cache / manifest.FOLDER)
     store_answer(folder, asked, basis, room.stores.files, encore.shown(report()))
 
 
-def _sources(project: Project, room: Room, graph: "TaskGraph") -> Iterable[str]:
+def _settled(done: Ran) -> Ran:
+    """The same run, had nothing been to do: what the next one would find."""
+    outcomes = tuple(
+        Outcome(Status.SKIPPED, UP_TO_DATE, one.output, trace=one.trace)
+        for one in done.result.outcomes
+    )
+    return replace(done, result=RunResult(done.result.graph, outcomes, 0))
+
+
+def _sources(project: Project, room: Room, graph: TaskGraph) -> Iterable[str]:
     """Configs and all that was looked at to find them, and what decided the tools."""
     paths = {*project.sources, *project.looked_for}
     build = room.registry["build"]

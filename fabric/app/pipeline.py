@@ -1,19 +1,21 @@
 """The use cases of the engine: services to a graph, a graph to a plan, a plan to a result."""
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 
 from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
-from fabric.app.room import Room, open_room
+from fabric.app.room import Opening, Room, open_room
 from fabric.app.settings import Settings
 from fabric.config.plan_checks import plan_problems
 from fabric.engine.bus import Bus, Listener
-from fabric.engine.result import RunResult
+from fabric.engine.result import Outcome, RunResult
 from fabric.engine.run import Job, Run
+from fabric.engine.warm import NONE, Others, Site
 from fabric.graph.compile import Verb, compile_graph
 from fabric.graph.plan import Plan, make_plan
 from fabric.graph.taskgraph import TaskGraph
@@ -23,7 +25,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.spelling import nearest
 from fabric.system.clock import SystemClock
 
-MakeListeners = Callable[[str, Project], Sequence[Listener]]
+MakeListeners = Callable[[str, Path], Sequence[Listener]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,27 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    compiled: Compiled
+    """How a run ended. `others` are the tasks that no edit reached and nobody looked at again."""
+
+    site: Site
     result: RunResult
     run_id: str
+    others: Others = NONE
 
 
 AfterRun = Callable[[Room, Ran], None]
 AfterPlan = Callable[[Room, Compiled, Plan], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A graph to run, at a place, with what is known of it already."""
+
+    site: Site
+    graph: TaskGraph
+    known: Mapping[int, Outcome]
+    others: Others = NONE
+    warm: bool = False
 
 
 def time_ns() -> int:
@@ -58,39 +74,60 @@ def compiled(request: Request, settings: Settings) -> Compiled:
 
 def planned(request: Request, settings: Settings, after: AfterPlan) -> tuple[Compiled, Plan]:
     """What a run would do; touches nothing but the cache, and that only if there is one."""
-    started = time_ns()
+    opening = Opening(time_ns(), create=False)
     work = compiled(request, settings)
-    with open_room(work.project.workspace, settings, started, create=False) as room:
+    with open_room(work.project.workspace, settings, opening) as room:
         room.stores.ledger.expect(len(work.graph))
         made = make_plan(work.graph, room.stepper.memory)
         after(room, work, made)
         return work, made
 
 
-def ran(
-    request: Request, settings: Settings, make_listeners: MakeListeners, after: AfterRun
+def whole(work: Compiled) -> Work:
+    """All tasks of a compiled project."""
+    project = work.project
+    site = Site(str(project.workspace), project.stage, project.warnings)
+    return Work(site, work.graph, {})
+
+
+def carry_out(
+    request: Request,
+    settings: Settings,
+    work: Work,
+    started_ns: int,
+    outlets: tuple[MakeListeners, AfterRun],
 ) -> Ran:
-    """Carry a request out. `after` hears the end while the stores are still open."""
+    """Run the graph. The second outlet hears the end while the stores are still open."""
     caps = caps_of(request.concurrency, settings.cores)
-    started = time_ns()
-    work = compiled(request, settings)
     clock = SystemClock()
     run_id = new_run_id(clock)
-    with open_room(work.project.workspace, settings, started, use_cache=request.use_cache) as room:
-        room.stores.ledger.expect(len(work.graph))
-        bus = Bus(run_id, clock, make_listeners(run_id, work.project))
-        job = Job(work.graph, caps, durations(work.graph, room), fail_fast=request.fail_fast)
-        total = len(work.graph)
+    workspace = Path(work.site.workspace)
+    opening = Opening(started_ns, use_cache=request.use_cache, warm=work.warm)
+    make_listeners, after = outlets
+    with open_room(workspace, settings, opening) as room:
+        seconds = _prepared(work, room)
+        bus = Bus(run_id, clock, make_listeners(run_id, workspace))
+        job = Job(work.graph, caps, seconds, work.known, fail_fast=request.fail_fast)
+        total = len(work.graph) - len(work.known)
         try:
-            bus.emit(RunStarted(request.command, total, total, work.project.stage))
+            count = len(work.graph) + len(work.others)
+            bus.emit(RunStarted(request.command, count, total, work.site.stage))
             result = _carried_out(Run(job, room.stepper, bus, clock))
-            bus.emit(run_ended(result))
+            bus.emit(run_ended(result, len(work.others)))
         finally:
             bus.close()
-        done = Ran(work, result, run_id)
+        done = Ran(work.site, result, run_id, work.others)
         room.stores.ledger.flush()
         after(room, done)
     return done
+
+
+def _prepared(work: Work, room: Room) -> tuple[float, ...]:
+    """Known results where the stepper finds them, and how long each task took last time."""
+    room.stores.ledger.expect(0 if work.warm else len(work.graph))
+    for number, outcome in work.known.items():
+        room.stepper.know(work.graph.tasks[number], outcome)
+    return durations(work.graph, room)
 
 
 def durations(graph: TaskGraph, room: Room) -> tuple[float, ...]:
@@ -104,13 +141,18 @@ def _last_seconds(traces: Callable[[TaskId], Sequence[object]], task_id: TaskId)
     return getattr(last, "ms", 1000) / 1000
 
 
-def run_ended(result: RunResult) -> RunEnded:
+def run_ended(result: RunResult, others: int) -> RunEnded:
     counts = {status: 0 for status in ("ran", "skipped", "failed", "blocked", "cancelled")}
     for outcome in result.outcomes:
         counts[outcome.status] += 1
     status = "cancelled" if result.interrupted else "succeeded" if result.ok else "failed"
     return RunEnded(
-        status, counts["ran"], counts["skipped"], counts["failed"], counts["blocked"], result.ms
+        status,
+        counts["ran"],
+        counts["skipped"] + others,
+        counts["failed"],
+        counts["blocked"],
+        result.ms,
     )
 
 

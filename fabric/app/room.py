@@ -9,7 +9,7 @@ from fabric.app.settings import Settings
 from fabric.engine.blobs import Blobs
 from fabric.engine.files import FileIndex
 from fabric.engine.ledger import Ledger
-from fabric.engine.memo import Memo, NoMemo
+from fabric.engine.memo_door import LazyMemo, NoMemo
 from fabric.engine.step import Stepper, Stores
 from fabric.model.hashing import digest_fields
 from fabric.runtimes.build import Runtimes
@@ -44,32 +44,45 @@ def project_id(workspace: Path, settings: Settings) -> str:
     return digest_fields((str(workspace.resolve()),))[:12]
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a room is opened. `started_ns` is when the command began; what moves later is suspect.
+
+    Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.
+    A `warm` run asks about few files and tasks, so it loads no index of them all.
+    """
+
+    started_ns: int
+    use_cache: bool = True
+    create: bool = True
+    warm: bool = False
+
+
 @contextlib.contextmanager
 def open_room(
     workspace: Path,
     settings: Settings,
-    started_ns: int,
-    *,
-    use_cache: bool = True,
-    create: bool = True,
+    opening: Opening,
 ) -> Iterator[Room]:
-    """Everything that a run works with; closed, and what was learnt kept, at the end.
-
-    Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.
-    """
+    """Everything that a run works with; closed, and what was learnt kept, at the end."""
     folder = cache_folder(workspace, settings)
-    if create:
+    if opening.create:
         _mark_own(workspace, folder)
     clock = SystemClock()
-    memo = Memo(folder / "memo") if create or folder.is_dir() else NoMemo()
+    memo = LazyMemo(folder / "memo") if opening.create or folder.is_dir() else NoMemo()
     blobs = Blobs(folder / "blobs", memo)
     ledger = Ledger(memo, project_id(workspace, settings), blobs.flush)
     index = folder / f"files-{project_id(workspace, settings)}.bin"
-    stores = Stores(workspace, ledger, blobs, FileIndex(workspace, index, now_ns=started_ns))
+    stores = Stores(
+        workspace,
+        ledger,
+        blobs,
+        FileIndex(workspace, index, now_ns=opening.started_ns, remembered=not opening.warm),
+    )
     runtimes = Runtimes(settings.toolchains, settings.env)
     registry = registry_of(workspace, runtimes, settings.env)
     try:
-        stepper = Stepper(stores, registry, clock, use_cache=use_cache)
+        stepper = Stepper(stores, registry, clock, use_cache=opening.use_cache)
         yield Room(stores, stepper, registry, folder, settings.cwd, settings.env)
     finally:
         runtimes.close()

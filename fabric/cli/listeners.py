@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabric.app.project import Project
 from fabric.app.settings import Settings
 from fabric.cli.progress import Lines, Live
 from fabric.cli.screen import Screen
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
 
 def listeners(
     screen: Screen, settings: Settings, outlets: "Outlets"
-) -> Callable[[str, Project], Sequence[Listener]]:
+) -> Callable[[str, Path], Sequence[Listener]]:
     """A maker of listeners: called once the run has an id and its workspace is known."""
 
-    def make(run_id: str, project: Project) -> Sequence[Listener]:
-        heard: list[Listener] = [Journal(project.workspace / ".fabric" / "runs", run_id)]
+    def make(run_id: str, workspace: Path) -> Sequence[Listener]:
+        heard: list[Listener] = [Journal(workspace / ".fabric" / "runs", run_id)]
         if outlets.events:
             heard.append(EventFile(settings.cwd / Path(outlets.events)))
         if outlets.profile:

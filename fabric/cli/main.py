@@ -3,14 +3,15 @@
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fabric.cli import commands_table as table
-from fabric.cli.fail import explain_failure
 from fabric.manifest import VERSION
-from fabric.model.problems import ExitCode, FabricError, Problem
+
+if TYPE_CHECKING:
+    from fabric.model.problems import FabricError
 
 
 class LazyGroup(click.Group):
@@ -38,15 +39,17 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self.rows and not args[0].startswith("-"):
-            raise FabricError(self._unknown(args[0]))
+            raise self._unknown(args[0])
         return super().resolve_command(ctx, args)
 
-    def _unknown(self, name: str) -> Problem:
+    def _unknown(self, name: str) -> "FabricError":
+        from fabric.model.problems import FabricError, Problem
         from fabric.model.spelling import nearest
 
         guess = nearest(name, list(self.rows))
         hint = f"did you mean `{guess}`?" if guess else "`fabric --help` lists the commands"
-        return Problem("usage/unknown-command", f"there is no command `{name}`", hint=hint)
+        problem = Problem("usage/unknown-command", f"there is no command `{name}`", hint=hint)
+        return FabricError(problem)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Commands by what they are for, without importing one."""
@@ -110,18 +113,13 @@ def run(argv: list[str]) -> int:
     """Run one command line and give its exit code."""
     try:
         return _invoked(argv)
-    except FabricError as error:
-        return explain_failure(argv, error)
-    except click.UsageError as error:
-        return explain_failure(argv, _usage(error))
-    except (KeyboardInterrupt, click.Abort):
-        problem = Problem("run/interrupted", "interrupted", hint="run it again to go on")
-        return explain_failure(argv, FabricError(problem))
     except BrokenPipeError:
         sys.stderr.close()
-        return ExitCode.OK
-    except Exception as error:  # noqa: BLE001: the outermost boundary: no traceback for users
-        return explain_failure(argv, _internal(error))
+        return 0
+    except (KeyboardInterrupt, Exception) as error:
+        from fabric.cli.fail import explain
+
+        return explain(argv, error)
 
 
 def _invoked(argv: list[str]) -> int:
@@ -129,28 +127,6 @@ def _invoked(argv: list[str]) -> int:
         argv = argv[1:]
     if argv[:1] == ["--version"]:
         click.echo(version_text(as_json="--json" in argv))
-        return ExitCode.OK
+        return 0
     result = root().main(args=argv, prog_name="fabric", standalone_mode=False)
-    return result if isinstance(result, int) else ExitCode.OK
-
-
-def _usage(error: click.UsageError) -> FabricError:
-    message = error.format_message().rstrip(".")
-    possible = getattr(error, "possibilities", None)
-    command = error.ctx.command_path if error.ctx else "fabric"
-    hint = f"did you mean {possible[0]}?" if possible else f"see `{command} --help`"
-    code = "usage/unknown-option" if isinstance(error, click.NoSuchOption) else "usage/bad-value"
-    return FabricError(Problem(code, message[:1].lower() + message[1:], hint=hint))
-
-
-def _internal(error: Exception) -> FabricError:
-    import traceback
-
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return FabricError(
-        Problem(
-            "internal/error",
-            f"{type(error).__name__}: {error}",
-            hint=f"a bug in fabric, at {place.name}:{place.lineno}; please report it",
-        )
-    )
+    return result if isinstance(result, int) else 0

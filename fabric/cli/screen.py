@@ -31,6 +31,7 @@ class Screen:
     out: Style
     err: Style
     github: bool
+    cwd: str
 
     @staticmethod
     def of(settings: Settings, *, as_json: bool, colour: str) -> "Screen":
@@ -40,11 +41,12 @@ class Screen:
             Style(wants_colour(colour, env, terminal=settings.stdout_is_terminal) and not as_json),
             Style(wants_colour(colour, env, terminal=settings.stderr_is_terminal)),
             settings.in_github,
+            str(settings.cwd),
         )
 
     def encore(self) -> Encore:
         """This command line, and how its answer would look if it were given again."""
-        return Encore(tuple(sys.argv[1:]), self.shown)
+        return Encore(tuple(sys.argv[1:]), self.cwd, self.shown)
 
     def finish(self, report: Report) -> int:
         """Print a report and give the exit code that goes with it."""

@@ -76,7 +76,8 @@ def fill(node: Node, scope: Scope) -> Filled:
 
 def parts_of(text: str, depth: int = 0) -> Iterator[_Part]:
     """The text cut into literal pieces and bindings; `${…}` of other tools stays literal."""
-    if depth > MAX_DEPTH:
+    # One more than secrets may point on, so that theirs is the message when they go in a circle.
+    if depth > MAX_DEPTH + 1:
         raise BindingError(
             "config/binding-depth", f"bindings are nested more than {MAX_DEPTH} deep"
         )

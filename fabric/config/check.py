@@ -62,11 +62,15 @@ def _found(code: str, message: str, node: Node | Entry, hint: str = "") -> Findi
 
 
 def _leaf(node: Node, path: Path, wanted: str, code: str = "config/wrong-type") -> list[Finding]:
-    """The one finding on a leaf; a binding that is yet to be filled is nothing to judge."""
+    """The finding on a leaf, unless it is a binding that is yet to be filled."""
     if isinstance(node, Scalar) and isinstance(node.value, str) and has_binding(node.value):
         return []
+    return [_mismatch(node, path, wanted, code)]
+
+
+def _mismatch(node: Node, path: Path, wanted: str, code: str = "config/wrong-type") -> Finding:
     message = f"`{title(path)}` must be {wanted}, not {_kind(node)}"
-    return [_found(code, message, node, _quote_hint(node, wanted))]
+    return _found(code, message, node, _quote_hint(node, wanted))
 
 
 def _kind(node: Node) -> str:
@@ -101,17 +105,17 @@ def _word(_: Word, node: Node, path: Path) -> Iterable[Finding]:
 
 
 def _choice(shape: Choice, node: Node, path: Path) -> Iterable[Finding]:
-    if type(node) is Scalar and node.value in shape.words and isinstance(node.value, str):
+    text = node.value if type(node) is Scalar else None
+    if isinstance(text, str) and (text in shape.words or has_binding(text)):
         return ()
-    findings = _leaf(node, path, f"{shape.noun}: {', '.join(shape.words)}", shape.code)
+    return [_no_such_word(shape, node, path)]
+
+
+def _no_such_word(shape: Choice, node: Node, path: Path) -> Finding:
+    wanted = f"{shape.noun} ({', '.join(shape.words)})"
+    problem = _mismatch(node, path, wanted, shape.code).problem
     hint = did_you_mean(node.text, shape.words) if isinstance(node, Scalar) else ""
-    return [_with_hint(finding, hint) for finding in findings]
-
-
-def _with_hint(finding: Finding, hint: str) -> Finding:
-    problem = finding.problem
-    changed = Problem(problem.code, problem.message, hint or problem.hint, problem.where)
-    return Finding(changed, finding.is_fatal)
+    return _found(problem.code, problem.message, node, hint or problem.hint)
 
 
 def _integer(shape: Integer, node: Node, path: Path) -> Iterable[Finding]:
@@ -143,7 +147,7 @@ def _anything(_: Anything, __: Node, ___: Path) -> Iterable[Finding]:
 
 def _many(shape: Many, node: Node, path: Path) -> Iterator[Finding]:
     if type(node) is not Sequence:
-        yield from _leaf(node, path, "a list")
+        yield _mismatch(node, path, "a list")
         return
     yield from _too_few(len(node.items), shape.least, node, path)
     for number, item in enumerate(node.items):
@@ -157,7 +161,7 @@ def _too_few(count: int, least: int, node: Node, path: Path) -> Iterator[Finding
 
 def _table(shape: Table, node: Node, path: Path) -> Iterator[Finding]:
     if type(node) is not Mapping:
-        yield from _leaf(node, path, "a map")
+        yield _mismatch(node, path, "a map")
         return
     for entry in node.entries:
         yield from _key(shape.key, entry, path)
@@ -172,7 +176,7 @@ def _key(rule: Text, entry: Entry, path: Path) -> Iterator[Finding]:
 
 def _fields(shape: Fields, node: Node, path: Path) -> Iterator[Finding]:
     if type(node) is not Mapping:
-        yield from _leaf(node, path, "a map")
+        yield _mismatch(node, path, "a map")
         return
     yield from _missing(shape, node, path)
     index = shape.index
@@ -211,7 +215,7 @@ def _named(shape: Named, node: Node, path: Path) -> Iterator[Finding]:
         yield from _many(Many(shape.entry, shape.least), node, path)
         return
     if type(node) is not Mapping:
-        yield from _leaf(node, path, "a list, or a map of names")
+        yield _mismatch(node, path, "a list, or a map of names")
         return
     yield from _too_few(len(node.entries), shape.least, node, path)
     for entry in node.entries:
@@ -221,7 +225,7 @@ def _named(shape: Named, node: Node, path: Path) -> Iterator[Finding]:
 
 def _kinds(shape: Kinds, node: Node, path: Path) -> Iterable[Finding]:
     if type(node) is not Mapping:
-        return _leaf(node, path, "a map")
+        return [_mismatch(node, path, "a map")]
     tag = find(node, "type")
     if tag is None:
         return [_found("config/missing-key", f"`{title((*path, 'type'))}` is missing", node)]
@@ -230,7 +234,7 @@ def _kinds(shape: Kinds, node: Node, path: Path) -> Iterable[Finding]:
         if known == word:
             return check(fields, node, path)
     words = Choice(tuple(known for known, _ in shape.kinds), shape.noun, shape.code)
-    return check(words, tag.value, (*path, "type"))
+    return [_no_such_word(words, tag.value, (*path, "type"))]
 
 
 def _either(shape: Either, node: Node, path: Path) -> Iterable[Finding]:

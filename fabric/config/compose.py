@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from fabric.config import read
-from fabric.config.check import Finding, check
+from fabric.config.check import check
 from fabric.config.compose_schema import COMPOSE
 from fabric.config.cycles import find_cycle
 from fabric.config.nodes import Mapping, Node, Scalar, Sequence, child, find, place_of
@@ -46,10 +46,10 @@ def _shape_problems(root: Node) -> Iterator[Problem]:
     if isinstance(root, Scalar) and root.value is None:
         yield _NONE
         return
-    findings: Iterable[Finding] = check(COMPOSE, root)
-    yield from (finding.problem for finding in findings)
-    services, include = child(root, "services"), child(root, "include")
-    if isinstance(root, Mapping) and not _has_entries(services) and not _has_entries(include):
+    findings = [finding.problem for finding in check(COMPOSE, root)]
+    yield from findings
+    has_any = any(_has_entries(child(root, key)) for key in ("services", "include"))
+    if not findings and not has_any:
         yield _NONE
 
 

@@ -10,6 +10,8 @@ from fabric.model.secrecy import REDACTED, without_userinfo
 MAX_LINES = 200_000
 _WIDTH = 100
 _ABOVE = 200
+# Beyond it a line is not worth showing, and searching it for secrets takes long.
+_LONGEST = 400
 _SENSITIVE = re.compile(
     r"""(["']?[\w-]*(?:secret|token|password|passwd|credential|connectionstring|_key|apikey|\bref)[\w-]*["']?\s*:\s*)\S.*""",
     re.IGNORECASE,
@@ -49,6 +51,8 @@ class Lines:
 
     def _shown(self, number: int) -> str:
         line = self._line(number)
+        if len(line) > _LONGEST:
+            return f"(a line of {len(line):,} characters)"
         if self._is_in_secrets(number, line):
             line = _ANY_VALUE.sub(rf"\g<1>{REDACTED}", line)
         line = without_userinfo(_SENSITIVE.sub(rf"\g<1>{REDACTED}", line))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fabric.config import read
 from fabric.config.check import Finding
 from fabric.config.layers import is_address
-from fabric.config.nodes import Mapping, Node, Scalar, Sequence, child, place_of
+from fabric.config.nodes import Mapping, Node, Scalar, Sequence, child, place_of, visible
 from fabric.config.schedule import ScheduleError, normalised
 from fabric.config.syntax import has_binding, shown
 from fabric.config.triggers import kinds_of
@@ -40,7 +40,7 @@ def function_findings(
     known: Known[str, frozenset[str]],
 ) -> Iterator[Finding]:
     """All that is wrong with a function; `known` has the names that it may refer to."""
-    function = _Function(name, node, read.text(node, "runtime", runtime), facts, known)
+    function = _Function(shown(name), node, read.text(node, "runtime", runtime), facts, known)
     yield from _entry(function)
     yield from _triggers(function)
     yield from _references(function)
@@ -57,7 +57,7 @@ def _entry(function: _Function) -> Iterator[Finding]:
             "config/entry-outside", message, leaf, "entries lie beside or below the config"
         )
     elif not _suits(leaf.text, function.runtime):
-        runtime, entry = shown(function.runtime), shown(leaf.text)
+        runtime, entry = shown(function.runtime), visible(leaf)
         message = f"runtime `{runtime}` of function `{function.name}` cannot run `{entry}`"
         yield _error("config/entry-runtime", message, leaf, "change the entry or the runtime")
 
@@ -109,7 +109,8 @@ def _schedule(function: _Function, node: Mapping) -> Iterator[Finding]:
     try:
         normalised(leaf.text)
     except ScheduleError as error:
-        message = f"the schedule of function `{function.name}` is not valid: {error}"
+        why = visible(leaf) if leaf.secret else f"{error}"
+        message = f"the schedule of function `{function.name}` is not valid: {why}"
         yield _error("config/bad-schedule", message, leaf)
 
 
@@ -130,7 +131,7 @@ def _references(function: _Function) -> Iterator[Finding]:
             is_fine = leaf.text in names or (key == "layers" and is_address(leaf.text))
             if not is_fine and not has_binding(leaf.text):
                 noun = _NOUNS[key]
-                message = f"function `{function.name}` uses the unknown {noun} `{shown(leaf.text)}`"
+                message = f"function `{function.name}` uses the unknown {noun} `{visible(leaf)}`"
                 yield _error(
                     f"config/unknown-{noun}", message, leaf, did_you_mean(leaf.text, names)
                 )

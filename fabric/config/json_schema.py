@@ -1,6 +1,6 @@
 """Shapes as JSON Schema (draft-07), for editors and for anyone who checks configs elsewhere."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from fabric.config.shapes import (
@@ -25,7 +25,7 @@ Json: TypeAlias = dict[str, Any]
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 _BINDING: Json = {"$ref": "#/definitions/binding"}
-_DEFINITIONS: Json = {
+_BINDING_DEFINITION: Json = {
     "binding": {
         "description": "Text with a binding in it; what it gives is checked when it is filled.",
         "type": "string",
@@ -42,7 +42,7 @@ def document_schema(shape: Shape, identity: str, title: str, description: str) -
         "$id": identity,
         "title": title,
         "description": description,
-        "definitions": _DEFINITIONS,
+        "definitions": _BINDING_DEFINITION | _definitions(shape),
         **schema_of(shape),
     }
 
@@ -123,7 +123,32 @@ def _named(shape: Named) -> Json:
 
 
 def _kinds(shape: Kinds) -> Json:
-    return {"oneOf": [_fields(fields) for _, fields in shape.kinds]}
+    """By name, as triggers stand in several places and are long."""
+    return {"$ref": f"#/definitions/{_name_of(shape)}"}
+
+
+def _definitions(shape: Shape) -> Json:
+    return {
+        _name_of(kinds): {"oneOf": [_fields(fields) for _, fields in kinds.kinds]}
+        for kinds in _kinds_in(shape)
+    }
+
+
+def _name_of(shape: Kinds) -> str:
+    return shape.noun.rpartition(" ")[2]
+
+
+def _kinds_in(shape: Shape) -> Iterator[Kinds]:
+    match shape:
+        case Kinds():
+            yield shape
+        case Fields(fields=fields):
+            for field in fields:
+                yield from _kinds_in(field.shape)
+        case Many(item=inner) | Table(value=inner) | Named(entry=inner):
+            yield from _kinds_in(inner)
+        case _:
+            return
 
 
 def _either(shape: Either) -> Json:

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from fabric.config.syntax import shown
 from fabric.model.problems import Place
+from fabric.model.secrecy import REDACTED
 
 Value: TypeAlias = str | int | float | bool | None
 
@@ -45,6 +47,11 @@ class Mapping(NamedTuple):
 Node: TypeAlias = Scalar | Sequence | Mapping
 
 EMPTY = Mapping((), 0, 0)
+
+
+def visible(leaf: Scalar) -> str:
+    """The text of a leaf for a message, hidden when it is secret."""
+    return REDACTED if leaf.secret else shown(leaf.text)
 
 
 def place_of(node: Node | Entry) -> Place:

@@ -4,12 +4,13 @@ import json
 from typing import Any
 
 from fabric.config.check import read_as
-from fabric.config.nodes import Mapping, Node, Scalar, Sequence, child, plain
+from fabric.config.nodes import Mapping, Node, Scalar, Sequence, child, find, plain
 from fabric.config.values import Pairs
 
 
 def text(node: Node | None, key: str, default: str = "") -> str:
-    found = child(node, key)
+    entry = find(node, key)
+    found = entry.value if entry else None
     return found.text if isinstance(found, Scalar) and found.value is not None else default
 
 

@@ -22,9 +22,8 @@ def error_of(file: str, text: str, problems: Iterable[Problem]) -> FabricError:
 def in_file(file: str, text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems in the order of the file, each with its frame."""
     found = sorted(problems, key=_position)
-    if not found:
-        return ()
-    lines = Lines(text)
+    # Cutting a big file into lines takes time; a problem of the whole file needs none.
+    lines = Lines(text if any(problem.where and problem.where.line for problem in found) else "")
     return tuple(framed(problem, file, lines) for problem in found)
 
 

@@ -3,6 +3,7 @@
 A rule reads the tree as it is and skips what `check` complains of, so both speak at once.
 """
 
+import shlex
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
@@ -12,7 +13,17 @@ from fabric.config.bindings import is_reference
 from fabric.config.check import Finding
 from fabric.config.function_rules import function_findings
 from fabric.config.layers import layer_addresses
-from fabric.config.nodes import Entry, Mapping, Node, Scalar, Sequence, child, find, place_of
+from fabric.config.nodes import (
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    child,
+    find,
+    place_of,
+    visible,
+)
 from fabric.config.schema import NO_EFFECT
 from fabric.config.stages import named_entries, unknown_functions
 from fabric.config.syntax import has_binding, shown
@@ -143,8 +154,18 @@ def _targets(subject: Subject) -> Iterator[Finding]:
     targets = child(subject.root, "fabric", "targets")
     for item in targets.items if isinstance(targets, Sequence) else ():
         if isinstance(item, Scalar) and item.text not in known:
-            message = f"the target `{shown(item.text)}` is no label of `providerOverrides`"
+            message = f"the target `{visible(item)}` is no label of `providerOverrides`"
             yield _error("config/unknown-target", message, item, did_you_mean(item.text, known))
+
+
+def _build_command(subject: Subject) -> Iterator[Finding]:
+    leaf = child(subject.root, "build", "command")
+    if isinstance(leaf, Scalar) and isinstance(leaf.value, str):
+        try:
+            shlex.split(leaf.value)
+        except ValueError as error:
+            message = f"`build.command` cannot be split into words: {error}"
+            yield _error("config/bad-command", message, leaf, "write it as a list")
 
 
 def _layer_versions(subject: Subject) -> Iterator[Finding]:
@@ -176,5 +197,6 @@ _RULES: tuple[Rule, ...] = (
     _backend,
     _without_effect,
     _targets,
+    _build_command,
     _layer_versions,
 )

@@ -18,6 +18,8 @@ from fabric.config.values import (
 )
 from fabric.model.names import TriggerKind
 
+_KINDS = {kind.value: kind for kind in TriggerKind}
+
 
 def triggers_of(function: Mapping) -> tuple[Trigger, ...]:
     return tuple(_MAKERS[kind](node) for kind, node in kinds_of(function))
@@ -27,11 +29,10 @@ def kinds_of(function: Mapping) -> tuple[tuple[TriggerKind, Mapping], ...]:
     """Kind and node of every trigger that has a known kind."""
     found = child(function, "triggers")
     items = found.items if isinstance(found, Sequence) else ()
-    known = {kind.value: kind for kind in TriggerKind}
     return tuple(
-        (known[read.text(item, "type")], item)
+        (kind, item)
         for item in items
-        if isinstance(item, Mapping) and read.text(item, "type") in known
+        if isinstance(item, Mapping) and (kind := _KINDS.get(read.text(item, "type")))
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric import manifest
+from fabric.doorman import Sight
 from fabric.engine.files import FileIndex, is_racy, settled
 from fabric.engine.result import RunResult
 from fabric.graph.traces import ABSENT, Trace
@@ -46,6 +47,14 @@ class Basis:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What a run of a few tasks hangs on, and the paths that it no longer does."""
+
+    basis: Basis
+    dropped: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     code: int
     out: str
@@ -57,15 +66,17 @@ def basis_of(pairs: Iterable[tuple[Trace, Output]], sources: Iterable[str]) -> B
     contents: dict[str, str] = {}
     absent: set[str] = set()
     folders: set[str] = set()
+    links: set[str] = set()
     for trace, output in pairs:
         contents.update(trace.files)
         absent.update(trace.absent)
         folders.update(one.folder for one in trace.listings)
+        links.update(path for path, _ in trace.links)
         if output.view:
             contents.update((f"{output.view}/{one.path}", one.digest) for one in output.files)
     absent.update(path for path, digest in contents.items() if digest == ABSENT)
     there = {path: digest for path, digest in contents.items() if digest != ABSENT}
-    return Basis(there, frozenset(absent), frozenset(folders), frozenset(sources))
+    return Basis(there, frozenset(absent), frozenset(folders), frozenset({*sources, *links}))
 
 
 def traces_of(result: RunResult) -> list[tuple[Trace, Output]] | None:
@@ -78,22 +89,62 @@ def traces_of(result: RunResult) -> list[tuple[Trace, Output]] | None:
     return pairs
 
 
-def store_answer(folder: str, asked: Asked, basis: Basis, files: FileIndex, answer: Answer) -> bool:
-    """Whether it was stored. Never fails a run: the long way gives the same answer."""
+def store_answer(
+    folder: str, asked: Asked, basis: Basis, files: FileIndex, answer: Answer
+) -> bytes | None:
+    """The salt it was stored under, or None. Never fails a run: the long way answers the same."""
+    present, absent = _watched(basis, files)
+    prefix = prefix_of(files, asked.cwd)
+    paths = sorted(seen_as(path, prefix) for path in present)
+    gone = sorted(seen_as(path, prefix) for path in absent)
+    return _stored(folder, asked, (paths, b"", gone), basis, (files, answer))
+
+
+def renew_answer(
+    sight: Sight, asked: Asked, change: Change, files: FileIndex, answer: Answer
+) -> bytes | None:
+    """The stored answer after a run of a few tasks: what they did not touch is as it was seen."""
+    present, absent = _watched(change.basis, files)
+    prefix = prefix_of(files, asked.cwd)
+    fresh = {seen_as(path, prefix) for path in present}
+    kept = _unmoved(sight, fresh | change.dropped)
+    gone = sorted({*manifest.split(sight.absent), *(seen_as(path, prefix) for path in absent)})
+    paths = [*(path for path, _ in kept), *sorted(fresh)]
+    known = b"".join(stats for _, stats in kept)
+    return _stored(sight.folder, asked, (paths, known, gone), change.basis, (files, answer))
+
+
+def _unmoved(sight: Sight, without: set[str]) -> list[tuple[str, bytes]]:
+    width = manifest.NUMBERS * 8
+    return [
+        (path, sight.now[number * width : (number + 1) * width])
+        for number, path in enumerate(sight.paths)
+        if path not in without
+    ]
+
+
+def _stored(
+    folder: str,
+    asked: Asked,
+    paths: tuple[Sequence[str], bytes, Sequence[str]],
+    basis: Basis,
+    rest: tuple[FileIndex, Answer],
+) -> bytes | None:
+    present, known, absent = paths
+    files, answer = rest
     try:
         # Stats first, contents after: what moves in between is seen by one of the two.
-        present, absent = _watched(basis, files)
-        prefix = _prefix(files.full(""), asked.cwd)
-        halves = _settled_halves([_seen(path, prefix) for path in present], asked.cwd)
+        halves = _settled_halves(present, known, asked.cwd)
         if halves is None or not _holds(basis, files):
-            return False
-        gone = manifest.joined(_seen(path, prefix) for path in absent)
-        content = manifest.pack(_head(asked), halves, gone, (answer.code, answer.out, answer.err))
+            return None
+        head = _head(asked)
+        given = (answer.code, answer.out, answer.err)
+        content = manifest.pack(head, halves, manifest.joined(absent), given)
         name = manifest.file_name(asked.argv, asked.cwd)
         write_atomic(f"{folder}/{name}", content, mode=0o600)
     except (OSError, FabricError):
-        return False
-    return True
+        return None
+    return head[0]
 
 
 def _holds(basis: Basis, files: FileIndex) -> bool:
@@ -136,28 +187,39 @@ def _nearest_folder(path: str, files: FileIndex) -> str:
     return folder or "."
 
 
-def _prefix(workspace: str, cwd: str) -> str:
+def prefix_of(files: FileIndex, cwd: str) -> str:
     """The workspace as seen from the working folder: short paths are faster to look up."""
-    base = workspace.rstrip("/")
+    base = files.full("").rstrip("/")
     if base == cwd:
         return ""
     return f"{os.path.relpath(base, cwd)}/" if cwd.startswith(f"{base}/") else f"{base}/"
 
 
-def _seen(path: str, prefix: str) -> str:
+def seen_as(path: str, prefix: str) -> str:
     return path if path.startswith("/") else prefix + path
 
 
-def _settled_halves(paths: Sequence[str], cwd: str) -> list[tuple[bytes, bytes]] | None:
-    """Stats that prove something: taken after the clock tick of the newest change among them."""
-    middle = len(paths) // 2 if len(paths) >= manifest.FORK_FROM else len(paths)
-    parts = [part for part in (paths[:middle], paths[middle:]) if part]
+def _settled_halves(
+    paths: Sequence[str], known: bytes, cwd: str
+) -> list[tuple[bytes, bytes]] | None:
+    """Stats that prove something: taken after the clock tick of the newest change among them.
+
+    `known` are the stats of the first paths, settled when they were looked at.
+    """
+    count = len(known) // (manifest.NUMBERS * 8)
+    rest = [_at(cwd, path) for path in paths[count:]]
     for _ in range(_TRIES):
-        stats = [manifest.stats_of([_at(cwd, path) for path in part]) for part in parts]
-        if settled(max(map(manifest.newest_of, stats), default=0)):
-            named = zip(parts, stats, strict=True)
-            return [(manifest.joined(part), found) for part, found in named]
+        stats = manifest.stats_of(rest)
+        if settled(manifest.newest_of(stats)):
+            return _split(paths, known + stats)
     return None
+
+
+def _split(paths: Sequence[str], stats: bytes) -> list[tuple[bytes, bytes]]:
+    middle = len(paths) // 2 if len(paths) >= manifest.FORK_FROM else len(paths)
+    cut = middle * manifest.NUMBERS * 8
+    halves = [(paths[:middle], stats[:cut]), (paths[middle:], stats[cut:])]
+    return [(manifest.joined(part), found) for part, found in halves if part]
 
 
 def _at(cwd: str, path: str) -> str:

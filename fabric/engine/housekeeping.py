@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.engine.blobs import PREFIX, Blobs
-from fabric.engine.memo import Memo, NoMemo
+from fabric.engine.memo import Memo
+from fabric.engine.memo_door import NoMemo
 
 
 @dataclass(frozen=True, slots=True)

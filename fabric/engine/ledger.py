@@ -43,6 +43,10 @@ class Ledger:
         if count >= _MANY:
             self._raw = self._memo.get_range(self._prefix)
 
+    def preset(self, task_id: TaskId, traces: tuple[Trace, ...]) -> None:
+        """What is remembered of a task, known from elsewhere: no need to look it up."""
+        self._recalled[task_id] = traces
+
     def traces(self, task_id: TaskId) -> Sequence[Trace]:
         recalled = self._recalled.get(task_id)
         if recalled is None:
@@ -107,8 +111,9 @@ def encode_trace(trace: Trace) -> dict[str, Any]:
         "entries": trace.entries,
         "files": trace.files,
         "absent": trace.absent,
-        "listings": [(one.folder, one.pattern, one.digest) for one in trace.listings],
+        "listings": [(one.folder, one.pattern, one.ignore, one.digest) for one in trace.listings],
         "upstream": trace.upstream,
+        "links": trace.links,
         "key": trace.key,
         "ms": trace.ms,
         "digest": output.digest,
@@ -138,7 +143,11 @@ def _decode(one: Any) -> Trace:
         entries=tuple(Entry(*entry) for entry in one["entries"]),
         files=tuple((path, digest) for path, digest in one["files"]),
         absent=tuple(one["absent"]),
-        listings=tuple(ListingTrace(*listing) for listing in one["listings"]),
+        listings=tuple(
+            ListingTrace(folder, pattern, tuple(ignore), digest)
+            for folder, pattern, ignore, digest in one["listings"]
+        ),
+        links=tuple((path, real) for path, real in one["links"]),
         upstream=tuple((name, digest) for name, digest in one["upstream"]),
         key=Digest(one["key"]),
         output=Output(Digest(one["digest"]), made, facts, one["view"], one["whole"]),

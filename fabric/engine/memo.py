@@ -8,10 +8,10 @@ from typing import Any
 
 import diskcache
 
+from fabric.engine.memo_door import STAMP
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import make_folder, write_atomic
 
-STAMP = "stamp"  # a new file with every batch: its stat tells whether anything was remembered
 _RAW = 1  # diskcache's MODE_RAW
 _PICKLED = 4  # diskcache's MODE_PICKLE
 
@@ -97,31 +97,6 @@ class Memo:
     def close(self) -> None:
         with contextlib.suppress(sqlite3.Error, OSError):
             self._cache.close()
-
-
-class NoMemo:
-    """Remembers nothing: for a look at a workspace that has no memo yet."""
-
-    def get_bytes(self, key: str) -> bytes | None:
-        del key
-        return None
-
-    def get_range(self, prefix: str) -> dict[str, bytes]:
-        del prefix
-        return {}
-
-    def sizes(self, prefix: str) -> list[tuple[str, int, float]]:
-        del prefix
-        return []
-
-    def put_all(self, rows: Mapping[str, bytes]) -> bool:
-        return not rows
-
-    def drop(self, key: str) -> None:
-        del key
-
-    def close(self) -> None:
-        return
 
 
 def _range(prefix: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from fabric.runtimes.entry import Entry
 from fabric.runtimes.globs import list_files
 from fabric.runtimes.include import read_ignore_rules
 from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards
-from fabric.runtimes.seen import Probe, merge, place, tried
+from fabric.runtimes.seen import merge, place, tried
 from fabric.system.disk import read_bytes
 from fabric.system.process import run_child
 
@@ -68,8 +68,8 @@ def _whole_service(entry: Entry, inputs: BuildInputs) -> Seen:
     names = list_files(entry.root, "**", ignore.rules)
     listing = Listing(place(entry.workspace, entry.root), "**", names, ignore.rules)
     paths = [os.path.join(entry.root, name) for name in names]
-    locks = upwards(entry.workspace, entry.root, LOCK_FILES, Probe())
-    files = tried(entry.workspace, [*paths, *locks])
+    locks = upwards(entry.workspace, entry.root, LOCK_FILES, entry.probe)
+    files = tried(entry.workspace, [*paths, *locks], entry.probe)
     return merge(ignore.seen, files, Seen(listings=(listing,)))
 
 

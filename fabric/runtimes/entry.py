@@ -8,7 +8,7 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import BuildInputs
 from fabric.runtimes.contract import Seen
-from fabric.runtimes.seen import place, tried
+from fabric.runtimes.seen import Kind, Probe, place, tried
 
 NODE_EXTENSIONS = (".ts", ".tsx", ".mts", ".js", ".mjs", ".cjs")
 PYTHON_EXTENSIONS = (".py",)
@@ -26,7 +26,13 @@ class Entry:
     path: str
     name: str
     export: str
-    seen: Seen
+    looked_at: tuple[str, ...]
+    probe: Probe
+
+    @property
+    def seen(self) -> Seen:
+        """The entry's own look-up."""
+        return tried(self.workspace, self.looked_at, self.probe)
 
     @property
     def module(self) -> str:
@@ -37,14 +43,19 @@ def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> E
     """The entry's file, with every path that was tried before it."""
     base = os.path.realpath(workspace)
     root = os.path.realpath(os.path.join(base, inputs.root))
+    probe = Probe(base)
     candidates = [(os.path.normpath(name), export) for name, export in _names(inputs, extensions)]
     for at, (name, export) in enumerate(candidates):
-        path = os.path.join(root, name)
-        if os.path.isfile(path):
-            _refuse_unusable(inputs, root, path)
-            before = [os.path.join(root, earlier) for earlier, _ in candidates[:at]]
-            return Entry(base, root, path, name, export, tried(base, [*before, path]))
+        path = _below(root, name)
+        if probe.kind(path) is Kind.FILE:
+            _refuse_unusable(inputs, root, probe.real(path))
+            looked_at = tuple(_below(root, name) for name, _ in candidates[: at + 1])
+            return Entry(base, root, path, name, export, looked_at, probe)
     raise _missing(inputs, place(base, os.path.join(root, candidates[0][0])))
+
+
+def _below(root: str, name: str) -> str:
+    return os.path.normpath(os.path.join(root, name))
 
 
 def _names(inputs: BuildInputs, extensions: Sequence[str]) -> list[tuple[str, str]]:
@@ -56,8 +67,7 @@ def _names(inputs: BuildInputs, extensions: Sequence[str]) -> list[tuple[str, st
     return plain + [(module + extension, export) for extension in extensions]
 
 
-def _refuse_unusable(inputs: BuildInputs, root: str, path: str) -> None:
-    real = os.path.realpath(path)
+def _refuse_unusable(inputs: BuildInputs, root: str, real: str) -> None:
     if not real.startswith(root + os.sep):
         raise FabricError(
             Problem(

@@ -1,9 +1,10 @@
 """Globs and ignore rules over a folder: a small part of gitignore's language.
 
-`*` and `?` stay within a name, `[a-z]` is a class, `**` spans folders; a pattern that names a
-folder means all below it. Ignore rules besides: a rule without an inner `/` holds at any depth, a
-leading `/` ties it to the folder, a trailing `/` means folders only, `!` takes a path back in, the
-last rule that matches decides. Unlike git, a path below an ignored folder can be taken back in.
+`*` and `?` stay within a name, `[a-z]` is a class, `**` spans folders; a pattern that ends in a
+plain name means all below it, if that is a folder. Ignore rules besides: a rule without an inner
+`/` holds at any depth, a leading `/` ties it to the folder, a trailing `/` means folders only, `!`
+takes a path back in, the last rule that matches decides. Unlike git, a path below an ignored folder
+can be taken back in.
 """
 
 import functools
@@ -64,7 +65,10 @@ def _clean(pattern: str) -> str:
 @functools.lru_cache(4096)
 def _pattern(pattern: str) -> re.Pattern[str]:
     clean = _clean(pattern)
-    return re.compile("(?s:.*)" if clean in {"", "."} else _regex(clean) + "(?:/.*)?")
+    if clean in {"", "."}:
+        return re.compile("(?s:.*)")
+    names_a_folder = not re.search(r"[*?\[]", clean.rpartition("/")[2])
+    return re.compile(_regex(clean) + ("(?:/.*)?" if names_a_folder else ""))
 
 
 @functools.lru_cache(4096)

@@ -53,10 +53,10 @@ def patterns_of(root: str, inputs: BuildInputs) -> tuple[Pattern, ...]:
 
 def included(workspace: Path, inputs: BuildInputs) -> Built:
     """The extra files of one function."""
-    base = os.path.realpath(workspace)
-    root = os.path.realpath(os.path.join(base, inputs.root))
     if not inputs.include:
         return Built((), Seen())
+    base = os.path.realpath(workspace)
+    root = os.path.realpath(os.path.join(base, inputs.root))
     ignore = read_ignore_rules(base, root, inputs)
     parts = [_matches(base, pattern, ignore.rules) for pattern in patterns_of(root, inputs)]
     files = {file.path: file for part in parts for file in part.files}

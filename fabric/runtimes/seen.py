@@ -19,9 +19,10 @@ class Kind(StrEnum):
 class Probe:
     """What is at a path and where links lead; asked once a path, for the time of one build."""
 
-    def __init__(self) -> None:
+    def __init__(self, workspace: str) -> None:
         self._kinds: dict[str, Kind] = {}
-        self._real_folders: dict[str, str] = {}
+        # The workspace is given as a real path; each folder below it costs one question more.
+        self._real_folders: dict[str, str] = {workspace: workspace}
 
     def kind(self, path: str) -> Kind:
         found = self._kinds.get(path)
@@ -30,16 +31,23 @@ class Probe:
         return found
 
     def real(self, path: str) -> str:
-        """The real path of something that exists."""
+        """The real path of something that exists; `path` is absolute and has no `..`."""
         if os.path.islink(path):
             return os.path.realpath(path)
         folder, _, name = path.rpartition("/")
-        if folder not in self._real_folders:
-            self._real_folders[folder] = os.path.realpath(folder)
-        return f"{self._real_folders[folder]}/{name}"
+        return f"{self._real_folder(folder)}/{name}"
+
+    def _real_folder(self, folder: str) -> str:
+        found = self._real_folders.get(folder)
+        if found is None:
+            found = self._real_folders[folder] = self.real(folder) if folder else ""
+        return found
 
 
 def _kind_of(path: str) -> Kind:
+    # Most paths are not there, and an exception costs more than the question.
+    if not os.access(path, os.F_OK):
+        return Kind.NOTHING
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -82,7 +90,7 @@ def tried(workspace: str, paths: Iterable[str], probe: Probe | None = None) -> S
 
     What is found through a symbolic link is noted with where it leads.
     """
-    probe = probe or Probe()
+    probe = probe or Probe(workspace)
     found: dict[Kind, list[str]] = {kind: [] for kind in Kind}
     for path in set(paths):
         found[probe.kind(path)].append(path)

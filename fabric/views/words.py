@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from fabric.model.events import (
     Event,
     ProblemFound,
-    RunEnded,
-    RunStarted,
     Stamped,
     TaskEnded,
     TaskOutput,
@@ -63,17 +61,16 @@ def build_summary(verb: str, summary: Mapping[str, int]) -> str:
 def event_line(event: Event, style: Style) -> str | None:
     """One line for a person reading along; None for what is not worth one."""
     match event:
-        case RunStarted():
-            return None
         case TaskStarted(task, reason):
             return f"{style.dim('>')} {task}  {style.dim(reason)}"
         case TaskOutput(task, text):
             return f"{style.dim(task + ':')} {text}"
         case TaskEnded():
             return _ended_line(event, style)
-        case ProblemFound(task, severity, problem):
-            return problem_text(problem, style, severity=severity, task=task)
-        case RunEnded():
+        case ProblemFound(task, "warning", problem):
+            return problem_text(problem, style, severity="warning", task=task)
+        case _:
+            # Errors come together at the end, where they do not scroll away.
             return None
 
 

@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from fabric.model.problems import FabricError
 from fabric.model.task import BuildInputs
@@ -20,7 +21,6 @@ from fabric.runtimes.nodejs.toolchain import (
     install_pinned,
     toolchain_of,
 )
-from fabric.runtimes.seen import merge
 
 
 class NodeRuntime:
@@ -35,6 +35,8 @@ class NodeRuntime:
         self._bundler: Bundler | None = None
         self._pinned: Path | None = None
         self._lock = threading.Lock()
+        # Each `stat` gives the interpreter's lock away; threads that take turns at it cost double.
+        self._looking = threading.Lock()
 
     def toolchain(self, workspace: Path, root: str) -> Toolchain:
         return toolchain_of(workspace, root, installable=self._failure is None)
@@ -44,9 +46,12 @@ class NodeRuntime:
         found = find_bundler(entry.root)
         try:
             folder = found.folder or self._pinned_folder()
+            bundler = self._warm()
         except FabricError as error:
             return closure.build(entry, error)
-        return self._bundle(folder, entry, inputs, found.identity(installable=True))
+        answer = bundler.ask(folder, options.bundle_options(entry, inputs))
+        with self._looking:
+            return _built(entry, answer, found.identity(installable=True))
 
     def close(self) -> None:
         with self._lock:
@@ -54,22 +59,9 @@ class NodeRuntime:
         if bundler is not None:
             bundler.close()
 
-    def _bundle(self, folder: Path, entry: Entry, inputs: BuildInputs, identity: str) -> Built:
-        answer = self._warm().ask(folder, options.bundle_options(entry, inputs))
-        if not answer["ok"]:
-            raise options.build_failed(entry, answer)
-        seen = look_ups(entry.workspace, read_modules(entry.root, answer["inputs"]))
-        return Built(
-            (*options.read_files(entry.root, answer), *options.module_kind(entry.root)),
-            merge(entry.seen, seen),
-            options.read_warnings(entry, answer),
-            handler=f"{os.path.splitext(options.OUTPUT)[0]}.{entry.export or 'handler'}",
-            toolchain=identity,
-        )
-
     def _warm(self) -> Bundler:
         with self._lock:
-            if self._bundler is None:
+            if self._bundler is None or self._bundler.is_dead:
                 self._bundler = Bundler(find_node(self._environment), self._environment)
             return self._bundler
 
@@ -85,3 +77,15 @@ class NodeRuntime:
                     self._failure = error
                     raise
             return self._pinned
+
+
+def _built(entry: Entry, answer: Mapping[str, Any], identity: str) -> Built:
+    if not answer["ok"]:
+        raise options.build_failed(entry, answer)
+    return Built(
+        (*options.read_files(entry.root, answer), *options.module_kind(entry)),
+        look_ups(entry, read_modules(entry.root, answer["inputs"])),
+        options.read_warnings(entry, answer),
+        handler=f"{os.path.splitext(options.OUTPUT)[0]}.{entry.export or 'handler'}",
+        toolchain=identity,
+    )

@@ -27,7 +27,9 @@ class Bundler:
         }
         self._child = start_child([str(node), str(_WORKER)], cwd=_WORKER.parent, env=env)
         self._ids = itertools.count()
+        # Two locks: a writer that waits for a full pipe must not keep answers from being taken.
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._waiting: dict[int, Future[Any]] = {}
         self._stderr: collections.deque[bytes] = collections.deque(maxlen=_STDERR_LINES)
         self._dead = False
@@ -42,6 +44,10 @@ class Bundler:
     def pid(self) -> int:
         return self._child.pid
 
+    @property
+    def is_dead(self) -> bool:
+        return self._dead
+
     def ask(self, bundler: Path, options: Mapping[str, Any]) -> Any:
         """One build; returns the worker's answer. Raises if the child is gone."""
         answer: Future[Any] = Future()
@@ -50,7 +56,7 @@ class Bundler:
                 raise self._died()
             number = next(self._ids)
             self._waiting[number] = answer
-            self._send({"id": number, "bundler": str(bundler), "options": options})
+        self._send({"id": number, "bundler": str(bundler), "options": options})
         return answer.result()
 
     def close(self) -> None:
@@ -67,19 +73,17 @@ class Bundler:
 
     def _send(self, request: Mapping[str, Any]) -> None:
         assert self._child.stdin is not None  # noqa: S101 - start_child always pipes
-        try:
-            self._child.stdin.write(json.dumps(request).encode() + b"\n")
+        line = json.dumps(request).encode() + b"\n"
+        # Where the child is gone, the reader thread sees its end and fails this request with it.
+        with self._writing, contextlib.suppress(BrokenPipeError, ValueError):
+            self._child.stdin.write(line)
             self._child.stdin.flush()
-        except (BrokenPipeError, ValueError):
-            # The reader thread sees the end of the child's output and fails this request with it.
-            return
 
     def _read_answers(self) -> None:
         for line in self._child.stdout or ():
-            answer = json.loads(line)
-            with self._lock:
-                waiter = self._waiting.pop(answer["id"])
-            waiter.set_result(answer)
+            if not self._take(line):
+                end_child(self._child)
+                break
         self._child.wait()
         self._threads[1].join(5)
         with self._lock:
@@ -87,6 +91,18 @@ class Bundler:
             waiting, self._waiting = self._waiting, {}
         for waiter in waiting.values():
             waiter.set_exception(self._died())
+
+    def _take(self, line: bytes) -> bool:
+        """Give an answer to who waits for it; False where the line is none."""
+        try:
+            answer = json.loads(line)
+            with self._lock:
+                waiter = self._waiting.pop(answer["id"])
+        except (ValueError, KeyError, TypeError):
+            self._stderr.append(line)
+            return False
+        waiter.set_result(answer)
+        return True
 
     def _read_stderr(self) -> None:
         self._stderr.extend(self._child.stderr or ())

@@ -28,7 +28,7 @@ NODE_MODULES = "node_modules"
 def path_candidates(base: str) -> Iterator[str]:
     """A path as a specifier may write it: file, with an extension, rewritten, folder."""
     yield from _file_candidates(base)
-    plain = re.split(r"[?#]", base)[0]
+    plain = re.split(r"[?#]", base)[0].rstrip("/")
     if plain != base:
         yield from _file_candidates(plain)
     yield from _folder_candidates(plain)
@@ -65,35 +65,49 @@ def up_to(winner: str, paths: Iterable[str], probe: Probe) -> Iterator[str]:
             return
 
 
+def ways_to_nothing(base: str, probe: Probe) -> Iterator[str]:
+    """The folders that a look-up without a result would have gone through.
+
+    A file in the place of one turns "not found" into an error.
+    """
+    folder = os.path.dirname(base)
+    while probe.kind(folder) is not Kind.FOLDER:
+        yield folder
+        folder = os.path.dirname(folder)
+    yield folder
+
+
 def javascript_twins(winner: str) -> Iterator[str]:
     """What a manifest may name for a TypeScript source: it wins as soon as it exists."""
     stem, extension = os.path.splitext(winner)
     return (stem + other for other in _SOURCE_OF.get(extension, ()))
 
 
-def package_candidates(folder: str, specifier: str, winner: str) -> Iterator[str]:
+def package_candidates(folder: str, specifier: str, winner: str, probe: Probe) -> Iterator[str]:
     """node_modules on the way up, until the package that won."""
     for parent in ancestors(folder):
         if os.path.basename(parent) == NODE_MODULES:
             continue
         modules = os.path.join(parent, NODE_MODULES)
-        if not os.path.isdir(modules):
+        if probe.kind(modules) is not Kind.FOLDER:
             yield modules
             continue
-        package = os.path.join(modules, package_name(specifier))
-        yield from _in_modules(modules, package, specifier)
+        package = f"{modules}/{package_name(specifier)}"
+        yield from _in_modules(modules, package, specifier, probe)
         if winner and winner.startswith(os.path.realpath(package) + os.sep):
             return
 
 
-def _in_modules(modules: str, package: str, specifier: str) -> Iterator[str]:
-    yield os.path.join(package, "package.json")
-    target = os.path.join(modules, specifier)
-    if NODE_MODULES in os.path.realpath(package).split(os.sep):
-        # Counted by its manifest: only what would stand in for a package that is not there.
-        yield from () if os.path.isdir(package) else _file_candidates(target)
-    else:
+def _in_modules(modules: str, package: str, specifier: str, probe: Probe) -> Iterator[str]:
+    yield f"{package}/package.json"
+    target = f"{modules}/{specifier}"
+    if probe.kind(package) is not Kind.FOLDER:
+        yield from _file_candidates(target)
+        yield from ways_to_nothing(f"{package}/", probe)
+    elif NODE_MODULES not in os.path.realpath(package).split(os.sep):
+        # A linked package is the project's own: its files count one by one.
         yield from path_candidates(target)
+        yield package
 
 
 def imports_targets(folder: str, specifier: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from fabric.runtimes.nodejs import packages
 from fabric.runtimes.nodejs.lookups import look_ups, package_folder
 from fabric.runtimes.nodejs.metafile import Import, Module
 from fabric.runtimes.nodejs.toolchain import CLOSURE
-from fabric.runtimes.seen import merge, place
+from fabric.runtimes.seen import place
 from fabric.system.disk import read_bytes
 
 _TYPESCRIPT = (".ts", ".tsx", ".mts", ".cts", ".jsx")
@@ -37,7 +37,7 @@ def build(entry: Entry, reason: FabricError) -> Built:
     own = tuple(BuiltFile(_inside(entry, item.module.path), item.content) for item in sources)
     return Built(
         (*own, *vendored.files),
-        merge(entry.seen, look_ups(entry.workspace, [*modules, *vendored.modules])),
+        look_ups(entry, [*modules, *vendored.modules]),
         (_unbundled(entry, reason),),
         handler=f"{entry.module}.{entry.export or 'handler'}",
         toolchain=CLOSURE,

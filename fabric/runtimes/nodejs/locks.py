@@ -17,14 +17,18 @@ LOCK_FILES = (
 )
 
 
-def upwards(workspace: str, folder: str, names: tuple[str, ...], probe: Probe) -> Iterator[str]:
+def upwards(workspace: str, folder: str, names: tuple[str, ...], probe: Probe) -> tuple[str, ...]:
     """The names in every folder on the way up; outside of the workspace up to the first found."""
     inside = _paths_inside(workspace, folder, names)
-    yield from inside
-    found = any(probe.kind(path) is Kind.FILE for path in inside)
+    if any(probe.kind(path) is Kind.FILE for path in inside):
+        return inside
     outside = ancestors(os.path.dirname(workspace) if inside else folder)
-    for parent in () if found else outside:
-        paths = _named(parent, names)
+    return (*inside, *_up_to_first(outside, names, probe))
+
+
+def _up_to_first(folders: Iterator[str], names: tuple[str, ...], probe: Probe) -> Iterator[str]:
+    for folder in folders:
+        paths = _named(folder, names)
         yield from paths
         if any(probe.kind(path) is Kind.FILE for path in paths):
             return

@@ -6,63 +6,64 @@ each import's specifier; saying too much costs a build, saying too little would 
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from fabric.runtimes.contract import Listing, Seen
+from fabric.runtimes.entry import Entry
 from fabric.runtimes.globs import list_files, split_pattern
 from fabric.runtimes.nodejs import candidates
 from fabric.runtimes.nodejs.candidates import NODE_MODULES, up_to
 from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards
 from fabric.runtimes.nodejs.metafile import Import, Module
 from fabric.runtimes.nodejs.tsconfig import Settings, package_name, read_settings
-from fabric.runtimes.seen import Kind, Probe, merge, place, tried
+from fabric.runtimes.seen import Kind, place, tried
 
 _TSCONFIGS = ("tsconfig.json", "jsconfig.json")
 _MANIFESTS = ("package.json", ".pnp.data.json", ".pnp.cjs", ".pnp.js")
-_Look: TypeAlias = Callable[[str], Iterator[str]]
 _URL = re.compile(r"(node|https?|data|file):")
 
 
-def look_ups(workspace: str, modules: Iterable[Module]) -> Seen:
+def look_ups(entry: Entry, modules: Iterable[Module]) -> Seen:
     """Everything that decided a bundle, as paths of the workspace."""
-    trail = _Trail(workspace)
-    paths = set[str]()
+    trail = _Trail(entry)
+    paths = set(entry.looked_at)
     listings = list[Listing]()
     for module in modules:
         paths.update(trail.of_module(module))
         for item in module.imports:
             paths.update(trail.of_import(module.path, item))
-            listings.extend(_glob(workspace, module.path, item.specifier))
-    return merge(tried(workspace, paths, trail.probe), Seen(listings=tuple(listings)))
+            listings.extend(_glob(entry.workspace, module.path, item.specifier))
+    seen = tried(entry.workspace, paths, entry.probe)
+    return replace(seen, listings=tuple(dict.fromkeys(listings)))
 
 
 class _Trail:
     """The look-ups of one build; each folder's settings and each package are answered once."""
 
-    def __init__(self, workspace: str) -> None:
-        self.probe = Probe()
-        self._workspace = workspace
+    def __init__(self, entry: Entry) -> None:
+        self._probe = entry.probe
+        self._workspace = entry.workspace
         self._settings: dict[str, Settings] = {}
         self._done: set[tuple[str, str]] = set()
 
-    def of_module(self, module: Module) -> Iterator[str]:
+    def of_module(self, module: Module) -> Iterable[str]:
         """The module itself, and the manifests and settings that its folder is under."""
         if (package := package_folder(module.path)) is not None:
-            yield os.path.join(package, "package.json")
-            yield from self._once("locks", modules_owner(module.path), self._locks)
-            return
-        yield module.path
+            locks = self._once(modules_owner(module.path), LOCK_FILES)
+            return (f"{package}/package.json", *locks)
         folder = os.path.dirname(module.path)
-        yield from self._once("manifests", folder, self._manifests)
-        yield from self._settings_of(folder).tried
+        manifests = self._once(folder, _MANIFESTS)
+        return (module.path, *manifests, *self._settings_of(folder).tried)
 
     def of_import(self, importer: str, item: Import) -> Iterator[str]:
         """What is tried for one specifier, before the path that won."""
         folder = os.path.dirname(importer)
         if package_folder(importer) is None:
             for base in self._bases(folder, item.specifier):
-                yield from up_to(item.path, candidates.path_candidates(base), self.probe)
+                yield from up_to(item.path, candidates.path_candidates(base), self._probe)
+                if not item.path:
+                    yield from candidates.ways_to_nothing(base, self._probe)
             if not _is_path(item.specifier) and package_folder(item.path) is None:
                 yield from candidates.javascript_twins(item.path)
         for name in self._package_names(folder, item.specifier):
@@ -90,26 +91,22 @@ class _Trail:
     def _package(self, folder: str, specifier: str, winner: str) -> Iterator[str]:
         if (folder, specifier) not in self._done:
             self._done.add((folder, specifier))
-            yield from candidates.package_candidates(folder, specifier, winner)
+            yield from candidates.package_candidates(folder, specifier, winner, self._probe)
 
     def _settings_of(self, folder: str) -> Settings:
         if folder not in self._settings:
-            paths = list(upwards(self._workspace, folder, _TSCONFIGS, self.probe))
-            found = next((path for path in paths if self.probe.kind(path) is Kind.FILE), None)
+            paths = upwards(self._workspace, folder, _TSCONFIGS, self._probe)
+            found = next((path for path in paths if self._probe.kind(path) is Kind.FILE), None)
             chain = read_settings(found) if found else Settings()
             self._settings[folder] = Settings((*paths, *chain.tried), chain.aliases)
         return self._settings[folder]
 
-    def _manifests(self, folder: str) -> Iterator[str]:
-        return upwards(self._workspace, folder, _MANIFESTS, self.probe)
-
-    def _locks(self, folder: str) -> Iterator[str]:
-        return upwards(self._workspace, folder, LOCK_FILES, self.probe)
-
-    def _once(self, what: str, folder: str, look: _Look) -> Iterator[str]:
-        if (what, folder) not in self._done:
-            self._done.add((what, folder))
-            yield from look(folder)
+    def _once(self, folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Those names on the way up; nothing where that was answered before."""
+        if (folder, names[0]) in self._done:
+            return ()
+        self._done.add((folder, names[0]))
+        return upwards(self._workspace, folder, names, self._probe)
 
 
 def package_folder(path: str) -> str | None:

@@ -18,6 +18,16 @@ from fabric.system.process import run_child
 PINNED = "0.25.12"
 CLOSURE = "closure 1"
 _INSTALL_SECONDS = 300
+# One quick retry: without a network, npm's own would keep a build waiting for minutes.
+_NPM_FLAGS = (
+    "--no-audit",
+    "--no-fund",
+    "--ignore-scripts",
+    "--include=optional",
+    "--no-save",
+    "--fetch-retries=1",
+    "--fetch-retry-mintimeout=1000",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,8 @@ def toolchain_of(workspace: Path, root: str, *, installable: bool) -> Toolchain:
 
 
 def _version(manifest: str) -> str:
+    if not os.access(manifest, os.R_OK):
+        return ""
     try:
         return str(json.loads(read_bytes(manifest))["version"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -87,8 +99,7 @@ def _install(toolchain: Path, environment: Mapping[str, str]) -> None:
 
 def _run_npm(folder: Path, environment: Mapping[str, str]) -> None:
     # Without install scripts: the binary is a package of its own, and nothing foreign runs here.
-    flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--include=optional", "--no-save"]
-    npm = [*npm_command(environment), "install", *flags, "--prefix", str(folder)]
+    npm = [*npm_command(environment), "install", *_NPM_FLAGS, "--prefix", str(folder)]
     env = {**environment, "PATH": _path_with_node(environment)}
     result = run_child([*npm, f"esbuild@{PINNED}"], cwd=folder, env=env, timeout=_INSTALL_SECONDS)
     if result.code:

@@ -1,0 +1,71 @@
+"""The memo without its cost: opened when something is wanted of it, or not there at all."""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fabric.engine.memo import Memo
+
+# A new file with every batch: its stat tells whether anything was remembered since.
+STAMP = "stamp"
+
+
+class LazyMemo:
+    """A memo that is opened when something of it is wanted."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._memo: Memo | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def _opened(self) -> "Memo":
+        with self._lock:
+            if self._memo is None:
+                from fabric.engine.memo import Memo  # costs a start: only when it is wanted
+
+                self._memo = Memo(self._folder)
+            return self._memo
+
+    def get_bytes(self, key: str) -> bytes | None:
+        return self._opened.get_bytes(key)
+
+    def get_range(self, prefix: str) -> dict[str, bytes]:
+        return self._opened.get_range(prefix)
+
+    def put_all(self, rows: Mapping[str, bytes]) -> bool:
+        return self._opened.put_all(rows)
+
+    def drop(self, key: str) -> None:
+        self._opened.drop(key)
+
+    def close(self) -> None:
+        if self._memo is not None:
+            self._memo.close()
+
+
+class NoMemo:
+    """Remembers nothing: for a look at a workspace that has no memo yet."""
+
+    def get_bytes(self, key: str) -> bytes | None:
+        del key
+        return None
+
+    def get_range(self, prefix: str) -> dict[str, bytes]:
+        del prefix
+        return {}
+
+    def sizes(self, prefix: str) -> list[tuple[str, int, float]]:
+        del prefix
+        return []
+
+    def put_all(self, rows: Mapping[str, bytes]) -> bool:
+        return not rows
+
+    def drop(self, key: str) -> None:
+        del key
+
+    def close(self) -> None:
+        return

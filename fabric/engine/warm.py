@@ -1,0 +1,248 @@
+"""What the last run left behind, packed so that the next one reads only what an edit reaches.
+
+Lies beside a stored answer and belongs to it alone: both carry the same salt. Deletable: without
+it a run takes the long way to the same result.
+"""
+
+import marshal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from typing import Any
+
+from fabric import manifest
+from fabric.engine.ledger import decode_traces, encode_trace
+from fabric.engine.result import Outcome, RunResult, Status
+from fabric.graph.decide import UP_TO_DATE
+from fabric.graph.taskgraph import TaskGraph, downstream
+from fabric.graph.traces import Trace
+from fabric.model.names import TaskId
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.task import Task, TaskInputs
+from fabric.system.disk import read_bytes, write_atomic
+
+_SUFFIX = ".warm"
+_FIELDS = 8
+
+_KEPT = 16
+
+Recall = Callable[[TaskId], Sequence[Trace]]
+Kinds = Mapping[str, type[TaskInputs]]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a run must know of its project besides the graph."""
+
+    workspace: str
+    stage: str
+    warnings: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Warm:
+    """A finished run: its graph as numbers, its tasks and traces still packed."""
+
+    salt: bytes
+    site: Site
+    ids: tuple[str, ...]
+    levels: tuple[int, ...]
+    needs: tuple[tuple[int, ...], ...]
+    records: tuple[bytes, ...]
+    owners: Mapping[str, tuple[int, ...]]
+
+    def dirty(self, moved: Iterable[str]) -> set[int] | None:
+        """The tasks that read or show these paths; None if one is not theirs alone."""
+        found: set[int] = set()
+        for path in moved:
+            owners = self.owners.get(path)
+            if owners is None:
+                return None
+            found.update(owners)
+        return found
+
+    def task(self, number: int, kinds: Kinds) -> Task:
+        kind, values, _ = marshal.loads(self.records[number])  # noqa: S302: see unpacked
+        needs = tuple(TaskId(self.ids[need]) for need in self.needs[number])
+        return Task(TaskId(self.ids[number]), kinds[kind](*values), needs)
+
+    def traces(self, number: int) -> tuple[Trace, ...]:
+        return decode_traces(marshal.loads(self.records[number])[2])  # noqa: S302
+
+    def kind(self, number: int) -> str:
+        return self.ids[number].partition(":")[0]
+
+    def outcome(self, number: int) -> Outcome:
+        """A task that no edit reached, as a decision would have found it."""
+        trace = self.traces(number)[0]
+        return Outcome(Status.SKIPPED, UP_TO_DATE, trace.output, trace=trace)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The part of a graph that an edit may reach: `numbers` are those of the whole graph."""
+
+    graph: TaskGraph
+    numbers: tuple[int, ...]
+    known: Mapping[int, Outcome]
+
+
+class Others(Sequence[tuple[Task, Outcome]]):
+    """The tasks of a warm run outside the part that ran; unpacked only where they are read."""
+
+    def __init__(self, warm: Warm, kinds: Kinds, without: frozenset[int]) -> None:
+        self._warm = warm
+        self._kinds = kinds
+        self._numbers = [number for number in range(len(warm.ids)) if number not in without]
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: Any) -> Any:
+        number = self._numbers[index]
+        return self._warm.task(number, self._kinds), self._warm.outcome(number)
+
+    def of_kind(self, kind: str) -> Iterator[tuple[Task, Outcome]]:
+        for position, number in enumerate(self._numbers):
+            if self._warm.kind(number) == kind:
+                yield self[position]
+
+
+def reached(warm: Warm, dirty: set[int], kinds: Kinds) -> Part:
+    """The dirty tasks, all that need them, and what these need (as known outcomes)."""
+    dependents: list[list[int]] = [[] for _ in warm.ids]
+    for number, needs in enumerate(warm.needs):
+        for need in needs:
+            dependents[need].append(number)
+    wave = downstream(dependents, dirty)
+    numbers = tuple(sorted(wave.union(*(warm.needs[number] for number in wave))))
+    place = {number: position for position, number in enumerate(numbers)}
+    graph = TaskGraph(
+        tasks=tuple(warm.task(number, kinds) for number in numbers),
+        ids=tuple(TaskId(warm.ids[number]) for number in numbers),
+        needs=tuple(
+            tuple(place[need] for need in warm.needs[number]) if number in wave else ()
+            for number in numbers
+        ),
+        level_of=tuple(warm.levels[number] for number in numbers),
+    )
+    known = {place[number]: warm.outcome(number) for number in numbers if number not in wave}
+    return Part(graph, numbers, known)
+
+
+def load_warm(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> Warm | None:
+    """What belongs to a stored answer, or None."""
+    try:
+        content = read_bytes(f"{folder}/{manifest.file_name(argv, cwd)}{_SUFFIX}")
+        found = marshal.loads(content)  # noqa: S302: the folder is the user's own, mode 0700
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+    if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
+        return None
+    _, own, site, ids, levels, needs, records, owners = found
+    return Warm(own, _site(site), ids, levels, needs, records, owners) if own == salt else None
+
+
+def save_warm(folder: str, argv: Sequence[str], cwd: str, warm: Warm) -> None:
+    site = (warm.site.workspace, warm.site.stage, tuple(map(_packed_problem, warm.site.warnings)))
+    packed: Any = (
+        manifest.FORMAT, warm.salt, site, warm.ids, warm.levels, warm.needs,
+        warm.records, dict(warm.owners),
+    )  # fmt: skip
+    content = marshal.dumps(packed)
+    try:
+        write_atomic(f"{folder}/{manifest.file_name(argv, cwd)}{_SUFFIX}", content, mode=0o600)
+    except FabricError:
+        return
+
+
+def record_of(task: Task, traces: Sequence[Trace]) -> bytes:
+    values = tuple(getattr(task.inputs, one.name) for one in fields(task.inputs))  # type: ignore[arg-type]
+    return marshal.dumps((task.kind, values, _plain([encode_trace(one) for one in traces])))
+
+
+def owners_of(rows: Iterable[tuple[int, Trace]], prefix: str) -> dict[str, tuple[int, ...]]:
+    """For each path, as stage 0 names it, the tasks that read it or show it."""
+    owners: dict[str, list[int]] = {}
+    for number, trace in rows:
+        output = trace.output
+        shown = (f"{output.view}/{one.path}" for one in output.files) if output.view else ()
+        for path in (*(path for path, _ in trace.files), *shown):
+            owners.setdefault(path if path.startswith("/") else prefix + path, []).append(number)
+    return {path: tuple(numbers) for path, numbers in owners.items()}
+
+
+def warm_of(salt: bytes, site: Site, result: RunResult, traces: Recall, prefix: str) -> Warm:
+    """A finished run, packed whole."""
+    graph = result.graph
+    rows = [
+        (number, one.trace) for number, one in enumerate(result.outcomes) if one.trace is not None
+    ]
+    return Warm(
+        salt,
+        site,
+        tuple(graph.ids),
+        graph.level_of,
+        graph.needs,
+        tuple(
+            record_of(task, newest_first(trace, traces(task.id)))
+            for task, (_, trace) in zip(graph.tasks, rows, strict=True)
+        ),
+        owners_of(rows, prefix),
+    )
+
+
+def warm_again(warm: Warm, salt: bytes, part: Part, result: RunResult, prefix: str) -> Warm:
+    """The packed run with the tasks of a part replaced."""
+    records = list(warm.records)
+    owners = dict(warm.owners)
+    rows = []
+    for place, number in enumerate(part.numbers):
+        trace = result.outcomes[place].trace
+        if place in part.known or trace is None:
+            continue
+        old = warm.traces(number)
+        records[number] = record_of(part.graph.tasks[place], newest_first(trace, old))
+        _disown(owners, number, owners_of([(number, old[0])], prefix))
+        rows.append((number, trace))
+    for path, numbers in owners_of(rows, prefix).items():
+        owners[path] = tuple(sorted({*owners.get(path, ()), *numbers}))
+    return replace(warm, salt=salt, records=tuple(records), owners=owners)
+
+
+def _disown(owners: dict[str, tuple[int, ...]], number: int, paths: Iterable[str]) -> None:
+    for path in paths:
+        left = tuple(one for one in owners[path] if one != number)
+        if left:
+            owners[path] = left
+        else:
+            del owners[path]
+
+
+def newest_first(trace: Trace, older: Sequence[Trace]) -> list[Trace]:
+    """The trace that holds now, then the others; the first is what `outcome` shows."""
+    return [trace, *(one for one in older if one.key != trace.key)][:_KEPT]
+
+
+def _plain(value: Any) -> Any:
+    """Lists, tuples and named tuples as what marshal takes."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, str) else value
+
+
+def _packed_problem(problem: Problem) -> tuple[Any, ...]:
+    return astuple(problem)
+
+
+def _site(found: Any) -> Site:
+    workspace, stage, warnings = found
+    return Site(workspace, stage, tuple(_problem(*one) for one in warnings))
+
+
+def _problem(code: str, message: str, hint: str, where: Any, frame: str) -> Problem:
+    return Problem(code, message, hint, Place(*where) if where else None, frame)
+
+
+NONE = Others(Warm(b"", Site("", ""), (), (), (), (), {}), {}, frozenset())
