@@ -6,6 +6,7 @@ column between, so that no line ever runs behind a box.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 BOX_HEIGHT = 30.0
@@ -127,7 +128,7 @@ def _sort_by_neighbours(
 def crossings(columns: Sequence[Sequence[Spot]], right: Mapping[Spot, Sequence[Spot]]) -> int:
     """How many pairs of lines cross between neighbouring columns."""
     total = 0
-    for column, following in zip(columns, columns[1:], strict=False):
+    for column, following in pairwise(columns):
         place = {spot: position for position, spot in enumerate(following)}
         ends = [end for spot in column for end in sorted(place[one] for one in right[spot])]
         total += _inversions(ends)
@@ -200,7 +201,7 @@ def _settle(
 ) -> None:
     """Least squares under an order: blocks of spots that push each other move as one."""
     offsets = [0.0]
-    for upper, lower in zip(column, column[1:], strict=False):
+    for upper, lower in pairwise(column):
         offsets.append(offsets[-1] + _distance(upper, lower, net))
     blocks: list[tuple[float, float, int]] = []
     for spot, offset in zip(column, offsets, strict=True):

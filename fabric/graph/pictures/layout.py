@@ -46,7 +46,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """All lanes from top to bottom with their frames, a box for each node, a route for each edge."""
+    """All lanes from top to bottom with their frames, a box per node, a route per edge."""
 
     lanes: tuple[Lane, ...]
     frames: tuple[Box, ...]

@@ -8,7 +8,7 @@ Links = Mapping[str, Mapping[str, int]]
 
 
 def ordered_services(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """An order with short links: rounds of averaging, then swaps of neighbours; the best is kept."""
+    """An order with short links: rounds of averaging, of which the best is kept, then swaps."""
     links = _links(names, pairs)
     order = _walk(sorted(names), links)
     best, least = order, _length(order, links)

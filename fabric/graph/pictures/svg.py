@@ -53,7 +53,8 @@ def _head(title: str, across: float, down: float) -> Iterable[str]:
     yield f"<style>{asset('picture.css')}</style>"
     yield (
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" '
-        'markerHeight="6" orient="auto"><path class="head" d="M0,0.5L7.5,4L0,7.5Z"/></marker></defs>'
+        'markerHeight="6" orient="auto"><path class="head" d="M0,0.5L7.5,4L0,7.5Z"/>'
+        "</marker></defs>"
     )
     yield f'<rect class="back" width="{_n(across)}" height="{_n(down)}"/>'
 
@@ -129,6 +130,7 @@ def _node(node: Node, box: Box) -> str:
     kind = fitted(node.kind, box.width / 2, KIND_SIZE)
     room = box.width - SIGN_ROOM - 2 * PAD - width(kind, KIND_SIZE)
     words = f"{node.id}\n{node.action.value}: {node.reason}"
+    name = fitted(node.name, room, NAME_SIZE)
     baseline = _n(box.height / 2 + 4)
     return (
         f'<g class="node {node.action.value}" data-id="{_text(node.id)}" '
@@ -136,7 +138,7 @@ def _node(node: Node, box: Box) -> str:
         f"<title>{_text(words)}</title>"
         f'<rect class="box" width="{_n(box.width)}" height="{_n(box.height)}" rx="7"/>'
         f"{_sign(node.action, SIGN_ROOM / 2 + 1, box.height / 2)}"
-        f'<text x="{_n(SIGN_ROOM)}" y="{baseline}">{_text(fitted(node.name, room, NAME_SIZE))}</text>'
+        f'<text x="{_n(SIGN_ROOM)}" y="{baseline}">{_text(name)}</text>'
         f'<text class="kind" x="{_n(box.width - PAD)}" y="{baseline}" text-anchor="end">'
         f"{_text(kind)}</text></g>"
     )
