@@ -17,6 +17,8 @@ function paint() {
   lineShapes = placed.lines.map((line) => ({ line, shape: lineShape(line) }));
   world.replaceChildren(...frames, ...lineShapes.map((one) => one.shape), ...boxes);
   byId("none").hidden = placed.frames.size > 0;
+  byId("none").textContent =
+    lanes.length ? "No task is shown: switch a filter on." : "The plan has no tasks.";
   paintLevels();
   mark();
 }

@@ -36,8 +36,22 @@ function place() {
   const crowd = state.folded.size < lanes.length ? 0 : lines.length / columns.length;
   const gutter = size.gutter + Math.min(170, crowd * 2);
   const x = new Map(columns.map((level, at) => [level, at * (size.boxWidth + gutter)]));
+  if (!lines.length && state.folded.size === lanes.length) return grid(visible);
   const frames = stacked(visible, lines, columns);
   return { x, columns, gutter, frames, boxes: boxesOf(frames, x), lines };
+}
+
+// Folded services that do not need each other: rows that are about as wide as they are high.
+function grid(visible) {
+  const frames = new Map(), boxes = new Map();
+  const across = Math.max(1, Math.ceil(Math.sqrt(visible.size / 3)));
+  [...visible].forEach((row, at) => {
+    const y = Math.floor(at / across) * (CARD_HEIGHT + CARD_GAP);
+    const x = (at % across) * (size.boxWidth + 2 * CARD_GAP);
+    frames.set(row, { y, height: CARD_HEIGHT, folded: true });
+    boxes.set(`lane ${row}`, { x, y, height: CARD_HEIGHT });
+  });
+  return { x: new Map(), columns: [], gutter: size.gutter, frames, boxes, lines: [] };
 }
 
 function usedColumns(visible) {

@@ -15,7 +15,8 @@ from fabric.graph.pictures.text import headline
 MARGIN = 32.0
 TOP = 104.0
 LEAST_WIDTH = 640.0
-NAME_SIZE, KIND_SIZE = 12.0, 10.0
+# Names are set in 12 pixels, some of them bold, which is as wide as 13.
+NAME_SIZE, KIND_SIZE = 13.0, 10.0
 SIGN_ROOM, PAD = 28.0, 10.0
 
 # A triangle to run, an hourglass to wait, a tick for up to date; drawn around the middle.
