@@ -18,8 +18,16 @@ from fabric.graph.pictures.layout import (
     bends_of,
     lanes_of,
 )
-from fabric.graph.pictures.lettering import fitted, printable, width
-from fabric.graph.pictures.svg import KIND_SIZE, MEANINGS, NAME_SIZE, PAD, SIGN_ROOM, SIGNS
+from fabric.graph.pictures.lettering import fitted, printable, tally_words, width
+from fabric.graph.pictures.svg import (
+    KIND_SIZE,
+    MEANINGS,
+    NAME_SIZE,
+    PAD,
+    SIGN_ROOM,
+    SIGNS,
+    lane_title,
+)
 from fabric.graph.pictures.text import headline
 
 FOLD_ABOVE = 150
@@ -94,7 +102,11 @@ def document(drawing: Drawing) -> dict[str, Any]:
 
 
 def _lane_row(drawing: Drawing, lane: Lane) -> dict[str, Any]:
+    tally = drawing.tally(lane.numbers)
     room = BOX_WIDTH - SIGN_ROOM - PAD
+    # Columns between may be taken out where all services in them are folded: two always stay.
+    least = BOX_WIDTH * (1 if lane.first == lane.last else 2)
+    _, counts = lane_title(lane.service, tally_words(tally), least - SIGN_ROOM)
     return {
         "service": printable(lane.service) or "(no service)",
         "label": fitted(lane.service or "(no service)", room, NAME_SIZE),
@@ -102,7 +114,8 @@ def _lane_row(drawing: Drawing, lane: Lane) -> dict[str, Any]:
         "first": lane.first,
         "last": lane.last,
         "height": lane.height,
-        "tally": {action.value: count for action, count in drawing.tally(lane.numbers).items()},
+        "counts": counts,
+        "tally": {action.value: count for action, count in tally.items()},
     }
 
 

@@ -97,7 +97,7 @@ function laneFrame(row, frame) {
     svg("rect", { class: "grip", x: 4, y: 3, width: right - x - 8, height: 21, rx: 6 }),
     svg("path", { class: "chevron", d: "M11,11l4.5,4.5l4.5,-4.5" }),
     svg("text", { class: "service", x: 26, y: 18 }, lane.label,
-      svg("tspan", { class: "quiet", dx: 10, "font-weight": 400 }, tallyWords(lane.tally))));
+      svg("tspan", { class: "quiet", dx: 10, "font-weight": 400 }, lane.counts)));
   return title;
 }
 

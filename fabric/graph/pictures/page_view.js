@@ -1,5 +1,5 @@
 // What part of the picture is seen: pan, zoom, and the headings that stay in sight.
-const LEAST = 0.06, MOST = 3, READABLE = 0.7, TOP = 44, EDGE = 28;
+const LEAST = 0.02, MOST = 3, READABLE = 0.7, TOP = 44, EDGE = 28;
 
 function look() {
   world.setAttribute("transform", `translate(${state.x},${state.y}) scale(${state.scale})`);

@@ -85,10 +85,7 @@ def _columns(layout: Layout) -> Iterable[str]:
 
 def _lane(drawing: Drawing, lane: Lane, frame: Box) -> str:
     counts = tally_words(drawing.tally(lane.numbers))
-    room = frame.width - 2 * PAD
-    name = fitted(lane.service or "(no service)", room, NAME_SIZE)
-    left = room - width(name, NAME_SIZE) - PAD
-    more = fitted(counts, left, KIND_SIZE + 1) if left > width("0 run", KIND_SIZE + 1) else ""
+    name, more = lane_title(lane.service, counts, frame.width - 2 * PAD)
     rest = f'<tspan class="quiet" dx="10" font-weight="400">{_text(more)}</tspan>' if more else ""
     return (
         f'<g class="lane"><title>{_text(f"{lane.service}: {counts}")}</title>'
@@ -97,6 +94,13 @@ def _lane(drawing: Drawing, lane: Lane, frame: Box) -> str:
         f'<text class="service" x="{_n(frame.x + PAD + 2)}" y="{_n(frame.y + 18)}">'
         f"{_text(name)}{rest}</text></g>"
     )
+
+
+def lane_title(service: str, counts: str, room: float) -> tuple[str, str]:
+    """The name, and the counts too if both fit."""
+    name = fitted(service or "(no service)", room, NAME_SIZE)
+    left = room - width(name, NAME_SIZE) - PAD
+    return name, counts if width(counts, KIND_SIZE + 1) <= left else ""
 
 
 def _edge(drawing: Drawing, layout: Layout, route: Route) -> str:
