@@ -198,7 +198,7 @@ def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
     picture = draw(options.graph, made)
     if not options.out:
         return picture, ""
-    write_atomic(cwd / options.out, picture.encode())
+    write_atomic(cwd / options.out, f"{picture}\n".encode())
     return "", f"wrote {options.out}"
 
 
