@@ -12,8 +12,15 @@ def explain_failure(argv: list[str], error: FabricError) -> int:
     from fabric.cli.screen import Screen
 
     settings = read_settings()
-    screen = Screen.of(settings, as_json="--json" in argv, colour="auto")
+    screen = Screen.of(settings, as_json="--json" in argv, colour=_colour(argv))
     return screen.finish(failure(command_of(argv), error))
+
+
+def _colour(argv: list[str]) -> str:
+    """What `--color` says, as far as it can be told from the words."""
+    words = [part for word in argv for part in word.split("=", 1)]
+    said = words[words.index("--color") + 1 :] if "--color" in words else []
+    return said[0] if said and said[0] in ("always", "never") else "auto"
 
 
 def command_of(argv: list[str]) -> str:

@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from fabric.cli import commands_table as table
-from fabric.cli.fail import explain_failure
+from fabric.cli.fail import explain_failure, say
+from fabric.cli.group import Group
 from fabric.manifest import VERSION
 from fabric.model.problems import ExitCode, FabricError, Problem
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """Knows its commands by name and one line; imports one only when it is called."""
 
     def __init__(self, rows: Sequence[table.Row], **settings: Any) -> None:
@@ -33,20 +34,6 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{row.module}.{row.attribute} is no command")
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.rows and not args[0].startswith("-"):
-            raise FabricError(self._unknown(args[0]))
-        return super().resolve_command(ctx, args)
-
-    def _unknown(self, name: str) -> Problem:
-        from fabric.model.spelling import nearest
-
-        guess = nearest(name, list(self.rows))
-        hint = f"did you mean `{guess}`?" if guess else "`fabric --help` lists the commands"
-        return Problem("usage/unknown-command", f"there is no command `{name}`", hint=hint)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Commands by what they are for, without importing one."""
@@ -108,12 +95,14 @@ def version_text(*, as_json: bool) -> str:
 
 def run(argv: list[str]) -> int:
     """Run one command line and give its exit code."""
+    if argv[:1] == ["--json"]:
+        argv = [*argv[1:], "--json"]
     try:
         return _invoked(argv)
     except FabricError as error:
         return explain_failure(argv, error)
     except click.UsageError as error:
-        return explain_failure(argv, _usage(error))
+        return _misused(argv, error)
     except (KeyboardInterrupt, click.Abort):
         problem = Problem("run/interrupted", "interrupted", hint="run it again to go on")
         return explain_failure(argv, FabricError(problem))
@@ -125,8 +114,6 @@ def run(argv: list[str]) -> int:
 
 
 def _invoked(argv: list[str]) -> int:
-    if argv[:2] == ["--json", "--version"]:
-        argv = argv[1:]
     if argv[:1] == ["--version"]:
         click.echo(version_text(as_json="--json" in argv))
         return ExitCode.OK
@@ -136,11 +123,28 @@ def _invoked(argv: list[str]) -> int:
 
 def _usage(error: click.UsageError) -> FabricError:
     message = error.format_message().rstrip(".")
-    possible = getattr(error, "possibilities", None)
-    command = error.ctx.command_path if error.ctx else "fabric"
-    hint = f"did you mean {possible[0]}?" if possible else f"see `{command} --help`"
-    code = "usage/unknown-option" if isinstance(error, click.NoSuchOption) else "usage/bad-value"
-    return FabricError(Problem(code, message[:1].lower() + message[1:], hint=hint))
+    hint = f"see `{_path(error)} --help`"
+    if not isinstance(error, click.NoSuchOption):
+        return FabricError(Problem("usage/bad-value", message[:1].lower() + message[1:], hint=hint))
+    guess = f"did you mean `{error.possibilities[0]}`?" if error.possibilities else hint
+    message = f"`{_path(error)}` has no option `{error.option_name}`"
+    return FabricError(Problem("usage/unknown-option", message, hint=guess))
+
+
+def _path(error: click.UsageError) -> str:
+    return error.ctx.command_path if error.ctx else "fabric"
+
+
+def _misused(argv: list[str], error: click.UsageError) -> int:
+    """A slip is a failure like others; after an empty line people get the help."""
+    if not isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return explain_failure(argv, _usage(error))
+    if "--json" not in argv:
+        say(error.format_message())
+        return ExitCode.USAGE
+    hint = f"`{_path(error)} --help` lists the commands"
+    problem = Problem("usage/no-command", "no command was given", hint=hint)
+    return explain_failure(argv, FabricError(problem))
 
 
 def _internal(error: Exception) -> FabricError:
