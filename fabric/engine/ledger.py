@@ -63,6 +63,7 @@ class Ledger:
         """Write what is new; records that another process wrote meanwhile stay behind it."""
         with self._lock:
             fresh, self._fresh = self._fresh, {}
+            first = {task_id for task_id in fresh if self._recalled.get(task_id) == ()}
             for task_id, traces in fresh.items():
                 recalled = self._recalled.get(task_id, ())
                 self._recalled[task_id] = (*traces, *recalled)[:_KEPT]
@@ -73,7 +74,9 @@ class Ledger:
         for task_id, traces in fresh.items():
             kept = [encode_trace(trace) for trace in traces]
             same = {one["key"] for one in kept}
-            older = [one for one in self._stored(task_id) if one.get("key") not in same]
+            # What was not there when the run began is not asked for again.
+            stored = [] if task_id in first else self._stored(task_id)
+            older = [one for one in stored if one.get("key") not in same]
             record = (kept + older)[:_KEPT]
             rows[self._prefix + task_id] = json.dumps(record, separators=(",", ":")).encode()
         self._memo.put_all(rows)
