@@ -1,12 +1,13 @@
 """A failed command line, as text or as one JSON document, with the exit code that goes with it."""
 
+import sys
 import traceback
 
 import click
 
 from fabric.app.settings import read_settings
 from fabric.cli.screen import Screen
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import failure
 
 _GROUPS = ("compose", "cache", "runs")
@@ -14,8 +15,18 @@ _GROUPS = ("compose", "cache", "runs")
 
 def explain(argv: list[str], error: BaseException) -> int:
     """Whether JSON is wanted is read from the raw words: usage errors obey `--json` too."""
-    screen = Screen.of(read_settings(), as_json="--json" in argv, colour="auto")
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and "--json" not in argv:
+        sys.stderr.write(f"{error.format_message()}\n")
+        return int(ExitCode.USAGE)
+    screen = Screen.of(read_settings(), as_json="--json" in argv, colour=_colour(argv))
     return screen.finish(failure(command_of(argv), _as_problem(error)))
+
+
+def _colour(argv: list[str]) -> str:
+    """What `--color` says, as far as it can be told from the words."""
+    words = [part for word in argv for part in word.split("=", 1)]
+    said = words[words.index("--color") + 1 :] if "--color" in words else []
+    return said[0] if said and said[0] in ("always", "never") else "auto"
 
 
 def command_of(argv: list[str]) -> str:
@@ -43,13 +54,19 @@ def _as_problem(error: BaseException) -> FabricError:
 
 def _usage(error: click.UsageError) -> FabricError:
     message = error.format_message().rstrip(".")
-    possible = getattr(error, "possibilities", None)
     command = error.ctx.command_path if error.ctx else "fabric"
-    hint = f"did you mean {possible[0]}?" if possible else f"see `{command} --help`"
-    code = "usage/unknown-option" if isinstance(error, click.NoSuchOption) else "usage/bad-value"
-    # click puts its own guess into the message; ours stands in the hint.
-    message = message.partition(" Did you mean")[0].rstrip(".")
-    return FabricError(Problem(code, message[:1].lower() + message[1:], hint=hint))
+    hint = f"see `{command} --help`"
+    match error:
+        case click.exceptions.NoArgsIsHelpError():
+            hint = f"`{command} --help` lists the commands"
+            return FabricError(Problem("usage/no-command", "no command was given", hint=hint))
+        case click.NoSuchOption():
+            guess = f"did you mean `{error.possibilities[0]}`?" if error.possibilities else hint
+            message = f"`{command}` has no option `{error.option_name}`"
+            return FabricError(Problem("usage/unknown-option", message, hint=guess))
+        case _:
+            message = message[:1].lower() + message[1:]
+            return FabricError(Problem("usage/bad-value", message, hint=hint))
 
 
 def _internal(error: BaseException) -> FabricError:

@@ -4,22 +4,19 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fabric.cli import commands_table as table
 from fabric.cli import version
-
-if TYPE_CHECKING:
-    from fabric.model.problems import FabricError
-
+from fabric.cli.group import Group
 
 _WIDEST = 100
 _NARROW = 80
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """Knows its commands by name and one line; imports one only when it is called."""
 
     def __init__(self, rows: Sequence[table.Row], **settings: Any) -> None:
@@ -39,22 +36,6 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{row.module}.{row.attribute} is no command")
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.rows and not args[0].startswith("-"):
-            raise self._unknown(args[0])
-        return super().resolve_command(ctx, args)
-
-    def _unknown(self, name: str) -> "FabricError":
-        from fabric.model.problems import FabricError, Problem
-        from fabric.model.spelling import nearest
-
-        guess = nearest(name, list(self.rows))
-        hint = f"did you mean `{guess}`?" if guess else "`fabric --help` lists the commands"
-        problem = Problem("usage/unknown-command", f"there is no command `{name}`", hint=hint)
-        return FabricError(problem)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Commands by what they are for, without importing one."""
@@ -112,6 +93,8 @@ def _width() -> int:
 
 def run(argv: list[str]) -> int:
     """Run one command line and give its exit code."""
+    if argv[:1] == ["--json"]:
+        argv = [*argv[1:], "--json"]
     try:
         return _invoked(argv)
     except BrokenPipeError:
