@@ -119,16 +119,12 @@ def test_the_graph_as_json_has_each_node_and_edge_once(tmp_path: Path) -> None:
     assert sorted(edges) == sorted((need, one["id"]) for one in tasks for need in one["dependsOn"])
 
 
-def test_the_graph_as_a_tree_has_each_task_once_below_its_level(tmp_path: Path) -> None:
+def test_the_graph_as_a_tree_has_each_task_once_with_its_level_and_action(tmp_path: Path) -> None:
     made = project(tmp_path)
     tasks = made.json("plan").result["tasks"]
-    level, seen = -1, []
-    for line in made.fabric("plan", "--graph", "tree").out.splitlines():
-        if line.startswith("level "):
-            level = int(line.removeprefix("level "))
-        else:
-            seen.append((line.split()[0], level))
-    assert sorted(seen) == sorted((one["id"], one["level"]) for one in tasks)
+    lines = made.fabric("plan", "--graph", "tree").out.splitlines()
+    rows = [line.split()[1:4] for line in lines if line.startswith(("├─", "└─"))]
+    assert sorted(rows) == sorted([str(one["level"]), one["action"], one["id"]] for one in tasks)
 
 
 def test_a_picture_and_a_plan_are_saved_where_asked(tmp_path: Path) -> None:

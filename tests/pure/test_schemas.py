@@ -12,14 +12,13 @@ import pytest
 from fabric.app.pipeline import new_run_id, run_ended
 from fabric.app.plan import PlanOptions
 from fabric.app.plan import plan as make_plan
-from fabric.app.project import Where
-from fabric.app.request import Request
+from fabric.app.request import Request, Where
 from fabric.app.schemas import schema, schema_text
 from fabric.app.settings import Settings
 from fabric.cli.commands.schema import schema as schema_command
 from fabric.engine.journal import EventFile
-from fabric.graph.compile import Verb
 from fabric.model.events import EVENT_NAMES, Event, ProblemFound, RunStarted, Stamped, TaskOutput
+from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report, as_document, failure
 from fabric.system.clock import SystemClock, stamp
