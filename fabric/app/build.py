@@ -58,7 +58,7 @@ def build(
         if encore is None or request.out or not done.result.ok:
             return
         if start is None:
-            keep_answer(encore, room, compiled_work.project, done, report)
+            keep_answer(encore, room, compiled_work, done, report)
         else:
             renew(encore, room, start, done, report)
 

@@ -6,10 +6,10 @@ what is kept, and only looks at what these files reach.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from fabric import doorman, manifest
-from fabric.app.pipeline import Compiled, Ran, Work
+from fabric.app.compiling import Compiled
+from fabric.app.pipeline import Ran, Work
 from fabric.app.room import Room
 from fabric.engine import warm as packed
 from fabric.engine.answers import (
@@ -26,13 +26,9 @@ from fabric.engine.answers import (
 from fabric.engine.memo_door import STAMP
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
-from fabric.graph.taskgraph import TaskGraph
 from fabric.model.report import Report
 from fabric.model.task import INPUTS_BY_KIND, BuildInputs
 from fabric.tasks.build import BuildKind
-
-if TYPE_CHECKING:
-    from fabric.app.project import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +71,14 @@ def warm_start(encore: Encore) -> Start | None:
 
 
 def keep_answer(
-    encore: Encore, room: Room, project: "Project", done: Ran, report: Reporter
+    encore: Encore, room: Room, compiled: Compiled, done: Ran, report: Reporter
 ) -> None:
     """After a run over everything that left nothing to do."""
     pairs = traces_of(done.result)
     if pairs is None:
         return
-    basis = basis_of(pairs, _sources(project, room, done.result.graph))
-    asked = Asked(encore.argv, encore.cwd, project.bound_names, room.env)
+    basis = basis_of(pairs, _sources(compiled, room))
+    asked = Asked(encore.argv, encore.cwd, compiled.bound_names, room.env)
     folder, files = str(room.cache / manifest.FOLDER), room.stores.files
     salt = store_answer(folder, asked, basis, files, encore.shown(report(_settled(done))))
     if salt is None:
@@ -119,7 +115,7 @@ def keep_plan(encore: Encore, room: Room, work: Compiled, report: Callable[[], R
     # Every remembered run, not only the newest: one that did not match may come to match.
     recall = room.stores.ledger.traces
     pairs = [(one, one.output) for task_id in work.graph.ids for one in recall(task_id)]
-    seen = basis_of(pairs, _sources(work.project, room, work.graph))
+    seen = basis_of(pairs, _sources(work, room))
     looked = {path: room.stores.files.digest(path) for path in (*seen.contents, *seen.absent)}
     basis = Basis(
         {path: digest for path, digest in looked.items() if digest},
@@ -127,7 +123,7 @@ def keep_plan(encore: Encore, room: Room, work: Compiled, report: Callable[[], R
         seen.folders,
         seen.sources | {str(room.cache / "memo" / STAMP)},
     )
-    asked = Asked(encore.argv, encore.cwd, work.project.bound_names, room.env)
+    asked = Asked(encore.argv, encore.cwd, work.bound_names, room.env)
     folder = str(room.cache / manifest.FOLDER)
     store_answer(folder, asked, basis, room.stores.files, encore.shown(report()))
 
@@ -141,16 +137,11 @@ def _settled(done: Ran) -> Ran:
     return replace(done, result=RunResult(done.result.graph, outcomes, 0))
 
 
-def _sources(project: "Project", room: Room, graph: TaskGraph) -> Iterable[str]:
+def _sources(compiled: Compiled, room: Room) -> Iterable[str]:
     """Configs and all that was looked at to find them, and what decided the tools."""
-    paths = {*project.sources, *project.looked_for}
     build = room.registry["build"]
     tools: set[str] = set()
     if isinstance(build, BuildKind):
-        tools = {
-            path
-            for task in graph.tasks
-            if isinstance(task.inputs, BuildInputs)
-            for path in build.toolchain(task.inputs).watch
-        }
-    return {*(str(path) for path in paths), *tools}
+        asked = (one for one in compiled.graph.inputs_of("build") if isinstance(one, BuildInputs))
+        tools = {path for inputs in asked for path in build.toolchain(inputs).watch}
+    return compiled.sources | tools

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
+from fabric.app.compiling import Compiled, compiled
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Opening, Room, open_room
 from fabric.app.settings import Settings
@@ -15,27 +15,16 @@ from fabric.engine.bus import Bus, Listener
 from fabric.engine.result import Outcome, RunResult
 from fabric.engine.run import Job, Run
 from fabric.engine.warm import NONE, Others, Site
+from fabric.graph.plan import Plan, make_plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import RunEnded, RunStarted
 from fabric.model.names import TaskId
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem
 from fabric.model.task import VendorInputs
 from fabric.system.clock import SystemClock
 from fabric.system.mounts import is_network
 
-if TYPE_CHECKING:
-    from fabric.app.project import Project
-    from fabric.graph.plan import Plan
-    from fabric.model.names import Verb
-
 MakeListeners = Callable[[str, Path], Sequence[Listener]]
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    project: "Project"
-    graph: TaskGraph
-    warnings: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +38,7 @@ class Ran:
 
 
 AfterRun = Callable[[Room, Ran], None]
-AfterPlan = Callable[[Room, Compiled, "Plan"], None]
+AfterPlan = Callable[[Room, Compiled, Plan], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +57,11 @@ def time_ns() -> int:
     return int(SystemClock().now().timestamp() * 1e9)
 
 
-def compiled(request: Request, settings: Settings) -> Compiled:
-    # The long way: configs, networkx and all. A warm run never comes here.
-    from fabric.app.project import open_project
-    from fabric.graph.compile import compile_graph
-
-    project = open_project(request.where, settings)
-    _refuse_unplannable(project, request.verb)
-    _refuse_unknown_functions(project, request.functions)
-    graph = compile_graph(project.units, request.verb, functions=request.functions)
-    return Compiled(project, graph)
-
-
-def planned(request: Request, settings: Settings, after: AfterPlan) -> "tuple[Compiled, Plan]":
+def planned(request: Request, settings: Settings, after: AfterPlan) -> tuple[Compiled, Plan]:
     """What a run would do; touches nothing but the cache, and that only if there is one."""
     opening = Opening(time_ns(), create=False)
     work = compiled(request, settings)
-    from fabric.graph.plan import make_plan
-
-    with open_room(work.project.workspace, settings, opening) as room:
+    with open_room(Path(work.site.workspace), settings, opening) as room:
         room.stores.ledger.expect(len(work.graph))
         made = make_plan(work.graph, room.stepper.memory)
         after(room, work, made)
@@ -96,21 +71,24 @@ def planned(request: Request, settings: Settings, after: AfterPlan) -> "tuple[Co
 def compiled_and_locked(request: Request, settings: Settings) -> Compiled:
     """For a run: requirements without exact versions are pinned first, so that keys are stable."""
     work = compiled(request, settings)
+    asked = [one for one in work.graph.inputs_of("vendor") if isinstance(one, VendorInputs)]
+    if not asked:
+        return work
     from fabric.runtimes.vendor import lock_requirements
 
-    workspace = work.project.workspace
-    asked = [task.inputs for task in work.graph.tasks if isinstance(task.inputs, VendorInputs)]
+    workspace = Path(work.site.workspace)
     told = [lock_requirements(workspace, inputs, settings.env) for inputs in asked]
     warnings = tuple(problem for problem in told if problem)
-    return replace(compiled(request, settings), warnings=warnings) if warnings else work
+    if not warnings:
+        return work
+    again = compiled(request, settings)
+    site = replace(again.site, warnings=(*again.site.warnings, *warnings))
+    return replace(again, site=site)
 
 
 def whole(work: Compiled) -> Work:
     """All tasks of a compiled project."""
-    project = work.project
-    warnings = (*project.warnings, *work.warnings)
-    site = Site(str(project.workspace), project.stage, warnings)
-    return Work(site, work.graph, {})
+    return Work(work.site, work.graph, {})
 
 
 def carry_out(
@@ -226,29 +204,3 @@ def _stoppable(run: Run) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _refuse_unplannable(project: "Project", verb: "Verb") -> None:
-    from fabric.config.plan_checks import plan_problems
-    from fabric.model.names import Verb
-
-    if verb is not Verb.DEPLOY:
-        return
-    problems = [problem for unit in project.units for problem in plan_problems(unit.config)]
-    if problems:
-        raise FabricError(*problems)
-
-
-def _refuse_unknown_functions(project: "Project", functions: frozenset[str]) -> None:
-    known = sorted({one.name for unit in project.units for one in unit.config.functions})
-    unknown = sorted(functions - set(known))
-    if unknown:
-        raise FabricError(*(_unknown_function(name, known) for name in unknown))
-
-
-def _unknown_function(name: str, known: Sequence[str]) -> Problem:
-    from fabric.model.spelling import nearest
-
-    guess = nearest(name, known)
-    hint = f"did you mean `{guess}`?" if guess else "functions here: " + ", ".join(known[:12])
-    return Problem("usage/unknown-function", f"no function is named `{name}`", hint=hint)

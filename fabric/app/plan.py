@@ -2,21 +2,19 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fabric.app.compiling import Compiled
 from fabric.app.encore import Encore, keep_plan
-from fabric.app.pipeline import Compiled, planned
-from fabric.app.project import Project
+from fabric.app.pipeline import planned
 from fabric.app.request import Request
 from fabric.app.room import Room
 from fabric.app.settings import Settings
-from fabric.config.values import Function, Trigger
-from fabric.graph.compile import Unit
 from fabric.graph.decide import Action
 from fabric.graph.draw import draw
 from fabric.graph.plan import Plan
-from fabric.model.names import Verb
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
@@ -57,7 +55,7 @@ def _shown(
     request: Request, options: PlanOptions, plan: tuple[Compiled, Plan], cwd: Path, style: Style
 ) -> Report:
     work, made = plan
-    result = plan_result(work, made, request.verb)
+    result = plan_result(work, made)
     exit_code = ExitCode.PARTIAL if options.detailed_exit_code and made.anything_to_do else None
     if options.graph:
         text, notes = _picture(made, options, cwd)
@@ -68,7 +66,7 @@ def _shown(
         result,
         text=text,
         notes=notes,
-        warnings=work.project.warnings,
+        warnings=work.site.warnings,
         exit_code=exit_code or ExitCode.OK,
     )
 
@@ -84,7 +82,7 @@ def explain(request: Request, task_id: str, settings: Settings, style: Style) ->
         "changed": [dataclasses.asdict(change) for change in decision.changes],
     }
     text = explain_text(result, decision.inputs, style)
-    return Report(request.command, result, text=text, warnings=work.project.warnings)
+    return Report(request.command, result, text=text, warnings=work.site.warnings)
 
 
 def _number(made: Plan, task_id: str) -> int:
@@ -96,20 +94,18 @@ def _number(made: Plan, task_id: str) -> int:
     raise FabricError(Problem("usage/unknown-task", f"no task is named `{task_id}`", hint=hint))
 
 
-def plan_result(work: Compiled, made: Plan, verb: Verb) -> dict[str, Any]:
-    project = work.project
+def plan_result(work: Compiled, made: Plan) -> dict[str, Any]:
     tasks = task_rows(made)
-    modes = {unit.mode for unit in project.units}
+    modes = {service["mode"] for service in work.services}
     counts = {action: made.count(action) for action in Action}
-    changes = _change_counts(project, verb)
     return {
-        "stage": project.stage,
+        "stage": work.site.stage,
         "mode": modes.pop() if len(modes) == 1 else "mixed",
-        "services": [service_row(unit, verb) for unit in project.units],
+        "services": work.services,
         "tasks": tasks,
         "levels": made.graph.levels,
         "summary": {
-            **changes,
+            **_change_counts(work.services),
             "tasks": len(tasks),
             "run": counts[Action.RUN],
             "skip": counts[Action.SKIP],
@@ -141,57 +137,10 @@ def task_rows(made: Plan) -> list[dict[str, Any]]:
     ]
 
 
-def service_row(unit: Unit, verb: Verb) -> dict[str, Any]:
-    config = unit.config
-    change = "create" if verb is Verb.DEPLOY else "none"
-    return {
-        "service": config.service,
-        "provider": config.provider.label,
-        "mode": unit.mode,
-        "functions": [_function_row(function, change) for function in config.functions],
-        "warnings": [warning.message for warning in config.warnings],
-    }
-
-
-def _function_row(function: Function, change: str) -> dict[str, Any]:
-    return {
-        "name": function.name,
-        "triggers": [trigger_json(trigger) for trigger in function.triggers],
-        "layers": list(function.layers),
-        "change": change,
-        "fields": {},
-    }
-
-
-def trigger_json(trigger: Trigger) -> dict[str, Any]:
-    """A trigger under the names that the config uses."""
-    kind = type(trigger).__name__.removesuffix("Trigger").lower()
-    fields = {
-        _CONFIG_NAMES.get(name, name): value
-        for name, value in dataclasses.asdict(trigger).items()
-        if value not in ("", (), 0, None) or name in ("enabled", "batch_size")
-    }
-    if isinstance(fields.get("pattern"), str):
-        fields["pattern"] = json.loads(fields["pattern"])
-    return {"type": kind, **fields}
-
-
-_CONFIG_NAMES = {
-    "batch_size": "batchSize",
-    "window_seconds": "maximumBatchingWindowSeconds",
-    "response_type": "functionResponseType",
-    "existing_bucket": "existingBucket",
-    "group_id": "groupId",
-    "starting_position": "startingPosition",
-    "routing_key": "routingKey",
-    "virtual_host": "virtualHost",
-}
-
-
-def _change_counts(project: Project, verb: Verb) -> dict[str, int]:
-    functions = sum(len(unit.config.functions) for unit in project.units)
-    new = functions if verb is Verb.DEPLOY else 0
-    return {"create": new, "update": 0, "delete": 0, "unchanged": functions - new}
+def _change_counts(services: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    changes = [one["change"] for service in services for one in service["functions"]]
+    counts = {name: changes.count(name) for name in ("create", "update", "delete")}
+    return {**counts, "unchanged": changes.count("none")}
 
 
 def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:

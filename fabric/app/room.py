@@ -38,6 +38,15 @@ def cache_folder(workspace: Path, settings: Settings) -> Path:
     return settings.cwd / chosen if chosen else workspace / ".fabric" / "cache"
 
 
+def caches_above(folder: Path, settings: Settings) -> list[Path]:
+    """Where the cache of a config in a folder may lie, nearest first."""
+    chosen = settings.env.get("FABRIC_CACHE_DIR")
+    if chosen:
+        return [settings.cwd / chosen]
+    resolved = folder.resolve()
+    return [one / ".fabric" / "cache" for one in (resolved, *resolved.parents)]
+
+
 def project_id(workspace: Path, settings: Settings) -> str:
     """Traces belong to a project. In the project's own folder they may move with it."""
     if not settings.env.get("FABRIC_CACHE_DIR"):

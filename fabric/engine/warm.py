@@ -139,7 +139,7 @@ def load_warm(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> Warm |
     if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
         return None
     _, own, site, ids, levels, needs, records, owners = found
-    return Warm(own, _site(site), ids, levels, needs, records, owners) if own == salt else None
+    return Warm(own, site_of(site), ids, levels, needs, records, owners) if own == salt else None
 
 
 def save_warm(folder: str, argv: Sequence[str], cwd: str, warm: Warm) -> None:
@@ -236,7 +236,7 @@ def _packed_problem(problem: Problem) -> tuple[Any, ...]:
     return astuple(problem)
 
 
-def _site(found: Any) -> Site:
+def site_of(found: Any) -> Site:
     workspace, stage, warnings = found
     return Site(workspace, stage, tuple(_problem(*one) for one in warnings))
 

@@ -178,7 +178,8 @@ def _deploy_inputs(unit: Unit, function: Function) -> DeployInputs:
         ("memory", str(function.memory)),
         ("timeout", str(function.timeout)),
         ("architecture", function.architecture),
-        ("triggers", repr(function.triggers)),
+        # A digest: some triggers carry an address with a password, and graphs lie on disk.
+        ("triggers", digest_fields((repr(function.triggers),))),
         ("layers", repr(function.layers)),
         ("tags", repr(function.tags)),
         ("concurrency", repr((function.reserved_concurrency, function.provisioned_concurrency))),

@@ -1,10 +1,10 @@
 """The compiled graph: tasks in order, needs as plain numbers, nothing to import to walk it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fabric.model.names import TaskId
-from fabric.model.task import Task
+from fabric.model.task import Task, TaskInputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,13 @@ class TaskGraph:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def inputs_of(self, kind: str) -> Iterator[TaskInputs]:
+        """The inputs of all tasks of a kind."""
+        prefix = f"{kind}:"
+        for number, task_id in enumerate(self.ids):
+            if task_id.startswith(prefix):
+                yield self.tasks[number].inputs
 
     @property
     def levels(self) -> tuple[tuple[TaskId, ...], ...]:

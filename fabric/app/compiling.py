@@ -1,0 +1,64 @@
+"""A request to its compiled graph: from the snapshot of last time, or by the long way.
+
+The long way imports YAML and networkx and reads every config; it is only gone when a config, or a
+variable that one is bound to, is not what it was.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from fabric.app.request import Request
+from fabric.app.room import caches_above
+from fabric.app.settings import Settings
+from fabric.engine import snapshot
+from fabric.engine.warm import Site
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.task import INPUTS_BY_KIND
+from fabric.system.clock import SystemClock
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A graph, and what a plan says of its services.
+
+    `sources` are all paths that were read, or looked for, to get here; `bound_names` the variables.
+    """
+
+    site: Site
+    graph: TaskGraph
+    services: tuple[Mapping[str, Any], ...]
+    sources: frozenset[str]
+    bound_names: frozenset[str]
+
+
+def compiled(request: Request, settings: Settings) -> Compiled:
+    started_ns = int(SystemClock().now().timestamp() * 1e9)
+    asked = _asked(request, settings)
+    folder = next(
+        (one for one in caches_above(_base(request, settings), settings) if one.is_dir()), None
+    )
+    kept = snapshot.load(folder, asked, settings.env, INPUTS_BY_KIND) if folder else None
+    if kept:
+        return Compiled(kept.site, kept.graph, kept.services, kept.sources, kept.names)
+    from fabric.app.long_way import compile_files
+
+    made = compile_files(request, settings)
+    if folder:
+        kept = snapshot.Kept(made.site, made.graph, made.services, made.sources, made.bound_names)
+        snapshot.save(folder, asked, settings.env, kept, started_ns)
+    return made
+
+
+def _base(request: Request, settings: Settings) -> Path:
+    """The folder of the config or compose file that is asked for."""
+    path = settings.cwd / (request.where.compose or request.where.config)
+    return path if path.is_dir() else path.parent
+
+
+def _asked(request: Request, settings: Settings) -> tuple[str, ...]:
+    """Everything of a request that the graph depends on."""
+    where = request.where
+    words = [str(getattr(where, one.name)) for one in fields(where)]
+    return (request.verb, *words, *sorted(request.functions), "", str(settings.cwd))

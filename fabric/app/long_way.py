@@ -1,0 +1,49 @@
+"""From files to a graph: configs are read and checked, networkx weaves what they come to."""
+
+from collections.abc import Sequence
+
+from fabric.app.compiling import Compiled
+from fabric.app.project import Project, open_project
+from fabric.app.request import Request
+from fabric.app.rows import service_row
+from fabric.app.settings import Settings
+from fabric.config.plan_checks import plan_problems
+from fabric.engine.warm import Site
+from fabric.graph.compile import compile_graph
+from fabric.model.names import Verb
+from fabric.model.problems import FabricError, Problem
+from fabric.model.spelling import nearest
+
+
+def compile_files(request: Request, settings: Settings) -> Compiled:
+    project = open_project(request.where, settings)
+    _refuse_unplannable(project, request.verb)
+    _refuse_unknown_functions(project, request.functions)
+    return Compiled(
+        Site(str(project.workspace), project.stage, project.warnings),
+        compile_graph(project.units, request.verb, functions=request.functions),
+        tuple(service_row(unit, request.verb) for unit in project.units),
+        frozenset(str(path) for path in (*project.sources, *project.looked_for)),
+        project.bound_names,
+    )
+
+
+def _refuse_unplannable(project: Project, verb: Verb) -> None:
+    if verb is not Verb.DEPLOY:
+        return
+    problems = [problem for unit in project.units for problem in plan_problems(unit.config)]
+    if problems:
+        raise FabricError(*problems)
+
+
+def _refuse_unknown_functions(project: Project, functions: frozenset[str]) -> None:
+    known = sorted({one.name for unit in project.units for one in unit.config.functions})
+    unknown = sorted(functions - set(known))
+    if unknown:
+        raise FabricError(*(_unknown_function(name, known) for name in unknown))
+
+
+def _unknown_function(name: str, known: Sequence[str]) -> Problem:
+    guess = nearest(name, known)
+    hint = f"did you mean `{guess}`?" if guess else "functions here: " + ", ".join(known[:12])
+    return Problem("usage/unknown-function", f"no function is named `{name}`", hint=hint)

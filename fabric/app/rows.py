@@ -1,0 +1,57 @@
+"""Services as a plan lists them: under the names that their config uses."""
+
+import dataclasses
+import json
+from typing import Any
+
+from fabric.config.values import Function, Trigger
+from fabric.graph.compile import Unit
+from fabric.model.names import Verb
+from fabric.model.secrecy import without_userinfo
+
+
+def service_row(unit: Unit, verb: Verb) -> dict[str, Any]:
+    config = unit.config
+    change = "create" if verb is Verb.DEPLOY else "none"
+    return {
+        "service": config.service,
+        "provider": config.provider.label,
+        "mode": unit.mode,
+        "functions": [_function_row(function, change) for function in config.functions],
+        "warnings": [warning.message for warning in config.warnings],
+    }
+
+
+def _function_row(function: Function, change: str) -> dict[str, Any]:
+    return {
+        "name": function.name,
+        "triggers": [trigger_json(trigger) for trigger in function.triggers],
+        "layers": list(function.layers),
+        "change": change,
+        "fields": {},
+    }
+
+
+def trigger_json(trigger: Trigger) -> dict[str, Any]:
+    """A trigger under the names that the config uses."""
+    kind = type(trigger).__name__.removesuffix("Trigger").lower()
+    fields = {
+        _CONFIG_NAMES.get(name, name): without_userinfo(value) if name == "url" else value
+        for name, value in dataclasses.asdict(trigger).items()
+        if value not in ("", (), 0, None) or name in ("enabled", "batch_size")
+    }
+    if isinstance(fields.get("pattern"), str):
+        fields["pattern"] = json.loads(fields["pattern"])
+    return {"type": kind, **fields}
+
+
+_CONFIG_NAMES = {
+    "batch_size": "batchSize",
+    "window_seconds": "maximumBatchingWindowSeconds",
+    "response_type": "functionResponseType",
+    "existing_bucket": "existingBucket",
+    "group_id": "groupId",
+    "starting_position": "startingPosition",
+    "routing_key": "routingKey",
+    "virtual_host": "virtualHost",
+}

@@ -1,0 +1,133 @@
+"""A compiled graph, kept as plain values, and used while all that it was made of stands as it was.
+
+Deletable: without it configs are read again. Tasks stay packed until somebody looks at one.
+"""
+
+import json
+import marshal
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any, overload
+
+from fabric import manifest
+from fabric.engine.files import is_racy, settled
+from fabric.engine.warm import Kinds, Site, site_of
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.names import TaskId
+from fabric.model.problems import FabricError
+from fabric.model.task import Task
+from fabric.system.disk import read_bytes, write_atomic
+
+_SUFFIX = ".graph"
+_FIELDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the long way made. `names` are variables, `sources` paths, there or not."""
+
+    site: Site
+    graph: TaskGraph
+    services: tuple[Mapping[str, Any], ...]
+    sources: frozenset[str]
+    names: frozenset[str]
+
+
+class PackedTasks(Sequence[Task]):
+    """Tasks in plain form, made into values one by one."""
+
+    def __init__(
+        self, records: Sequence[tuple[str, str, tuple[Any, ...], tuple[str, ...]]], kinds: Kinds
+    ) -> None:
+        self._records = records
+        self._kinds = kinds
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Task]: ...
+    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
+        if isinstance(index, slice):
+            return PackedTasks(self._records[index], self._kinds)
+        task_id, kind, values, needs = self._records[index]
+        return Task(TaskId(task_id), self._kinds[kind](*values), tuple(map(TaskId, needs)))
+
+    def __iter__(self) -> Iterator[Task]:
+        return (self[number] for number in range(len(self._records)))
+
+
+def load(folder: Path, asked: Sequence[str], env: Mapping[str, str], kinds: Kinds) -> Kept | None:
+    try:
+        found = marshal.loads(read_bytes(_path(folder, asked)))  # noqa: S302: the user's own folder
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+    if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
+        return None
+    _, salt, digest, names, paths, stats, absent, site, services, packed = found
+    if _surroundings(salt, asked, names, env) != digest or not _stands(paths, stats, absent):
+        return None
+    records, needs, levels = packed
+    ids = tuple(TaskId(record[0]) for record in records)
+    graph = TaskGraph(PackedTasks(records, kinds), ids, needs, levels)
+    rows = tuple(json.loads(services))
+    sources = frozenset((*paths, *absent))
+    return Kept(site_of(site), graph, rows, sources, frozenset(names))
+
+
+def save(
+    folder: Path, asked: Sequence[str], env: Mapping[str, str], kept: Kept, started_ns: int
+) -> None:
+    """Nothing is kept if a source moved since the command began."""
+    paths = sorted(path for path in kept.sources if os.path.lexists(path))
+    absent = sorted(kept.sources - set(paths))
+    try:
+        stats = manifest.stats_of(paths)
+    except OSError:
+        return
+    if any(is_racy(path, started_ns) for path in paths) or not settled(manifest.newest_of(stats)):
+        return
+    salt = os.urandom(16)
+    names = sorted(kept.names)
+    digest = _surroundings(salt, asked, names, env)
+    site = (kept.site.workspace, kept.site.stage, tuple(map(astuple, kept.site.warnings)))
+    services = json.dumps(kept.services)
+    packed: Any = (
+        manifest.FORMAT, salt, digest, names, paths, stats, absent, site, services,
+        (tuple(map(_record, kept.graph.tasks)), kept.graph.needs, kept.graph.level_of),
+    )  # fmt: skip
+    try:
+        write_atomic(_path(folder, asked), marshal.dumps(packed), mode=0o600)
+    except FabricError:
+        return
+
+
+def _record(task: Task) -> tuple[str, str, tuple[Any, ...], tuple[str, ...]]:
+    values = tuple(getattr(task.inputs, one.name) for one in fields(task.inputs))  # type: ignore[arg-type]
+    return str(task.id), task.kind, values, tuple(map(str, task.needs))
+
+
+def _path(folder: Path, asked: Sequence[str]) -> str:
+    return f"{folder}/{manifest.FOLDER}/{manifest.file_name(asked, '')}{_SUFFIX}"
+
+
+def _surroundings(
+    salt: bytes, asked: Sequence[str], names: Sequence[str], env: Mapping[str, str]
+) -> bytes:
+    """A salted digest of the request, the versions and the variables: some of these are secrets."""
+    chosen = sorted({*names, *(name for name in env if name.startswith("FABRIC_"))})
+    values = [f"{name}={env[name]}" if name in env else name for name in chosen]
+    text = json.dumps([manifest.FORMAT, manifest.VERSION, list(asked), values])
+    return manifest.sha256(salt + text.encode("utf-8", "surrogateescape"))
+
+
+def _stands(paths: Sequence[str], stats: bytes, absent: Sequence[str]) -> bool:
+    try:
+        same = manifest.stats_of(paths) == stats
+    except OSError:
+        return False
+    return same and not any(map(os.path.lexists, absent))
