@@ -20,18 +20,22 @@ class Lines:
         self._github = github
         self._running: dict[str, float] = {}
         self._grouped = False
+        self._command = ""
         self._over = threading.Event()
         self._beat = threading.Thread(target=self._heartbeat, daemon=True)
         self._begun = False
 
     def hear(self, event: Stamped) -> None:
-        if self._github and isinstance(event.event, RunStarted):
-            self._grouped = True
-            _say(f"::group::fabric {event.event.command}")
+        if isinstance(event.event, RunStarted):
+            self._command = event.event.command
         self._track(event)
         line = event_line(event.event, self._style)
-        if line is not None:
-            _say(line)
+        if line is None:
+            return
+        if self._github and not self._grouped:
+            self._grouped = True
+            _say(f"::group::fabric {self._command}")
+        _say(line)
 
     def close(self) -> None:
         self._over.set()
