@@ -6,9 +6,20 @@ from collections.abc import Sequence
 
 from benchmarks.places import WORK
 from benchmarks.row import Options, Result, Row
-from benchmarks.rows import cold, edit, nothing, startup
+from benchmarks.rows import (
+    cold,
+    edit,
+    functions,
+    growth,
+    makespan,
+    nothing,
+    overhead,
+    plan,
+    startup,
+)
 
-ROWS: tuple[Row, ...] = (*startup.ROWS, *nothing.ROWS, *edit.ROWS, *cold.ROWS)
+MODULES = (startup, functions, nothing, edit, cold, plan, makespan, overhead, growth)
+ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 
 
 def main(argv: Sequence[str]) -> int:

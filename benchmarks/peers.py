@@ -90,7 +90,7 @@ def _write_ninja(root: Path, shape: Shape) -> None:
     lines = [
         f"rule cat\n command = cat $in {LIBS[0]} > $out",
         "rule zip\n command = rm -f $out; zip -0qjX $out $in",
-        "rule publish\n command = printf '{\"service\":\"$name\"}' > $out",
+        'rule publish\n command = printf \'{"service":"$name"}\' > $out',
     ]
     libs = " ".join(LIBS)
     for service, needs in enumerate(upstream_of(shape.services)):

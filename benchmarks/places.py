@@ -5,11 +5,18 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
 WORK = REPO / "benchmarks" / ".work"
-_OWN = ("__init__.py", "copygraph.py", "copyrun.py", "copytool.py", "sleepers.py", "trivial.py")
+_OWN = tuple(
+    f"{name}.py"
+    for name in (
+        *("__init__", "copygraph", "copyrun", "copytool"),
+        *("sleepers", "trivial", "trivialgraph"),
+    )
+)
 _LAUNCHER = """#!{python}
 import sys
 from benchmarks.{module} import main
@@ -36,18 +43,20 @@ def made(folder: Path, make: Callable[[Path], None], mark: str = "") -> Path:
     return folder
 
 
-def digest_of_sources(*folders: Path) -> str:
+def digest_of_sources(*places: Path) -> str:
     digest = hashlib.sha256()
-    for folder in folders:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and not {"__pycache__", ".work"}.intersection(path.parts):
-                digest.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
+    for place in places:
+        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"{path.relative_to(REPO)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
 
+@cache
 def venv() -> Path:
     """Fabric from a wheel, bytecode compiled, with the programs of this package beside it."""
-    sources = digest_of_sources(REPO / "fabric", REPO / "schemas", REPO / "benchmarks")
+    own = (REPO / "benchmarks" / name for name in _OWN)
+    sources = digest_of_sources(REPO / "fabric", REPO / "schemas", *own)
     return made(WORK / "venv", _make_venv, sources)
 
 

@@ -75,9 +75,7 @@ def alternate(sides: Sequence[Side], rounds: int, *, warm_up: int = 1) -> list[T
             sample = _once(side)
             if number >= 0:
                 kept.append(sample)
-    return [
-        Timing(side.name, tuple(kept)) for side, kept in zip(sides, samples, strict=True)
-    ]
+    return [Timing(side.name, tuple(kept)) for side, kept in zip(sides, samples, strict=True)]
 
 
 def _once(side: Side) -> Sample:

@@ -1,7 +1,8 @@
 """What a row of the table is, and how its figures are shown."""
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchmarks.copygraph import Shape
 from benchmarks.rounds import Timing
@@ -19,6 +20,16 @@ class Options:
 
     def size(self, count: int) -> int:
         return count // 20 if self.small else count
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a side says of itself, one JSON line a round."""
+
+    values: list[dict[str, float]] = field(default_factory=list)
+
+    def hear(self, output: str) -> None:
+        self.values.append(json.loads(output.splitlines()[-1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from benchmarks.copytree import from_nothing, same_outputs
 from benchmarks.peers import DOIT, FABRIC, NINJA
-from benchmarks.row import Options, Result, Row, beside, shown
 from benchmarks.rounds import alternate
+from benchmarks.row import Options, Result, Row, beside, shown
 
 
 def _run(options: Options) -> Sequence[Result]:

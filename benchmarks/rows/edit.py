@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from benchmarks.copytree import edited, idle, primed, same_outputs
 from benchmarks.peers import FABRIC, NINJA, TURBO
-from benchmarks.row import Options, Result, Row, beside, shown
 from benchmarks.rounds import alternate
+from benchmarks.row import Options, Result, Row, beside, shown
 
 _CHANGE = "-- revision {number}\n"
 # Copy, zip, publish: the publication comes out equal, so nothing above it runs.
@@ -17,9 +17,7 @@ def _one_file(options: Options) -> Sequence[Result]:
     tools = (FABRIC, NINJA, TURBO)
     for tool in tools:
         primed(tool, shape)
-    sides = [
-        edited(tool, shape, _CHANGE, _REACHED if tool is FABRIC else None) for tool in tools
-    ]
+    sides = [edited(tool, shape, _CHANGE, _REACHED if tool is FABRIC else None) for tool in tools]
     ours, ninja, turbo = shown(alternate(sides, options.rounds))
     same_outputs(tools, shape)
     claim = f"one source file changed, {shape.tasks} tasks"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from benchmarks.copytree import idle, primed, same_outputs
 from benchmarks.peers import DOIT, FABRIC, NINJA, TURBO, Tool
-from benchmarks.row import Options, Result, Row, beside, shown
 from benchmarks.rounds import alternate, peak_mb
+from benchmarks.row import Options, Result, Row, beside, shown
 from benchmarks.rows.startup import bare
 
 

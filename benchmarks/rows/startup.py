@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from benchmarks.places import WORK, program
-from benchmarks.row import Options, Result, Row, beside, shown
 from benchmarks.rounds import Side, alternate
+from benchmarks.row import Options, Result, Row, beside, shown
 
 BOUND = 4.5
 
