@@ -10,13 +10,8 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
 WORK = REPO / "benchmarks" / ".work"
-_OWN = tuple(
-    f"{name}.py"
-    for name in (
-        *("__init__", "copygraph", "copyrun", "copytool"),
-        *("sleepers", "trivial", "trivialgraph"),
-    )
-)
+_PROGRAMS = ("copytool", "sleepers", "trivial")
+_OWN = ("__init__", "copygraph", "copyrun", "trivialgraph", *_PROGRAMS)
 _LAUNCHER = """#!{python}
 import sys
 from benchmarks.{module} import main
@@ -55,7 +50,7 @@ def digest_of_sources(*places: Path) -> str:
 @cache
 def venv() -> Path:
     """Fabric from a wheel, bytecode compiled, with the programs of this package beside it."""
-    own = (REPO / "benchmarks" / name for name in _OWN)
+    own = (REPO / "benchmarks" / f"{name}.py" for name in _OWN)
     sources = digest_of_sources(REPO / "fabric", REPO / "schemas", *own)
     return made(WORK / "venv", _make_venv, sources)
 
@@ -68,9 +63,9 @@ def _make_venv(folder: Path) -> None:
     own = site / "benchmarks"
     own.mkdir()
     for name in _OWN:
-        shutil.copy2(REPO / "benchmarks" / name, own / name)
+        shutil.copy2(REPO / "benchmarks" / f"{name}.py", own)
     run(folder / "bin/python", "-m", "compileall", "-q", own)
-    for module in ("copytool", "sleepers", "trivial"):
+    for module in _PROGRAMS:
         launcher = folder / "bin" / module
         launcher.write_text(_LAUNCHER.format(python=folder / "bin/python", module=module))
         launcher.chmod(0o755)
