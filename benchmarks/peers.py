@@ -64,7 +64,7 @@ def side(tool: Tool, shape: Shape, prepare: Callable[[Path], None], expect: int 
 
     def check(output: str) -> None:
         if expect is not None and tool.ran(output) != expect:
-            raise SystemExit(f"{tool.name} ran {tool.ran(output)} tasks, not {expect}:\n{output}")
+            raise SystemExit(f"{tool.name} ran {tool.ran(output)} tasks, not {expect}:\n{output[-2000:]}")
 
     return Side(tool.name, tool.argv(), root, tool.env(root), lambda: prepare(root), check)
 

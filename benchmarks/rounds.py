@@ -79,7 +79,7 @@ def alternate(sides: Sequence[Side], rounds: int, *, warm_up: int = 1) -> list[T
 
 
 def _once(side: Side) -> Sample:
-    log = WORK / "output.log"
+    log = WORK / f"output-{os.getpid()}.log"
     environment = {**os.environ, **side.env}
     out = os.open(log, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
     here = Path.cwd()
@@ -90,6 +90,7 @@ def _once(side: Side) -> Sample:
         os.chdir(here)
         os.close(out)
     output = log.read_text(errors="replace")
+    log.unlink()
     if code != 0:
         raise SystemExit(f"{side.name}: exit code {code}\n{output[-2000:]}")
     side.check(output)
