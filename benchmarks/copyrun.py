@@ -196,14 +196,14 @@ def _renew(
     if pairs is None:
         return
     wave = {n for place, n in enumerate(part.numbers) if place not in part.known}
-    dropped = frozenset(path for path, owners in warm.owners.items() if wave.issuperset(owners))
+    prefix = prefix_of(stores.files, str(desk.root))
+    dropped = warm.only_of(wave, prefix)
     ran_now = [pair for place, pair in enumerate(pairs) if place not in part.known]
     change = Change(basis_of(ran_now, ()), dropped)
     answer = Answer(0, _line(0, len(warm.ids)), "")
     salt = renew_answer(sight, desk.asked, change, stores.files, answer)
     if salt is None:
         return
-    prefix = prefix_of(stores.files, str(desk.root))
     again = packed.warm_again(warm, salt, part, result, prefix)
     packed.save_warm(sight.folder, desk.argv, str(desk.root), again)
 
