@@ -1,15 +1,25 @@
 """The console script's door: stage 0 first, and the command line only if it steps aside."""
 
+import os
 import sys
 
 from fabric import doorman
+from fabric.cli import version
 
 
 def main() -> None:
+    argv = sys.argv[1:]
     doorman.main()
+    if version.asked(argv):
+        sys.stdout.write(version.text(as_json="--json" in argv) + "\n")
+        return
     from fabric.cli.main import run
 
-    sys.exit(run(sys.argv[1:]))
+    code = run(argv)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Taking the interpreter down costs more than the flush; all files are closed by now.
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.An
     if any(map(os.path.lexists, manifest.split(absent))):
         return None
     seen = _look(halves)
-    if all(stats == now for (_, stats), now in zip(halves, seen)):
+    if all(stats == now for (_, stats), now in zip(halves, seen, strict=True)):
         return given
     last = Sight(found[0], salt, halves, seen, (names, absent))
     return None

@@ -14,7 +14,7 @@ step fabric compose plan --graph tree
 step fabric compose build
 step fabric compose build
 printf '\n\033[1m# one shared file is edited: only what imports it is built again\033[0m\n'
-edited=$(cat EDIT_ME 2>/dev/null || echo libs/shared/money.ts)
+edited=libs/shared/money.ts
 printf '\nexport const editedByDemo = true;\n' >> "$edited"
 echo "edited $edited"
 step fabric compose build

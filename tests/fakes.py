@@ -22,7 +22,7 @@ from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Entry, EntryKind, Lane, Output, Task
-from fabric.system.clock import SystemClock
+from fabric.system.clock import Clock, SystemClock
 from fabric.tasks.contract import Made, MadeFile, Shop
 
 
@@ -110,6 +110,7 @@ class Bench:
     kind: JoinKind = field(default_factory=JoinKind)
     heard: Heard = field(default_factory=Heard)
     use_cache: bool = True
+    clock: Clock = field(default_factory=LateClock)
 
     def write(self, **files: str) -> None:
         for name, text in files.items():
@@ -120,7 +121,7 @@ class Bench:
         memo = Memo(cache / "memo")
         blobs = Blobs(cache / "blobs", memo)
         ledger = Ledger(memo, "here", blobs.flush)
-        now = int(LateClock().now().timestamp() * 1e9)
+        now = int(self.clock.now().timestamp() * 1e9)
         return Stores(self.root, ledger, blobs, FileIndex(self.root, cache / "f", now_ns=now))
 
     def run(self, *tasks: Task, width: int = 4, fail_fast: bool = False) -> RunResult:
@@ -129,10 +130,14 @@ class Bench:
     def run_graph(self, graph: TaskGraph, *, width: int = 4, fail_fast: bool = False) -> RunResult:
         self.kind.ran.clear()
         self.heard.events.clear()
-        stores, clock = self.stores(), LateClock()
-        stepper = Stepper(stores, {"join": self.kind}, clock, use_cache=self.use_cache)
         job = Job(graph, Caps(width, width), (1.0,) * len(graph), fail_fast=fail_fast)
-        result = Run(job, stepper, Bus("run", clock, [self.heard]), clock).go()
+        return self.run_job(job, self.stores())
+
+    def run_job(self, job: Job, stores: Stores) -> RunResult:
+        stepper = Stepper(stores, {"join": self.kind}, self.clock, use_cache=self.use_cache)
+        for number, outcome in job.known.items():
+            stepper.know(job.graph.tasks[number], outcome)
+        result = Run(job, stepper, Bus("run", self.clock, [self.heard]), self.clock).go()
         stores.ledger.flush()
         stores.files.save()
         return result

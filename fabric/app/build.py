@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from fabric.app.encore import Encore, keep_answer, renew, warm_start
-from fabric.app.pipeline import MakeListeners, Ran, carry_out, compiled, time_ns, whole
+from fabric.app.pipeline import MakeListeners, Ran, carry_out, compiled_and_locked, time_ns, whole
 from fabric.app.request import Request
-from fabric.app.room import Room
+from fabric.app.room import Room, cache_folder
 from fabric.app.settings import Settings
+from fabric.engine.critical import critical_path
+from fabric.engine.daily import prune_daily
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.view import copy_out
-from fabric.graph.compile import Verb
+from fabric.model.names import Verb
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
-from fabric.views.words import build_text
+from fabric.views.words import build_text, duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def build(
         return _report(done, request, settings)
 
     if start is None:
-        compiled_work = compiled(request, settings)
+        compiled_work = compiled_and_locked(request, settings)
         work = whole(compiled_work)
     else:
         work = start.work
@@ -61,6 +63,7 @@ def build(
             renew(encore, room, start, done, report)
 
     done = carry_out(request, settings, work, started, (make_listeners, after))
+    prune_daily(cache_folder(Path(work.site.workspace), settings), started / 1e9)
     if request.out:
         _copy_all(done, request, settings.cwd / request.out)
     return report(done)
@@ -73,10 +76,17 @@ def _report(done: Ran, request: Request, settings: Settings) -> Report:
         request.command,
         {"artifacts": [_json(one) for one in artifacts], "summary": summary},
         text=build_text(request.verb, _new(artifacts), summary),
+        notes=_longest_path(done.result) if request.profiled else "",
         problems=problems_of(done.result),
         warnings=done.site.warnings,
         exit_code=done.result.exit_code,
     )
+
+
+def _longest_path(result: RunResult) -> str:
+    path = critical_path(result)
+    words = (f"{result.graph.ids[one]} {duration(result.outcomes[one].ms)}" for one in path)
+    return f"longest path of {duration(result.ms)}: {' -> '.join(words)}"
 
 
 def _new(artifacts: tuple[Artifact, ...]) -> list[tuple[str, int]]:

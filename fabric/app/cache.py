@@ -8,6 +8,7 @@ from fabric.app.room import cache_folder
 from fabric.app.settings import Settings
 from fabric.app.workspace import workspace_of
 from fabric.engine.housekeeping import Housekeeping
+from fabric.engine.housekeeping import prune as drop_old
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.system.clock import SystemClock
@@ -43,16 +44,17 @@ def prune(settings: Settings, max_size: str, max_age: str) -> Report:
     """Drop the blobs unused for longest until the rest is within the limits."""
     limit = parse_size(max_size)
     oldest = SystemClock().now().timestamp() - parse_age(max_age) if max_age else 0.0
-    removed = freed = kept = 0
     with _opened(settings) as cache:
-        for one in sorted(cache.blobs(), key=lambda blob: blob.used, reverse=True):
-            if one.used >= oldest and kept + one.size <= limit:
-                kept += one.size
-                continue
-            cache.drop(one.digest)
-            removed, freed = removed + 1, freed + one.size
-    result = {"folder": cache.folder, "removed": removed, "freedBytes": freed, "keptBytes": kept}
-    text = f"{plural(removed, 'blob')} removed, {size(freed)} freed, {size(kept)} kept."
+        done = drop_old(cache, keep_bytes=limit, oldest=oldest)
+    result = {
+        "folder": cache.folder,
+        "removed": done.removed,
+        "freedBytes": done.freed,
+        "keptBytes": done.kept,
+    }
+    text = (
+        f"{plural(done.removed, 'blob')} removed, {size(done.freed)} freed, {size(done.kept)} kept."
+    )
     return Report("cache prune", result, text=text)
 
 

@@ -6,10 +6,10 @@ what is kept, and only looks at what these files reach.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from fabric import doorman, manifest
 from fabric.app.pipeline import Compiled, Ran, Work
-from fabric.app.project import Project
 from fabric.app.room import Room
 from fabric.engine import warm as packed
 from fabric.engine.answers import (
@@ -30,6 +30,9 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.report import Report
 from fabric.model.task import INPUTS_BY_KIND, BuildInputs
 from fabric.tasks.build import BuildKind
+
+if TYPE_CHECKING:
+    from fabric.app.project import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,9 @@ def warm_start(encore: Encore) -> Start | None:
     return Start(sight, warm, part, work)
 
 
-def keep_answer(encore: Encore, room: Room, project: Project, done: Ran, report: Reporter) -> None:
+def keep_answer(
+    encore: Encore, room: Room, project: "Project", done: Ran, report: Reporter
+) -> None:
     """After a run over everything that left nothing to do."""
     pairs = traces_of(done.result)
     if pairs is None:
@@ -137,7 +142,7 @@ def _settled(done: Ran) -> Ran:
     return replace(done, result=RunResult(done.result.graph, outcomes, 0))
 
 
-def _sources(project: Project, room: Room, graph: TaskGraph) -> Iterable[str]:
+def _sources(project: "Project", room: Room, graph: TaskGraph) -> Iterable[str]:
     """Configs and all that was looked at to find them, and what decided the tools."""
     paths = {*project.sources, *project.looked_for}
     build = room.registry["build"]

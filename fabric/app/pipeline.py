@@ -3,35 +3,39 @@
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Opening, Room, open_room
 from fabric.app.settings import Settings
-from fabric.config.plan_checks import plan_problems
 from fabric.engine.bus import Bus, Listener
 from fabric.engine.result import Outcome, RunResult
 from fabric.engine.run import Job, Run
 from fabric.engine.warm import NONE, Others, Site
-from fabric.graph.compile import Verb, compile_graph
-from fabric.graph.plan import Plan, make_plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import RunEnded, RunStarted
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
-from fabric.model.spelling import nearest
+from fabric.model.task import VendorInputs
 from fabric.system.clock import SystemClock
+from fabric.system.mounts import is_network
+
+if TYPE_CHECKING:
+    from fabric.app.project import Project
+    from fabric.graph.plan import Plan
+    from fabric.model.names import Verb
 
 MakeListeners = Callable[[str, Path], Sequence[Listener]]
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    project: Project
+    project: "Project"
     graph: TaskGraph
+    warnings: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ class Ran:
 
 
 AfterRun = Callable[[Room, Ran], None]
-AfterPlan = Callable[[Room, Compiled, Plan], None]
+AfterPlan = Callable[[Room, Compiled, "Plan"], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,10 @@ def time_ns() -> int:
 
 
 def compiled(request: Request, settings: Settings) -> Compiled:
+    # The long way: configs, networkx and all. A warm run never comes here.
+    from fabric.app.project import open_project
+    from fabric.graph.compile import compile_graph
+
     project = open_project(request.where, settings)
     _refuse_unplannable(project, request.verb)
     _refuse_unknown_functions(project, request.functions)
@@ -72,10 +80,12 @@ def compiled(request: Request, settings: Settings) -> Compiled:
     return Compiled(project, graph)
 
 
-def planned(request: Request, settings: Settings, after: AfterPlan) -> tuple[Compiled, Plan]:
+def planned(request: Request, settings: Settings, after: AfterPlan) -> "tuple[Compiled, Plan]":
     """What a run would do; touches nothing but the cache, and that only if there is one."""
     opening = Opening(time_ns(), create=False)
     work = compiled(request, settings)
+    from fabric.graph.plan import make_plan
+
     with open_room(work.project.workspace, settings, opening) as room:
         room.stores.ledger.expect(len(work.graph))
         made = make_plan(work.graph, room.stepper.memory)
@@ -83,10 +93,23 @@ def planned(request: Request, settings: Settings, after: AfterPlan) -> tuple[Com
         return work, made
 
 
+def compiled_and_locked(request: Request, settings: Settings) -> Compiled:
+    """For a run: requirements without exact versions are pinned first, so that keys are stable."""
+    work = compiled(request, settings)
+    from fabric.runtimes.vendor import lock_requirements
+
+    workspace = work.project.workspace
+    asked = [task.inputs for task in work.graph.tasks if isinstance(task.inputs, VendorInputs)]
+    told = [lock_requirements(workspace, inputs, settings.env) for inputs in asked]
+    warnings = tuple(problem for problem in told if problem)
+    return replace(compiled(request, settings), warnings=warnings) if warnings else work
+
+
 def whole(work: Compiled) -> Work:
     """All tasks of a compiled project."""
     project = work.project
-    site = Site(str(project.workspace), project.stage, project.warnings)
+    warnings = (*project.warnings, *work.warnings)
+    site = Site(str(project.workspace), project.stage, warnings)
     return Work(site, work.graph, {})
 
 
@@ -116,10 +139,22 @@ def carry_out(
             bus.emit(run_ended(result, len(work.others)))
         finally:
             bus.close()
-        done = Ran(work.site, result, run_id, work.others)
+        done = Ran(_on_network(work.site, room), result, run_id, work.others)
         room.stores.ledger.flush()
         after(room, done)
     return done
+
+
+def _on_network(site: Site, room: Room) -> Site:
+    """Say it when the cache lies where several machines may write: it is safe, but slow."""
+    if not is_network(room.cache):
+        return site
+    problem = Problem(
+        "cache/network",
+        f"the cache `{room.cache}` lies on a network file system",
+        hint="set FABRIC_CACHE_DIR to a local folder; the cache may be lost at any time",
+    )
+    return replace(site, warnings=(*site.warnings, problem))
 
 
 def _prepared(work: Work, room: Room) -> tuple[float, ...]:
@@ -193,7 +228,10 @@ def _stoppable(run: Run) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _refuse_unplannable(project: Project, verb: Verb) -> None:
+def _refuse_unplannable(project: "Project", verb: "Verb") -> None:
+    from fabric.config.plan_checks import plan_problems
+    from fabric.model.names import Verb
+
     if verb is not Verb.DEPLOY:
         return
     problems = [problem for unit in project.units for problem in plan_problems(unit.config)]
@@ -201,7 +239,7 @@ def _refuse_unplannable(project: Project, verb: Verb) -> None:
         raise FabricError(*problems)
 
 
-def _refuse_unknown_functions(project: Project, functions: frozenset[str]) -> None:
+def _refuse_unknown_functions(project: "Project", functions: frozenset[str]) -> None:
     known = sorted({one.name for unit in project.units for one in unit.config.functions})
     unknown = sorted(functions - set(known))
     if unknown:
@@ -209,6 +247,8 @@ def _refuse_unknown_functions(project: Project, functions: frozenset[str]) -> No
 
 
 def _unknown_function(name: str, known: Sequence[str]) -> Problem:
+    from fabric.model.spelling import nearest
+
     guess = nearest(name, known)
     hint = f"did you mean `{guess}`?" if guess else "functions here: " + ", ".join(known[:12])
     return Problem("usage/unknown-function", f"no function is named `{name}`", hint=hint)

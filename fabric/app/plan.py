@@ -12,10 +12,11 @@ from fabric.app.request import Request
 from fabric.app.room import Room
 from fabric.app.settings import Settings
 from fabric.config.values import Function, Trigger
-from fabric.graph.compile import Unit, Verb
+from fabric.graph.compile import Unit
 from fabric.graph.decide import Action
 from fabric.graph.draw import draw
 from fabric.graph.plan import Plan
+from fabric.model.names import Verb
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
@@ -197,7 +198,7 @@ def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
     picture = draw(options.graph, made)
     if not options.out:
         return picture, ""
-    write_atomic(cwd / options.out, picture.encode())
+    write_atomic(cwd / options.out, f"{picture}\n".encode())
     return "", f"wrote {options.out}"
 
 

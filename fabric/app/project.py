@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fabric.app.late import late_values
 from fabric.app.modes import mode_of
+from fabric.app.request import CONFIG_NAME, Where
 from fabric.app.settings import Settings
 from fabric.config.compose import compose_services, load_compose
 from fabric.config.dotenv import parse_dotenv
@@ -14,22 +15,10 @@ from fabric.config.values import Compose, ComposeService, Config
 from fabric.graph.compile import Unit
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import nearest
-from fabric.runtimes.vendor import find_source
+from fabric.runtimes.vendor import REQUIREMENT_FILES, VendorSource, find_source
 from fabric.system.disk import read_bytes
 
-CONFIG_NAME = "fabric.yml"
 COMPOSE_NAME = "fabric.compose.yml"
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """Which services are meant, as the user said it."""
-
-    config: str = CONFIG_NAME
-    compose: str = ""
-    stage: str = ""
-    provider: str = ""
-    services: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +158,12 @@ def _project(
     looked_for: list[Path],
 ) -> Project:
     units = []
+    looked: list[Path] = [*looked_for]
     for path, config, upstream in rows:
         root = _relative(path.parent, workspace)
         found = find_source(workspace, root) if _has_python(config) else None
         lock = found.text if found else ""
+        looked += _requirement_files(path.parent, workspace, found)
         mode = mode_of(config.provider.id, settings.env)
         units.append(Unit(config, root, mode, lock, upstream))
     files = [path for path, _, _ in rows]
@@ -181,9 +172,15 @@ def _project(
         stage,
         tuple(units),
         sources=tuple(files),
-        looked_for=(*looked_for, *(path.parent / ".env" for path in files)),
+        looked_for=(*looked, *(path.parent / ".env" for path in files)),
         bound_names=frozenset().union(*(config.bound_names for _, config, _ in rows)),
     )
+
+
+def _requirement_files(folder: Path, workspace: Path, found: VendorSource | None) -> list[Path]:
+    """What says which packages a Python service needs, there or not."""
+    own = [folder / name for name in REQUIREMENT_FILES]
+    return own + [workspace / path for path in (found.seen.files if found else ())]
 
 
 def _has_python(config: Config) -> bool:

@@ -3,10 +3,22 @@
 import math
 from dataclasses import dataclass, field
 
-from fabric.app.project import Where
 from fabric.engine.schedule import Caps
-from fabric.graph.compile import Verb
+from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
+
+CONFIG_NAME = "fabric.yml"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which services are meant, as the user said it."""
+
+    config: str = CONFIG_NAME
+    compose: str = ""
+    stage: str = ""
+    provider: str = ""
+    services: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +31,7 @@ class Request:
     use_cache: bool = True
     fail_fast: bool = False
     out: str = ""
+    profiled: bool = False
 
 
 def caps_of(concurrency: str, cores: int) -> Caps:

@@ -9,11 +9,12 @@ from fabric.app.settings import Settings
 from fabric.engine.blobs import Blobs
 from fabric.engine.files import FileIndex
 from fabric.engine.ledger import Ledger
-from fabric.engine.memo_door import LazyMemo, NoMemo
+from fabric.engine.memo_door import LazyMemo, NoMemo, Rows
 from fabric.engine.step import Stepper, Stores
 from fabric.model.hashing import digest_fields
+from fabric.model.task import VendorInputs
 from fabric.runtimes.build import Runtimes
-from fabric.runtimes.vendor import vendor
+from fabric.runtimes.contract import Built
 from fabric.system.clock import SystemClock
 from fabric.system.disk import make_folder, write_atomic
 from fabric.tasks.build import BuildKind
@@ -69,7 +70,8 @@ def open_room(
     if opening.create:
         _mark_own(workspace, folder)
     clock = SystemClock()
-    memo = LazyMemo(folder / "memo") if opening.create or folder.is_dir() else NoMemo()
+    there = opening.create or folder.is_dir()
+    memo: Rows = LazyMemo(lambda: _memo(folder / "memo")) if there else NoMemo()
     blobs = Blobs(folder / "blobs", memo)
     ledger = Ledger(memo, project_id(workspace, settings), blobs.flush)
     index = folder / f"files-{project_id(workspace, settings)}.bin"
@@ -92,9 +94,21 @@ def open_room(
         memo.close()
 
 
+def _vendored(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:
+    from fabric.runtimes.vendor import vendor  # pip and all: only when something is fetched
+
+    return vendor(workspace, inputs, env)
+
+
+def _memo(folder: Path) -> Rows:
+    from fabric.engine.memo import Memo  # its database costs a start: only when it is wanted
+
+    return Memo(folder)
+
+
 def registry_of(workspace: Path, runtimes: Runtimes, env: Mapping[str, str]) -> Registry:
     return {
-        "vendor": VendorKind(lambda folder, inputs: vendor(folder, inputs, env)),
+        "vendor": VendorKind(lambda folder, inputs: _vendored(folder, inputs, env)),
         "build": BuildKind(workspace, runtimes),
         "package": PackageKind(),
     }

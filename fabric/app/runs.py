@@ -50,7 +50,7 @@ def _journals(settings: Settings) -> list[Path]:
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:
     """The readable events; a run that was killed may have left half a line."""
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             yield json.loads(line)
         except ValueError:

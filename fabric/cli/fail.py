@@ -1,19 +1,32 @@
-"""A failed command line, as text or as one JSON document."""
+"""A failed command line, as text or as one JSON document, with the exit code that goes with it."""
 
 import sys
+import traceback
 
-from fabric.model.problems import FabricError
+import click
+
+from fabric.app.settings import read_settings
+from fabric.cli.screen import Screen
+from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import failure
 
+_GROUPS = ("compose", "cache", "runs")
 
-def explain_failure(argv: list[str], error: FabricError) -> int:
+
+def explain(argv: list[str], error: BaseException) -> int:
     """Whether JSON is wanted is read from the raw words: usage errors obey `--json` too."""
-    from fabric.app.settings import read_settings
-    from fabric.cli.screen import Screen
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and "--json" not in argv:
+        sys.stderr.write(f"{error.format_message()}\n")
+        return int(ExitCode.USAGE)
+    screen = Screen.of(read_settings(), as_json="--json" in argv, colour=_colour(argv))
+    return screen.finish(failure(command_of(argv), _as_problem(error)))
 
-    settings = read_settings()
-    screen = Screen.of(settings, as_json="--json" in argv, colour="auto")
-    return screen.finish(failure(command_of(argv), error))
+
+def _colour(argv: list[str]) -> str:
+    """What `--color` says, as far as it can be told from the words."""
+    words = [part for word in argv for part in word.split("=", 1)]
+    said = words[words.index("--color") + 1 :] if "--color" in words else []
+    return said[0] if said and said[0] in ("always", "never") else "auto"
 
 
 def command_of(argv: list[str]) -> str:
@@ -23,9 +36,45 @@ def command_of(argv: list[str]) -> str:
         if word.startswith("-"):
             break
         words.append(word)
-    groups = ("compose", "cache", "runs")
-    return " ".join(words[: 2 if words[:1] and words[0] in groups else 1]) or "fabric"
+    return " ".join(words[: 2 if words[:1] and words[0] in _GROUPS else 1]) or "fabric"
 
 
-def say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+def _as_problem(error: BaseException) -> FabricError:
+    match error:
+        case FabricError():
+            return error
+        case click.UsageError():
+            return _usage(error)
+        case KeyboardInterrupt() | click.Abort():
+            hint = "run it again to go on"
+            return FabricError(Problem("run/interrupted", "interrupted", hint=hint))
+        case _:
+            return _internal(error)
+
+
+def _usage(error: click.UsageError) -> FabricError:
+    message = error.format_message().rstrip(".")
+    command = error.ctx.command_path if error.ctx else "fabric"
+    hint = f"see `{command} --help`"
+    match error:
+        case click.exceptions.NoArgsIsHelpError():
+            hint = f"`{command} --help` lists the commands"
+            return FabricError(Problem("usage/no-command", "no command was given", hint=hint))
+        case click.NoSuchOption():
+            guess = f"did you mean `{error.possibilities[0]}`?" if error.possibilities else hint
+            message = f"`{command}` has no option `{error.option_name}`"
+            return FabricError(Problem("usage/unknown-option", message, hint=guess))
+        case _:
+            message = message[:1].lower() + message[1:]
+            return FabricError(Problem("usage/bad-value", message, hint=hint))
+
+
+def _internal(error: BaseException) -> FabricError:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return FabricError(
+        Problem(
+            "internal/error",
+            f"{type(error).__name__}: {error}",
+            hint=f"a bug in fabric, at {place.name}:{place.lineno}; please report it",
+        )
+    )

@@ -1,8 +1,8 @@
 """Who hears a run: the terminal, the journal, an events file, a profile."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fabric.app.settings import Settings
 from fabric.cli.progress import Lines, Live
@@ -11,12 +11,17 @@ from fabric.engine.bus import Listener
 from fabric.engine.chrome_trace import Profile
 from fabric.engine.journal import EventFile, Journal
 
-if TYPE_CHECKING:
-    from fabric.cli.commands.build import Outlets
+
+@dataclass(frozen=True, slots=True)
+class Outlets:
+    """Files that the user asked for besides the terminal; empty for none."""
+
+    events: str
+    profile: str
 
 
 def listeners(
-    screen: Screen, settings: Settings, outlets: "Outlets"
+    screen: Screen, settings: Settings, outlets: Outlets
 ) -> Callable[[str, Path], Sequence[Listener]]:
     """A maker of listeners: called once the run has an id and its workspace is known."""
 

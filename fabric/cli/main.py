@@ -1,6 +1,7 @@
 """The command line: a lazy group of commands, and the one place where failures become exits."""
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -8,12 +9,14 @@ from typing import Any
 import click
 
 from fabric.cli import commands_table as table
-from fabric.cli.fail import explain_failure
-from fabric.manifest import VERSION
-from fabric.model.problems import ExitCode, FabricError, Problem
+from fabric.cli import version
+from fabric.cli.group import Group
+
+_WIDEST = 100
+_NARROW = 80
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """Knows its commands by name and one line; imports one only when it is called."""
 
     def __init__(self, rows: Sequence[table.Row], **settings: Any) -> None:
@@ -33,20 +36,6 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{row.module}.{row.attribute} is no command")
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in self.rows and not args[0].startswith("-"):
-            raise FabricError(self._unknown(args[0]))
-        return super().resolve_command(ctx, args)
-
-    def _unknown(self, name: str) -> Problem:
-        from fabric.model.spelling import nearest
-
-        guess = nearest(name, list(self.rows))
-        hint = f"did you mean `{guess}`?" if guess else "`fabric --help` lists the commands"
-        return Problem("usage/unknown-command", f"there is no command `{name}`", hint=hint)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Commands by what they are for, without importing one."""
@@ -73,7 +62,7 @@ def root() -> LazyGroup:
         epilog=table.ROOT_EPILOG,
         params=[version_option()],
         no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _width()},
     )
 
 
@@ -89,68 +78,34 @@ def version_option() -> click.Option:
 
 
 def _print_version(ctx: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001
-    if not value:
-        return
-    click.echo(version_text(as_json="--json" in sys.argv))
-    ctx.exit()
+    if value:
+        click.echo(version.text(as_json="--json" in sys.argv))
+        ctx.exit()
 
 
-def version_text(*, as_json: bool) -> str:
-    if not as_json:
-        return f"fabric {VERSION}"
-    import json
-
-    python = ".".join(str(part) for part in sys.version_info[:3])
-    result = {"version": VERSION, "python": python}
-    document = {"ok": True, "command": "version", "formatVersion": 1, "result": result}
-    return json.dumps(document)
+def _width() -> int:
+    """The terminal's width; click would import shutil to ask for it."""
+    try:
+        return min(os.get_terminal_size().columns, _WIDEST)
+    except OSError:
+        return _NARROW
 
 
 def run(argv: list[str]) -> int:
     """Run one command line and give its exit code."""
+    if argv[:1] == ["--json"]:
+        argv = [*argv[1:], "--json"]
     try:
         return _invoked(argv)
-    except FabricError as error:
-        return explain_failure(argv, error)
-    except click.UsageError as error:
-        return explain_failure(argv, _usage(error))
-    except (KeyboardInterrupt, click.Abort):
-        problem = Problem("run/interrupted", "interrupted", hint="run it again to go on")
-        return explain_failure(argv, FabricError(problem))
     except BrokenPipeError:
         sys.stderr.close()
-        return ExitCode.OK
-    except Exception as error:  # noqa: BLE001: the outermost boundary: no traceback for users
-        return explain_failure(argv, _internal(error))
+        return 0
+    except (KeyboardInterrupt, Exception) as error:
+        from fabric.cli.fail import explain
+
+        return explain(argv, error)
 
 
 def _invoked(argv: list[str]) -> int:
-    if argv[:2] == ["--json", "--version"]:
-        argv = argv[1:]
-    if argv[:1] == ["--version"]:
-        click.echo(version_text(as_json="--json" in argv))
-        return ExitCode.OK
     result = root().main(args=argv, prog_name="fabric", standalone_mode=False)
-    return result if isinstance(result, int) else ExitCode.OK
-
-
-def _usage(error: click.UsageError) -> FabricError:
-    message = error.format_message().rstrip(".")
-    possible = getattr(error, "possibilities", None)
-    command = error.ctx.command_path if error.ctx else "fabric"
-    hint = f"did you mean {possible[0]}?" if possible else f"see `{command} --help`"
-    code = "usage/unknown-option" if isinstance(error, click.NoSuchOption) else "usage/bad-value"
-    return FabricError(Problem(code, message[:1].lower() + message[1:], hint=hint))
-
-
-def _internal(error: Exception) -> FabricError:
-    import traceback
-
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return FabricError(
-        Problem(
-            "internal/error",
-            f"{type(error).__name__}: {error}",
-            hint=f"a bug in fabric, at {place.name}:{place.lineno}; please report it",
-        )
-    )
+    return result if isinstance(result, int) else 0

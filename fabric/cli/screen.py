@@ -1,17 +1,21 @@
 """The edge to the terminal: results to stdout, talk to stderr, colour where it is wanted."""
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fabric.app.encore import Encore
 from fabric.app.settings import Settings
 from fabric.engine.answers import Answer
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report, as_document
 from fabric.views.style import Style
 from fabric.views.words import problem_text
+
+if TYPE_CHECKING:
+    from fabric.app.encore import Encore
 
 
 def wants_colour(choice: str, env: Mapping[str, str], *, terminal: bool) -> bool:
@@ -44,16 +48,22 @@ class Screen:
             str(settings.cwd),
         )
 
-    def encore(self) -> Encore:
+    def encore(self) -> "Encore":
         """This command line, and how its answer would look if it were given again."""
+        from fabric.app.encore import Encore
+
         return Encore(tuple(sys.argv[1:]), self.cwd, self.shown)
 
     def finish(self, report: Report) -> int:
         """Print a report and give the exit code that goes with it."""
         answer = self.shown(report)
         sys.stderr.write(answer.err)
-        sys.stdout.write(answer.out)
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(answer.out)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader has seen enough; nothing may fail on the rest when Python ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return answer.code
 
     def shown(self, report: Report) -> Answer:

@@ -11,7 +11,7 @@ from fabric.config.syntax import shown
 from fabric.model.problems import FabricError, Place, Problem
 
 MAX_DEPTH = 64
-MAX_NODES = 100_000
+MAX_NODES = 60_000
 MAX_EXPANDED = 200_000
 MAX_MERGED_KEYS = 10_000
 MAX_PROBLEMS = 100

@@ -5,7 +5,7 @@ import re
 
 from fabric.model.problems import FabricError, Place, Problem
 
-MAX_BYTES = 8 << 20
+MAX_BYTES = 2 << 20
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HINT = "save the file as UTF-8"
@@ -18,7 +18,7 @@ def decode(file: str, raw: bytes) -> str:
     """The text of a config file; raises when it is too big or no clean UTF-8."""
     if len(raw) > MAX_BYTES:
         size = f"{len(raw) / (1 << 20):.1f} MiB"
-        raise _refusal("config/too-big", f"the file has {size}, the limit is 8 MiB", Place(file))
+        raise _refusal("config/too-big", f"the file has {size}, the limit is 2 MiB", Place(file))
     if raw.startswith(_UTF16):
         raise _refusal("config/encoding", "the file is UTF-16", Place(file, 1, 1))
     body = raw.removeprefix(codecs.BOM_UTF8)

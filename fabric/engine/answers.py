@@ -66,15 +66,17 @@ def basis_of(pairs: Iterable[tuple[Trace, Output]], sources: Iterable[str]) -> B
     contents: dict[str, str] = {}
     absent: set[str] = set()
     folders: set[str] = set()
+    links: set[str] = set()
     for trace, output in pairs:
         contents.update(trace.files)
         absent.update(trace.absent)
         folders.update(one.folder for one in trace.listings)
+        links.update(path for path, _ in trace.links)
         if output.view:
             contents.update((f"{output.view}/{one.path}", one.digest) for one in output.files)
     absent.update(path for path, digest in contents.items() if digest == ABSENT)
     there = {path: digest for path, digest in contents.items() if digest != ABSENT}
-    return Basis(there, frozenset(absent), frozenset(folders), frozenset(sources))
+    return Basis(there, frozenset(absent), frozenset(folders), frozenset({*sources, *links}))
 
 
 def traces_of(result: RunResult) -> list[tuple[Trace, Output]] | None:

@@ -8,22 +8,14 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
+from fabric.engine.memo_door import Rows
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import Digest
 from fabric.system.disk import read_bytes, write_atomic
 
 SMALL = 16 << 10
 PREFIX = "b:"
-
-
-class Rows(Protocol):
-    """Where small contents go."""
-
-    def get_bytes(self, key: str) -> bytes | None: ...
-    def put_all(self, rows: dict[str, bytes]) -> bool: ...
-    def drop(self, key: str) -> None: ...
 
 
 class Blobs:

@@ -1,6 +1,5 @@
 """Digests of files, remembered by stat: a file that did not move is not read again."""
 
-import fnmatch
 import marshal
 import os
 import stat
@@ -13,6 +12,8 @@ from fabric.graph.traces import ABSENT
 from fabric.model.hashing import digest_bytes, digest_fields
 from fabric.model.problems import FabricError
 from fabric.model.task import Pairs
+from fabric.runtimes.globs import list_files
+from fabric.runtimes.seen import place
 from fabric.system.disk import read_bytes, write_atomic
 
 Stat = tuple[int, int, int, int]
@@ -35,12 +36,13 @@ class FileIndex:
         """Without `remembered` nothing is loaded or saved: a few files cost less to read anew."""
         self._remembered = remembered
         self._prefix = f"{workspace}/"
+        self._real_workspace = os.path.realpath(workspace)
         self._store = store
         self.locks = f"{store.parent}/locks"
         self.started_ns = now_ns
         self._known = _load(store) if remembered else {}
         self._seen: dict[str, str] = {}
-        self._listings: dict[tuple[str, str], str] = {}
+        self._listings: dict[tuple[str, str, tuple[str, ...]], str] = {}
         self._lock = threading.Lock()
         self._moved = False
 
@@ -57,11 +59,14 @@ class FileIndex:
         self._seen[path] = found
         return found
 
-    def listing(self, folder: str, pattern: str) -> str:
-        key = (folder, pattern)
+    def listing(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
+        key = (folder, pattern, ignore)
         if key not in self._listings:
-            self._listings[key] = listing_digest(names_in(Path(self._prefix + folder), pattern))
+            self._listings[key] = digest_fields(list_files(self.full(folder), pattern, ignore))
         return self._listings[key]
+
+    def real(self, path: str) -> str:
+        return place(self._real_workspace, os.path.realpath(self.full(path)))
 
     def forget(self, path: str) -> None:
         """A task is about to write or has written this path."""
@@ -166,25 +171,6 @@ def settled(newest_ns: int) -> bool:
         if time.clock_gettime_ns(_COARSE_CLOCK) > newest_ns:
             break
     return False
-
-
-def names_in(folder: Path, pattern: str) -> tuple[str, ...]:
-    """The files below a folder that match; `**` reaches into sub-folders."""
-    try:
-        found = sorted(
-            path.relative_to(folder).as_posix() for path in folder.glob(pattern) if path.is_file()
-        )
-    except (OSError, ValueError):
-        return ()
-    return tuple(found)
-
-
-def listing_digest(names: tuple[str, ...]) -> str:
-    return digest_fields(names)
-
-
-def matches(name: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(name, pattern)
 
 
 def _stat(path: str) -> Stat:

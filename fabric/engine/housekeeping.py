@@ -47,3 +47,22 @@ class Housekeeping:
 
     def close(self) -> None:
         self._memo.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    removed: int
+    freed: int
+    kept: int
+
+
+def prune(house: Housekeeping, *, keep_bytes: int, oldest: float) -> Pruned:
+    """Drop the blobs unused for longest until the rest is within the limits."""
+    removed = freed = kept = 0
+    for one in sorted(house.blobs(), key=lambda blob: blob.used, reverse=True):
+        if one.used >= oldest and kept + one.size <= keep_bytes:
+            kept += one.size
+            continue
+        house.drop(one.digest)
+        removed, freed = removed + 1, freed + one.size
+    return Pruned(removed, freed, kept)

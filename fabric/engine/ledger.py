@@ -3,8 +3,9 @@
 import json
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from fabric.engine.memo_door import Rows
 from fabric.graph.traces import ListingTrace, Trace
 from fabric.model.names import Digest, TaskId
 from fabric.model.task import Entry, Output, OutputFile
@@ -16,20 +17,10 @@ _BATCH = 500
 _MANY = 64
 
 
-class Records(Protocol):
-    """What the ledger needs of a memo."""
-
-    def get_bytes(self, key: str) -> bytes | None: ...
-    def get_range(self, prefix: str) -> dict[str, bytes]: ...
-    def put_all(self, rows: dict[str, bytes]) -> bool: ...
-    def drop(self, key: str) -> None: ...
-    def close(self) -> None: ...
-
-
 class Ledger:
     """Recall is immediate, remembering is batched: one transaction for many tasks."""
 
-    def __init__(self, memo: Records, project: str, before_flush: Callable[[], None]) -> None:
+    def __init__(self, memo: Rows, project: str, before_flush: Callable[[], None]) -> None:
         self._memo = memo
         self._prefix = f"t:{project}:"
         self._before_flush = before_flush
@@ -72,6 +63,7 @@ class Ledger:
         """Write what is new; records that another process wrote meanwhile stay behind it."""
         with self._lock:
             fresh, self._fresh = self._fresh, {}
+            first = {task_id for task_id in fresh if self._recalled.get(task_id) == ()}
             for task_id, traces in fresh.items():
                 recalled = self._recalled.get(task_id, ())
                 self._recalled[task_id] = (*traces, *recalled)[:_KEPT]
@@ -82,7 +74,9 @@ class Ledger:
         for task_id, traces in fresh.items():
             kept = [encode_trace(trace) for trace in traces]
             same = {one["key"] for one in kept}
-            older = [one for one in self._stored(task_id) if one.get("key") not in same]
+            # What was not there when the run began is not asked for again.
+            stored = [] if task_id in first else self._stored(task_id)
+            older = [one for one in stored if one.get("key") not in same]
             record = (kept + older)[:_KEPT]
             rows[self._prefix + task_id] = json.dumps(record, separators=(",", ":")).encode()
         self._memo.put_all(rows)
@@ -112,8 +106,9 @@ def encode_trace(trace: Trace) -> dict[str, Any]:
         "entries": [(str(kind), name, value) for kind, name, value in trace.entries],
         "files": trace.files,
         "absent": trace.absent,
-        "listings": [(one.folder, one.pattern, one.digest) for one in trace.listings],
+        "listings": [(one.folder, one.pattern, one.ignore, one.digest) for one in trace.listings],
         "upstream": trace.upstream,
+        "links": trace.links,
         "key": trace.key,
         "ms": trace.ms,
         "digest": output.digest,
@@ -143,7 +138,11 @@ def _decode(one: Any) -> Trace:
         entries=tuple(Entry(*entry) for entry in one["entries"]),
         files=tuple((path, digest) for path, digest in one["files"]),
         absent=tuple(one["absent"]),
-        listings=tuple(ListingTrace(*listing) for listing in one["listings"]),
+        listings=tuple(
+            ListingTrace(folder, pattern, tuple(ignore), digest)
+            for folder, pattern, ignore, digest in one["listings"]
+        ),
+        links=tuple((path, real) for path, real in one["links"]),
         upstream=tuple((name, digest) for name, digest in one["upstream"]),
         key=Digest(one["key"]),
         output=Output(Digest(one["digest"]), made, facts, one["view"], one["whole"]),

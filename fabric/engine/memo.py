@@ -11,6 +11,7 @@ import diskcache
 from fabric.engine.memo_door import STAMP
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import make_folder, write_atomic
+from fabric.system.mounts import is_network
 
 _RAW = 1  # diskcache's MODE_RAW
 _PICKLED = 4  # diskcache's MODE_PICKLE
@@ -129,6 +130,7 @@ def _connect(folder: Path) -> Any:
         statistics=0,
         # The memo can be made again: after a power cut a lost record is a miss.
         sqlite_synchronous=0,
+        sqlite_journal_mode="truncate" if is_network(folder) else "wal",
         timeout=10,
     )
 

@@ -1,32 +1,36 @@
 """The memo without its cost: opened when something is wanted of it, or not there at all."""
 
 import threading
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fabric.engine.memo import Memo
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 # A new file with every batch: its stat tells whether anything was remembered since.
 STAMP = "stamp"
 
 
+class Rows(Protocol):
+    """A memo, as its users see it."""
+
+    def get_bytes(self, key: str) -> bytes | None: ...
+    def get_range(self, prefix: str) -> dict[str, bytes]: ...
+    def put_all(self, rows: Mapping[str, bytes]) -> bool: ...
+    def drop(self, key: str) -> None: ...
+    def close(self) -> None: ...
+
+
 class LazyMemo:
     """A memo that is opened when something of it is wanted."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._memo: Memo | None = None
+    def __init__(self, opened: Callable[[], Rows]) -> None:
+        self._open = opened
+        self._memo: Rows | None = None
         self._lock = threading.Lock()
 
     @property
-    def _opened(self) -> "Memo":
+    def _opened(self) -> Rows:
         with self._lock:
             if self._memo is None:
-                from fabric.engine.memo import Memo  # costs a start: only when it is wanted
-
-                self._memo = Memo(self._folder)
+                self._memo = self._open()
             return self._memo
 
     def get_bytes(self, key: str) -> bytes | None:

@@ -152,14 +152,14 @@ class Stepper:
         output, ms, began_ns = result
         files = self._stores.files
         read, moved = files.after(made.read, began_ns)
-        if moved:
+        if moved or not made.keep:
             return None
         entries = (*self._code(task), *task.inputs.entries())
         pairs = tuple(sorted((need.id, one.digest) for need, one in upstream))
         static = static_digest(task.kind, entries)
-        listings = tuple(ListingTrace(*pair, files.listing(*pair)) for pair in made.listings)
+        listings = tuple(ListingTrace(*one, files.listing(*one)) for one in made.listings)
         trace = Trace(
-            static, entries, read, tuple(sorted(set(made.absent))), listings, pairs,
+            static, entries, read, tuple(sorted(set(made.absent))), listings, pairs, made.links,
             full_key(static, read, pairs), output, ms,
         )  # fmt: skip
         self._stores.ledger.remember(task.id, trace)

@@ -3,13 +3,11 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from fabric.config.values import Config, Function
 from fabric.graph.taskgraph import TaskGraph, restricted, upstream
-from fabric.graph.weave import weave
 from fabric.model.hashing import digest_fields
-from fabric.model.names import TaskId
+from fabric.model.names import TaskId, Verb
 from fabric.model.task import (
     BuildInputs,
     DeployInputs,
@@ -19,12 +17,6 @@ from fabric.model.task import (
     Task,
     VendorInputs,
 )
-
-
-class Verb(StrEnum):
-    BUILD = "build"
-    PACKAGE = "package"
-    DEPLOY = "deploy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +48,8 @@ def compile_graph(
     units: Sequence[Unit], verb: Verb, *, functions: frozenset[str] = frozenset()
 ) -> TaskGraph:
     """The tasks of a verb over these services; `functions` narrows it to these and their needs."""
+    from fabric.graph.weave import weave  # networkx: imported when something is compiled
+
     scene = Scene(tuple(units))
     tasks = [
         task

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fabric.graph.traces import ABSENT, Look, Trace, full_key, static_digest
+from fabric.graph.traces import ABSENT, ListingTrace, Look, Trace, full_key, static_digest
 from fabric.model.names import Digest
 from fabric.model.task import Entry, EntryKind, Output, Pairs
 
@@ -78,7 +78,13 @@ def still_holds(trace: Trace, static: Digest, upstream: Pairs, look: Look) -> bo
     for path in trace.absent:
         if digest(path) != ABSENT:
             return False
-    return all(look.listing(one.folder, one.pattern) == one.digest for one in trace.listings)
+    if any(look.real(path) != real for path, real in trace.links):
+        return False
+    return all(_listed(one, look) == one.digest for one in trace.listings)
+
+
+def _listed(one: ListingTrace, look: Look) -> str:
+    return look.listing(one.folder, one.pattern, one.ignore)
 
 
 def _wait(question: Question, traces: Sequence[Trace]) -> Decision:
@@ -132,9 +138,10 @@ def _file_changes(last: Trace, now: Pairs, look: Look) -> tuple[Change, ...]:
     folders = tuple(
         Change(EntryKind.FILE, f"{one.folder}/{one.pattern}", one.digest, new)
         for one in last.listings
-        if (new := look.listing(one.folder, one.pattern)) != one.digest
+        if (new := _listed(one, look)) != one.digest
     )
-    return (*files, *appeared, *folders)
+    led = tuple((path, look.real(path)) for path, _ in last.links)
+    return (*files, *appeared, *folders, *_pair_changes(EntryKind.FILE, last.links, led))
 
 
 def reason_of(changes: Sequence[Change], count: int) -> str:

@@ -16,6 +16,7 @@ class ListingTrace:
 
     folder: str
     pattern: str
+    ignore: tuple[str, ...]
     digest: str
 
 
@@ -29,6 +30,7 @@ class Trace:
     absent: tuple[str, ...]
     listings: tuple[ListingTrace, ...]
     upstream: Pairs
+    links: Pairs
     key: Digest
     output: Output
     ms: int
@@ -40,8 +42,11 @@ class Look(Protocol):
     def digest(self, path: str) -> str:
         """The content digest of a file; empty when there is none."""
 
-    def listing(self, folder: str, pattern: str) -> str:
-        """The digest of the names in a folder that match."""
+    def listing(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
+        """The digest of the names in a folder that match and are not ignored."""
+
+    def real(self, path: str) -> str:
+        """Where a path leads in the end, links followed."""
 
 
 def static_digest(kind: str, entries: tuple[Entry, ...]) -> Digest:

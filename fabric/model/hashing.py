@@ -12,13 +12,9 @@ def digest_bytes(content: bytes) -> Digest:
 
 def digest_fields(fields: Iterable[str]) -> Digest:
     """The digest of a list of texts; ("ab", "c") and ("a", "bc") differ."""
-    # One join and one update: a thousand small updates cost ten times as much.
-    parts: list[bytes] = []
-    for field in fields:
-        raw = field.encode("utf-8", "surrogatepass")
-        parts.append(b"%d:" % len(raw))
-        parts.append(raw)
-    return Digest(hashlib.sha256(b"".join(parts)).hexdigest())
+    # One text and one update: a thousand small updates cost ten times as much.
+    text = "".join([f"{len(field)}:{field}" for field in fields])
+    return digest_bytes(text.encode("utf-8", "surrogatepass"))
 
 
 def short(digest: str) -> str:

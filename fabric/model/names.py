@@ -18,3 +18,11 @@ class TriggerKind(StrEnum):
     PUBSUB = "pubsub"
     LOGSTREAM = "logstream"
     AMQP = "amqp"
+
+
+class Verb(StrEnum):
+    """How far a command goes: each verb includes the ones before it."""
+
+    BUILD = "build"
+    PACKAGE = "package"
+    DEPLOY = "deploy"

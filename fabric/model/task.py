@@ -40,9 +40,10 @@ class TaskInputs(Protocol):
     """Frozen, and only plain values inside (text, numbers, None, tuples): it is stored as it is."""
 
     kind: ClassVar[str]
-    lane: ClassVar[Lane]
     changes_world: ClassVar[bool]
 
+    @property
+    def lane(self) -> Lane: ...
     @property
     def service(self) -> str: ...
     @property
@@ -128,7 +129,6 @@ class BuildInputs:
     """One function's source: where it is and how it is to be built."""
 
     kind: ClassVar[str] = "build"
-    lane: ClassVar[Lane] = Lane.CPU
     changes_world: ClassVar[bool] = False
 
     service: str
@@ -142,6 +142,12 @@ class BuildInputs:
     ignore: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     env: Pairs = ()
+
+    @property
+    def lane(self) -> Lane:
+        """Bundling happens in one warm child for all functions: here it is waiting."""
+        bundled = self.runtime.startswith("nodejs") and not self.command
+        return Lane.IO if bundled else Lane.CPU
 
     def entries(self) -> tuple[Entry, ...]:
         env = tuple(Entry(EntryKind.ENV, name, digest_fields((value,))) for name, value in self.env)

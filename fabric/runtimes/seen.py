@@ -45,6 +45,9 @@ class Probe:
 
 
 def _kind_of(path: str) -> Kind:
+    # Most paths are not there, and an exception costs more than the question.
+    if not os.access(path, os.F_OK):
+        return Kind.NOTHING
     try:
         mode = os.stat(path).st_mode
     except OSError:

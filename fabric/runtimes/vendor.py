@@ -33,6 +33,7 @@ from fabric.system.disk import read_bytes, write_atomic
 
 _OTHER_FILE = re.compile(r"\s*(?:-r|--requirement)[ =]\s*(\S+)")
 _DEFAULT_PYTHON = "3.11"
+REQUIREMENT_FILES = (LOCK_FILE, "requirements.txt", "pyproject.toml")
 _ARCHITECTURES = ("x86_64", "arm64")
 
 
@@ -52,8 +53,7 @@ def find_source(workspace: Path, root: str) -> VendorSource | None:
     """
     base = os.path.realpath(workspace)
     folder = os.path.realpath(os.path.join(base, root))
-    names = (LOCK_FILE, "requirements.txt", "pyproject.toml")
-    paths = [os.path.join(folder, name) for name in names]
+    paths = [os.path.join(folder, name) for name in REQUIREMENT_FILES]
     lock, plain, project = (_text(base, path) for path in paths)
     plain, more = _expanded(base, folder, plain)
     texts = [("requirements.txt", plain), ("pyproject.toml", _project(base, paths[2], project))]
@@ -82,6 +82,15 @@ def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]
     lock = _write_lock(workspace, inputs, pip)
     built = _fetched(pip, lock.text, target)
     return Built(built.files, merge(built.seen, lock.seen), (_locked(lock), *built.warnings))
+
+
+def lock_requirements(
+    workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]
+) -> Problem | None:
+    """Pin what is not pinned, in a lock beside it; the warning that says so."""
+    if is_pinned(inputs.source):
+        return None
+    return _locked(_write_lock(workspace, inputs, Pip(environment)))
 
 
 def _fetched(pip: Pip, text: str, target: Target) -> Built:

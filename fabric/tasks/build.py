@@ -44,10 +44,14 @@ class BuildKind:
             files=tuple(MadeFile(one.path, one.content, one.executable) for one in built.files),
             view=f"{build_folder(inputs.root, inputs.service)}/{inputs.function}",
             whole_folder=True,
-            read=built.seen.files,
+            facts=(("handler", built.handler),),
+            # A look-up that ended at a folder holds as long as a folder is there.
+            read=(*built.seen.files, *built.seen.folders),
             absent=built.seen.absent,
-            listings=tuple((one.folder, one.pattern) for one in built.seen.listings),
+            listings=tuple((one.folder, one.pattern, one.ignore) for one in built.seen.listings),
+            links=built.seen.links,
             warnings=built.warnings,
+            keep=built.toolchain in ("", self.toolchain(inputs).identity),
         )
 
 

@@ -21,7 +21,10 @@ class MadeFile:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a task gave. `digest` is what downstream keys see; files are stored by content."""
+    """What a task gave. `digest` is what downstream keys see; files are stored by content.
+
+    Without `keep` the result is used in this run and not remembered.
+    """
 
     digest: Digest
     files: tuple[MadeFile, ...] = ()
@@ -30,8 +33,10 @@ class Made:
     whole_folder: bool = False
     read: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
-    listings: tuple[tuple[str, str], ...] = ()
+    listings: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    links: Pairs = ()
     warnings: tuple[Problem, ...] = ()
+    keep: bool = True
 
 
 class Shop(Protocol):

@@ -35,5 +35,6 @@ class VendorKind:
             facts=(("packages", str(len(fetched.files))),),
             read=fetched.seen.files,
             absent=fetched.seen.absent,
+            links=fetched.seen.links,
             warnings=fetched.warnings,
         )

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from fabric.model.events import (
     Event,
     ProblemFound,
-    RunEnded,
-    RunStarted,
     Stamped,
     TaskEnded,
     TaskOutput,
@@ -63,8 +61,6 @@ def build_summary(verb: str, summary: Mapping[str, int]) -> str:
 def event_line(event: Event, style: Style) -> str | None:
     """One line for a person reading along; None for what is not worth one."""
     match event:
-        case RunStarted():
-            return None
         case TaskStarted(task, reason):
             return f"{style.dim('>')} {task}  {style.dim(reason)}"
         case TaskOutput(task, text):
@@ -73,9 +69,8 @@ def event_line(event: Event, style: Style) -> str | None:
             return _ended_line(event, style)
         case ProblemFound(task, "warning", problem):
             return problem_text(problem, style, severity="warning", task=task)
-        case ProblemFound():
-            return None  # errors come together at the end, where they are not scrolled away
-        case RunEnded():
+        case _:
+            # Errors come together at the end, where they do not scroll away.
             return None
 
 

@@ -199,7 +199,7 @@ def digests(root: Path, seen: Seen) -> list[str]:
 @pytest.mark.flow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_equal_look_ups_mean_equal_bytes(seed: int, tmp_path: Path, runtimes: Runtimes) -> None:
-    dice = random.Random(seed)  # noqa: S311 - a seeded test
+    dice = random.Random(seed)
     write_handler(tmp_path, dice)
     before = clean_build(runtimes, tmp_path)
     known = digests(tmp_path, before[1]) if before else []

@@ -58,7 +58,7 @@ def clean_build(workspace: Path) -> tuple[str, Seen] | None:
 @pytest.mark.flow
 @pytest.mark.parametrize("seed", range(8))
 def test_equal_look_ups_mean_equal_bytes(seed: int, tmp_path: Path) -> None:
-    dice = random.Random(seed)  # noqa: S311 - a seeded test
+    dice = random.Random(seed)
     write(tmp_path, {"api/src/hello.py": source(dice)})
     skipped = rebuilt = 0
     for number in range(EDITS):

@@ -1,6 +1,5 @@
 """`fabric build` and `fabric package`: options to a request, a request to the engine."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -52,19 +51,11 @@ def package(**options: Any) -> int:
     return run_verb("package", "package", **options)
 
 
-@dataclass(frozen=True, slots=True)
-class Outlets:
-    """Where the story of a run goes besides the terminal."""
-
-    events: str
-    profile: str
-
-
 def run_verb(verb: str, command: str, **options: Any) -> int:
     """One verb for one service or a compose file; the options say which."""
     from fabric.app.build import build as build_services
     from fabric.app.settings import read_settings
-    from fabric.cli.listeners import listeners
+    from fabric.cli.listeners import Outlets, listeners
     from fabric.cli.screen import Screen
 
     settings = read_settings()
@@ -78,9 +69,8 @@ def run_verb(verb: str, command: str, **options: Any) -> int:
 
 
 def request_of(verb: str, command: str, **options: Any) -> Any:
-    from fabric.app.project import Where
-    from fabric.app.request import Request
-    from fabric.graph.compile import Verb
+    from fabric.app.request import Request, Where
+    from fabric.model.names import Verb
 
     where = Where(
         config=options.get("config", ""),
@@ -98,4 +88,5 @@ def request_of(verb: str, command: str, **options: Any) -> Any:
         use_cache=not options.get("no_cache", False),
         fail_fast=options.get("fail_fast", False),
         out=options.get("out", ""),
+        profiled=bool(options.get("profile")),
     )

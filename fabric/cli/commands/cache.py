@@ -4,10 +4,11 @@ from typing import Any
 
 import click
 
+from fabric.cli.group import Group
 from fabric.cli.options import common_options, examples
 
 
-@click.group(epilog=examples("fabric cache stats\nfabric cache prune --max-size 500M"))
+@click.group(cls=Group, epilog=examples("fabric cache stats\nfabric cache prune --max-size 500M"))
 def cache() -> None:
     """Keep house with the cache. Everything in it can be made again."""
 

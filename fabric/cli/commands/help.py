@@ -1,6 +1,10 @@
 """`fabric help TOPIC`: what is not a command's own help."""
 
+from typing import Any
+
 import click
+
+from fabric.cli.options import common_options, examples
 
 _EXIT_CODES = """\
 Exit codes
@@ -25,19 +29,36 @@ Environment variables
   CI                     quiet progress lines; GITHUB_ACTIONS adds groups and annotations"""
 
 _TOPICS = {"exit-codes": _EXIT_CODES, "environment": _ENVIRONMENT}
+_LIST = "Topics: " + ", ".join(_TOPICS) + ".  A command's help: fabric COMMAND --help"
 
 
-@click.command(name="help")
+@click.command(
+    name="help",
+    epilog=examples("""
+fabric help exit-codes    what each exit code means
+fabric help environment   the variables that fabric reads
+"""),
+)
 @click.argument("topic", required=False)
-def help_topic(topic: str | None) -> int:
+@common_options
+def help_topic(topic: str | None, **options: Any) -> int:
     """Show a topic: exit-codes or environment."""
-    from fabric.model.problems import FabricError, Problem
+    from fabric.app.settings import read_settings
+    from fabric.cli.screen import Screen
+    from fabric.model.report import Report
 
-    if topic is None:
-        click.echo("Topics: " + ", ".join(_TOPICS) + ".  A command's help: fabric COMMAND --help")
-        return 0
-    if topic not in _TOPICS:
-        hint = "one of " + ", ".join(_TOPICS)
-        raise FabricError(Problem("usage/unknown-topic", f"no help topic `{topic}`", hint=hint))
-    click.echo(_TOPICS[topic])
-    return 0
+    text = _LIST if topic is None else _text(topic)
+    screen = Screen.of(read_settings(), as_json=options["as_json"], colour=options["color"])
+    result = {"topic": topic, "topics": list(_TOPICS), "text": text}
+    return screen.finish(Report("help", result, text=text))
+
+
+def _text(topic: str) -> str:
+    from fabric.model.problems import FabricError, Problem
+    from fabric.model.spelling import nearest
+
+    if topic in _TOPICS:
+        return _TOPICS[topic]
+    guess = nearest(topic, list(_TOPICS))
+    hint = f"did you mean `{guess}`?" if guess else "one of " + ", ".join(_TOPICS)
+    raise FabricError(Problem("usage/unknown-topic", f"no help topic `{topic}`", hint=hint))

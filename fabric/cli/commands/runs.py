@@ -4,10 +4,11 @@ from typing import Any
 
 import click
 
+from fabric.cli.group import Group
 from fabric.cli.options import common_options, examples
 
 
-@click.group(epilog=examples("fabric runs list\nfabric runs show latest"))
+@click.group(cls=Group, epilog=examples("fabric runs list\nfabric runs show latest"))
 def runs() -> None:
     """List and show past runs (the newest twenty are kept)."""
 

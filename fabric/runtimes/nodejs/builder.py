@@ -35,6 +35,8 @@ class NodeRuntime:
         self._bundler: Bundler | None = None
         self._pinned: Path | None = None
         self._lock = threading.Lock()
+        # Each `stat` gives the interpreter's lock away; threads that take turns at it cost double.
+        self._looking = threading.Lock()
 
     def toolchain(self, workspace: Path, root: str) -> Toolchain:
         return toolchain_of(workspace, root, installable=self._failure is None)
@@ -48,7 +50,8 @@ class NodeRuntime:
         except FabricError as error:
             return closure.build(entry, error)
         answer = bundler.ask(folder, options.bundle_options(entry, inputs))
-        return _built(entry, answer, found.identity(installable=True))
+        with self._looking:
+            return _built(entry, answer, found.identity(installable=True))
 
     def close(self) -> None:
         with self._lock:
@@ -80,7 +83,7 @@ def _built(entry: Entry, answer: Mapping[str, Any], identity: str) -> Built:
     if not answer["ok"]:
         raise options.build_failed(entry, answer)
     return Built(
-        (*options.read_files(entry.root, answer), *options.module_kind(entry.root)),
+        (*options.read_files(entry.root, answer), *options.module_kind(entry)),
         look_ups(entry, read_modules(entry.root, answer["inputs"])),
         options.read_warnings(entry, answer),
         handler=f"{os.path.splitext(options.OUTPUT)[0]}.{entry.export or 'handler'}",

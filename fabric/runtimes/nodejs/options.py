@@ -12,7 +12,7 @@ from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.entry import Entry
 from fabric.runtimes.nodejs.candidates import EXTENSIONS, MAIN_FIELDS
 from fabric.runtimes.nodejs.tsconfig import ancestors, read_jsonc
-from fabric.runtimes.seen import place
+from fabric.runtimes.seen import Kind, place
 
 OUTPUT = "index.js"
 _OLDEST = "node18"
@@ -58,13 +58,13 @@ def read_files(root: str, answer: Mapping[str, Any]) -> tuple[BuiltFile, ...]:
     )
 
 
-def module_kind(root: str) -> tuple[BuiltFile, ...]:
+def module_kind(entry: Entry) -> tuple[BuiltFile, ...]:
     """Says that the output is CommonJS, where the project's own manifest says otherwise.
 
     An archive has no manifest above it; a run from within the project does.
     """
-    manifests = (f"{parent}/package.json" for parent in ancestors(root))
-    nearest = next((path for path in manifests if os.path.isfile(path)), None)
+    manifests = (f"{parent}/package.json" for parent in ancestors(entry.root))
+    nearest = next((path for path in manifests if entry.probe.kind(path) is Kind.FILE), None)
     if nearest is None or read_jsonc(nearest).get("type") != "module":
         return ()
     return (BuiltFile("package.json", b'{"type": "commonjs"}\n'),)

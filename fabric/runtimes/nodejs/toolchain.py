@@ -62,6 +62,8 @@ def toolchain_of(workspace: Path, root: str, *, installable: bool) -> Toolchain:
 
 
 def _version(manifest: str) -> str:
+    if not os.access(manifest, os.R_OK):
+        return ""
     try:
         return str(json.loads(read_bytes(manifest))["version"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,0 +1,29 @@
+"""A cache is bounded by default: once a day, after a run, what was unused for longest goes."""
+
+from pathlib import Path
+
+from fabric.system.disk import write_atomic
+
+KEEP_BYTES = 5 << 30
+KEEP_SECONDS = 90 * 86_400
+_EVERY_SECONDS = 86_400
+_STAMP = "pruned"
+
+
+def prune_daily(folder: Path, now: float) -> None:
+    """Prune if the last time was a day ago; a fresh cache is left alone."""
+    stamp = folder / _STAMP
+    try:
+        if now - stamp.stat().st_mtime < _EVERY_SECONDS:
+            return
+    except FileNotFoundError:
+        write_atomic(stamp, b"", mode=0o600)
+        return
+    write_atomic(stamp, b"", mode=0o600)
+    from fabric.engine.housekeeping import Housekeeping, prune  # costs a start; once a day
+
+    house = Housekeeping(folder)
+    try:
+        prune(house, keep_bytes=KEEP_BYTES, oldest=now - KEEP_SECONDS)
+    finally:
+        house.close()

@@ -1,0 +1,85 @@
+"""A plan as what all pictures show of it: nodes with their decision, edges as pairs of numbers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fabric.graph.decide import Action, Decision
+from fabric.graph.plan import Plan
+from fabric.model.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    id: str
+    kind: str
+    service: str
+    function: str
+    provider: str
+    level: int
+    action: Action
+    reason: str
+    key: str | None
+    inputs: int
+
+    @property
+    def name(self) -> str:
+        """What tells it from the other tasks of its kind and service."""
+        return self.function or self.provider or self.id.partition(":")[2] or self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Edges go from the need to what needs it; nodes stand in the order of the graph."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[tuple[int, int], ...]
+
+    @property
+    def services(self) -> dict[str, list[int]]:
+        """Node numbers by service, services by name."""
+        found: dict[str, list[int]] = {}
+        for number, node in enumerate(self.nodes):
+            found.setdefault(node.service, []).append(number)
+        return dict(sorted(found.items()))
+
+    @property
+    def needs(self) -> list[list[int]]:
+        rows: list[list[int]] = [[] for _ in self.nodes]
+        for need, number in self.edges:
+            rows[number].append(need)
+        return rows
+
+    def tally(self, numbers: Iterable[int] | None = None) -> dict[Action, int]:
+        """How many of these nodes (all, if none are named) run, wait and are skipped."""
+        chosen = range(len(self.nodes)) if numbers is None else list(numbers)
+        actions = [self.nodes[number].action for number in chosen]
+        return {action: actions.count(action) for action in (Action.RUN, Action.WAIT, Action.SKIP)}
+
+
+def drawing_of(plan: Plan) -> Drawing:
+    graph = plan.graph
+    rows = zip(graph.tasks, graph.level_of, plan.decisions, strict=True)
+    return Drawing(
+        nodes=tuple(_node(task, level, decision) for task, level, decision in rows),
+        # A need that is named twice is still one edge.
+        edges=tuple(
+            (need, number)
+            for number, needs in enumerate(graph.needs)
+            for need in dict.fromkeys(needs)
+        ),
+    )
+
+
+def _node(task: Task, level: int, decision: Decision) -> Node:
+    return Node(
+        id=task.id,
+        kind=task.kind,
+        service=task.inputs.service,
+        function=task.inputs.function,
+        provider=getattr(task.inputs, "provider", ""),
+        level=level,
+        action=decision.action,
+        reason=decision.reason,
+        key=decision.key,
+        inputs=decision.inputs,
+    )

@@ -1,0 +1,153 @@
+"""Where everything stands: columns by level from left to right, a lane for each service."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fabric.graph.pictures.drawing import Drawing
+from fabric.graph.pictures.lane import BOX_HEIGHT, Lane, LaneTasks, lane_of
+from fabric.graph.pictures.order import ordered_services
+
+BOX_WIDTH = 206.0
+GUTTER = 74.0
+STEP = BOX_WIDTH + GUTTER
+LANE_HEAD = 26.0
+LANE_PAD = 12.0
+LANE_GAP = 14.0
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height
+
+    @property
+    def middle(self) -> float:
+        return self.y + self.height / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The line of an edge: heights in the columns that it passes, from its need to its end."""
+
+    need: int
+    number: int
+    bends: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """All lanes from top to bottom with their frames, a box per node, a route per edge."""
+
+    lanes: tuple[Lane, ...]
+    frames: tuple[Box, ...]
+    boxes: tuple[Box, ...]
+    routes: tuple[Route, ...]
+    levels: int
+
+    @property
+    def width(self) -> float:
+        return max((frame.right for frame in self.frames), default=0.0)
+
+    @property
+    def height(self) -> float:
+        return max((frame.bottom for frame in self.frames), default=0.0)
+
+
+def lay_out(drawing: Drawing) -> Layout:
+    lanes = lanes_of(drawing)
+    frames = _frames(lanes)
+    boxes: dict[int, Box] = {}
+    tops: dict[int, float] = {}
+    for lane, frame in zip(lanes, frames, strict=True):
+        for number in lane.numbers:
+            level = drawing.nodes[number].level
+            tops[number] = frame.y + LANE_HEAD
+            y = tops[number] + lane.middles[number, level] - BOX_HEIGHT / 2
+            boxes[number] = Box(level * STEP, y, BOX_WIDTH, BOX_HEIGHT)
+    return Layout(
+        lanes=lanes,
+        frames=frames,
+        boxes=tuple(boxes[number] for number in range(len(drawing.nodes))),
+        routes=tuple(
+            Route(need, number, tuple(tops[need] + height for height in heights))
+            for (need, number), heights in bends_of(drawing, lanes).items()
+        ),
+        levels=max((node.level for node in drawing.nodes), default=-1) + 1,
+    )
+
+
+def lanes_of(drawing: Drawing) -> tuple[Lane, ...]:
+    nodes = drawing.nodes
+    services = drawing.services
+    pairs = [(nodes[need].service, nodes[number].service) for need, number in drawing.edges]
+    reaches = _reaches(drawing)
+    inner: dict[str, list[tuple[int, int]]] = {service: [] for service in services}
+    for need, number in drawing.edges:
+        if nodes[need].service == nodes[number].service:
+            inner[nodes[need].service].append((need, number))
+    return tuple(
+        lane_of(_tasks(drawing, services[service], reaches, inner[service]))
+        for service in ordered_services(list(services), pairs)
+    )
+
+
+def bends_of(drawing: Drawing, lanes: Sequence[Lane]) -> dict[tuple[int, int], tuple[float, ...]]:
+    """For each edge the heights of its need's wire in the columns between, within the lane."""
+    middles = {spot: height for lane in lanes for spot, height in lane.middles.items()}
+    nodes = drawing.nodes
+    return {
+        (need, number): tuple(
+            middles[need, level] for level in range(nodes[need].level + 1, nodes[number].level)
+        )
+        for need, number in drawing.edges
+    }
+
+
+def _reaches(drawing: Drawing) -> dict[int, int]:
+    """The last column that the wire of each node passes."""
+    nodes = drawing.nodes
+    reaches = {number: node.level for number, node in enumerate(nodes)}
+    for need, number in drawing.edges:
+        reaches[need] = max(reaches[need], nodes[number].level - 1)
+    return reaches
+
+
+def _tasks(
+    drawing: Drawing,
+    numbers: Sequence[int],
+    reaches: Mapping[int, int],
+    inner: Sequence[tuple[int, int]],
+) -> LaneTasks:
+    """Functions in the order of their names, so that each has a row of its own to begin with."""
+    nodes = drawing.nodes
+    ordered = sorted(numbers, key=lambda one: (nodes[one].function, nodes[one].id))
+    return LaneTasks(
+        nodes[ordered[0]].service,
+        {number: nodes[number].level for number in ordered},
+        {number: reaches[number] for number in ordered},
+        inner,
+    )
+
+
+def _frames(lanes: Sequence[Lane]) -> tuple[Box, ...]:
+    """Each lane below all that stands, or has a wire, in one of its columns."""
+    skyline: dict[int, float] = {}
+    frames = []
+    for lane in lanes:
+        columns = range(lane.first, lane.reach + 1)
+        top = max((skyline.get(column, 0.0) for column in columns), default=0.0)
+        height = LANE_HEAD + lane.height + LANE_PAD
+        skyline.update(dict.fromkeys(columns, top + height + LANE_GAP))
+        width = (lane.last - lane.first) * STEP + BOX_WIDTH + 2 * LANE_PAD
+        frames.append(Box(lane.first * STEP - LANE_PAD, top, width, height))
+    return tuple(frames)

@@ -1,0 +1,58 @@
+"""Text in pictures: what fits into a box, counts in words, and nothing that a terminal obeys."""
+
+from collections.abc import Mapping
+
+from fabric.graph.decide import Action
+
+# Parts of the font size, on the wide side: what fits in a broad font fits in all of them.
+_NARROW = frozenset("fijlrtI.,:;'|!()[]/ ")
+_BROAD = frozenset("mwMW@%")
+_NARROW_EM, _COMMON_EM, _CAPITAL_EM, _BROAD_EM = 0.42, 0.64, 0.74, 1.0
+_LAST_LATIN = 0x24F
+_WORDS = {Action.RUN: "run", Action.WAIT: "wait", Action.SKIP: "up to date"}
+
+
+def width(text: str, size: float) -> float:
+    """About how wide a text is, in pixels."""
+    return size * sum(_em(letter) for letter in text)
+
+
+def _em(letter: str) -> float:
+    if letter in _NARROW:
+        return _NARROW_EM
+    if letter in _BROAD or ord(letter) > _LAST_LATIN:
+        return _BROAD_EM
+    return _CAPITAL_EM if letter.isupper() else _COMMON_EM
+
+
+def fitted(text: str, room: float, size: float) -> str:
+    """The text, or its beginning and end around an ellipsis: names often differ in their tails."""
+    text = printable(text)
+    if width(text, size) <= room:
+        return text
+    for keep in range(len(text) - 1, 0, -1):
+        tail = keep // 3
+        short = text[: keep - tail] + "…" + (text[-tail:] if tail else "")
+        if width(short, size) <= room:
+            return short
+    return "…"
+
+
+def printable(text: str) -> str:
+    """Control characters as escapes: a file name must not steer a terminal or break XML."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else _escaped(one) for one in text)
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii") if letter != "\u00a0" else " "
+
+
+def tally_words(tally: Mapping[Action, int], *, zeros: bool = False) -> str:
+    parts = [f"{tally[action]} {_WORDS[action]}" for action in _WORDS if zeros or tally[action]]
+    return ", ".join(parts)
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

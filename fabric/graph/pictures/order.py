@@ -1,0 +1,83 @@
+"""Which service stands beside which: those that need each other close, the same every time."""
+
+from collections.abc import Mapping, Sequence
+
+_SWEEPS = 12
+
+Links = Mapping[str, Mapping[str, int]]
+
+
+def ordered_services(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """An order with short links: rounds of averaging, of which the best is kept, then swaps."""
+    links = _links(names, pairs)
+    order = _walk(sorted(names), links)
+    best, least = order, _length(order, links)
+    for _ in range(_SWEEPS):
+        order = _averaged(order, links)
+        if (length := _length(order, links)) < least:
+            best, least = order, length
+    return _swapped(best, links)
+
+
+def _links(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> Links:
+    links: dict[str, dict[str, int]] = {name: {} for name in names}
+    for one, other in pairs:
+        if one != other:
+            links[one][other] = links[one].get(other, 0) + 1
+            links[other][one] = links[other].get(one, 0) + 1
+    return links
+
+
+def _walk(names: Sequence[str], links: Links) -> list[str]:
+    """Depth first from the first by name: what hangs together stays together."""
+    found: dict[str, None] = {}
+    for root in names:
+        waiting = [root]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found[name] = None
+                waiting.extend(sorted(links[name], reverse=True))
+    return list(found)
+
+
+def _length(order: Sequence[str], links: Links) -> int:
+    place = {name: position for position, name in enumerate(order)}
+    return sum(
+        count * abs(place[one] - place[other])
+        for one, others in links.items()
+        for other, count in others.items()
+    )
+
+
+def _averaged(order: Sequence[str], links: Links) -> list[str]:
+    place = {name: position for position, name in enumerate(order)}
+
+    def middle(name: str) -> tuple[float, int]:
+        total = sum(place[other] * count for other, count in links[name].items()) + place[name]
+        return total / (sum(links[name].values()) + 1), place[name]
+
+    return sorted(order, key=middle)
+
+
+def _swapped(order: Sequence[str], links: Links) -> list[str]:
+    result = list(order)
+    place = {name: position for position, name in enumerate(result)}
+    for _ in range(_SWEEPS):
+        moved = False
+        for left in range(len(result) - 1):
+            if _gain(result[left], result[left + 1], links, place) > 0:
+                result[left], result[left + 1] = result[left + 1], result[left]
+                place[result[left]], place[result[left + 1]] = left, left + 1
+                moved = True
+        if not moved:
+            break
+    return result
+
+
+def _gain(upper: str, lower: str, links: Links, place: Mapping[str, int]) -> int:
+    """How much shorter the links get when two neighbours change places."""
+    line = place[upper]
+    down = sum(c if place[o] > line else -c for o, c in links[upper].items() if o != lower)
+    up = sum(c if place[o] <= line else -c for o, c in links[lower].items() if o != upper)
+    return down + up

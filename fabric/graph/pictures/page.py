@@ -1,0 +1,147 @@
+"""A plan as one HTML file: the layout of the picture, with folding, search and details."""
+
+import base64
+import hashlib
+import json
+from html import escape
+from typing import Any
+
+from fabric.graph.pictures.assets import asset
+from fabric.graph.pictures.drawing import Drawing
+from fabric.graph.pictures.lane import BOX_HEIGHT, Lane
+from fabric.graph.pictures.layout import (
+    BOX_WIDTH,
+    GUTTER,
+    LANE_GAP,
+    LANE_HEAD,
+    LANE_PAD,
+    bends_of,
+    lanes_of,
+)
+from fabric.graph.pictures.lettering import fitted, printable, tally_words, width
+from fabric.graph.pictures.svg import (
+    KIND_SIZE,
+    MEANINGS,
+    NAME_SIZE,
+    PAD,
+    SIGN_ROOM,
+    SIGNS,
+    lane_title,
+)
+from fabric.graph.pictures.text import headline
+
+FOLD_ABOVE = 150
+_STYLES = ("picture.css", "page.css")
+# In this order: each part uses what the parts before it define.
+_SCRIPTS = ("page_data.js", "page_place.js", "page_paint.js", "page_view.js", "page_controls.js")
+_GEOMETRY = {
+    "boxWidth": BOX_WIDTH,
+    "boxHeight": BOX_HEIGHT,
+    "gutter": GUTTER,
+    "laneHead": LANE_HEAD,
+    "lanePad": LANE_PAD,
+    "laneGap": LANE_GAP,
+}
+
+
+def page(drawing: Drawing) -> str:
+    style = "\n".join(asset(name) for name in _STYLES)
+    # One closed scope, so that nothing of it meets the names of a page that takes it in.
+    script = "(() => {\n" + "\n".join(asset(name) for name in _SCRIPTS) + "\n})();"
+    values = {
+        "title": escape(headline(drawing)),
+        "policy": _policy(style, script),
+        "style": style,
+        "data": embedded(document(drawing)),
+        "script": script,
+    }
+    text = asset("page.html")
+    before, *pieces = text.split("{{")
+    return before + "".join(_filled(piece, values) for piece in pieces)
+
+
+def _filled(piece: str, values: dict[str, str]) -> str:
+    name, _, rest = piece.partition("}}")
+    return values[name.strip()] + rest
+
+
+def _policy(style: str, script: str) -> str:
+    """Only these two texts count as style and script; nothing may be fetched from anywhere."""
+    hashes = {"style-src": style, "script-src": script}
+    rules = [f"{rule} 'sha256-{_sha256(text)}'" for rule, text in hashes.items()]
+    return "; ".join(["default-src 'none'", *rules, "base-uri 'none'", "form-action 'none'"])
+
+
+def _sha256(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def embedded(document: dict[str, Any]) -> str:
+    """JSON that can stand in a script element: no tag can begin or end in it."""
+    text = json.dumps(document, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def document(drawing: Drawing) -> dict[str, Any]:
+    """What the script draws from. Edges name nodes by number, and bend at the given heights."""
+    lanes = lanes_of(drawing)
+    return {
+        "title": headline(drawing),
+        "folded": len(drawing.nodes) > FOLD_ABOVE,
+        "geometry": _GEOMETRY,
+        "signs": {action.value: sign for action, sign in SIGNS.items()},
+        "meanings": {action.value: meaning for action, meaning in MEANINGS.items()},
+        "tally": {action.value: count for action, count in drawing.tally().items()},
+        "lanes": [_lane_row(drawing, lane) for lane in lanes],
+        "nodes": _node_rows(drawing, lanes),
+        "edges": [
+            {"from": need, "to": number, "bends": bends}
+            for (need, number), bends in bends_of(drawing, lanes).items()
+        ],
+    }
+
+
+def _lane_row(drawing: Drawing, lane: Lane) -> dict[str, Any]:
+    tally = drawing.tally(lane.numbers)
+    room = BOX_WIDTH - SIGN_ROOM - PAD
+    # Columns between may be taken out where all services in them are folded: two always stay.
+    least = BOX_WIDTH * (1 if lane.first == lane.last else 2)
+    _, counts = lane_title(lane.service, tally_words(tally), least - SIGN_ROOM)
+    return {
+        "service": printable(lane.service) or "(no service)",
+        "label": fitted(lane.service or "(no service)", room, NAME_SIZE),
+        "nodes": lane.numbers,
+        "first": lane.first,
+        "last": lane.last,
+        "height": lane.height,
+        "counts": counts,
+        "tally": {action.value: count for action, count in tally.items()},
+    }
+
+
+def _node_rows(drawing: Drawing, lanes: tuple[Lane, ...]) -> list[dict[str, Any]]:
+    place = {number: (row, lane) for row, lane in enumerate(lanes) for number in lane.numbers}
+    rows = []
+    for number, node in enumerate(drawing.nodes):
+        row, lane = place[number]
+        kind = fitted(node.kind, BOX_WIDTH / 2, KIND_SIZE)
+        room = BOX_WIDTH - SIGN_ROOM - 2 * PAD - width(kind, KIND_SIZE)
+        rows.append(
+            {
+                "id": node.id,
+                "kind": node.kind,
+                "service": node.service,
+                "function": node.function,
+                "provider": node.provider,
+                "level": node.level,
+                "action": node.action.value,
+                "reason": node.reason,
+                "key": node.key,
+                "inputs": node.inputs,
+                "label": fitted(node.name, room, NAME_SIZE),
+                "kindLabel": kind,
+                "lane": row,
+                "middle": lane.middles[number, node.level],
+            }
+        )
+    return rows

@@ -1,0 +1,138 @@
+"""Pictures that are plain text: a tree for the terminal, and three languages for other tools."""
+
+import json
+
+from fabric.graph.pictures.drawing import Drawing, Node
+from fabric.graph.pictures.lettering import plural, printable, tally_words
+from fabric.graph.pictures.palette import LIGHT, Paint
+
+
+def tree(drawing: Drawing) -> str:
+    """A block for each service; in it a line for each task, by level, with why and what before."""
+    blocks = [_block(drawing, service, rows) for service, rows in drawing.services.items()]
+    return "\n\n".join([headline(drawing), *blocks])
+
+
+def headline(drawing: Drawing) -> str:
+    levels = len({node.level for node in drawing.nodes})
+    counts = tally_words(drawing.tally(), zeros=True)
+    return f"{plural(len(drawing.nodes), 'task')} in {plural(levels, 'level')}: {counts}"
+
+
+def _block(drawing: Drawing, service: str, rows: list[int]) -> str:
+    providers = sorted({drawing.nodes[row].provider for row in rows} - {""})
+    place = f" on {', '.join(providers)}" if providers else ""
+    head = f"{service or '(no service)'}{place}: {tally_words(drawing.tally(rows))}"
+    width = max(len(drawing.nodes[row].id) for row in rows)
+    needs = drawing.needs
+    lines = [
+        _line(drawing.nodes[row], [drawing.nodes[need] for need in needs[row]], width)
+        for row in rows
+    ]
+    signs = ["├─"] * (len(rows) - 1) + ["└─"]
+    body = (f"{sign} {line}" for sign, line in zip(signs, lines, strict=True))
+    return "\n".join([printable(head), *body])
+
+
+def _line(node: Node, needs: list[Node], width: int) -> str:
+    """A waiting task's reason names what it needs already: only the others come after the arrow."""
+    others = [need.id for need in needs if need.id not in _words(node.reason)]
+    before = f"  ← {', '.join(others)}" if others else ""
+    row = f"{node.level:>2}  {node.action.value:<4}  {node.id:<{width}}  {node.reason}{before}"
+    return printable(row)
+
+
+def _words(reason: str) -> set[str]:
+    return {word.rstrip(",") for word in reason.split()}
+
+
+def graph_json(drawing: Drawing) -> str:
+    nodes = [
+        {
+            "id": node.id,
+            "kind": node.kind,
+            "service": node.service,
+            "function": node.function,
+            "provider": node.provider,
+            "level": node.level,
+            "action": node.action.value,
+            "reason": node.reason,
+        }
+        for node in drawing.nodes
+    ]
+    edges = [
+        {"from": drawing.nodes[need].id, "to": drawing.nodes[number].id}
+        for need, number in drawing.edges
+    ]
+    return json.dumps({"nodes": nodes, "edges": edges, "levels": _levels(drawing)}, indent=1)
+
+
+def _levels(drawing: Drawing) -> list[list[str]]:
+    depth = max((node.level for node in drawing.nodes), default=-1) + 1
+    rows: list[list[str]] = [[] for _ in range(depth)]
+    for node in drawing.nodes:
+        rows[node.level].append(node.id)
+    return rows
+
+
+def dot(drawing: Drawing) -> str:
+    """Graphviz: services are clusters, tasks are named by their ids."""
+    lines = [
+        "digraph fabric {",
+        "  rankdir=LR;",
+        '  graph [fontname="Helvetica", style="rounded", color="#b4bac4"];',
+        '  node [fontname="Helvetica", fontsize=11, shape=box];',
+        '  edge [color="#6b7280", arrowsize=0.7];',
+    ]
+    for position, (service, rows) in enumerate(drawing.services.items()):
+        lines += [f"  subgraph cluster_{position} {{", f"    label={_dot_text(service)};"]
+        lines += [f"    {_dot_node(drawing.nodes[row])}" for row in rows]
+        lines.append("  }")
+    for need, number in drawing.edges:
+        lines.append(f"  {_dot_id(drawing, need)} -> {_dot_id(drawing, number)};")
+    return "\n".join([*lines, "}"])
+
+
+def _dot_node(node: Node) -> str:
+    paint = LIGHT[node.action]
+    style = "rounded,filled,dashed" if paint.dashed else "rounded,filled"
+    return (
+        f'{_dot_text(node.id)} [class="{node.action.value}", style="{style}", '
+        f'fillcolor="{paint.fill}", color="{paint.line}", fontcolor="{paint.ink}", '
+        f"tooltip={_dot_text(f'{node.action.value}: {node.reason}')}];"
+    )
+
+
+def _dot_id(drawing: Drawing, number: int) -> str:
+    return _dot_text(drawing.nodes[number].id)
+
+
+def _dot_text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(one if one.isprintable() else " " for one in escaped) + '"'
+
+
+def mermaid(drawing: Drawing) -> str:
+    """Mermaid: services are subgraphs; tasks get short names, as ids have letters it reads."""
+    lines = ["flowchart LR"]
+    for position, (service, rows) in enumerate(drawing.services.items()):
+        lines.append(f'  subgraph s{position}["{_mermaid_text(service or "(no service)")}"]')
+        for row in rows:
+            node = drawing.nodes[row]
+            lines.append(f'    n{row}["{_mermaid_text(node.id)}"]:::{node.action.value}')
+        lines.append("  end")
+    lines += [f"  n{need} --> n{number}" for need, number in drawing.edges]
+    lines += [f"  classDef {action.value} {_mermaid_paint(LIGHT[action])}" for action in LIGHT]
+    return "\n".join(lines)
+
+
+def _mermaid_paint(paint: Paint) -> str:
+    dashes = ",stroke-dasharray:4 3" if paint.dashed else ""
+    return f"fill:{paint.fill},stroke:{paint.line},color:{paint.ink}{dashes}"
+
+
+def _mermaid_text(text: str) -> str:
+    """Mermaid's own entities: all but plain letters that no grammar and no browser reads."""
+    return "".join(
+        one if one.isalnum() or one in " :/@._-+()=" else f"#{ord(one)};" for one in printable(text)
+    )

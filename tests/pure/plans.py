@@ -1,0 +1,84 @@
+"""Plans to draw: made by the real compiler of graphs, with decisions that the test names."""
+
+import random
+from collections.abc import Mapping, Sequence
+
+from fabric.graph.decide import Action, Decision
+from fabric.graph.plan import Plan
+from fabric.graph.weave import weave
+from fabric.model.names import Digest, TaskId
+from fabric.model.task import BuildInputs, DeployInputs, PackageInputs, ReleaseInputs, Task
+
+PROVIDER = "cloud1-lambda"
+KEY = Digest("ab" * 32)
+
+
+def plan_of(
+    tasks: Sequence[Task], actions: Mapping[str, Action] | None = None, reason: str = "because"
+) -> Plan:
+    """Tasks without an action of their own run."""
+    graph = weave(tasks)
+    chosen = [(actions or {}).get(task_id, Action.RUN) for task_id in graph.ids]
+    return Plan(
+        graph,
+        tuple(
+            Decision(action, reason, None if action is Action.WAIT else KEY, inputs=number)
+            for number, action in enumerate(chosen)
+        ),
+    )
+
+
+def build(name: str, *needs: str, service: str = "orders") -> Task:
+    """A task that may need any other, for graphs of any shape."""
+    inputs = BuildInputs(service, name, service, f"{name}.ts", "nodejs20")
+    return Task(TaskId(name), inputs, tuple(TaskId(need) for need in needs))
+
+
+def service(name: str, functions: Sequence[str], *upstream: str) -> list[Task]:
+    """What a deploy of one service consists of."""
+    waits = tuple(_release(one) for one in upstream)
+    tasks = []
+    for function in functions:
+        own = f"{name}/{function}"
+        built, packed = TaskId(f"build:{own}"), TaskId(f"package:{own}")
+        deploy = DeployInputs(name, function, PROVIDER, "dev", "simulated", (), ())
+        tasks += [
+            Task(built, BuildInputs(name, function, name, "x.ts", "nodejs20")),
+            Task(packed, PackageInputs(name, function, name), (built,)),
+            Task(TaskId(f"deploy:{own}@{PROVIDER}"), deploy, (packed, *waits)),
+        ]
+    deployed = tuple(task.id for task in tasks if task.kind == "deploy")
+    release = ReleaseInputs(name, PROVIDER, "dev", "simulated", ())
+    return [*tasks, Task(_release(name), release, (*deployed, *waits))]
+
+
+def _release(name: str) -> TaskId:
+    return TaskId(f"release:{name}@{PROVIDER}")
+
+
+def shop() -> Plan:
+    tasks = [
+        *service("auth", ("login", "whoami")),
+        *service("cart", ("add", "show", "sweep"), "auth"),
+        *service("checkout", ("place",), "auth", "cart"),
+    ]
+    skipped: dict[str, Action] = {
+        task.id: Action.SKIP for task in tasks if task.inputs.service == "auth"
+    }
+    waiting: dict[str, Action] = {
+        task.id: Action.WAIT for task in tasks if task.inputs.service == "checkout"
+    }
+    return plan_of(tasks, {**skipped, **waiting})
+
+
+def large(services: int, functions: int = 3) -> Plan:
+    """Four rows of services, each of which needs up to two of the row before."""
+    dice = random.Random(7)
+    row = max(1, services // 4)
+    tasks: list[Task] = []
+    for number in range(services):
+        start = (number // row - 1) * row
+        ups = {f"svc-{start + dice.randrange(row):03}" for _ in range(2)} if start >= 0 else set()
+        names = [f"function-{one}" for one in range(functions)]
+        tasks += service(f"svc-{number:03}", names, *sorted(ups))
+    return plan_of(tasks)

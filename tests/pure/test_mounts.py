@@ -1,0 +1,23 @@
+"""Which mount holds a folder, by the text of a mount table."""
+
+from pathlib import Path
+
+from fabric.system.mounts import NETWORK, kind_of
+
+TABLE = """\
+/dev/vda / ext4 rw 0 0
+server:/home /mnt/home nfs4 rw 0 0
+tmpfs /mnt/home/fast tmpfs rw 0 0
+"""
+
+
+def test_the_deepest_mount_that_holds_a_folder_counts() -> None:
+    assert kind_of(Path("/srv/project"), TABLE) == "ext4"
+    assert kind_of(Path("/mnt/home/me"), TABLE) == "nfs4"
+    assert kind_of(Path("/mnt/home/fast/x"), TABLE) == "tmpfs"
+    assert kind_of(Path("/mnt/homework"), TABLE) == "ext4"
+
+
+def test_network_file_systems_are_known() -> None:
+    assert {"nfs", "nfs4", "cifs"} <= NETWORK
+    assert not {"ext4", "xfs", "tmpfs"} & NETWORK
