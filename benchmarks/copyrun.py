@@ -6,12 +6,11 @@ The engine is used as fabric.app uses it: the warm part if stage 0 saw what move
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.copygraph import KINDS, REGISTRY, Shape
+from benchmarks.stores import opened
 from fabric import doorman, manifest
 from fabric.engine import warm as packed
 from fabric.engine.answers import (
@@ -24,12 +23,8 @@ from fabric.engine.answers import (
     store_answer,
     traces_of,
 )
-from fabric.engine.blobs import Blobs
 from fabric.engine.bus import Bus
-from fabric.engine.files import FileIndex
 from fabric.engine.journal import Journal
-from fabric.engine.ledger import Ledger
-from fabric.engine.memo_door import LazyMemo
 from fabric.engine.result import RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
@@ -71,21 +66,6 @@ def run(argv: tuple[str, ...]) -> int:
     return _whole(desk) if start is None else _part(desk, *start)
 
 
-@contextmanager
-def _stores(desk: Desk, *, warm: bool) -> Iterator[Stores]:
-    memo = LazyMemo(desk.cache / "memo")
-    blobs = Blobs(desk.cache / "blobs", memo)
-    ledger = Ledger(memo, "here", blobs.flush)
-    index = desk.cache / "files-here.bin"
-    files = FileIndex(desk.root, index, now_ns=desk.started_ns, remembered=not warm)
-    try:
-        yield Stores(desk.root, ledger, blobs, files)
-    finally:
-        ledger.flush()
-        files.save()
-        memo.close()
-
-
 def _graph(desk: Desk) -> TaskGraph:
     from benchmarks.copygraph import tasks
     from fabric.graph.weave import weave
@@ -97,7 +77,7 @@ def _graph(desk: Desk) -> TaskGraph:
 def _plan(desk: Desk) -> int:
     from fabric.graph.plan import make_plan
 
-    with _stores(desk, warm=False) as stores:
+    with opened(desk.root, desk.cache, desk.started_ns) as stores:
         graph = _graph(desk)
         stores.ledger.expect(len(graph))
         made = make_plan(graph, Stepper(stores, REGISTRY, SystemClock()).memory)
@@ -133,7 +113,7 @@ def _warm_start(desk: Desk) -> tuple[doorman.Sight, packed.Warm, packed.Part] | 
 
 
 def _whole(desk: Desk) -> int:
-    with _stores(desk, warm=False) as stores:
+    with opened(desk.root, desk.cache, desk.started_ns) as stores:
         graph = _graph(desk)
         stores.ledger.expect(len(graph))
         traces = stores.ledger.traces
@@ -146,7 +126,7 @@ def _whole(desk: Desk) -> int:
 
 
 def _part(desk: Desk, sight: doorman.Sight, warm: packed.Warm, part: packed.Part) -> int:
-    with _stores(desk, warm=True) as stores:
+    with opened(desk.root, desk.cache, desk.started_ns, warm=True) as stores:
         stepper = Stepper(stores, REGISTRY, SystemClock())
         for number, outcome in part.known.items():
             stepper.know(part.graph.tasks[number], outcome)

@@ -11,7 +11,7 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parent.parent
 WORK = REPO / "benchmarks" / ".work"
 _PROGRAMS = ("copytool", "sleepers", "trivial")
-_OWN = ("__init__", "copygraph", "copyrun", "trivialgraph", *_PROGRAMS)
+_OWN = ("__init__", "copygraph", "copyrun", "stores", "trivialgraph", *_PROGRAMS)
 _LAUNCHER = """#!{python}
 import sys
 from benchmarks.{module} import main

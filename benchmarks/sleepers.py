@@ -16,14 +16,11 @@ from tempfile import TemporaryDirectory
 from typing import ClassVar
 
 from benchmarks.copygraph import upstream_of
-from fabric.engine.blobs import Blobs
+from benchmarks.stores import opened
 from fabric.engine.bus import Bus
-from fabric.engine.files import FileIndex
-from fabric.engine.ledger import Ledger
-from fabric.engine.memo_door import LazyMemo
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.step import Stepper, Stores
+from fabric.engine.step import Stepper
 from fabric.graph.weave import weave
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
@@ -95,19 +92,14 @@ def _naps(tasks: Sequence[Task]) -> tuple[float, ...]:
 
 
 def by_engine(tasks: Sequence[Task], workers: int, root: Path) -> float:
-    clock = SystemClock()
-    memo = LazyMemo(root / "cache" / "memo")
-    blobs = Blobs(root / "cache" / "blobs", memo)
-    files = FileIndex(root, root / "cache" / "files.bin", now_ns=0)
-    stores = Stores(root, Ledger(memo, "here", blobs.flush), blobs, files)
-    graph = weave(tasks)
-    stores.ledger.expect(len(graph))
-    begin = time.perf_counter()
+    clock, graph = SystemClock(), weave(tasks)
     job = Job(graph, Caps(workers, workers), _naps(graph.tasks))
-    result = Run(job, Stepper(stores, {"sleep": Sleep()}, clock), Bus("r", clock, ()), clock).go()
-    seconds = time.perf_counter() - begin
-    stores.ledger.flush()
-    memo.close()
+    with opened(root, root / "cache", 0) as stores:
+        stores.ledger.expect(len(graph))
+        stepper = Stepper(stores, {"sleep": Sleep()}, clock)
+        begin = time.perf_counter()
+        result = Run(job, stepper, Bus("r", clock, ()), clock).go()
+        seconds = time.perf_counter() - begin
     if not result.ok:
         raise SystemExit(str(result.problems[:1]))
     return seconds

@@ -12,16 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.sleepers import SleepInputs
+from benchmarks.stores import opened
 from benchmarks.trivialgraph import COUNT, needs_of
-from fabric.engine.blobs import Blobs
 from fabric.engine.bus import Bus
-from fabric.engine.files import FileIndex
-from fabric.engine.ledger import Ledger
-from fabric.engine.memo_door import LazyMemo
 from fabric.engine.result import Outcome, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.step import Stepper, Stores, Upstream
+from fabric.engine.step import Stepper, Upstream
 from fabric.graph.decide import Action, Decision
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.weave import weave
@@ -70,12 +67,7 @@ def _graph() -> TaskGraph:
 
 def main() -> int:
     graph, clock = _graph(), SystemClock()
-    with TemporaryDirectory() as folder:
-        root = Path(folder)
-        memo = LazyMemo(root / "memo")
-        blobs = Blobs(root / "blobs", memo)
-        files = FileIndex(root, root / "files.bin", now_ns=0)
-        stores = Stores(root, Ledger(memo, "here", blobs.flush), blobs, files)
+    with TemporaryDirectory() as folder, opened(Path(folder), Path(folder, "cache"), 0) as stores:
         stores.ledger.expect(len(graph))
         stepper = STEPPERS[sys.argv[1]](stores, {"sleep": Nothing()}, clock)
         begin = time.perf_counter()
@@ -83,6 +75,5 @@ def main() -> int:
         result = Run(job, stepper, Bus("r", clock, ()), clock).go()
         stores.ledger.flush()
         seconds = time.perf_counter() - begin
-        memo.close()
     print(json.dumps({"seconds": seconds / COUNT, "tasks": result.count(Status.RAN)}))
     return 0
