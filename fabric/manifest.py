@@ -81,13 +81,18 @@ def newest_of(stats: bytes) -> int:
 
 def moved(paths: Sequence[str], before: bytes, now: bytes) -> list[str]:
     """The paths whose stats differ."""
+    return [paths[number] for number in _differing(before, now, 0, len(paths))]
+
+
+def _differing(before: bytes, now: bytes, first: int, end: int) -> list[int]:
+    """Positions at which two runs of stats differ, by halves: most of a large run is equal."""
     width = NUMBERS * 8
-    return [
-        path
-        for number, path in enumerate(paths)
-        if before[number * width : (number + 1) * width]
-        != now[number * width : (number + 1) * width]
-    ]
+    if before[first * width : end * width] == now[first * width : end * width]:
+        return []
+    if end - first == 1:
+        return [first]
+    middle = (first + end) // 2
+    return _differing(before, now, first, middle) + _differing(before, now, middle, end)
 
 
 def pack(

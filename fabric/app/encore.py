@@ -97,14 +97,15 @@ def renew(encore: Encore, room: Room, start: Start, done: Ran, report: Reporter)
     files, warm = room.stores.files, start.warm
     asked = Asked(encore.argv, encore.cwd, frozenset(start.sight.names), room.env)
     wave = {n for place, n in enumerate(start.part.numbers) if place not in start.part.known}
-    dropped = frozenset(path for path, owners in warm.owners.items() if wave.issuperset(owners))
+    prefix = prefix_of(files, encore.cwd)
+    dropped = warm.only_of(wave, prefix)
     ran_now = [pair for place, pair in enumerate(pairs) if place not in start.part.known]
     change = Change(basis_of(ran_now, ()), dropped)
     answer = encore.shown(report(_settled(done)))
     salt = renew_answer(start.sight, asked, change, files, answer)
     if salt is None:
         return
-    again = packed.warm_again(warm, salt, start.part, done.result, prefix_of(files, encore.cwd))
+    again = packed.warm_again(warm, salt, start.part, done.result, prefix)
     packed.save_warm(start.sight.folder, encore.argv, encore.cwd, again)
 
 

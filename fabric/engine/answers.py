@@ -107,20 +107,21 @@ def renew_answer(
     present, absent = _watched(change.basis, files)
     prefix = prefix_of(files, asked.cwd)
     fresh = {seen_as(path, prefix) for path in present}
-    kept = _unmoved(sight, fresh | change.dropped)
+    kept, known = _unmoved(sight, fresh | change.dropped)
     gone = sorted({*manifest.split(sight.absent), *(seen_as(path, prefix) for path in absent)})
-    paths = [*(path for path, _ in kept), *sorted(fresh)]
-    known = b"".join(stats for _, stats in kept)
+    paths = [*kept, *sorted(fresh)]
     return _stored(sight.folder, asked, (paths, known, gone), change.basis, (files, answer))
 
 
-def _unmoved(sight: Sight, without: set[str]) -> list[tuple[str, bytes]]:
+def _unmoved(sight: Sight, without: set[str]) -> tuple[list[str], bytes]:
+    """The paths but for a few, and their stats: cut out of what was seen in long pieces."""
     width = manifest.NUMBERS * 8
-    return [
-        (path, sight.now[number * width : (number + 1) * width])
-        for number, path in enumerate(sight.paths)
-        if path not in without
-    ]
+    holes = [number for number, path in enumerate(sight.paths) if path in without]
+    starts = [0, *(hole + 1 for hole in holes)]
+    ends = [*holes, len(sight.paths)]
+    pieces = list(zip(starts, ends, strict=True))
+    paths = [path for start, end in pieces for path in sight.paths[start:end]]
+    return paths, b"".join(sight.now[start * width : end * width] for start, end in pieces)
 
 
 def _stored(

@@ -11,6 +11,8 @@ from fabric.model.report import problem_json
 from fabric.system.disk import make_folder, write_problem
 
 _KEPT = 20
+# json.dumps with options makes a new encoder for each call; there are two events for each task.
+_ENCODE = json.JSONEncoder(separators=(",", ":"), default=str).encode
 _VERSION_LINE = '{"type":"version","ui":"1.0","tool":"fabric"}\n'
 
 
@@ -30,7 +32,7 @@ def event_line(stamped: Stamped) -> str:
         "seq": stamped.seq,
         "time": stamped.time,
     }
-    return json.dumps({**head, **fields}, separators=(",", ":"), default=str) + "\n"
+    return _ENCODE({**head, **fields}) + "\n"
 
 
 class EventFile:

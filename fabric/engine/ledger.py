@@ -102,7 +102,8 @@ def encode_trace(trace: Trace) -> dict[str, Any]:
     output = trace.output
     return {
         "static": trace.static,
-        "entries": trace.entries,
+        # Kinds are words of an enum: plain text is what JSON and marshal both take.
+        "entries": [(str(kind), name, value) for kind, name, value in trace.entries],
         "files": trace.files,
         "absent": trace.absent,
         "listings": [(one.folder, one.pattern, one.ignore, one.digest) for one in trace.listings],

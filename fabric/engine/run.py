@@ -47,29 +47,48 @@ class Run:
         lock = threading.Lock()
         self._changed = threading.Condition(lock)
         self._ended = threading.Condition(lock)
+        self._width = min(job.caps.total, max(1, self._schedule.left))
+        self._workers: list[threading.Thread] = []
+        self._idle = 0
         self._stop_asked = False
         self._interrupted = False
         self._begin = clock.monotonic()
 
     def go(self) -> RunResult:
         """Run to the end. Ctrl-C stops new tasks; running ones finish."""
-        width = min(self._job.caps.total, max(1, self._schedule.left))
-        threads = [
-            threading.Thread(target=self._work, args=(number,), daemon=True)
-            for number in range(width)
-        ]
-        for thread in threads:
-            thread.start()
         with self._ended:
+            if not self._schedule.over:
+                self._call_worker()
             while not self._schedule.over:
                 self._ended.wait()
                 if self._stop_asked and not self._interrupted:
                     self._interrupted = True
                     self._cancel("the run was interrupted")
-                    self._changed.notify_all()
-        for thread in threads:
-            thread.join()
+                    self._wake_all()
+        for worker in self._workers:
+            worker.join()
         return self._result()
+
+    def _call_worker(self) -> None:
+        """Wake one who waits, or hire: a run of a few tasks never pays for a full crew."""
+        if self._idle:
+            self._idle -= 1
+            self._changed.notify()
+        elif len(self._workers) < self._width:
+            number = len(self._workers)
+            worker = threading.Thread(target=self._work, args=(number,), daemon=True)
+            try:
+                worker.start()
+            except RuntimeError:  # no more threads here: those that there are do it all
+                if not self._workers:
+                    raise
+                self._width = number
+                return
+            self._workers.append(worker)
+
+    def _wake_all(self) -> None:
+        self._idle = 0
+        self._changed.notify_all()
 
     def ask_to_stop(self) -> None:
         """Start nothing new; what runs may end. Safe in a signal handler: takes no lock itself."""
@@ -101,10 +120,11 @@ class Run:
                 number = self._schedule.start()
                 if number is not None:
                     if self._schedule.startable():
-                        self._changed.notify()
+                        self._call_worker()
                     return number
+                self._idle += 1
                 self._changed.wait()
-            self._changed.notify_all()
+            self._wake_all()
             self._ended.notify_all()
             return None
 

@@ -60,6 +60,12 @@ class Warm:
             found.update(owners)
         return found
 
+    def only_of(self, wave: set[int], prefix: str) -> frozenset[str]:
+        """The paths that nobody but these tasks reads or shows."""
+        rows = ((number, self.traces(number)[0]) for number in wave)
+        paths = owners_of(rows, prefix)
+        return frozenset(path for path in paths if wave.issuperset(self.owners[path]))
+
     def task(self, number: int, kinds: Kinds) -> Task:
         kind, values, _ = marshal.loads(self.records[number])  # noqa: S302: see unpacked
         needs = tuple(TaskId(self.ids[need]) for need in self.needs[number])
@@ -157,7 +163,7 @@ def save_warm(folder: str, argv: Sequence[str], cwd: str, warm: Warm) -> None:
 
 def record_of(task: Task, traces: Sequence[Trace]) -> bytes:
     values = tuple(getattr(task.inputs, one.name) for one in fields(task.inputs))  # type: ignore[arg-type]
-    return marshal.dumps((task.kind, values, _plain([encode_trace(one) for one in traces])))
+    return marshal.dumps((task.kind, _plain(values), [encode_trace(one) for one in traces]))
 
 
 def owners_of(rows: Iterable[tuple[int, Trace]], prefix: str) -> dict[str, tuple[int, ...]]:
@@ -195,17 +201,17 @@ def warm_again(warm: Warm, salt: bytes, part: Part, result: RunResult, prefix: s
     """The packed run with the tasks of a part replaced."""
     records = list(warm.records)
     owners = dict(warm.owners)
-    rows = []
     for place, number in enumerate(part.numbers):
         trace = result.outcomes[place].trace
         if place in part.known or trace is None:
             continue
         old = warm.traces(number)
         records[number] = record_of(part.graph.tasks[place], newest_first(trace, old))
-        _disown(owners, number, owners_of([(number, old[0])], prefix))
-        rows.append((number, trace))
-    for path, numbers in owners_of(rows, prefix).items():
-        owners[path] = tuple(sorted({*owners.get(path, ()), *numbers}))
+        before = set(owners_of([(number, old[0])], prefix))
+        after = set(owners_of([(number, trace)], prefix))
+        # A path may have thousands of owners: only what this task stopped or began to look at.
+        _disown(owners, number, before - after)
+        _own(owners, number, after - before)
     return replace(warm, salt=salt, records=tuple(records), owners=owners)
 
 
@@ -216,6 +222,11 @@ def _disown(owners: dict[str, tuple[int, ...]], number: int, paths: Iterable[str
             owners[path] = left
         else:
             del owners[path]
+
+
+def _own(owners: dict[str, tuple[int, ...]], number: int, paths: Iterable[str]) -> None:
+    for path in paths:
+        owners[path] = tuple(sorted({*owners.get(path, ()), number}))
 
 
 def newest_first(trace: Trace, older: Sequence[Trace]) -> list[Trace]:

@@ -1,0 +1,63 @@
+"""`python -m benchmarks [name ...]`: run rows, print each ratio beside its bound."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from benchmarks.places import WORK
+from benchmarks.row import Options, Result, Row
+from benchmarks.rows import (
+    cold,
+    edit,
+    functions,
+    growth,
+    makespan,
+    nothing,
+    overhead,
+    plan,
+    startup,
+)
+
+MODULES = (startup, functions, nothing, edit, cold, plan, makespan, overhead, growth)
+ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
+
+
+def main(argv: Sequence[str]) -> int:
+    asked = _parser().parse_args(argv)
+    if asked.list:
+        for row in ROWS:
+            print(f"{row.name:16s} {row.about}")
+        return 0
+    known = {row.name: row for row in ROWS}
+    unknown = sorted(set(asked.names) - set(known))
+    if unknown:
+        print(f"no such benchmark: {', '.join(unknown)} (see --list)", file=sys.stderr)
+        return 64
+    options = Options(asked.rounds, asked.small)
+    rows = [known[name] for name in asked.names] or ROWS
+    WORK.mkdir(exist_ok=True)
+    results = [result for row in rows for result in _measured(row, options)]
+    return 0 if all(result.held for result in results) else 1
+
+
+def _measured(row: Row, options: Options) -> Sequence[Result]:
+    print(f"{row.name}: {row.about}", flush=True)
+    results = row.run(options)
+    with (WORK / "results.txt").open("a") as file:
+        for result in results:
+            print(result.line(), flush=True)
+            file.write(f"{result.table_row()}\n")
+    return results
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help="rows to run (default: all)")
+    parser.add_argument("--list", action="store_true", help="list the rows and stop")
+    parser.add_argument("-n", dest="rounds", type=int, default=7, help="rounds of each side")
+    parser.add_argument("--small", action="store_true", help="a twentieth of the size: a smoke")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

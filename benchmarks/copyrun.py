@@ -1,0 +1,200 @@
+"""What `fabric build` and `fabric plan` do, over the benchmark's graph instead of a config.
+
+The engine is used as fabric.app uses it: the warm part if stage 0 saw what moved, else the whole.
+"""
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.copygraph import KINDS, REGISTRY, Shape
+from benchmarks.stores import opened
+from fabric import doorman, manifest
+from fabric.engine import warm as packed
+from fabric.engine.answers import (
+    Answer,
+    Asked,
+    Change,
+    basis_of,
+    prefix_of,
+    renew_answer,
+    store_answer,
+    traces_of,
+)
+from fabric.engine.bus import Bus
+from fabric.engine.journal import Journal
+from fabric.engine.result import RunResult, Status
+from fabric.engine.run import Job, Run
+from fabric.engine.schedule import Caps
+from fabric.engine.step import Stepper, Stores
+from fabric.graph.taskgraph import TaskGraph
+from fabric.system.clock import SystemClock
+
+CONFIG = "graph.json"
+_CAPS = Caps(total=16, cpu=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A command line in its folder, and when it began."""
+
+    argv: tuple[str, ...]
+    root: Path
+    started_ns: int
+
+    @property
+    def cache(self) -> Path:
+        return self.root / ".fabric" / "cache"
+
+    @property
+    def answers(self) -> str:
+        return str(self.cache / manifest.FOLDER)
+
+    @property
+    def asked(self) -> Asked:
+        return Asked(self.argv, str(self.root), frozenset(), os.environ)
+
+
+def run(argv: tuple[str, ...]) -> int:
+    clock = SystemClock()
+    desk = Desk(argv, Path.cwd(), int(clock.now().timestamp() * 1e9))
+    if argv[0] == "plan":
+        return _plan(desk)
+    start = _warm_start(desk)
+    return _whole(desk) if start is None else _part(desk, *start)
+
+
+def _graph(desk: Desk) -> TaskGraph:
+    from benchmarks.copygraph import tasks
+    from fabric.graph.weave import weave
+
+    shape = json.loads((desk.root / CONFIG).read_text())
+    return weave(tasks(Shape(shape["services"], shape["functions"])))
+
+
+def _plan(desk: Desk) -> int:
+    from fabric.graph.plan import make_plan
+
+    with opened(desk.root, desk.cache, desk.started_ns) as stores:
+        graph = _graph(desk)
+        stores.ledger.expect(len(graph))
+        made = make_plan(graph, Stepper(stores, REGISTRY, SystemClock()).memory)
+    rows = [
+        {
+            "id": task.id,
+            "kind": task.kind,
+            "service": task.inputs.service,
+            "level": level,
+            "dependsOn": [graph.ids[need] for need in needs],
+            "action": decision.action.value,
+            "reason": decision.reason,
+            "inputs": decision.inputs,
+            "key": decision.key,
+        }
+        for task, level, needs, decision in zip(
+            graph.tasks, graph.level_of, graph.needs, made.decisions, strict=True
+        )
+    ]
+    sys.stdout.write(json.dumps({"tasks": rows, "levels": graph.levels}) + "\n")
+    return 0
+
+
+def _warm_start(desk: Desk) -> tuple[doorman.Sight, packed.Warm, packed.Part] | None:
+    sight = doorman.last
+    if sight is None:
+        return None
+    warm = packed.load_warm(sight.folder, desk.argv, str(desk.root), sight.salt)
+    if warm is None:
+        return None
+    dirty = warm.dirty(manifest.moved(sight.paths, sight.before, sight.now))
+    return None if dirty is None else (sight, warm, packed.reached(warm, dirty, KINDS))
+
+
+def _whole(desk: Desk) -> int:
+    with opened(desk.root, desk.cache, desk.started_ns) as stores:
+        graph = _graph(desk)
+        stores.ledger.expect(len(graph))
+        traces = stores.ledger.traces
+        seconds = tuple(next((one.ms for one in traces(name)), 1000) / 1000 for name in graph.ids)
+        result = _carried_out(Job(graph, _CAPS, seconds), Stepper(stores, REGISTRY, SystemClock()))
+        stores.ledger.flush()
+        if result.ok:
+            _keep(desk, stores, result)
+    return _told(result, 0)
+
+
+def _part(desk: Desk, sight: doorman.Sight, warm: packed.Warm, part: packed.Part) -> int:
+    with opened(desk.root, desk.cache, desk.started_ns, warm=True) as stores:
+        stepper = Stepper(stores, REGISTRY, SystemClock())
+        for number, outcome in part.known.items():
+            stepper.know(part.graph.tasks[number], outcome)
+        seconds = tuple(
+            next((one.ms for one in warm.traces(number)), 1000) / 1000 for number in part.numbers
+        )
+        result = _carried_out(Job(part.graph, _CAPS, seconds, part.known), stepper)
+        stores.ledger.flush()
+        if result.ok:
+            _renew(desk, stores, (sight, warm, part), result)
+    return _told(result, len(warm.ids) - len(part.numbers))
+
+
+def _carried_out(job: Job, stepper: Stepper) -> RunResult:
+    clock = SystemClock()
+    run_id = f"{clock.now():%Y%m%dT%H%M%S-%f}"
+    bus = Bus(run_id, clock, [Journal(stepper.workspace / ".fabric" / "runs", run_id)])
+    try:
+        return Run(job, stepper, bus, clock).go()
+    finally:
+        bus.close()
+
+
+def _keep(desk: Desk, stores: Stores, result: RunResult) -> None:
+    pairs = traces_of(result)
+    if pairs is None:
+        return
+    basis = basis_of(pairs, [str(desk.root / CONFIG)])
+    answer = Answer(0, _line(0, len(result.graph)), "")
+    salt = store_answer(desk.answers, desk.asked, basis, stores.files, answer)
+    if salt is None:
+        return
+    prefix = prefix_of(stores.files, str(desk.root))
+    site = packed.Site(str(desk.root), "dev")
+    kept = packed.warm_of(salt, site, result, stores.ledger.traces, prefix)
+    packed.save_warm(desk.answers, desk.argv, str(desk.root), kept)
+
+
+def _renew(
+    desk: Desk,
+    stores: Stores,
+    start: tuple[doorman.Sight, packed.Warm, packed.Part],
+    result: RunResult,
+) -> None:
+    sight, warm, part = start
+    pairs = traces_of(result)
+    if pairs is None:
+        return
+    wave = {n for place, n in enumerate(part.numbers) if place not in part.known}
+    prefix = prefix_of(stores.files, str(desk.root))
+    dropped = warm.only_of(wave, prefix)
+    ran_now = [pair for place, pair in enumerate(pairs) if place not in part.known]
+    change = Change(basis_of(ran_now, ()), dropped)
+    answer = Answer(0, _line(0, len(warm.ids)), "")
+    salt = renew_answer(sight, desk.asked, change, stores.files, answer)
+    if salt is None:
+        return
+    again = packed.warm_again(warm, salt, part, result, prefix)
+    packed.save_warm(sight.folder, desk.argv, str(desk.root), again)
+
+
+def _told(result: RunResult, others: int) -> int:
+    ran = result.count(Status.RAN)
+    sys.stdout.write(_line(ran, result.count(Status.SKIPPED) + others))
+    for problem in result.problems[:3]:
+        sys.stderr.write(f"{problem.message}\n")
+    return int(result.exit_code)
+
+
+def _line(ran: int, skipped: int) -> str:
+    return f"ran {ran}, skipped {skipped}\n"

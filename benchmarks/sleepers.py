@@ -1,0 +1,140 @@
+"""The engine over tasks that only sleep: how near does a run come to the best possible one?
+
+Prints one JSON line: what it took from the first start to the last end, and the bound, which is
+the longer of the critical path and the work shared out among the workers.
+"""
+
+import json
+import random
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import ClassVar
+
+from benchmarks.copygraph import upstream_of
+from benchmarks.stores import opened
+from fabric.engine.bus import Bus
+from fabric.engine.run import Job, Run
+from fabric.engine.schedule import Caps
+from fabric.engine.step import Stepper
+from fabric.graph.weave import weave
+from fabric.model.hashing import digest_bytes
+from fabric.model.names import TaskId
+from fabric.model.task import Entry, Lane, Output, Task
+from fabric.system.clock import SystemClock
+from fabric.tasks.contract import Made, MadeFile, Shop
+
+_NAP = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class SleepInputs:
+    kind: ClassVar[str] = "sleep"
+    lane: ClassVar[Lane] = Lane.IO
+    changes_world: ClassVar[bool] = False
+    service: str
+    seconds: float
+    function: str = ""
+
+    def entries(self) -> tuple[Entry, ...]:
+        return ()
+
+
+class Sleep:
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        del task
+        return ()
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        del upstream, shop
+        inputs = task.inputs
+        assert isinstance(inputs, SleepInputs)
+        time.sleep(inputs.seconds)
+        content = b'{"service":"%s"}' % inputs.service.encode()
+        made = MadeFile("deploy.json", content)
+        return Made(digest_bytes(content), (made,), view=f"out/{inputs.service}")
+
+
+def even(count: int) -> list[Task]:
+    """Eight levels of equal naps."""
+    needs = upstream_of(count)
+    return [_task(number, _NAP, needs[number]) for number in range(count)]
+
+
+def uneven(count: int) -> list[Task]:
+    """The same graph with log-normal naps: a few tasks take far longer than most."""
+    chance = random.Random(11)
+    naps = [min(1.0, chance.lognormvariate(-3.5, 1.0)) for _ in range(count)]
+    needs = upstream_of(count)
+    return [_task(number, naps[number], needs[number]) for number in range(count)]
+
+
+def chain(count: int) -> list[Task]:
+    """A chain of thirty beside many free tasks: whoever starts the free ones first loses."""
+    links = [_task(count + link, _NAP, [count + link - 1] if link else []) for link in range(30)]
+    return [*(_task(number, _NAP, ()) for number in range(count)), *links]
+
+
+SHAPES = {"even": even, "uneven": uneven, "chain": chain}
+
+
+def _task(number: int, seconds: float, needs: Iterable[int]) -> Task:
+    names = tuple(TaskId(f"sleep:{need:05d}") for need in needs)
+    return Task(TaskId(f"sleep:{number:05d}"), SleepInputs(f"{number:05d}", seconds), names)
+
+
+def _naps(tasks: Sequence[Task]) -> tuple[float, ...]:
+    return tuple(one.inputs.seconds for one in tasks if isinstance(one.inputs, SleepInputs))
+
+
+def by_engine(tasks: Sequence[Task], workers: int, root: Path) -> float:
+    clock, graph = SystemClock(), weave(tasks)
+    job = Job(graph, Caps(workers, workers), _naps(graph.tasks))
+    with opened(root, root / "cache", 0) as stores:
+        stores.ledger.expect(len(graph))
+        stepper = Stepper(stores, {"sleep": Sleep()}, clock)
+        begin = time.perf_counter()
+        result = Run(job, stepper, Bus("r", clock, ()), clock).go()
+        seconds = time.perf_counter() - begin
+    if not result.ok:
+        raise SystemExit(str(result.problems[:1]))
+    return seconds
+
+
+def by_barrier(tasks: Sequence[Task], workers: int, root: Path) -> float:
+    """The control: each level waits for the end of the one before."""
+    del root
+    graph = weave(tasks)
+    naps = _naps(graph.tasks)
+    begin = time.perf_counter()
+    with ThreadPoolExecutor(workers) as pool:
+        for depth in range(max(graph.level_of) + 1):
+            level = [nap for nap, at in zip(naps, graph.level_of, strict=True) if at == depth]
+            list(pool.map(time.sleep, level))
+    return time.perf_counter() - begin
+
+
+ENGINES = {"engine": by_engine, "barrier": by_barrier}
+
+
+def bound(tasks: Sequence[Task], workers: int) -> float:
+    graph = weave(tasks)
+    naps = _naps(graph.tasks)
+    ends: list[float] = []
+    for number, needs in enumerate(graph.needs):
+        ends.append(max((ends[need] for need in needs), default=0.0) + naps[number])
+    return max(*ends, sum(naps) / workers)
+
+
+def main() -> int:
+    engine, shape, count, workers = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    tasks = SHAPES[shape](count)
+    with TemporaryDirectory() as folder:
+        seconds = ENGINES[engine](tasks, workers, Path(folder))
+    told = {"seconds": seconds, "bound": bound(tasks, workers), "tasks": len(tasks)}
+    print(json.dumps(told))
+    return 0

@@ -1,0 +1,31 @@
+"""The engine's stores below a folder, opened and closed as fabric.app.room does it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fabric.engine.blobs import Blobs
+from fabric.engine.files import FileIndex
+from fabric.engine.ledger import Ledger
+from fabric.engine.memo_door import LazyMemo, Rows
+from fabric.engine.step import Stores
+
+
+@contextmanager
+def opened(root: Path, cache: Path, started_ns: int, *, warm: bool = False) -> Iterator[Stores]:
+    memo = LazyMemo(lambda: _memo(cache / "memo"))
+    blobs = Blobs(cache / "blobs", memo)
+    ledger = Ledger(memo, "here", blobs.flush)
+    files = FileIndex(root, cache / "files-here.bin", now_ns=started_ns, remembered=not warm)
+    try:
+        yield Stores(root, ledger, blobs, files)
+    finally:
+        ledger.flush()
+        files.save()
+        memo.close()
+
+
+def _memo(folder: Path) -> Rows:
+    from fabric.engine.memo import Memo  # its database costs a start: only when it is wanted
+
+    return Memo(folder)

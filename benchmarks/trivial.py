@@ -1,0 +1,79 @@
+"""Tasks that do nothing, through the engine's scheduler: what is left is its own cost.
+
+Prints one JSON line: the seconds that a task took. `scheduler` has nothing but the run around a
+task; `whole` also decides, digests and remembers it, as a real run does.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.sleepers import SleepInputs
+from benchmarks.stores import opened
+from benchmarks.trivialgraph import COUNT, needs_of
+from fabric.engine.bus import Bus
+from fabric.engine.result import Outcome, Status
+from fabric.engine.run import Job, Run
+from fabric.engine.schedule import Caps
+from fabric.engine.step import Stepper, Upstream
+from fabric.graph.decide import Action, Decision
+from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.weave import weave
+from fabric.model.hashing import digest_bytes
+from fabric.model.names import TaskId
+from fabric.model.task import Entry, Output, Task
+from fabric.system.clock import SystemClock
+from fabric.tasks.contract import Made, Shop
+
+_CAPS = Caps(2, 2)
+_OUTPUT = Output(digest_bytes(b""))
+
+
+class Nothing:
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        del task
+        return ()
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        del task, upstream, shop
+        return Made(_OUTPUT.digest)
+
+
+class BareStepper(Stepper):
+    """Neither decides nor remembers."""
+
+    def decide(self, task: Task, upstream: Upstream) -> Decision:
+        del task, upstream
+        return Decision(Action.RUN, "")
+
+    def run(self, task: Task, upstream: Upstream, decision: Decision) -> Outcome:
+        del task, upstream
+        return Outcome(Status.RAN, "", _OUTPUT, decision)
+
+
+STEPPERS = {"scheduler": BareStepper, "whole": Stepper}
+
+
+def _graph() -> TaskGraph:
+    names = [TaskId(f"sleep:{number:05d}") for number in range(COUNT)]
+    return weave(
+        Task(names[number], SleepInputs(names[number], 0), tuple(names[one] for one in needs))
+        for number, needs in enumerate(needs_of())
+    )
+
+
+def main() -> int:
+    graph, clock = _graph(), SystemClock()
+    with TemporaryDirectory() as folder, opened(Path(folder), Path(folder, "cache"), 0) as stores:
+        stores.ledger.expect(len(graph))
+        stepper = STEPPERS[sys.argv[1]](stores, {"sleep": Nothing()}, clock)
+        begin = time.perf_counter()
+        job = Job(graph, _CAPS, (1.0,) * len(graph))
+        result = Run(job, stepper, Bus("r", clock, ()), clock).go()
+        stores.ledger.flush()
+        seconds = time.perf_counter() - begin
+    print(json.dumps({"seconds": seconds / COUNT, "tasks": result.count(Status.RAN)}))
+    return 0
