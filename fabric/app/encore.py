@@ -109,8 +109,15 @@ def renew(encore: Encore, room: Room, start: Start, done: Ran, report: Reporter)
     packed.save_warm(start.sight.folder, encore.argv, encore.cwd, again)
 
 
-def keep_plan(encore: Encore, room: Room, work: Compiled, report: Callable[[], Report]) -> None:
-    """After a plan: it also hangs on what is remembered, so on the memo's stamp."""
+def keep_plan(
+    encore: Encore,
+    room: Room,
+    planned: tuple[Compiled, frozenset[str]],
+    report: Callable[[], Report],
+) -> None:
+    """After a plan: it also hangs on what is remembered, so on the memo's stamp, and on the
+    entries that builds would begin with."""
+    work, entries = planned
     if not room.cache.is_dir():
         return
     # Every remembered run, not only the newest: one that did not match may come to match.
@@ -122,7 +129,7 @@ def keep_plan(encore: Encore, room: Room, work: Compiled, report: Callable[[], R
         {path: digest for path, digest in looked.items() if digest},
         frozenset(path for path, digest in looked.items() if not digest),
         seen.folders,
-        seen.sources | {str(room.cache / "memo" / STAMP)},
+        seen.sources | entries | {str(room.cache / "memo" / STAMP)},
     )
     asked = Asked(encore.argv, encore.cwd, work.bound_names, room.env)
     folder = str(room.cache / manifest.FOLDER)

@@ -15,14 +15,16 @@ from fabric.engine.bus import Bus, Listener
 from fabric.engine.result import Outcome, RunResult
 from fabric.engine.run import Job, Run
 from fabric.engine.warm import NONE, Others, Site
+from fabric.graph.decide import Action
 from fabric.graph.plan import Plan, make_plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import RunEnded, RunStarted
 from fabric.model.names import TaskId
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, Problem
 from fabric.model.task import VendorInputs
 from fabric.system.clock import SystemClock
 from fabric.system.mounts import is_network
+from fabric.tasks.build import BuildKind
 
 MakeListeners = Callable[[str, Path], Sequence[Listener]]
 
@@ -38,7 +40,7 @@ class Ran:
 
 
 AfterRun = Callable[[Room, Ran], None]
-AfterPlan = Callable[[Room, Compiled, Plan], None]
+AfterPlan = Callable[[Room, Compiled, Plan, frozenset[str]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,23 @@ def planned(request: Request, settings: Settings, after: AfterPlan) -> tuple[Com
     with open_room(Path(work.site.workspace), settings, opening) as room:
         room.stores.ledger.expect(len(work.graph))
         made = make_plan(work.graph, room.stepper.memory)
-        after(room, work, made)
+        after(room, work, made, _entries(made, room))
         return work, made
+
+
+def _entries(made: Plan, room: Room) -> frozenset[str]:
+    """The source files where builds would begin; all that are missing are reported at once."""
+    kind = room.registry["build"]
+    entries, problems = set(), []
+    for task, decision in zip(made.graph.tasks, made.decisions, strict=True):
+        if isinstance(kind, BuildKind) and task.kind == "build" and decision.action is Action.RUN:
+            try:
+                entries.add(kind.entry(task))
+            except FabricError as error:
+                problems += error.problems
+    if problems:
+        raise FabricError(*problems)
+    return frozenset(entries)
 
 
 def compiled_and_locked(request: Request, settings: Settings) -> Compiled:

@@ -41,9 +41,9 @@ def plan(
     style: Style,
     encore: Encore | None = None,
 ) -> Report:
-    def after(room: Room, work: Compiled, made: Plan) -> None:
+    def after(room: Room, work: Compiled, made: Plan, entries: frozenset[str]) -> None:
         if encore and not options.out:
-            keep_plan(encore, room, work, lambda: _report(work, made))
+            keep_plan(encore, room, (work, entries), lambda: _report(work, made))
 
     def _report(work: Compiled, made: Plan) -> Report:
         return _shown(request, options, (work, made), settings.cwd, style)

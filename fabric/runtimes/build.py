@@ -37,6 +37,10 @@ class Runtimes:
         """One function's files, with all that was looked at."""
         return joined(self._core(workspace, inputs), included(workspace, inputs))
 
+    def entry(self, workspace: Path, inputs: BuildInputs) -> str:
+        """The entry's path; raises what a build would say if it cannot be used."""
+        return locate(workspace, inputs, _EXTENSIONS[_language(inputs)]).path
+
     def close(self) -> None:
         for runtime in self._by_language.values():
             runtime.close()

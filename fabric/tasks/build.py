@@ -35,6 +35,10 @@ class BuildKind:
             self._toolchains[key] = found
         return found
 
+    def entry(self, task: Task) -> str:
+        """Where the source begins; a plan looks, so that it promises no build of nothing."""
+        return self._runtime.entry(self._workspace, _inputs(task))
+
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
         del upstream
         inputs = _inputs(task)
