@@ -73,7 +73,8 @@ def planned(request: Request, settings: Settings, after: AfterPlan) -> tuple[Com
 def _entries(made: Plan, room: Room) -> frozenset[str]:
     """The source files where builds would begin; all that are missing are reported at once."""
     kind = room.registry["build"]
-    entries, problems = set(), []
+    entries: set[str] = set()
+    problems: list[Problem] = []
     for task, decision in zip(made.graph.tasks, made.decisions, strict=True):
         if isinstance(kind, BuildKind) and task.kind == "build" and decision.action is Action.RUN:
             try:

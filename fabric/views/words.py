@@ -16,7 +16,6 @@ from fabric.views.style import Style
 _KB = 1024
 _SECOND_MS = 1000
 _MINUTE_S = 60
-_DONE = {"build": "Built", "package": "Packaged", "vendor": "Vendored"}
 
 
 def duration(ms: int) -> str:
@@ -51,11 +50,10 @@ def build_summary(verb: str, summary: Mapping[str, int]) -> str:
     if not summary["ran"] and not summary["failed"] and not summary["blocked"]:
         count = plural(summary["cached"], "task")
         return f"Nothing to do: {count} up to date."
-    parts = [f"{_DONE[verb]} with {plural(summary['ran'], 'task')} run"]
-    parts.append(f"{summary['cached']} up to date")
-    parts += [f"{summary[name]} {name}" for name in ("failed", "blocked") if summary[name]]
+    counts = [f"{summary['ran']} run", f"{summary['cached']} up to date"]
+    counts += [f"{summary[name]} {name}" for name in ("failed", "blocked") if summary[name]]
     saved = f", {duration(summary['savedMs'])} saved" if summary["savedMs"] else ""
-    return f"{', '.join(parts)} in {duration(summary['ms'])}{saved}."
+    return f"{verb.capitalize()}: {', '.join(counts)} ({duration(summary['ms'])}{saved})."
 
 
 def event_line(event: Event, style: Style) -> str | None:
