@@ -14,6 +14,7 @@ from fabric.model.problems import Problem
 from fabric.views.style import Style
 
 _KB = 1024
+_SHOWN = 40
 _SECOND_MS = 1000
 _MINUTE_S = 60
 
@@ -41,8 +42,11 @@ def plural(count: int, noun: str) -> str:
 
 def build_text(verb: str, new: Sequence[tuple[str, int]], summary: Mapping[str, int]) -> str:
     """New artifacts a line each, then what was done in all."""
-    width = max((len(path) for path, _ in new), default=0)
-    lines = [f"{path:<{width}}  {size(count)}" for path, count in new]
+    shown = new[:_SHOWN]
+    width = max((len(path) for path, _ in shown), default=0)
+    lines = [f"{path:<{width}}  {size(count)}" for path, count in shown]
+    if len(new) > _SHOWN:
+        lines.append(f"… and {len(new) - _SHOWN} more (--json lists them all)")
     return "\n".join([*lines, build_summary(verb, summary)])
 
 
