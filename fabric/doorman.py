@@ -16,11 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+_GARBAGE = 200_000
 COMMANDS = frozenset({"build", "package", "plan", "compose"})
 
 
 def main() -> None:
     """Give the stored answer and end the process, or return."""
+    # A command line lives for moments: looking for cyclic garbage costs more than it frees.
+    gc.set_threshold(_GARBAGE)
     try:
         code = answer(sys.argv[1:])
     except BrokenPipeError:
@@ -33,13 +36,10 @@ def answer(argv: Sequence[str]) -> int | None:
     """The exit code if the stored answer was given, else None."""
     if not argv or argv[0] not in COMMANDS:
         return None
-    gc.disable()
     try:
         found = stored(argv, os.getcwd(), os.environ)
     except OSError:
         found = None
-    finally:
-        gc.enable()
     if found is None:
         return None
     code, out, err = found

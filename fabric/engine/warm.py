@@ -13,7 +13,7 @@ from fabric import manifest
 from fabric.engine.ledger import decode_traces, encode_trace
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
-from fabric.graph.taskgraph import TaskGraph, downstream
+from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Place, Problem
@@ -113,13 +113,18 @@ class Others(Sequence[tuple[Task, Outcome]]):
                 yield self[position]
 
 
+def _wave(needs: Sequence[tuple[int, ...]], dirty: set[int]) -> set[int]:
+    """The dirty tasks and all that need one; needs stand before what needs them, so one pass."""
+    wave = set(dirty)
+    for number in range(min(dirty, default=0), len(needs)):
+        if not wave.isdisjoint(needs[number]):
+            wave.add(number)
+    return wave
+
+
 def reached(warm: Warm, dirty: set[int], kinds: Kinds) -> Part:
     """The dirty tasks, all that need them, and what these need (as known outcomes)."""
-    dependents: list[list[int]] = [[] for _ in warm.ids]
-    for number, needs in enumerate(warm.needs):
-        for need in needs:
-            dependents[need].append(number)
-    wave = downstream(dependents, dirty)
+    wave = _wave(warm.needs, dirty)
     numbers = tuple(sorted(wave.union(*(warm.needs[number] for number in wave))))
     place = {number: position for position, number in enumerate(numbers)}
     graph = TaskGraph(
