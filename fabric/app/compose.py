@@ -8,7 +8,7 @@ from fabric.views.style import Style
 
 def list_services(file: str, settings: Settings, style: Style) -> Report:
     path = compose_path(settings.cwd / (file or COMPOSE_NAME))
-    services = read_compose(path).services
+    services = read_compose(path, settings.cwd).services
     rows = [
         {"name": one.name, "config": one.config, "dependsOn": list(one.depends_on)}
         for one in services

@@ -64,7 +64,7 @@ def _above(path: Path, owner: Path | None) -> list[Path]:
 
 def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     path = _file(settings.cwd / where.compose, COMPOSE_NAME)
-    compose = read_compose(path)
+    compose = read_compose(path, settings.cwd)
     loaded = _load_all(compose.services, path.parent, stage, settings)
     compose_services(Compose(compose.file, tuple(entry for entry, _, _ in loaded)))
     loaded = _chosen(loaded, where.services)
@@ -77,9 +77,9 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     return _project(path.parent, stage, rows, settings, [path])
 
 
-def read_compose(path: Path) -> Compose:
+def read_compose(path: Path, cwd: Path) -> Compose:
     """What a compose file lists, with its `include` patterns expanded to more services."""
-    compose = load_compose(str(path), _read(path, COMPOSE_NAME))
+    compose = load_compose(_shown(path, cwd), _read(path, COMPOSE_NAME))
     listed = {_config_path_quiet(path.parent / one.config) for one in compose.services}
     found = dict.fromkeys(
         file
@@ -209,14 +209,20 @@ class Asked:
 def _load(path: Path, asked: Asked, settings: Settings) -> Config:
     env = {**environment(path.parent, settings.env), **asked.late}
     text = _read(path, CONFIG_NAME)
-    return load_config(Source(str(path), text, env, asked.stage, asked.provider))
+    file = _shown(path, settings.cwd)
+    return load_config(Source(file, text, env, asked.stage, asked.provider))
+
+
+def _shown(path: Path, cwd: Path) -> str:
+    """A path as people in the working folder would write it."""
+    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
 
 
 def _late_for(config: Path, owner: Path | None) -> dict[str, str]:
     """What upstreams will give a service that is run by itself."""
     if owner is None:
         return {}
-    services = read_compose(owner).services
+    services = read_compose(owner, owner.parent).services
     paths = [_config_path_quiet((owner.parent / one.config).resolve()) for one in services]
     own = [one for one, path in zip(services, paths, strict=True) if path == config]
     return late_values(own[0].name, services) if own else {}
@@ -292,7 +298,7 @@ def _owning_compose(config: Path) -> Path | None:
         if not path.is_file():
             continue
         try:
-            services = read_compose(path).services
+            services = read_compose(path, folder).services
         except FabricError:
             continue
         if config in {_config_path_quiet((folder / one.config).resolve()) for one in services}:
