@@ -24,6 +24,7 @@ from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.spelling import nearest
 from fabric.system.clock import SystemClock
+from fabric.system.process import kill_children
 
 MakeListeners = Callable[[str, Path], Sequence[Listener]]
 
@@ -176,6 +177,7 @@ def _stoppable(run: Run) -> Iterator[None]:
         del number, frame
         nonlocal told
         if told:
+            kill_children()
             raise KeyboardInterrupt
         told = True
         run.ask_to_stop()

@@ -62,11 +62,13 @@ class Run:
             thread.start()
         with self._ended:
             while not self._schedule.over:
-                self._ended.wait()
+                # Looked at before each wait: a wish that came earlier woke nobody.
                 if self._stop_asked and not self._interrupted:
                     self._interrupted = True
                     self._cancel("the run was interrupted")
                     self._changed.notify_all()
+                    continue
+                self._ended.wait()
         for thread in threads:
             thread.join()
         return self._result()
