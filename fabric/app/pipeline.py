@@ -24,6 +24,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import VendorInputs
 from fabric.system.clock import SystemClock
 from fabric.system.mounts import is_network
+from fabric.system.process import kill_children
 from fabric.tasks.build import BuildKind
 
 MakeListeners = Callable[[str, Path], Sequence[Listener]]
@@ -207,6 +208,7 @@ def _stoppable(run: Run) -> Iterator[None]:
         del number, frame
         nonlocal told
         if told:
+            kill_children()
             raise KeyboardInterrupt
         told = True
         run.ask_to_stop()

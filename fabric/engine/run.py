@@ -60,11 +60,13 @@ class Run:
             if not self._schedule.over:
                 self._call_worker()
             while not self._schedule.over:
-                self._ended.wait()
+                # Looked at before each wait: a wish that came earlier woke nobody.
                 if self._stop_asked and not self._interrupted:
                     self._interrupted = True
                     self._cancel("the run was interrupted")
                     self._wake_all()
+                    continue
+                self._ended.wait()
         for worker in self._workers:
             worker.join()
         return self._result()

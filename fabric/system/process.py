@@ -1,5 +1,6 @@
 """Children: own session, so that a Ctrl-C reaches fabric first, and no inherited descriptors."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -8,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
+
+# Children that live now. They have sessions of their own, so nobody else would end them.
+_LIVE: set[subprocess.Popen[bytes]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ def run_child(
     except BaseException:
         end_child(child)
         raise
+    _LIVE.discard(child)
     return ChildResult(child.returncode, out, err)
 
 
@@ -48,7 +53,7 @@ def start_child(
     argv: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(
+        child = subprocess.Popen(
             list(argv),
             cwd=cwd,
             env=None if env is None else dict(env),
@@ -65,6 +70,16 @@ def start_child(
                 hint="is it installed and on PATH?",
             )
         ) from error
+    _LIVE.add(child)
+    return child
+
+
+def kill_children() -> None:
+    """End all children of a process that is given up. Waits for nothing."""
+    for child in tuple(_LIVE):
+        if child.poll() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
 
 
 def end_child(child: subprocess.Popen[bytes]) -> None:
@@ -77,3 +92,4 @@ def end_child(child: subprocess.Popen[bytes]) -> None:
             child.wait(2)
         except (ProcessLookupError, PermissionError, subprocess.TimeoutExpired):
             continue
+    _LIVE.discard(child)

@@ -1,0 +1,92 @@
+"""What a command loads before it works: budgets in modules, which no slow machine can blur."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabric.cli.commands_table import COMPOSE, ROOT
+from tests.project import environment, project
+
+pytestmark = pytest.mark.flow
+HEAVY = {"networkx", "yaml", "jsonschema", "diskcache", "sqlite3", "httpx", "boto3"}
+COMMANDS = (
+    (),
+    *((row.name,) for row in ROOT),
+    *(("compose", row.name) for row in COMPOSE),
+    *(("cache", name) for name in ("stats", "verify", "prune")),
+    *(("runs", name) for name in ("list", "show")),
+)
+HELP = """
+import json, sys
+from fabric.cli.main import run
+code = run(sys.argv[1:])
+sys.stderr.write(json.dumps([code, sorted(sys.modules)]))
+"""
+ANSWER = """
+import sys
+from fabric import doorman
+code = doorman.answer(sys.argv[1:])
+sys.stderr.write(repr([code, sorted(sys.modules)]).replace("'", '"').replace("None", "null"))
+"""
+NOTHING = """
+import sys
+sys.stderr.write(repr([0, [*sys.modules]]).replace("'", '"'))
+"""
+
+
+def loaded(program: str, *words: str, cwd: Path, home: Path) -> tuple[int | None, set[str]]:
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        cwd=cwd,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    code, names = json.loads(done.stderr.splitlines()[-1])
+    return code, set(names)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_loads_click_and_nothing_heavy(words: tuple[str, ...], tmp_path: Path) -> None:
+    code, modules = loaded(HELP, *words, "--help", cwd=tmp_path, home=tmp_path)
+    assert code == 0
+    assert "click" in modules
+    assert modules & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("biuld",), ("plan", "--stag"), ("compose", "biuld", "--json")],
+    ids=" ".join,
+)
+def test_a_slip_is_answered_without_the_engine(words: tuple[str, ...], tmp_path: Path) -> None:
+    code, modules = loaded(HELP, *words, cwd=tmp_path, home=tmp_path)
+    assert code == 64
+    assert modules & HEAVY == set()
+
+
+@pytest.mark.parametrize("words", [("build",), ("package", "--json"), ("plan", "--for", "build")])
+def test_an_answer_that_is_known_loads_next_to_nothing(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    made = project(tmp_path)
+    assert made.fabric("build").code == 0
+    code, modules = None, set[str]()
+    for _ in range(5):  # what was saved in the very tick of a run is not relied on
+        assert made.fabric(*words).code == 0
+        code, modules = loaded(ANSWER, *words, cwd=made.root, home=made.home)
+        if code is not None:
+            break
+    assert code == 0
+    _, bare = loaded(NOTHING, cwd=made.root, home=made.home)
+    unwanted = {"click", "json", "pathlib", "re", "hashlib", "typing", *HEAVY}
+    assert (modules - bare) & unwanted == set()
+    assert {one for one in modules - bare if one.startswith("fabric")} == {
+        "fabric",
+        "fabric.doorman",
+        "fabric.manifest",
+    }

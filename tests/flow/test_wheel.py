@@ -1,0 +1,61 @@
+"""The wheel as users get it: built, installed into an empty environment, and used."""
+
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.bundler_cache import ENVIRONMENT
+from tests.project import PYTHON, PYTHON_SOURCES, REPO, Done
+
+pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.network]
+
+
+def call(program: Path, *words: str, cwd: Path) -> Done:
+    env = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [str(program), *words], cwd=cwd, env=env, capture_output=True, text=True, check=False
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    python = Path(sys.executable)
+    words = ("-m", "pip", "wheel", str(REPO), "--no-deps", "-q", "-w", str(folder))
+    built = call(python, *words, cwd=folder)
+    assert built.code == 0, built.err
+    [path] = folder.glob("*.whl")
+    return path
+
+
+def test_the_wheel_carries_code_and_schemas_and_no_tests(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    schemas = {path.name for path in (REPO / "schemas").iterdir()}
+    assert schemas
+    assert {f"fabric/schemas/{name}" for name in schemas} <= names
+    assert "fabric/runtimes/nodejs/worker.mjs" in names
+    assert not [name for name in names if name.split("/")[0] in ("tests", "examples", "benchmarks")]
+
+
+def test_an_installed_fabric_plans_and_builds(wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "env", with_pip=True)
+    scripts = tmp_path / "env" / "bin"
+    installed = call(scripts / "python", "-m", "pip", "install", "-q", str(wheel), cwd=tmp_path)
+    assert installed.code == 0, installed.err
+    fabric = scripts / "fabric"
+    assert call(fabric, "--version", "--json", cwd=tmp_path).result["version"]
+    for name, text in {"fabric.yml": PYTHON, **PYTHON_SOURCES}.items():
+        path = tmp_path / "project" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    planned = call(fabric, "plan", "--json", cwd=tmp_path / "project")
+    assert planned.result["summary"]["run"] == 2
+    assert call(fabric, "package", "--json", cwd=tmp_path / "project").result["summary"]["ran"] == 4
+    failed = call(fabric, "plan", "-c", "nowhere", "--json", cwd=tmp_path / "project")
+    assert failed.error["code"] == "config/not-found"
