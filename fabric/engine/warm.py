@@ -240,11 +240,9 @@ def newest_first(trace: Trace, older: Sequence[Trace]) -> list[Trace]:
 
 
 def _plain(value: Any) -> Any:
-    """Lists, tuples and named tuples as what marshal takes."""
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+    """A value as marshal takes it: words of an enum as text, tuples still tuples."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
     return str(value) if isinstance(value, str) else value
 
 

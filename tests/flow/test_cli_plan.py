@@ -143,6 +143,7 @@ def test_a_picture_and_a_plan_are_saved_where_asked(tmp_path: Path) -> None:
 def test_another_config_is_chosen_as_a_file_or_as_a_folder(tmp_path: Path) -> None:
     made = project(tmp_path)
     made.write({"x/other.yml": service("other"), "y/fabric.yml": service("third")})
+    made.write({"x/main.py": handler("other"), "y/main.py": handler("third")})
     assert _service(made) == "shop"
     assert _service(made, "-c", "x/other.yml") == "other"
     assert _service(made, "--config", "y") == "third"
