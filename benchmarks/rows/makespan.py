@@ -52,9 +52,10 @@ def _case(engine: str, case: tuple[str, int, int], told: Told) -> Result:
 
 
 def _near(claim: str, told: Told, limit: float, *, least: bool = False) -> Result:
-    seconds = median(one["seconds"] for one in told.values)
+    times = [one["seconds"] for one in told.values]
     best = told.values[0]["bound"]
-    return Result(claim, ms(seconds), ms(best), seconds / best, limit, at_least=least)
+    ours = f"{ms(median(times))} ({ms(min(times))}..{ms(max(times))})"
+    return Result(claim, ours, ms(best), median(times) / best, limit, at_least=least)
 
 
 def _side(name: str, argv: Sequence[object], told: Told) -> Side:
