@@ -1,6 +1,7 @@
 """Ten times the tasks must cost about ten times as much, not more."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from benchmarks.copygraph import Shape
@@ -40,7 +41,8 @@ def _grown(
     what: str, side_of: Callable[[Shape], Side], options: Options, rounds: int
 ) -> Sequence[Result]:
     small, large = _shapes(options)
-    base, grown = shown(alternate([side_of(small), side_of(large)], rounds, warm_up=0))
+    sides = [replace(side_of(shape), name=f"{what}, {shape.tasks}") for shape in (small, large)]
+    base, grown = shown(alternate(sides, rounds, warm_up=0))
     claim = f"growth of {what}, {large.tasks} / {small.tasks} tasks"
     return [beside(claim, grown, base, _BOUND, f"n={rounds}")]
 

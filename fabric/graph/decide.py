@@ -113,6 +113,8 @@ def _count(trace: Trace) -> int:
 
 
 def _entry_changes(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[Change, ...]:
+    if old == new:
+        return ()
     before = {(entry.kind, entry.name): entry.value for entry in old}
     after = {(entry.kind, entry.name): entry.value for entry in new}
     return tuple(
@@ -123,8 +125,13 @@ def _entry_changes(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[Change, 
 
 
 def _pair_changes(kind: EntryKind, old: Pairs, new: Pairs) -> tuple[Change, ...]:
-    return _entry_changes(
-        [Entry(kind, *pair) for pair in old], [Entry(kind, *pair) for pair in new]
+    if old == new:
+        return ()
+    before, after = dict(old), dict(new)
+    return tuple(
+        Change(kind, name, before.get(name, ""), after.get(name, ""))
+        for name in {**before, **after}
+        if before.get(name) != after.get(name)
     )
 
 
