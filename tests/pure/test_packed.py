@@ -1,0 +1,45 @@
+"""A packed task comes back as it was: a key must not change because a run was remembered."""
+
+from fabric.engine.result import Outcome, RunResult, Status
+from fabric.engine.warm import Site, warm_of
+from fabric.graph.traces import Trace, static_digest
+from fabric.graph.weave import weave
+from fabric.model.names import Digest, TaskId
+from fabric.model.task import (
+    INPUTS_BY_KIND,
+    BuildInputs,
+    Output,
+    PackageInputs,
+    Task,
+    TaskInputs,
+    VendorInputs,
+)
+
+BUILD = BuildInputs(
+    "shop", "hello", ".", "src/a.ts", "nodejs20.x", include=("a/*", "b"), ignore=("c",),
+    command=("make", "all"), env=(("LEVEL", "info"),), sourcemap=True,
+)  # fmt: skip
+INPUTS: tuple[TaskInputs, ...] = (
+    BUILD,
+    PackageInputs("shop", "hello", "."),
+    VendorInputs("shop", ".", "idna==3.7\n", "3.12", "x86_64"),
+)
+
+
+def trace_of(inputs: TaskInputs) -> Trace:
+    entries = inputs.entries()
+    output = Output(Digest("d"), (), (("handler", "a.b"),), "view", whole_folder=True)
+    static = static_digest(inputs.kind, entries)
+    files, links = (("f", "1"),), (("l", "m"),)
+    return Trace(static, entries, files, ("g",), (), (), links, Digest("k"), output, 3)
+
+
+def test_tasks_and_traces_survive_packing() -> None:
+    graph = weave([Task(TaskId(f"{one.kind}:x"), one) for one in INPUTS])
+    traces = [trace_of(task.inputs) for task in graph.tasks]
+    outcomes = tuple(Outcome(Status.RAN, output=one.output, trace=one) for one in traces)
+    warm = warm_of(b"s", Site("/w", "dev"), RunResult(graph, outcomes, 0), lambda _: (), "")
+    for number, task in enumerate(graph.tasks):
+        assert warm.task(number, INPUTS_BY_KIND) == task
+        assert warm.task(number, INPUTS_BY_KIND).inputs.entries() == task.inputs.entries()
+        assert warm.traces(number)[0] == traces[number]
