@@ -14,7 +14,7 @@ from fabric.model.hashing import digest_bytes
 from fabric.model.names import Digest
 from fabric.system.disk import read_bytes, write_atomic
 
-SMALL = 16 << 10
+SMALL = 64 << 10
 PREFIX = "b:"
 
 

@@ -76,14 +76,14 @@ def test_an_output_that_was_touched_is_put_back(bench: Bench, how: str) -> None:
 
 
 def test_a_damaged_and_needed_blob_is_made_again(bench: Bench) -> None:
-    bench.write(a="x" * 40_000)
+    bench.write(a="x" * 100_000)
     bench.run(*CHAIN)
     for blob in (bench.root / ".fabric" / "cache" / "blobs").glob("*/*"):
         blob.write_bytes(b"damage" + blob.read_bytes()[6:])
     bench.write(b="new ")
     result = bench.run(*CHAIN)
     assert result.ok
-    assert (bench.root / "out" / "both.txt").read_text() == "x" * 40_000 + "new "
+    assert (bench.root / "out" / "both.txt").read_text() == "x" * 100_000 + "new "
 
 
 def test_a_lost_cache_only_costs_a_run(bench: Bench) -> None:
