@@ -5,6 +5,7 @@ import errno
 import fcntl
 import itertools
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,9 +91,13 @@ def _write_new(path: str, content: bytes, mode: int, *, durable: bool) -> None:
 
 def read_bytes(path: str | Path) -> bytes:
     """The whole file; the buffer is sized from its length (a fixed large one costs more)."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    # A named pipe without a writer would be waited for, were it not for O_NONBLOCK.
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        size = os.fstat(fd).st_size
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        size = found.st_size
         content = os.read(fd, size + 1)
         if len(content) == size:
             return content
