@@ -16,8 +16,9 @@ def main() -> None:
     from fabric.cli.main import run
 
     code = run(argv)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream:
+            stream.flush()
     # Taking the interpreter down costs more than the flush; all files are closed by now.
     os._exit(code)
 

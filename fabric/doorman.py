@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _GARBAGE = 200_000
+_CANNOT_WRITE = 73
 COMMANDS = frozenset({"build", "package", "plan", "compose"})
 
 
@@ -28,6 +29,8 @@ def main() -> None:
         code = answer(sys.argv[1:])
     except BrokenPipeError:
         os._exit(0)
+    except OSError:
+        os._exit(_CANNOT_WRITE)
     if code is not None:
         os._exit(code)
 
@@ -39,6 +42,7 @@ def answer(argv: Sequence[str]) -> int | None:
     try:
         found = stored(argv, os.getcwd(), os.environ)
     except OSError:
+        # The working folder is gone, or a folder of inputs is.
         found = None
     if found is None:
         return None
@@ -57,14 +61,14 @@ class Sight:
         salt: bytes,
         halves: Sequence[manifest.Half],
         seen: Sequence[bytes],
-        rest: tuple[Sequence[str], bytes],
+        rest: tuple[Sequence[str], bytes, bytes],
     ) -> None:
         self.folder = folder
         self.salt = salt
         self.paths = [path for paths, _ in halves for path in manifest.split(paths)]
         self.before = b"".join(stats for _, stats in halves)
         self.now = b"".join(seen)
-        self.names, self.absent = rest
+        self.names, self.absent, self.places = rest
 
 
 # Set when a stored answer is for this very command line, but a path of it moved.
@@ -79,15 +83,17 @@ def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.An
     fields = None if found is None else manifest.unpack(found[1])
     if found is None or fields is None:
         return None
-    _, salt, digest, names, halves, absent, given = fields
+    _, salt, digest, names, halves, absent, places, given = fields
     if manifest.header(salt, argv, cwd, names, env) != digest:
         return None
     if any(map(os.path.lexists, manifest.split(absent))):
         return None
+    if manifest.inodes_of(manifest.split(places[0])) != places[1]:
+        return None
     seen = _look(halves)
     if all(stats == now for (_, stats), now in zip(halves, seen, strict=True)):
         return given
-    last = Sight(found[0], salt, halves, seen, (names, absent))
+    last = Sight(found[0], salt, halves, seen, (names, absent, places[0]))
     return None
 
 

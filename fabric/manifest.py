@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Answer = tuple[int, str, str]
 
 VERSION = "0.1.0"
-FORMAT = 3
+FORMAT = 4
 FOLDER = "answers"
 NUMBERS = 4  # a stat is (mtime_ns, ctime_ns, size, inode)
 
@@ -32,7 +32,8 @@ _WATCHED = frozenset(
     ("TERM", "NO_COLOR", "FORCE_COLOR", "CI", "GITHUB_ACTIONS", "XDG_CACHE_HOME", "HOME", "PATH")
 )
 _STAT = attrgetter("st_mtime_ns", "st_ctime_ns", "st_size", "st_ino")
-_FIELDS = 7
+_INODE = attrgetter("st_ino")
+_FIELDS = 8
 
 
 def sha256(data: bytes) -> bytes:
@@ -73,10 +74,15 @@ def stats_of(paths: Sequence[str]) -> bytes:
 
 
 def newest_of(stats: bytes) -> int:
-    """The latest time among stats, in nanoseconds."""
+    """The latest change among stats, in nanoseconds; a time of modification may be any."""
     numbers = array("q")
     numbers.frombytes(stats)
-    return max(max(numbers[0::NUMBERS], default=0), max(numbers[1::NUMBERS], default=0))
+    return max(numbers[1::NUMBERS], default=0)
+
+
+def inodes_of(paths: Sequence[str]) -> bytes:
+    """What stands at paths, links not followed; raises OSError if one is gone."""
+    return array("q", map(_INODE, map(os.lstat, paths))).tobytes()
 
 
 def moved(paths: Sequence[str], before: bytes, now: bytes) -> list[str]:
@@ -98,18 +104,20 @@ def _differing(before: bytes, now: bytes, first: int, end: int) -> list[int]:
 def pack(
     head: tuple[bytes, bytes, Sequence[str]],
     halves: Sequence[Half],
-    absent: bytes,
+    rest: tuple[bytes, Half],
     answer: Answer,
 ) -> bytes:
     """`head` is (salt, header digest, variable names); `halves` are (paths joined by NUL, stats);
-    `absent` are the paths, joined likewise, that must stay away."""
+    `rest` are the paths, joined likewise, that must stay away, and the folders of inputs with
+    their inodes: a folder that became a link shows in no stat of what is in it."""
     salt, digest, names = head
-    return dumps((FORMAT, salt, digest, tuple(names), tuple(halves), absent, answer))
+    absent, places = rest
+    return dumps((FORMAT, salt, digest, tuple(names), tuple(halves), absent, places, answer))
 
 
 def unpack(
     content: bytes,
-) -> tuple[int, bytes, bytes, tuple[str, ...], tuple[Half, ...], bytes, Answer] | None:
+) -> tuple[int, bytes, bytes, tuple[str, ...], tuple[Half, ...], bytes, Half, Answer] | None:
     """The fields of a manifest, or None for anything else."""
     try:
         found = loads(content)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric.app.encore import Encore, keep_answer, renew, warm_start
-from fabric.app.pipeline import MakeListeners, Ran, carry_out, compiled_and_locked, time_ns, whole
+from fabric.app.pipeline import MakeListeners, Ran, carry_out, compiled_and_locked, whole
 from fabric.app.request import Request
 from fabric.app.room import Room, cache_folder
 from fabric.app.settings import Settings
@@ -18,6 +18,7 @@ from fabric.model.names import Verb
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
+from fabric.system.clock import time_ns
 from fabric.views.words import build_text, duration
 
 

@@ -16,7 +16,7 @@ from fabric.engine import snapshot
 from fabric.engine.warm import Site
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.task import INPUTS_BY_KIND
-from fabric.system.clock import SystemClock
+from fabric.system.clock import time_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Compiled:
 
 
 def compiled(request: Request, settings: Settings) -> Compiled:
-    started_ns = int(SystemClock().now().timestamp() * 1e9)
+    started_ns = time_ns()
     asked = _asked(request, settings)
     folder = next(
         (one for one in caches_above(_base(request, settings), settings) if one.is_dir()), None

@@ -1,14 +1,13 @@
 """What a compose file lists, for people and scripts."""
 
-from fabric.app.project import COMPOSE_NAME, compose_path, read_compose
+from fabric.app.project import COMPOSE_NAME, named_services
 from fabric.app.settings import Settings
 from fabric.model.report import Report
 from fabric.views.style import Style
 
 
 def list_services(file: str, settings: Settings, style: Style) -> Report:
-    path = compose_path(settings.cwd / (file or COMPOSE_NAME))
-    services = read_compose(path, settings.cwd).services
+    services = named_services(file or COMPOSE_NAME, settings)
     rows = [
         {"name": one.name, "config": one.config, "dependsOn": list(one.depends_on)}
         for one in services

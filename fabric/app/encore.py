@@ -130,6 +130,7 @@ def keep_plan(
         frozenset(path for path, digest in looked.items() if not digest),
         seen.folders,
         seen.sources | entries | {str(room.cache / "memo" / STAMP)},
+        seen.places,
     )
     asked = Asked(encore.argv, encore.cwd, work.bound_names, room.env)
     folder = str(room.cache / manifest.FOLDER)

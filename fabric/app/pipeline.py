@@ -22,7 +22,7 @@ from fabric.model.events import RunEnded, RunStarted
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import VendorInputs
-from fabric.system.clock import SystemClock
+from fabric.system.clock import SystemClock, time_ns
 from fabric.system.mounts import is_network
 from fabric.system.process import kill_children
 from fabric.tasks.build import BuildKind
@@ -53,11 +53,6 @@ class Work:
     known: Mapping[int, Outcome]
     others: Others = NONE
     warm: bool = False
-
-
-def time_ns() -> int:
-    """When a command began, as files are stamped: what moves later may not be relied on."""
-    return int(SystemClock().now().timestamp() * 1e9)
 
 
 def planned(request: Request, settings: Settings, after: AfterPlan) -> tuple[Compiled, Plan]:

@@ -22,8 +22,6 @@ from fabric.system.disk import write_atomic
 from fabric.views.plan_text import explain_text, plan_text
 from fabric.views.style import Style
 
-CHANGES = 2
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlanOptions:

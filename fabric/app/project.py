@@ -59,7 +59,10 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
 def _above(path: Path, owner: Path | None) -> list[Path]:
     """The compose files that were found or looked for on the way up from a config."""
     candidates = [folder / COMPOSE_NAME for folder in path.parent.parents]
-    return candidates[: candidates.index(owner) + 1] if owner else candidates
+    if owner is None:
+        return candidates
+    folders = include_folders(read_compose(owner, owner.parent), owner.parent)
+    return [*candidates[: candidates.index(owner) + 1], *folders]
 
 
 def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
@@ -74,7 +77,29 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
         for entry, file, config in loaded
     ]
     _refuse_twins([(entry.name, config) for entry, _, config in loaded])
-    return _project(path.parent, stage, rows, settings, [path])
+    looked_for = [path, *include_folders(compose, path.parent)]
+    return _project(path.parent, stage, rows, settings, looked_for)
+
+
+def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
+    """The services of a compose file; those that `include` found go by their config's name."""
+    path = _file(settings.cwd / file, COMPOSE_NAME)
+    compose = read_compose(path, settings.cwd)
+    if all(one.name for one in compose.services):
+        return compose.services
+    loaded = _load_all(compose.services, path.parent, settings.stage(""), settings)
+    return tuple(entry for entry, _, _ in loaded)
+
+
+def include_folders(compose: Compose, base: Path) -> list[Path]:
+    """Every folder in which an `include` pattern looks: a new match shows in its time."""
+    prefixes = {
+        "/".join(parts[:count])
+        for parts in (pattern.split("/") for pattern in compose.include)
+        for count in range(len(parts))
+    }
+    found = (base.glob(prefix) if prefix else [base] for prefix in sorted(prefixes))
+    return sorted({folder for folders in found for folder in folders if folder.is_dir()})
 
 
 def read_compose(path: Path, cwd: Path) -> Compose:
@@ -238,10 +263,6 @@ def environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
     except OSError as error:
         raise _unreadable(path, error) from error
     return {**{name: value for name, value in pairs if not name.startswith("FABRIC_")}, **process}
-
-
-def compose_path(path: Path) -> Path:
-    return _file(path, COMPOSE_NAME)
 
 
 def _config_path(path: Path) -> Path:

@@ -11,6 +11,7 @@ from fabric.engine.files import FileIndex
 from fabric.engine.ledger import Ledger
 from fabric.engine.memo_door import LazyMemo, NoMemo, Rows
 from fabric.engine.step import Stepper, Stores
+from fabric.manifest import FOLDER
 from fabric.model.hashing import digest_fields
 from fabric.model.task import VendorInputs
 from fabric.runtimes.build import Runtimes
@@ -125,8 +126,9 @@ def registry_of(workspace: Path, runtimes: Runtimes, env: Mapping[str, str]) -> 
 
 def _mark_own(workspace: Path, cache: Path) -> None:
     """What fabric keeps is for this machine: private, and no part of anybody's repository."""
-    make_folder(cache, 0o700)
     own = workspace / ".fabric"
+    make_folder(own, 0o700)
+    make_folder(cache / FOLDER, 0o700)
     ignore = own / ".gitignore"
     if own.is_dir() and not ignore.exists():
         write_atomic(ignore, b"*\n")

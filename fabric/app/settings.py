@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import TextIO
 
 from fabric.model.problems import FabricError, Problem
 
@@ -53,11 +54,28 @@ class Settings:
         return stage
 
 
-def read_settings() -> Settings:
+def read_settings(*, to_work: bool = True) -> Settings:
+    """Without `to_work` only to say that something failed, which is possible anywhere."""
     return Settings(
         env=MappingProxyType(dict(os.environ)),
-        cwd=Path.cwd(),
+        cwd=_working_folder(needed=to_work),
         cores=len(os.sched_getaffinity(0)),
-        stdout_is_terminal=sys.stdout.isatty(),
-        stderr_is_terminal=sys.stderr.isatty(),
+        stdout_is_terminal=_is_terminal(sys.stdout),
+        stderr_is_terminal=_is_terminal(sys.stderr),
     )
+
+
+def _working_folder(*, needed: bool) -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        if not needed:
+            return Path("/")
+        hint = "go to a folder that is there"
+        problem = Problem("usage/no-folder", "the working folder was deleted", hint=hint)
+        raise FabricError(problem) from error
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """A stream that was closed before we started is None."""
+    return stream is not None and stream.isatty()

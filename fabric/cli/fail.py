@@ -18,7 +18,7 @@ def explain(argv: list[str], error: BaseException) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError) and "--json" not in argv:
         sys.stderr.write(f"{error.format_message()}\n")
         return int(ExitCode.USAGE)
-    screen = Screen.of(read_settings(), as_json="--json" in argv, colour=_colour(argv))
+    screen = Screen.of(read_settings(to_work=False), as_json="--json" in argv, colour=_colour(argv))
     return screen.finish(failure(command_of(argv), _as_problem(error)))
 
 

@@ -1,11 +1,12 @@
 """The edge to the terminal: results to stdout, talk to stderr, colour where it is wanted."""
 
+import contextlib
 import json
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from fabric.app.settings import Settings
 from fabric.engine.answers import Answer
@@ -57,13 +58,11 @@ class Screen:
     def finish(self, report: Report) -> int:
         """Print a report and give the exit code that goes with it."""
         answer = self.shown(report)
-        sys.stderr.write(answer.err)
-        try:
-            sys.stdout.write(answer.out)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # The reader has seen enough; nothing may fail on the rest when Python ends.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams = [(sys.stderr, answer.err), (sys.stdout, answer.out)]
+        # What went wrong comes last, where it does not scroll away.
+        for stream, text in reversed(streams) if report.problems else streams:
+            if not _written(stream, text):
+                return int(ExitCode.CANNOT_WRITE)
         return answer.code
 
     def shown(self, report: Report) -> Answer:
@@ -86,6 +85,30 @@ class Screen:
             if self.github:
                 lines.append(annotation(problem))
         return lines
+
+
+def _written(stream: TextIO | None, text: str) -> bool:
+    """Whether text reached its stream; a reader who left early has seen enough."""
+    if not text:
+        return True
+    if stream is None:
+        return False
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        _give_up(stream)
+    except OSError as error:
+        _give_up(stream)
+        with contextlib.suppress(OSError):
+            os.write(2, f"error[disk/cannot-write] the output: {error.strerror}\n".encode())
+        return False
+    return True
+
+
+def _give_up(stream: TextIO) -> None:
+    """Nothing may fail on what is left in the stream's buffer when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def annotation(problem: Problem) -> str:

@@ -37,13 +37,14 @@ class Basis:
     """What an answer hangs on, as paths relative to the workspace (or absolute).
 
     `contents` have the digests that were decided on; `sources`, there or not, must not have moved
-    since the run began.
+    since the run began. `places` are the folders of inputs: none may become a link.
     """
 
     contents: Mapping[str, str]
     absent: frozenset[str]
     folders: frozenset[str]
     sources: frozenset[str]
+    places: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +68,33 @@ def basis_of(pairs: Iterable[tuple[Trace, Output]], sources: Iterable[str]) -> B
     absent: set[str] = set()
     folders: set[str] = set()
     links: set[str] = set()
+    places: set[str] = set()
     for trace, output in pairs:
         contents.update(trace.files)
         absent.update(trace.absent)
         folders.update(one.folder for one in trace.listings)
         links.update(path for path, _ in trace.links)
         if output.view:
-            contents.update((f"{output.view}/{one.path}", one.digest) for one in output.files)
+            contents.update((f"{output.view}/{one.path}", one.shown_as) for one in output.files)
+        if output.whole_folder:
+            folders.add(output.view)
+        places.update(path.rpartition("/")[0] for path, _ in trace.files)
     absent.update(path for path, digest in contents.items() if digest == ABSENT)
     there = {path: digest for path, digest in contents.items() if digest != ABSENT}
-    return Basis(there, frozenset(absent), frozenset(folders), frozenset({*sources, *links}))
+    return Basis(
+        there,
+        frozenset(absent),
+        frozenset(folders),
+        frozenset({*sources, *links}),
+        frozenset(above for place in places for above in _upwards(place)),
+    )
+
+
+def _upwards(folder: str) -> Iterable[str]:
+    """A folder and those that it is in, up to the workspace (or to where `../` leads)."""
+    while folder and not folder.endswith(".."):
+        yield folder
+        folder = folder.rpartition("/")[0]
 
 
 def traces_of(result: RunResult) -> list[tuple[Trace, Output]] | None:
@@ -97,7 +115,8 @@ def store_answer(
     prefix = prefix_of(files, asked.cwd)
     paths = sorted(seen_as(path, prefix) for path in present)
     gone = sorted(seen_as(path, prefix) for path in absent)
-    return _stored(folder, asked, (paths, b"", gone), basis, (files, answer))
+    places = sorted(seen_as(path, prefix) for path in basis.places)
+    return _stored(folder, asked, Watched(paths, b"", gone, places), basis, (files, answer))
 
 
 def renew_answer(
@@ -109,8 +128,20 @@ def renew_answer(
     fresh = {seen_as(path, prefix) for path in present}
     kept, known = _unmoved(sight, fresh | change.dropped)
     gone = sorted({*manifest.split(sight.absent), *(seen_as(path, prefix) for path in absent)})
-    paths = [*kept, *sorted(fresh)]
-    return _stored(sight.folder, asked, (paths, known, gone), change.basis, (files, answer))
+    own = {seen_as(path, prefix) for path in change.basis.places}
+    places = sorted({*manifest.split(sight.places), *own})
+    watched = Watched([*kept, *sorted(fresh)], known, gone, places)
+    return _stored(sight.folder, asked, watched, change.basis, (files, answer))
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Paths as stage 0 names them. `known` are the stats of the first of `present`."""
+
+    present: Sequence[str]
+    known: bytes
+    absent: Sequence[str]
+    places: Sequence[str]
 
 
 def _unmoved(sight: Sight, without: set[str]) -> tuple[list[str], bytes]:
@@ -127,20 +158,21 @@ def _unmoved(sight: Sight, without: set[str]) -> tuple[list[str], bytes]:
 def _stored(
     folder: str,
     asked: Asked,
-    paths: tuple[Sequence[str], bytes, Sequence[str]],
+    watched: Watched,
     basis: Basis,
     rest: tuple[FileIndex, Answer],
 ) -> bytes | None:
-    present, known, absent = paths
     files, answer = rest
     try:
         # Stats first, contents after: what moves in between is seen by one of the two.
-        halves = _settled_halves(present, known, asked.cwd)
+        halves = _settled_halves(watched.present, watched.known, asked.cwd)
+        inodes = manifest.inodes_of([_at(asked.cwd, path) for path in watched.places])
         if halves is None or not _holds(basis, files):
             return None
         head = _head(asked)
         given = (answer.code, answer.out, answer.err)
-        content = manifest.pack(head, halves, manifest.joined(absent), given)
+        places = (manifest.joined(watched.places), inodes)
+        content = manifest.pack(head, halves, (manifest.joined(watched.absent), places), given)
         name = manifest.file_name(asked.argv, asked.cwd)
         write_atomic(f"{folder}/{name}", content, mode=0o600)
     except (OSError, FabricError):

@@ -11,18 +11,19 @@ from pathlib import Path
 from fabric.graph.traces import ABSENT
 from fabric.model.hashing import digest_bytes, digest_fields
 from fabric.model.problems import FabricError
-from fabric.model.task import Pairs
+from fabric.model.task import EXECUTABLE, Pairs
 from fabric.runtimes.globs import list_files
-from fabric.runtimes.seen import place
+from fabric.runtimes.seen import Probe, place
 from fabric.system.disk import read_bytes, write_atomic
 
-Stat = tuple[int, int, int, int]
+# mtime_ns, ctime_ns, size, inode, and 1 for what may be run
+Stat = tuple[int, int, int, int, int]
 
 # A file written within this time before it was hashed may be written again in the same clock tick.
 _RACY_NS = 20_000_000
 _TICKS = 20
 _COARSE_CLOCK = 5  # CLOCK_REALTIME_COARSE: what the kernel stamps files with
-_NO_STAT: Stat = (0, 0, 0, 0)
+_NO_STAT: Stat = (0, 0, 0, 0, 0)
 _FOLDER = "folder"
 UNREADABLE = "unreadable"
 
@@ -37,6 +38,8 @@ class FileIndex:
         self._remembered = remembered
         self._prefix = f"{workspace}/"
         self._real_workspace = os.path.realpath(workspace)
+        self._probe = Probe(self._real_workspace)
+        self._reals: dict[str, str] = {}
         self._store = store
         self.locks = f"{store.parent}/locks"
         self.started_ns = now_ns
@@ -66,7 +69,11 @@ class FileIndex:
         return self._listings[key]
 
     def real(self, path: str) -> str:
-        return place(self._real_workspace, os.path.realpath(self.full(path)))
+        found = self._reals.get(path)
+        if found is None:
+            full = os.path.normpath(f"{self._real_workspace}/{path}")
+            found = self._reals[path] = place(self._real_workspace, self._probe.real(full))
+        return found
 
     def forget(self, path: str) -> None:
         """A task is about to write or has written this path."""
@@ -94,7 +101,7 @@ class FileIndex:
             digest, moment = self._digest_now(path)
             self._seen[path] = digest
             pairs.append((path, digest))
-            moved = moved or max(moment[:2]) >= limit
+            moved = moved or moment[1] >= limit
         return tuple(pairs), moved
 
     def settled_digest(self, path: str) -> str:
@@ -104,7 +111,7 @@ class FileIndex:
         except OSError:
             return ABSENT
         known = self._known.get(path)
-        if known is not None and known[0] == now and max(now[:2]) < self.started_ns - _RACY_NS:
+        if known is not None and known[0] == now and now[1] < self.started_ns - _RACY_NS:
             return known[1]
         return self._read(path, self._prefix + path, now, keep=True)
 
@@ -136,13 +143,13 @@ class FileIndex:
         if now[3] < 0:
             return _FOLDER
         try:
-            digest = digest_bytes(read_bytes(full))
+            digest = digest_bytes(read_bytes(full)) + (EXECUTABLE if now[4] else "")
         except (FileNotFoundError, NotADirectoryError):
             return ABSENT
         except OSError:
             return UNREADABLE
         with self._lock:
-            if keep or now[0] < self.started_ns - _RACY_NS:
+            if keep or now[1] < self.started_ns - _RACY_NS:
                 self._known[path] = (now, digest)
                 self._moved = True
             elif self._known.pop(path, None):
@@ -156,7 +163,7 @@ def is_racy(full: str, started_ns: int) -> bool:
         found = os.stat(full)  # noqa: PTH116
     except OSError:
         return False
-    return max(found.st_mtime_ns, found.st_ctime_ns) >= started_ns - _RACY_NS
+    return found.st_ctime_ns >= started_ns - _RACY_NS
 
 
 def settled(newest_ns: int) -> bool:
@@ -176,8 +183,9 @@ def settled(newest_ns: int) -> bool:
 def _stat(path: str) -> Stat:
     found = os.stat(path)  # noqa: PTH116: a Path per look costs four times the look
     if stat.S_ISDIR(found.st_mode):
-        return (0, 0, 0, -1)
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+        return (0, 0, 0, -1, 0)
+    runs = 1 if found.st_mode & stat.S_IXUSR else 0
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, runs)
 
 
 def _load(store: Path) -> dict[str, tuple[Stat, str]]:

@@ -7,13 +7,13 @@ import json
 import marshal
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, overload
 
 from fabric import manifest
 from fabric.engine.files import is_racy, settled
-from fabric.engine.warm import Kinds, Site, site_of
+from fabric.engine.warm import Kinds, Site, plain_inputs, site_of
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError
@@ -107,8 +107,7 @@ def save(
 
 
 def _record(task: Task) -> tuple[str, str, tuple[Any, ...], tuple[str, ...]]:
-    values = tuple(getattr(task.inputs, one.name) for one in fields(task.inputs))  # type: ignore[arg-type]
-    return str(task.id), task.kind, values, tuple(map(str, task.needs))
+    return str(task.id), task.kind, plain_inputs(task), tuple(map(str, task.needs))
 
 
 def _path(folder: Path, asked: Sequence[str]) -> str:

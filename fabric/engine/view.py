@@ -14,8 +14,14 @@ _LOCKS = 16
 
 
 def is_shown(output: Output, files: FileIndex) -> bool:
-    """Whether the files on disk are those of this output (as far as their stat tells)."""
-    return all(files.digest(f"{output.view}/{one.path}") == one.digest for one in output.files)
+    """Whether the files on disk are those of this output, and nothing else is in its own folder."""
+    if any(files.digest(f"{output.view}/{one.path}") != one.shown_as for one in output.files):
+        return False
+    return not output.whole_folder or _count(files.full(output.view)) == len(output.files)
+
+
+def _count(folder: str) -> int:
+    return sum(len(names) for _, _, names in os.walk(folder))
 
 
 def show(output: Output, contents: Mapping[str, bytes], files: FileIndex) -> None:
@@ -43,11 +49,11 @@ def _lock_path(view: str, files: FileIndex) -> str:
 
 
 def _show_file(one: OutputFile, content: bytes, path: str, files: FileIndex) -> None:
-    if files.fresh(path) == one.digest:
+    if files.fresh(path) == one.shown_as:
         return
     mode = 0o755 if one.executable else 0o644
     write_atomic(files.full(path), content, mode=mode)
-    files.note(path, one.digest)
+    files.note(path, one.shown_as)
 
 
 def _sweep(folder: str, keep: set[str]) -> None:

@@ -167,8 +167,13 @@ def save_warm(folder: str, argv: Sequence[str], cwd: str, warm: Warm) -> None:
 
 
 def record_of(task: Task, traces: Sequence[Trace]) -> bytes:
-    values = tuple(getattr(task.inputs, one.name) for one in fields(task.inputs))  # type: ignore[arg-type]
-    return marshal.dumps((task.kind, _plain(values), [encode_trace(one) for one in traces]))
+    return marshal.dumps((task.kind, plain_inputs(task), [encode_trace(one) for one in traces]))
+
+
+def plain_inputs(task: Task) -> tuple[Any, ...]:
+    """The fields of a task's inputs as marshal takes them; tuples stay tuples, for keys' sake."""
+    values = (getattr(task.inputs, one.name) for one in fields(task.inputs))  # type: ignore[arg-type]
+    return tuple(map(_plain, values))
 
 
 def owners_of(rows: Iterable[tuple[int, Trace]], prefix: str) -> dict[str, tuple[int, ...]]:
@@ -176,7 +181,8 @@ def owners_of(rows: Iterable[tuple[int, Trace]], prefix: str) -> dict[str, tuple
     owners: dict[str, list[int]] = {}
     for number, trace in rows:
         output = trace.output
-        shown = (f"{output.view}/{one.path}" for one in output.files) if output.view else ()
+        shown = [f"{output.view}/{one.path}" for one in output.files] if output.view else []
+        shown += [output.view] if output.whole_folder else []
         for path in (*(path for path, _ in trace.files), *shown):
             owners.setdefault(path if path.startswith("/") else prefix + path, []).append(number)
     return {path: tuple(numbers) for path, numbers in owners.items()}

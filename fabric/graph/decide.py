@@ -78,9 +78,15 @@ def still_holds(trace: Trace, static: Digest, upstream: Pairs, look: Look) -> bo
     for path in trace.absent:
         if digest(path) != ABSENT:
             return False
-    if any(look.real(path) != real for path, real in trace.links):
+    if any(look.real(path) != real for path, real in _led(trace)):
         return False
     return all(_listed(one, look) == one.digest for one in trace.listings)
+
+
+def _led(trace: Trace) -> Pairs:
+    """Where each path led: what was no link then must be none now."""
+    links = dict(trace.links)
+    return (*trace.links, *((path, path) for path, _ in trace.files if path not in links))
 
 
 def _listed(one: ListingTrace, look: Look) -> str:
@@ -147,8 +153,10 @@ def _file_changes(last: Trace, now: Pairs, look: Look) -> tuple[Change, ...]:
         for one in last.listings
         if (new := _listed(one, look)) != one.digest
     )
-    led = tuple((path, look.real(path)) for path, _ in last.links)
-    return (*files, *appeared, *folders, *_pair_changes(EntryKind.FILE, last.links, led))
+    gone = {change.name for change in files}
+    before = tuple(pair for pair in _led(last) if pair[0] not in gone)
+    led = tuple((path, look.real(path)) for path, _ in before)
+    return (*files, *appeared, *folders, *_pair_changes(EntryKind.FILE, before, led))
 
 
 def reason_of(changes: Sequence[Change], count: int) -> str:

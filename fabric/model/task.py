@@ -7,6 +7,9 @@ from typing import ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from fabric.model.hashing import digest_fields
 from fabric.model.names import Digest, TaskId
 
+# Behind the digest of a file that may be run: its mode is in archives, so it is in keys.
+EXECUTABLE = "+x"
+
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
 
@@ -70,6 +73,11 @@ class OutputFile:
     digest: Digest
     size: int
     executable: bool = False
+
+    @property
+    def shown_as(self) -> str:
+        """The digest of the file where people see it: whether it may be run is part of it."""
+        return self.digest + EXECUTABLE if self.executable else self.digest
 
 
 @dataclass(frozen=True, slots=True)

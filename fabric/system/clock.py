@@ -23,3 +23,8 @@ class SystemClock:
 def stamp(clock: Clock) -> str:
     """The time as it stands in files and events."""
     return clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def time_ns() -> int:
+    """Now as files are stamped: what moves after a command began may not be relied on."""
+    return int(SystemClock().now().timestamp() * 1e9)

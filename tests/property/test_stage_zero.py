@@ -273,7 +273,7 @@ def test_many_paths_are_looked_at_by_two_processes_with_the_same_answer(tmp_path
         tmp_path / ".fabric" / "cache" / manifest.FOLDER / manifest.file_name(ARGV, str(tmp_path))
     )
     store.parent.mkdir(parents=True)
-    store.write_bytes(manifest.pack(head, halves, b"", (0, "yes", "")))
+    store.write_bytes(manifest.pack(head, halves, (b"", (b"", b"")), (0, "yes", "")))
     assert doorman.stored(ARGV, str(tmp_path), ENV) == (0, "yes", "")
     for position in (0, half - 1, half, len(paths) - 1):
         (tmp_path / paths[position]).write_text("changed")
