@@ -9,12 +9,14 @@ cd "$work/shop"
 
 step() { printf '\n\033[1m$ %s\033[0m\n' "$*"; "$@"; }
 
-step fabric compose plan
-step fabric compose plan --graph tree
+step fabric compose plan --for package
+step fabric compose plan --for package --graph tree
 step fabric compose build
 step fabric compose build
 printf '\n\033[1m# one shared file is edited: only what imports it is built again\033[0m\n'
 edited=libs/shared/money.ts
 printf '\nexport const editedByDemo = true;\n' >> "$edited"
 echo "edited $edited"
+step fabric compose plan --for build
+step fabric explain build:checkout/place -f .
 step fabric compose build

@@ -19,12 +19,27 @@ def compile_files(request: Request, settings: Settings) -> Compiled:
     project = open_project(request.where, settings)
     _refuse_unplannable(project, request.verb)
     _refuse_unknown_functions(project, request.functions)
+    warnings = (*project.warnings, *_outside_warnings(project, request.verb))
     return Compiled(
-        Site(str(project.workspace), project.stage, project.warnings),
+        Site(str(project.workspace), project.stage, warnings),
         compile_graph(project.units, request.verb, functions=request.functions),
         tuple(service_row(unit, request.verb) for unit in project.units),
         frozenset(str(path) for path in (*project.sources, *project.looked_for)),
         project.bound_names,
+    )
+
+
+def _outside_warnings(project: Project, verb: Verb) -> tuple[Problem, ...]:
+    """Upstreams that this run leaves alone give what they gave when they were last deployed."""
+    if verb is not Verb.DEPLOY:
+        return ()
+    return tuple(
+        Problem(
+            "deploy/upstream-not-deployed",
+            f"`{service}` depends on `{upstream}`, which is no part of this plan and not deployed",
+            hint=f"`fabric compose plan` plans them together; deploy `{upstream}` first",
+        )
+        for service, upstream in project.outside
     )
 
 

@@ -1,7 +1,7 @@
 """Files to services: finds configs, their `.env`, and the workspace that they belong to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fabric.app.late import late_values
@@ -26,6 +26,7 @@ class Project:
     """The services of one run and the folder that all their paths start from.
 
     `sources` are the files whose content decided all this, and `looked_for` those that would have.
+    `outside` are pairs of a service and a direct upstream that is no part of this run.
     """
 
     workspace: Path
@@ -34,6 +35,7 @@ class Project:
     sources: tuple[Path, ...] = ()
     looked_for: tuple[Path, ...] = ()
     bound_names: frozenset[str] = frozenset()
+    outside: tuple[tuple[str, str], ...] = ()
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -53,7 +55,9 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
     workspace = owner.parent if owner else path.parent
     late = _late_for(path, owner)
     config = _load(path, Asked(stage, where.provider, late), settings)
-    return _project(workspace, stage, [(path, config, ())], settings, _above(path, owner))
+    project = _project(workspace, stage, [(path, config, ())], settings, _above(path, owner))
+    needs = _entry_of(path, owner).depends_on if owner else ()
+    return replace(project, outside=tuple((config.service, name) for name in needs))
 
 
 def _above(path: Path, owner: Path | None) -> list[Path]:
@@ -78,7 +82,14 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     ]
     _refuse_twins([(entry.name, config) for entry, _, config in loaded])
     looked_for = [path, *include_folders(compose, path.parent)]
-    return _project(path.parent, stage, rows, settings, looked_for)
+    project = _project(path.parent, stage, rows, settings, looked_for)
+    outside = tuple(
+        (config.service, name)
+        for entry, _, config in loaded
+        for name in entry.depends_on
+        if name not in names
+    )
+    return replace(project, outside=outside)
 
 
 def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
@@ -248,9 +259,14 @@ def _late_for(config: Path, owner: Path | None) -> dict[str, str]:
     if owner is None:
         return {}
     services = read_compose(owner, owner.parent).services
+    return late_values(_entry_of(config, owner).name, services)
+
+
+def _entry_of(config: Path, owner: Path) -> ComposeService:
+    """The entry by which a compose file names a config."""
+    services = read_compose(owner, owner.parent).services
     paths = [_config_path_quiet((owner.parent / one.config).resolve()) for one in services]
-    own = [one for one, path in zip(services, paths, strict=True) if path == config]
-    return late_values(own[0].name, services) if own else {}
+    return next(one for one, path in zip(services, paths, strict=True) if path == config)
 
 
 def environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
