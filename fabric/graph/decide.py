@@ -142,21 +142,28 @@ def _pair_changes(kind: EntryKind, old: Pairs, new: Pairs) -> tuple[Change, ...]
 
 
 def _file_changes(last: Trace, now: Pairs, look: Look) -> tuple[Change, ...]:
-    files = _pair_changes(EntryKind.FILE, last.files, now)
+    files = tuple(
+        Change(EntryKind.FILE, path, old, new)
+        for (path, old), (_, new) in zip(last.files, now, strict=True)
+        if old != new
+    )
     appeared = tuple(
-        Change(EntryKind.FILE, path, ABSENT, look.digest(path))
+        Change(EntryKind.FILE, path, ABSENT, new)
         for path in last.absent
-        if look.digest(path) != ABSENT
+        if (new := look.digest(path)) != ABSENT
     )
     folders = tuple(
         Change(EntryKind.FILE, f"{one.folder}/{one.pattern}", one.digest, new)
         for one in last.listings
         if (new := _listed(one, look)) != one.digest
     )
-    gone = {change.name for change in files}
-    before = tuple(pair for pair in _led(last) if pair[0] not in gone)
-    led = tuple((path, look.real(path)) for path, _ in before)
-    return (*files, *appeared, *folders, *_pair_changes(EntryKind.FILE, before, led))
+    named = {change.name for change in files}
+    led = tuple(
+        Change(EntryKind.FILE, path, real, new)
+        for path, real in _led(last)
+        if (new := look.real(path)) != real and path not in named
+    )
+    return (*files, *appeared, *folders, *led)
 
 
 def reason_of(changes: Sequence[Change], count: int) -> str:
