@@ -191,7 +191,11 @@ def new_run_id(clock: SystemClock) -> str:
 
 def _carried_out(run: Run) -> RunResult:
     with _stoppable(run):
-        return run.go()
+        try:
+            return run.go()
+        except KeyboardInterrupt:
+            kill_children()
+            raise
 
 
 @contextmanager
@@ -203,7 +207,6 @@ def _stoppable(run: Run) -> Iterator[None]:
         del number, frame
         nonlocal told
         if told:
-            kill_children()
             raise KeyboardInterrupt
         told = True
         run.ask_to_stop()

@@ -17,13 +17,17 @@ from fabric.system.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to run: a graph, the outputs that are known already, and how wide."""
+    """What to run: a graph, the outputs that are known already, and how wide.
+
+    `grace` is how many seconds running tasks have to end after a wish to stop.
+    """
 
     graph: TaskGraph
     caps: Caps
     seconds: tuple[float, ...]
     known: Mapping[int, Outcome] = field(default_factory=dict)
     fail_fast: bool = False
+    grace: float = 30.0
 
 
 class Run:
@@ -66,10 +70,17 @@ class Run:
                     self._cancel("the run was interrupted")
                     self._wake_all()
                     continue
-                self._ended.wait()
+                self._wait()
         for worker in self._workers:
             worker.join()
         return self._result()
+
+    def _wait(self) -> None:
+        """Until a task ends; after a wish to stop, only as long as running tasks are given."""
+        if not self._interrupted:
+            self._ended.wait()
+        elif not self._ended.wait(self._job.grace):
+            raise KeyboardInterrupt
 
     def _call_worker(self) -> None:
         """Wake one who waits, or hire: a run of a few tasks never pays for a full crew."""

@@ -1,13 +1,23 @@
 """The engine on small text tasks: what runs, what is skipped, what survives damage."""
 
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from fabric.engine.bus import Bus
 from fabric.engine.result import Status
+from fabric.engine.run import Job, Run
+from fabric.engine.schedule import Caps
+from fabric.engine.step import Stepper
+from fabric.graph.weave import weave
 from fabric.model.events import TaskEnded, TaskStarted
+from fabric.model.names import TaskId
 from fabric.model.problems import ExitCode
-from tests.fakes import Bench, JoinKind, join
+from fabric.model.task import Output, Task
+from fabric.tasks.contract import Made, Shop
+from tests.fakes import Bench, JoinKind, LateClock, join
 
 
 @pytest.fixture
@@ -152,3 +162,31 @@ def test_an_unexpected_error_fails_its_task_only(bench: Bench) -> None:
     result = bench.run(join("left", "missing"), join("right", "b"))
     assert [one.status for one in result.outcomes] == [Status.FAILED, Status.RAN]
     assert result.problems[0].code == "internal/error"
+
+
+class HangingKind(JoinKind):
+    """A task that does not end by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.may_end = threading.Event(), threading.Event()
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        self.begun.set()
+        self.may_end.wait()
+        return super().run(task, upstream, shop)
+
+
+def test_after_a_wish_to_stop_a_running_task_is_waited_for_only_so_long(bench: Bench) -> None:
+    kind = HangingKind()
+    bench.kind = kind
+    graph, clock = weave([join("left", "a")]), LateClock()
+    stepper = Stepper(bench.stores(), {"join": kind}, clock)
+    job = Job(graph, Caps(1, 1), (1.0,), grace=0.05)
+    run = Run(job, stepper, Bus("run", clock, []), clock)
+    asker = threading.Thread(target=lambda: (kind.begun.wait(), run.ask_to_stop()))
+    asker.start()
+    with pytest.raises(KeyboardInterrupt):
+        run.go()
+    asker.join()
+    kind.may_end.set()
