@@ -1,6 +1,6 @@
 """The resolved config as values: tuples and enums, no dicts, one class per trigger kind."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -201,6 +201,7 @@ class Config:
     layer names are resolved. `extensions` and `resolved` are canonical JSON text; `resolved` is the
     whole document with bindings filled and secrets redacted. `secret_names` are the variables
     whose values must never be shown. `bound_names` are the variables that bindings looked at.
+    `secret_values` are what bindings to secrets gave, for hiding it: never stored, never shown.
     """
 
     service: str
@@ -220,6 +221,7 @@ class Config:
     resolved: str = "{}"
     secret_names: frozenset[str] = frozenset()
     bound_names: frozenset[str] = frozenset()
+    secret_values: frozenset[str] = field(default=frozenset(), repr=False)
     warnings: tuple[Problem, ...] = ()
 
 
