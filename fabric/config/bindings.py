@@ -239,7 +239,8 @@ class _Filler:
         value = self._scope.env.get(key)
         if value is None:
             message = f"the secret `{shown(key)}` is not in `secrets`, and no variable has its name"
-            raise BindingError("config/unset-secret", message)
+            hint = f"list it under `secrets`, or set the variable {shown(key)}"
+            raise BindingError("config/unset-secret", message, hint)
         return value
 
 

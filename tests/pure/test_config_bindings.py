@@ -219,3 +219,25 @@ def test_a_secret_in_a_setting_decides_a_deploy_and_is_not_in_the_graph(setting:
     ]
     assert graphs[0] != graphs[1]
     assert "canary" not in "".join(graphs)
+
+
+def test_what_is_not_listed_is_met_with_where_to_list_it() -> None:
+    (secret,) = problems(f"{HEAD}{ONE}env: {{A: '${{secret:DB}}'}}\n")
+    assert (secret.code, "`secrets`" in secret.hint) == ("config/unset-secret", True)
+    (layer,) = problems(f"{HEAD}functions: [{{name: api, entry: a.ts, layers: [zzz]}}]\n")
+    assert (layer.code, "`layers`" in layer.hint) == ("config/unknown-layer", True)
+
+
+@pytest.mark.parametrize(
+    ("line", "framed"),
+    [
+        ("A: '${secret:DB}'", "A: '${secret:DB}'"),
+        ("A: '${secret:DB} x', MY_TOKEN: abc", "A: '${secret:DB} x', MY_TOKEN: [REDACTED]"),
+        ("secret: abc, A: '${env:X}'", "secret: [REDACTED]"),
+        ("MY_TOKEN: '${secret:DB}'", "MY_TOKEN: [REDACTED]"),
+    ],
+)
+def test_a_frame_keeps_the_name_of_a_secret_and_hides_values(line: str, framed: str) -> None:
+    (found,) = problems(f"{HEAD}{ONE}env: {{{line}}}\n")
+    assert framed in found.frame
+    assert "abc" not in found.frame
