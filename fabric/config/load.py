@@ -18,6 +18,7 @@ from fabric.config.report import error_of, in_file, open_document
 from fabric.config.rules import rule_findings, secret_leaves
 from fabric.config.schema import CONFIG
 from fabric.config.secret_places import secrets_where_none_may_be
+from fabric.config.spots import spots_of
 from fabric.config.stage_names import stage_problem
 from fabric.config.stages import for_stage
 from fabric.config.values import Config
@@ -54,7 +55,8 @@ def load_config(source: Source) -> Config:
     if fatal:
         raise error_of(file, document.text, fatal)
     warnings = (*document.warnings, *(item.problem for item in findings))
-    return config_of(loaded._replace(warnings=in_file(file, document.text, warnings)))
+    config = config_of(loaded._replace(warnings=in_file(file, document.text, warnings)))
+    return replace(config, spots=spots_of(file, document.text, loaded.root))
 
 
 def _resolved(source: Source, raw: Mapping) -> tuple[Loaded, list[Finding]]:
