@@ -300,9 +300,10 @@ def _file(path: Path, name: str) -> Path:
 def _not_found(path: Path, name: str) -> Problem:
     code = "compose/not-found" if name == COMPOSE_NAME else "config/not-found"
     flag = "-f" if name == COMPOSE_NAME else "-c"
+    is_there = path.exists()
     return Problem(
         code,
-        f"there is no `{path.name}` in {path.parent}",
+        f"{path} is no regular file" if is_there else f"there is no `{path.name}` in {path.parent}",
         hint=f"go to your project's folder, or name the file with {flag} FILE",
         where=Place(str(path)),
     )

@@ -7,7 +7,7 @@ from typing import Any
 from fabric.config.values import Function, Trigger
 from fabric.graph.compile import Unit
 from fabric.model.names import Verb
-from fabric.model.secrecy import without_userinfo
+from fabric.model.secrecy import without_userinfo, without_values
 
 
 def service_row(unit: Unit, verb: Verb) -> dict[str, Any]:
@@ -17,23 +17,25 @@ def service_row(unit: Unit, verb: Verb) -> dict[str, Any]:
         "service": config.service,
         "provider": config.provider.label,
         "mode": unit.mode,
-        "functions": [_function_row(function, change) for function in config.functions],
+        "functions": [
+            _function_row(function, change, config.secret_values) for function in config.functions
+        ],
         "warnings": [warning.message for warning in config.warnings],
     }
 
 
-def _function_row(function: Function, change: str) -> dict[str, Any]:
+def _function_row(function: Function, change: str, secrets: frozenset[str]) -> dict[str, Any]:
     return {
         "name": function.name,
-        "triggers": [trigger_json(trigger) for trigger in function.triggers],
-        "layers": list(function.layers),
+        "triggers": [trigger_json(trigger, secrets) for trigger in function.triggers],
+        "layers": [without_values(layer, secrets) for layer in function.layers],
         "change": change,
         "fields": {},
     }
 
 
-def trigger_json(trigger: Trigger) -> dict[str, Any]:
-    """A trigger under the names that the config uses."""
+def trigger_json(trigger: Trigger, secrets: frozenset[str]) -> dict[str, Any]:
+    """A trigger under the names that the config uses, without a secret in it."""
     kind = type(trigger).__name__.removesuffix("Trigger").lower()
     fields = {
         _CONFIG_NAMES.get(name, name): without_userinfo(value) if name == "url" else value
@@ -42,7 +44,19 @@ def trigger_json(trigger: Trigger) -> dict[str, Any]:
     }
     if isinstance(fields.get("pattern"), str):
         fields["pattern"] = json.loads(fields["pattern"])
-    return {"type": kind, **fields}
+    return {"type": kind, **{name: _hidden(value, secrets) for name, value in fields.items()}}
+
+
+def _hidden(value: Any, secrets: frozenset[str]) -> Any:
+    match value:
+        case str():
+            return without_values(value, secrets)
+        case list() | tuple():
+            return [_hidden(item, secrets) for item in value]
+        case dict():
+            return {key: _hidden(item, secrets) for key, item in value.items()}
+        case _:
+            return value
 
 
 _CONFIG_NAMES = {

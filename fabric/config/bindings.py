@@ -34,11 +34,13 @@ class Scope:
 
 
 class Filled(NamedTuple):
-    """A tree with its bindings filled, what went wrong, and the variables that were looked at."""
+    """A tree with its bindings filled, what went wrong, the variables that were looked at, and the
+    values that secrets gave."""
 
     node: Node
     problems: tuple[Problem, ...]
     names: frozenset[str]
+    secret_values: frozenset[str]
 
 
 class _Text(NamedTuple):
@@ -71,7 +73,8 @@ def fill(node: Node, scope: Scope) -> Filled:
     """The tree with every binding in it filled; what cannot be filled stays as it was written."""
     filler = _Filler(scope)
     filled = filler.node(node)
-    return Filled(filled, tuple(filler.problems), frozenset(filler.names))
+    secret_values = frozenset(filler.secret_values)
+    return Filled(filled, tuple(filler.problems), frozenset(filler.names), secret_values)
 
 
 def parts_of(text: str, depth: int = 0) -> Iterator[_Part]:
@@ -133,12 +136,13 @@ def _binding(word: str, rest: str) -> _Binding:
 
 
 class _Filler:
-    """One pass over a tree; keeps the problems and the names that it met."""
+    """One pass over a tree; keeps the problems, names and secret values that it met."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self.problems: list[Problem] = []
         self.names: set[str] = set()
+        self.secret_values: set[str] = set()
         self._known: dict[str, str] = {}
         self._parts_left = MAX_PARTS
         self._letters_left = MAX_LETTERS
@@ -180,6 +184,7 @@ class _Filler:
         if not any(isinstance(part, _Binding) for part in parts):
             return None
         pieces = [self._piece(part, depth) for part in parts]
+        self.secret_values.update(piece.text for piece in pieces if piece.is_secret and piece.text)
         self._letters_left -= sum(len(piece.text) for piece in pieces)
         if self._parts_left < 0 or self._letters_left < 0:
             raise BindingError("config/binding-limit", "the bindings of this file grow too big")
@@ -234,7 +239,8 @@ class _Filler:
         value = self._scope.env.get(key)
         if value is None:
             message = f"the secret `{shown(key)}` is not in `secrets`, and no variable has its name"
-            raise BindingError("config/unset-secret", message)
+            hint = f"list it under `secrets`, or set the variable {shown(key)}"
+            raise BindingError("config/unset-secret", message, hint)
         return value
 
 

@@ -20,6 +20,7 @@ class Chosen(NamedTuple):
     label: str
     problems: tuple[Problem, ...] = ()
     names: frozenset[str] = frozenset()
+    secret_values: frozenset[str] = frozenset()
 
 
 def choose(root: Mapping, choice: str, scope: Scope) -> Chosen:
@@ -53,7 +54,7 @@ def _overridden(root: Mapping, override: Entry, scope: Scope) -> Chosen:
             root = _with_provider(root, key, value)
     backend = find(filled.node, "backend")
     root = root if backend is None else with_entry(root, backend)
-    return Chosen(root, override.key, filled.problems, filled.names)
+    return Chosen(root, override.key, filled.problems, filled.names, filled.secret_values)
 
 
 def _with_provider(root: Mapping, key: str, value: Node) -> Mapping:

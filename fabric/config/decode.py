@@ -9,6 +9,7 @@ MAX_BYTES = 2 << 20
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HINT = "save the file as UTF-8"
+_SHORTER = "keep data in files beside the config, or make several services of it"
 # What YAML allows; libyaml refuses the rest too, but names a byte instead of a place.
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
@@ -18,7 +19,8 @@ def decode(file: str, raw: bytes) -> str:
     """The text of a config file; raises when it is too big or no clean UTF-8."""
     if len(raw) > MAX_BYTES:
         size = f"{len(raw) / (1 << 20):.1f} MiB"
-        raise _refusal("config/too-big", f"the file has {size}, the limit is 2 MiB", Place(file))
+        message = f"the file has {size}, the limit is 2 MiB"
+        raise FabricError(Problem("config/too-big", message, _SHORTER, Place(file)))
     if raw.startswith(_UTF16):
         raise _refusal("config/encoding", "the file is UTF-16", Place(file, 1, 1))
     body = raw.removeprefix(codecs.BOM_UTF8)

@@ -12,8 +12,9 @@ _WIDTH = 100
 _ABOVE = 200
 # Beyond it a line is not worth showing, and searching it for secrets takes long.
 _LONGEST = 400
+# A binding, `${secret:KEY}`, is no such key: the name in it tells nothing.
 _SENSITIVE = re.compile(
-    r"""(["']?[\w-]*(?:secret|token|password|passwd|credential|connectionstring|_key|apikey|\bref)[\w-]*["']?\s*:\s*)\S.*""",
+    r"""((?<!\$\{)["']?[\w-]*(?:secret|token|password|passwd|credential|connectionstring|_key|apikey|\bref)[\w-]*["']?\s*:\s*)\S.*""",
     re.IGNORECASE,
 )
 _SECTION = re.compile(r"""\s*["']?(?:secrets)["']?\s*:""")

@@ -21,6 +21,11 @@ NODE_SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 PYTHON_SUFFIXES = (".py",)
 _SMALL_BATCH = 10
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:")
+_LISTED = {
+    "layers": "list it under `layers`, or write its ARN",
+    "resources": "list it under `resources`",
+    "addons": "list it under `addons`",
+}
 _NOUNS = {"layers": "layer", "resources": "resource", "addons": "addon"}
 
 
@@ -132,9 +137,8 @@ def _references(function: _Function) -> Iterator[Finding]:
             if not is_fine and not has_binding(leaf.text):
                 noun = _NOUNS[key]
                 message = f"function `{function.name}` uses the unknown {noun} `{visible(leaf)}`"
-                yield _error(
-                    f"config/unknown-{noun}", message, leaf, did_you_mean(leaf.text, names)
-                )
+                hint = did_you_mean(leaf.text, names) or _LISTED[key]
+                yield _error(f"config/unknown-{noun}", message, leaf, hint)
 
 
 def _ignored_layers(function: _Function) -> Iterator[Finding]:

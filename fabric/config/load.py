@@ -3,8 +3,9 @@
 text -> tree -> overlays of the stage -> bindings -> the provider chosen -> checked -> Config
 """
 
+from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Env
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from fabric.config.bindings import Scope, fill
@@ -16,12 +17,17 @@ from fabric.config.redact import mark_credentials
 from fabric.config.report import error_of, in_file, open_document
 from fabric.config.rules import rule_findings, secret_leaves
 from fabric.config.schema import CONFIG
+from fabric.config.secret_places import secrets_where_none_may_be
+from fabric.config.spots import spots_of
 from fabric.config.stage_names import stage_problem
 from fabric.config.stages import for_stage
 from fabric.config.values import Config
 from fabric.model.problems import Place, Problem
+from fabric.model.secrecy import without_values
 
 MAX_FINDINGS = 100
+# Shorter ones stand inside of common words: to hide them would spoil a message and hide nothing.
+_SHORTEST_HIDDEN = 4
 # Filled only when they are used: a variable of another stage or place need not be set here.
 _LATER = ("stages", "providerOverrides", "secrets")
 
@@ -49,7 +55,8 @@ def load_config(source: Source) -> Config:
     if fatal:
         raise error_of(file, document.text, fatal)
     warnings = (*document.warnings, *(item.problem for item in findings))
-    return config_of(loaded._replace(warnings=in_file(file, document.text, warnings)))
+    config = config_of(loaded._replace(warnings=in_file(file, document.text, warnings)))
+    return replace(config, spots=spots_of(file, document.text, loaded.root))
 
 
 def _resolved(source: Source, raw: Mapping) -> tuple[Loaded, list[Finding]]:
@@ -64,9 +71,21 @@ def _resolved(source: Source, raw: Mapping) -> tuple[Loaded, list[Finding]]:
         *map(Finding, problems),
         *islice(check(CONFIG, root), MAX_FINDINGS),
         *islice(rule_findings(root, source.stage), MAX_FINDINGS),
+        *islice(secrets_where_none_may_be(root), MAX_FINDINGS),
     ]
     names = filled.names | chosen.names
-    return Loaded(source.file, root, chosen.label, scope, names, ()), findings
+    values = filled.secret_values | chosen.secret_values
+    loaded = Loaded(source.file, root, chosen.label, scope, names, values, ())
+    return loaded, list(_hidden(findings, values))
+
+
+def _hidden(findings: Iterable[Finding], values: frozenset[str]) -> Iterator[Finding]:
+    """The findings without a secret in their words: a name in them may be made of one."""
+    long = frozenset(value for value in values if len(value) >= _SHORTEST_HIDDEN)
+    for one in findings:
+        problem = one.problem
+        message, hint = without_values(problem.message, long), without_values(problem.hint, long)
+        yield one._replace(problem=replace(problem, message=message, hint=hint))
 
 
 def _with_later(filled: Node, root: Mapping) -> Mapping:

@@ -36,6 +36,7 @@ class Loaded(NamedTuple):
     label: str
     scope: Scope
     names: frozenset[str]
+    secret_values: frozenset[str]
     warnings: tuple[Problem, ...]
 
 
@@ -60,6 +61,7 @@ def config_of(loaded: Loaded) -> Config:
         resolved=resolved_json(root),
         secret_names=_secret_names(root) | supply.secret_names,
         bound_names=loaded.names | supply.bound_names,
+        secret_values=loaded.secret_values | _paths_of_routes(loaded.secret_values),
         warnings=loaded.warnings,
     )
 
@@ -157,3 +159,9 @@ def _workflows(root: Mapping) -> tuple[Workflow, ...]:
 def _secret_names(root: Mapping) -> frozenset[str]:
     functions = (node for _, node in named_entries(child(root, "functions")))
     return secret_env_names(root, *functions)
+
+
+def _paths_of_routes(values: frozenset[str]) -> frozenset[str]:
+    """A whole route, `GET:/path`, may be a secret; a trigger has its path alone."""
+    paths = (value.partition(":")[2] for value in values)
+    return frozenset(path for path in paths if path.startswith("/") and path != "/")

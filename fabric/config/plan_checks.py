@@ -1,8 +1,10 @@
 """What a plan or a deploy refuses, though the config loads: local runs can do with less."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from fabric.config.backend_schema import NEEDED_BY
+from fabric.config.spots import BACKEND, trigger_pointer
 from fabric.config.values import (
     AmqpTrigger,
     Config,
@@ -10,6 +12,7 @@ from fabric.config.values import (
     Function,
     LogstreamTrigger,
     PubsubTrigger,
+    Spot,
     Trigger,
 )
 from fabric.model.names import TriggerKind
@@ -19,26 +22,37 @@ from fabric.model.problems import Place, Problem
 def plan_problems(config: Config) -> tuple[Problem, ...]:
     """Why this config cannot be planned; empty when it can."""
     found = [
-        *_backend_problems(config),
+        *_placed(config, BACKEND, _backend_problems(config)),
         *(
             problem
             for function in config.functions
-            for trigger in function.triggers
-            for problem in _trigger_problems(config, function, trigger)
+            for number, trigger in enumerate(function.triggers)
+            for problem in _placed(
+                config,
+                trigger_pointer(function.name, number),
+                _trigger_problems(config, function, trigger),
+            )
         ),
     ]
     return tuple(found)
+
+
+def _placed(config: Config, pointer: str, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """The problems with the place of a setting; the file alone, where it is not known."""
+    spot = next((one for one in config.spots if one.pointer == pointer), None)
+    spot = spot or Spot(pointer, Place(config.file))
+    for problem in problems:
+        yield replace(problem, where=spot.where, frame=spot.frame)
 
 
 def _backend_problems(config: Config) -> Iterator[Problem]:
     needed = NEEDED_BY.get(config.backend.kind)
     if needed and needed not in dict(config.backend.settings):
         message = f"backend `{config.backend.kind}` needs `backend.{needed}`"
-        yield Problem("config/missing-key", message, where=Place(config.file))
+        yield Problem("config/missing-key", message)
 
 
 def _trigger_problems(config: Config, function: Function, trigger: Trigger) -> Iterator[Problem]:
-    where = Place(config.file)
     match trigger:
         case LogstreamTrigger() | AmqpTrigger():
             yield _unsupported(config, function, _kind_of(trigger))
@@ -46,7 +60,7 @@ def _trigger_problems(config: Config, function: Function, trigger: Trigger) -> I
             pass
     for key in _missing(trigger):
         message = f"function `{function.name}`: its {_kind_of(trigger)} trigger needs `{key}`"
-        yield Problem("config/missing-key", message, where=where)
+        yield Problem("config/missing-key", message)
 
 
 def _missing(trigger: Trigger) -> tuple[str, ...]:
@@ -82,4 +96,4 @@ def _unsupported(config: Config, function: Function, kind: TriggerKind) -> Probl
         f"which provider `{config.provider.id}` does not support"
     )
     hint = "it works in local runs; no provider can deploy it yet"
-    return Problem("config/trigger-unsupported", message, hint, Place(config.file))
+    return Problem("config/trigger-unsupported", message, hint)

@@ -1,12 +1,12 @@
 """The resolved config as values: tuples and enums, no dicts, one class per trigger kind."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
 # Named again, so that a reader of configs finds all of their words here.
 from fabric.model.names import TriggerKind as TriggerKind  # noqa: PLC0414
-from fabric.model.problems import Problem
+from fabric.model.problems import Place, Problem
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -194,6 +194,15 @@ class DeploySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a setting stands, with the lines around it, for a check that comes after the load."""
+
+    pointer: str
+    where: Place
+    frame: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """One service, resolved for one stage.
 
@@ -201,6 +210,8 @@ class Config:
     layer names are resolved. `extensions` and `resolved` are canonical JSON text; `resolved` is the
     whole document with bindings filled and secrets redacted. `secret_names` are the variables
     whose values must never be shown. `bound_names` are the variables that bindings looked at.
+    `secret_values` are what bindings to secrets gave, for hiding it: never stored, never shown.
+    `spots` are the places that a plan may have something to say of.
     """
 
     service: str
@@ -220,7 +231,9 @@ class Config:
     resolved: str = "{}"
     secret_names: frozenset[str] = frozenset()
     bound_names: frozenset[str] = frozenset()
+    secret_values: frozenset[str] = field(default=frozenset(), repr=False)
     warnings: tuple[Problem, ...] = ()
+    spots: tuple[Spot, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,10 +178,10 @@ def _deploy_inputs(unit: Unit, function: Function) -> DeployInputs:
         ("memory", str(function.memory)),
         ("timeout", str(function.timeout)),
         ("architecture", function.architecture),
-        # A digest: some triggers carry an address with a password, and graphs lie on disk.
+        # Digests: any of these may have a secret bound into it, and graphs lie on disk.
         ("triggers", digest_fields((repr(function.triggers),))),
-        ("layers", repr(function.layers)),
-        ("tags", repr(function.tags)),
+        ("layers", digest_fields((repr(function.layers),))),
+        ("tags", digest_fields((repr(function.tags),))),
         ("concurrency", repr((function.reserved_concurrency, function.provisioned_concurrency))),
         *_place(unit.config),
     )

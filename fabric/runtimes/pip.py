@@ -1,6 +1,7 @@
 """pip as a child: which wheels a requirements text means for a target, and fetching them."""
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,12 @@ from fabric.system.disk import write_atomic
 from fabric.system.process import ChildResult, run_child
 
 _QUIET = ("--disable-pip-version-check", "--no-input", "--quiet", "--no-python-version-warning")
+_ALL_VERSIONS = ("--disable-pip-version-check", "--no-input", "--pre", "--ignore-requires-python")
+_MISSING = re.compile(r"No matching distribution found for (.+?)(?: \(from .*)?$", re.MULTILINE)
+_VERSIONS = re.compile(r"^Available versions: (.+)$", re.MULTILINE)
+# The last of pip's own retries, or the error that its HTTP library ends with.
+_UNREACHABLE = re.compile(r"Retrying \(Retry\(total=0\b|Max retries exceeded")
+_EXACT = re.compile(r"===?\s*(\d+(?:\.\d+)*)$")
 _MACHINES = {"arm64": "aarch64", "aarch64": "aarch64", "x86_64": "x86_64", "": "x86_64"}
 # Each name for the same old systems: pip takes a platform tag literally.
 _SYSTEMS = ("manylinux2014", "manylinux_2_17", "manylinux_2_12", "manylinux_2_5")
@@ -63,12 +70,25 @@ class Pip:
         source = folder / "requirements.txt"
         write_atomic(source, text.encode())
         # Isolated from PYTHON* variables, but pip's own settings (an index of the company) hold.
-        command = [sys.executable, "-m", "pip", *argv, *_QUIET, *target.flags(), "-r", str(source)]
-        env = {key: value for key, value in self.environment.items() if key != "PYTHONPATH"}
-        result = run_child(command, cwd=folder, env=env)
+        result = self._pip([*argv, *_QUIET, *target.flags(), "-r", str(source)], folder)
         if result.code:
-            raise _failed(result, target)
+            raise FabricError(self._failed(result, target, folder))
         return result
+
+    def _pip(self, argv: list[str], folder: Path) -> ChildResult:
+        # Isolated from PYTHON* variables, but pip's own settings (an index of the company) hold.
+        env = {key: value for key, value in self.environment.items() if key != "PYTHONPATH"}
+        return run_child([sys.executable, "-m", "pip", *argv], cwd=folder, env=env)
+
+    def _failed(self, result: ChildResult, target: Target, folder: Path) -> Problem:
+        text = result.last_lines()
+        missing = _MISSING.search(text)
+        if missing is None or _UNREACHABLE.search(text):
+            return failure(text)
+        requirement = missing[1]
+        # pip's words are the same for an unknown package and for one that has sources alone.
+        asked = self._pip(["index", "versions", _name(requirement), *_ALL_VERSIONS], folder)
+        return not_found(requirement, versions_in(asked), target, text)
 
 
 def _pin(item: Mapping[str, Mapping[str, object]]) -> Pin:
@@ -78,32 +98,59 @@ def _pin(item: Mapping[str, Mapping[str, object]]) -> Pin:
     return Pin(str(item["metadata"]["name"]), str(item["metadata"]["version"]), digests)
 
 
-def _failed(result: ChildResult, target: Target) -> FabricError:
-    text = result.last_lines()
-    if "No module named pip" in text:
-        return FabricError(
-            Problem(
-                "vendor/pip-missing",
-                "this Python has no pip, which fetches a function's packages",
-                hint=f"run: {sys.executable} -m ensurepip",
-            )
+def versions_in(asked: ChildResult) -> tuple[str, ...] | None:
+    """The versions of a package, newest first; None where no index has it, () where none says."""
+    if asked.code:
+        return None if _MISSING.search(asked.last_lines()) else ()
+    found = _VERSIONS.search(asked.stdout.decode(errors="replace"))
+    return tuple(found[1].split(", ")) if found else ()
+
+
+def not_found(
+    requirement: str, versions: tuple[str, ...] | None, target: Target, text: str
+) -> Problem:
+    """A requirement that pip found nothing for, and what its package has."""
+    name = _name(requirement)
+    if versions is None:
+        message = f"the package `{name}` is in no package index that pip asks"
+        hint = "is its name spelled right? An index of your own belongs into pip's settings"
+        return Problem("vendor/unknown-package", message, hint, frame=text)
+    exact = _EXACT.search(requirement)
+    if versions and exact and _bare(exact[1]) not in map(_bare, versions):
+        message = f"the package `{name}` has no version {exact[1]}"
+        return Problem(
+            "vendor/unknown-version", message, f"the newest is {versions[0]}", None, text
         )
-    if "No matching distribution" in text or "Could not find a version" in text:
-        return FabricError(
-            Problem(
-                "vendor/no-wheel",
-                f"a package has no wheel for Python {target.python} on Linux "
-                f"({target.architecture or 'x86_64'})",
-                hint="choose a version that has one; source packages are not built",
-                frame=text,
-            )
-        )
-    return FabricError(
-        Problem("vendor/failed", "pip could not fetch the packages", frame=text, hint=_hint(text))
+    machine = target.architecture or "x86_64"
+    return Problem(
+        "vendor/no-wheel",
+        f"`{requirement}` has no wheel for Python {target.python} on Linux ({machine})",
+        hint="choose a version that has one; source packages are not built",
+        frame=text,
     )
+
+
+def failure(text: str) -> Problem:
+    """What pip's last lines say, when that is not about one requirement."""
+    if "No module named pip" in text:
+        message = "this Python has no pip, which fetches a function's packages"
+        return Problem("vendor/pip-missing", message, f"run: {sys.executable} -m ensurepip")
+    if _UNREACHABLE.search(text):
+        message = "the package index cannot be reached"
+        hint = "check the network, and the index in pip's settings"
+        return Problem("backend/unreachable", message, hint, frame=text)
+    return Problem("vendor/failed", "pip could not fetch the packages", _hint(text), frame=text)
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+
+
+def _bare(version: str) -> str:
+    return re.sub(r"(\.0)+$", "", version)
 
 
 def _hint(text: str) -> str:
     if "HASHES" in text.upper():
         return "the lock does not fit this platform: delete requirements.lock to have it made again"
-    return "is the package index reachable? The lines below are pip's own"
+    return "the lines below are pip's own"

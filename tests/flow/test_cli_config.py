@@ -253,3 +253,9 @@ def test_a_hostile_config_is_refused_quickly_and_in_words(name: str, tmp_path: P
     assert {one.partition("/")[0] for one in codes(done)} <= {"config", "input"}
     assert "Traceback" not in done.err + done.out
     assert len(done.out) < 20_000
+
+
+def test_a_config_that_is_no_regular_file_is_said_to_be_so(tmp_path: Path) -> None:
+    error = project(tmp_path).json("plan", "-c", "/dev/null").error
+    assert error["code"] == "config/not-found"
+    assert error["message"] == "/dev/null is no regular file"

@@ -121,3 +121,32 @@ def test_a_literal_secret_is_refused_in_production_without_being_shown(tmp_path:
     ):
         assert done.code == 65
         assert told(done) == []
+
+
+BOUND = """\
+    layers: ['arn:one:${secret:API}:1']
+    tags: {owner: '${secret:API}'}
+    triggers:
+      - type: http
+        route: GET:/${secret:API}
+        authorizer: ${secret:API}
+        cors: {allow: '${secret:API}'}
+      - {type: http, route: '${secret:ROUTE}'}
+      - {type: queue, queue: '${env:DEPLOY_TOKEN}'}
+      - {type: eventbus, pattern: {source: ['x-${secret:API}']}}
+"""
+
+
+def test_secrets_bound_beside_env_are_in_no_output_and_in_no_file(tmp_path: Path) -> None:
+    config = CONFIG.partition("    triggers:")[0] + BOUND
+    made = shop(tmp_path, config)
+    env = {**ENV, "ROUTE": f"POST:/{FILED}"}
+    for words in COMMANDS:
+        for done in (made.fabric(*words, env=env), made.json(*words, env=env)):
+            assert done.code == 0, (words, done)
+            assert told(done) == [], words
+    assert written(made) == []
+    (row,) = made.json("plan", env=env).result["services"][0]["functions"]
+    assert row["layers"] == ["arn:one:[REDACTED]:1"]
+    assert row["triggers"][0]["path"] == "/[REDACTED]"
+    assert row["triggers"][3]["pattern"] == {"source": ["x-[REDACTED]"]}

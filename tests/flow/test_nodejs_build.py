@@ -135,6 +135,48 @@ def test_a_package_counts_by_its_manifest_and_lock(tmp_path: Path, runtimes: Run
     assert not unchanged(tmp_path, built.seen, known)
 
 
+@pytest.mark.parametrize("manifest", [{}, {"node_modules/plain/package.json": '{"name": "plain"}'}])
+@pytest.mark.parametrize("moved", ["sub.js", "index.js", "sub.ts", "later.js"])
+def test_a_package_without_a_version_counts_file_by_file(
+    manifest: dict[str, str], moved: str, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    source = (
+        'import plain from "plain";\nimport "plain/sub";\ntry { require("plain/later") } catch {}'
+    )
+    write(
+        tmp_path,
+        {
+            "node_modules/plain/index.js": 'module.exports = require("./sub");',
+            "node_modules/plain/sub.js": "module.exports = 5;",
+            "api/src/hello.ts": f"{source}\nexport const handler = () => plain;",
+            **manifest,
+        },
+    )
+    built = runtimes.build(tmp_path, node())
+    known = digests(tmp_path, built.seen)
+    assert unchanged(tmp_path, built.seen, known)
+    write(tmp_path, {f"node_modules/plain/{moved}": "module.exports = 6;"})
+    assert not unchanged(tmp_path, built.seen, known)
+
+
+def test_a_package_without_a_version_counts_file_by_file_without_a_bundler_too(
+    tmp_path: Path, bare: Runtimes
+) -> None:
+    write(
+        tmp_path,
+        {
+            "node_modules/plain/package.json": "{}",
+            "node_modules/plain/sub.js": "module.exports = 5;",
+            "api/src/hello.js": 'exports.handler = () => require("plain/sub");',
+        },
+    )
+    built = bare.build(tmp_path, node())
+    known = digests(tmp_path, built.seen)
+    assert unchanged(tmp_path, built.seen, known)
+    write(tmp_path, {"node_modules/plain/sub.js": "module.exports = 6;"})
+    assert not unchanged(tmp_path, built.seen, known)
+
+
 def test_a_linked_package_counts_file_by_file_and_by_its_link(
     tmp_path: Path, runtimes: Runtimes
 ) -> None:

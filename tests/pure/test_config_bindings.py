@@ -6,6 +6,9 @@ import pytest
 
 from fabric.config.dotenv import parse_dotenv
 from fabric.config.values import QueueTrigger
+from fabric.graph.compile import Unit, compile_graph
+from fabric.model.names import Verb
+from fabric.model.secrecy import without_values
 from tests.pure.config_texts import HEAD, ONE, codes, loaded, problems, warned
 
 
@@ -152,3 +155,89 @@ def test_a_dotenv_file_is_read_line_by_line() -> None:
         ("E", ""),
         ("F", "a=b#c"),
     )
+
+
+@pytest.mark.parametrize("bound", ["${secret:K}", "${env:MY_TOKEN}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "service: '@'\nprovider: {name: cloud1-lambda, runtime: nodejs20.x}\n" + ONE,
+        "service: shop\nprovider: {name: host1, runtime: nodejs20.x, region: '@'}\n" + ONE,
+        HEAD + ONE + "extensions: {cloud1-lambda: {region: '@'}}\n",
+        HEAD + ONE + "build: {command: [sh, '@']}\n",
+        HEAD + "functions: [{name: '@', entry: a.ts}]\n",
+        HEAD + "functions: [{name: a, entry: '@.ts'}]\n",
+        HEAD + "functions: {a: {entry: '@.ts'}}\n",
+        HEAD + "functions: [{name: a, entry: a.ts, include: ['@/**']}]\n",
+        HEAD + "functions: [{name: a, entry: a.ts, runtime: '@'}]\n",
+    ],
+)
+def test_what_is_printed_and_stored_takes_no_secret(text: str, bound: str) -> None:
+    found = problems(text.replace("@", bound), {"K": "canary", "MY_TOKEN": "canary"})
+    (refused,) = [one for one in found if one.code == "config/secret-here"]
+    assert refused.hint
+    assert refused.where is not None
+    assert refused.where.line
+    assert "canary" not in repr(found)
+
+
+def test_a_config_knows_what_its_secrets_gave_and_does_not_print_it() -> None:
+    text = f"{HEAD}{ONE}env: {{A: '${{secret:K}}', B: 'x ${{env:MY_TOKEN}}', C: '${{env:C}}'}}\n"
+    config = loaded(text, {"K": "one", "MY_TOKEN": "two", "C": "three"})
+    assert config.secret_values == {"one", "two"}
+    assert "secret_values" not in repr(config)
+
+
+def test_no_message_has_a_secret_in_its_words() -> None:
+    layer = "layers: [{name: 'l-${secret:K}', arn: 'arn:x'}]\n"
+    (found,) = loaded(HEAD + ONE + layer, {"K": "canary"}).warnings
+    assert "[REDACTED]" in found.message
+    assert "canary" not in found.message
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "shown"),
+    [
+        ("a-b-c", {"b"}, "a-[REDACTED]-c"),
+        ("abc", {"ab", "abc"}, "[REDACTED]"),
+        ('{"a":"x\\"y"}', {'x"y'}, '{"a":"[REDACTED]"}'),
+        ("abc", {""}, "abc"),
+    ],
+)
+def test_values_are_hidden_wherever_they_stand(text: str, values: set[str], shown: str) -> None:
+    assert without_values(text, values) == shown
+
+
+@pytest.mark.parametrize(
+    "setting", ["layers: ['arn:${secret:K}:1']", "tags: {owner: '${secret:K}'}"]
+)
+def test_a_secret_in_a_setting_decides_a_deploy_and_is_not_in_the_graph(setting: str) -> None:
+    text = f"{HEAD}functions: [{{name: api, entry: a.ts, {setting}}}]\n"
+    graphs = [
+        repr(compile_graph([Unit(loaded(text, {"K": value}), "")], Verb.DEPLOY).tasks)
+        for value in ("canary-1", "canary-2")
+    ]
+    assert graphs[0] != graphs[1]
+    assert "canary" not in "".join(graphs)
+
+
+def test_what_is_not_listed_is_met_with_where_to_list_it() -> None:
+    (secret,) = problems(f"{HEAD}{ONE}env: {{A: '${{secret:DB}}'}}\n")
+    assert (secret.code, "`secrets`" in secret.hint) == ("config/unset-secret", True)
+    (layer,) = problems(f"{HEAD}functions: [{{name: api, entry: a.ts, layers: [zzz]}}]\n")
+    assert (layer.code, "`layers`" in layer.hint) == ("config/unknown-layer", True)
+
+
+@pytest.mark.parametrize(
+    ("line", "framed"),
+    [
+        ("A: '${secret:DB}'", "A: '${secret:DB}'"),
+        ("A: '${secret:DB} x', MY_TOKEN: abc", "A: '${secret:DB} x', MY_TOKEN: [REDACTED]"),
+        ("secret: abc, A: '${env:X}'", "secret: [REDACTED]"),
+        ("MY_TOKEN: '${secret:DB}'", "MY_TOKEN: [REDACTED]"),
+    ],
+)
+def test_a_frame_keeps_the_name_of_a_secret_and_hides_values(line: str, framed: str) -> None:
+    (found,) = problems(f"{HEAD}{ONE}env: {{{line}}}\n")
+    assert framed in found.frame
+    assert "abc" not in found.frame

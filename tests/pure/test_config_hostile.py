@@ -11,6 +11,7 @@ import yaml
 from fabric.config.load import Source, load_config
 from fabric.config.text import read
 from fabric.model.problems import FabricError
+from tests.pure.config_texts import problems
 
 _LETTERS = "abcdefghi"
 _LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -112,6 +113,7 @@ resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
 from tests.pure.test_config_hostile import HOSTILE
 from fabric.config.load import Source, load_config
 from fabric.model.problems import FabricError
+from tests.pure.config_texts import problems
 raw = HOSTILE[sys.argv[1]]
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
@@ -172,3 +174,10 @@ def test_the_pure_loader_refuses_an_escape_beyond_unicode() -> None:
     with pytest.raises(FabricError) as caught:
         read("fabric.yml", HOSTILE["escape too big"], yaml.SafeLoader)
     assert caught.value.first.code == "config/syntax"
+
+
+def test_a_file_that_is_too_big_is_not_blamed_on_its_encoding() -> None:
+    (found,) = problems("#" * (3 << 20))
+    assert found.code == "config/too-big"
+    assert found.hint
+    assert "UTF-8" not in found.hint

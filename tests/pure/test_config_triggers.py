@@ -16,6 +16,7 @@ from fabric.config.values import (
 )
 from fabric.model.catalog import DEPLOYABLE_TRIGGERS, PROVIDERS, ProviderFacts, facts_of
 from fabric.model.names import TriggerKind
+from fabric.model.problems import Place
 from tests.pure.config_texts import codes, loaded, problems, trigger_of, with_trigger
 
 _SAMPLES = {
@@ -207,6 +208,18 @@ def test_missing_fields_of_these_kinds_are_found_at_plan(
 def test_a_backend_without_its_bucket_is_found_at_plan() -> None:
     text = with_trigger(_SAMPLES[TriggerKind.HTTP]) + "backend: {kind: objstore2}\n"
     assert [one.code for one in plan_problems(loaded(text))] == ["config/missing-key"]
+
+
+def test_what_a_plan_refuses_has_its_place_and_lines() -> None:
+    text = (
+        "service: shop\nprovider: {name: cloud1-lambda, runtime: nodejs}\nfunctions:\n"
+        "  - name: api\n    entry: a.ts\n    triggers:\n"
+        "      - {type: http, route: 'GET:/'}\n      - {type: eventbus}\n"
+        "backend: {kind: objstore2}\n"
+    )
+    places = [(one.where, one.frame) for one in plan_problems(loaded(text))]
+    assert [where for where, _ in places] == [Place("fabric.yml", 9, 10), Place("fabric.yml", 8, 9)]
+    assert all("^" in frame for _, frame in places)
 
 
 def test_the_catalog_names_the_variables_of_a_provider() -> None:

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from fabric.runtimes.nodejs.bundler import Bundler
 from fabric.runtimes.nodejs.lookups import look_ups
 from fabric.runtimes.nodejs.metafile import read_modules
 from fabric.runtimes.nodejs.toolchain import (
+    Tools,
     bundler_missing,
     find_bundler,
     find_node,
+    find_tools,
     install_pinned,
     toolchain_of,
 )
@@ -34,12 +37,15 @@ class NodeRuntime:
         self._failure = None if install else bundler_missing("installing is switched off")
         self._bundler: Bundler | None = None
         self._pinned: Path | None = None
+        self._tools: Tools | None = None
         self._lock = threading.Lock()
         # Each `stat` gives the interpreter's lock away; threads that take turns at it cost double.
         self._looking = threading.Lock()
 
     def toolchain(self, workspace: Path, root: str) -> Toolchain:
-        return toolchain_of(workspace, root, installable=self._failure is None)
+        tools = self._tools_there()
+        installable = tools.installable and self._failure is None
+        return toolchain_of(workspace, root, replace(tools, installable=installable))
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         entry = locate(workspace, inputs, NODE_EXTENSIONS)
@@ -58,6 +64,12 @@ class NodeRuntime:
             bundler, self._bundler = self._bundler, None
         if bundler is not None:
             bundler.close()
+
+    def _tools_there(self) -> Tools:
+        with self._lock:
+            if self._tools is None:
+                self._tools = find_tools(self._folder, self._environment)
+            return self._tools
 
     def _warm(self) -> Bundler:
         with self._lock:

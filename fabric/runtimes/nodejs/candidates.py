@@ -104,10 +104,19 @@ def _in_modules(modules: str, package: str, specifier: str, probe: Probe) -> Ite
     if probe.kind(package) is not Kind.FOLDER:
         yield from _file_candidates(target)
         yield from ways_to_nothing(f"{package}/", probe)
-    elif NODE_MODULES not in os.path.realpath(package).split(os.sep):
-        # A linked package is the project's own: its files count one by one.
+    elif is_own(package) or not is_versioned(package):
         yield from path_candidates(target)
         yield package
+
+
+def is_own(package: str) -> bool:
+    """Whether a package is linked in from the project: its files count one by one."""
+    return NODE_MODULES not in os.path.realpath(package).split(os.sep)
+
+
+def is_versioned(package: str) -> bool:
+    """Whether the manifest stands for all of a package's files: they change with its version."""
+    return bool(read_jsonc(f"{package}/package.json").get("version"))
 
 
 def imports_targets(folder: str, specifier: str) -> Iterator[str]:

@@ -34,6 +34,10 @@ def look_ups(entry: Entry, modules: Iterable[Module]) -> Seen:
         for item in module.imports:
             paths.update(trail.of_import(module.path, item))
             listings.extend(_glob(entry.workspace, module.path, item.specifier))
+    for package in trail.unversioned:
+        names = list_files(package, "**")
+        listings.append(Listing(place(entry.workspace, package), "**", names))
+        paths.update(f"{package}/{name}" for name in names)
     seen = tried(entry.workspace, paths, entry.probe)
     return replace(seen, listings=tuple(dict.fromkeys(listings)))
 
@@ -46,10 +50,18 @@ class _Trail:
         self._workspace = entry.workspace
         self._settings: dict[str, Settings] = {}
         self._done: set[tuple[str, str]] = set()
+        self._versioned: dict[str, bool] = {}
+
+    @property
+    def unversioned(self) -> tuple[str, ...]:
+        """The packages without a version, met so far: nothing but their files tells of a change."""
+        return tuple(package for package, is_so in self._versioned.items() if not is_so)
 
     def of_module(self, module: Module) -> Iterable[str]:
         """The module itself, and the manifests and settings that its folder is under."""
         if (package := package_folder(module.path)) is not None:
+            if package not in self._versioned:
+                self._versioned[package] = candidates.is_versioned(package)
             locks = self._once(modules_owner(module.path), LOCK_FILES)
             return (f"{package}/package.json", *locks)
         folder = os.path.dirname(module.path)

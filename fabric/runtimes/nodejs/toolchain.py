@@ -54,11 +54,45 @@ def find_bundler(root: str) -> Found:
     return Found(None, "", tuple(tried))
 
 
-def toolchain_of(workspace: Path, root: str, *, installable: bool) -> Toolchain:
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What there is to run and to install a bundler with; `tried` is where a missing one may come.
+
+    `installable`: the pinned bundler is there already, or npm is, to fetch it.
+    """
+
+    node: bool
+    installable: bool
+    tried: tuple[str, ...] = ()
+
+
+def find_tools(toolchain: Path, environment: Mapping[str, str]) -> Tools:
+    """A look at PATH: what a build is going to meet, without starting it."""
+    try:
+        find_node(environment)
+    except FabricError:
+        return Tools(node=False, installable=False, tried=_places_of("node", environment))
+    if _version(str(pinned_folder(toolchain) / "package.json")):
+        return Tools(node=True, installable=True)
+    try:
+        npm_command(environment)
+    except FabricError:
+        return Tools(node=True, installable=False, tried=_places_of("npm", environment))
+    return Tools(node=True, installable=True)
+
+
+def _places_of(program: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    folders = environment.get("PATH", "").split(os.pathsep)
+    return tuple(os.path.join(folder, program) for folder in folders if os.path.isabs(folder))
+
+
+def toolchain_of(workspace: Path, root: str, tools: Tools) -> Toolchain:
     base = os.path.realpath(workspace)
     found = find_bundler(os.path.realpath(os.path.join(base, root)))
-    identity = found.identity(installable=installable)
-    return Toolchain(identity, tuple(place(base, path) for path in found.tried))
+    # The project's own bundler needs Node as well.
+    identity = found.identity(installable=tools.installable) if tools.node else CLOSURE
+    looked_at = (*found.tried, *(tools.tried if identity == CLOSURE else ()))
+    return Toolchain(identity, tuple(place(base, path) for path in looked_at))
 
 
 def _version(manifest: str) -> str:
