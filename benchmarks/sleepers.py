@@ -44,6 +44,12 @@ class SleepInputs:
 
 
 class Sleep:
+    """Naps like a deploy: what it gave is remembered. With `files` it also leaves a file, as a
+    peer's command must."""
+
+    def __init__(self, *, files: bool) -> None:
+        self._files = files
+
     def code(self, task: Task) -> tuple[Entry, ...]:
         del task
         return ()
@@ -54,6 +60,8 @@ class Sleep:
         assert isinstance(inputs, SleepInputs)
         time.sleep(inputs.seconds)
         content = b'{"service":"%s"}' % inputs.service.encode()
+        if not self._files:
+            return Made(digest_bytes(content), facts=(("service", inputs.service),))
         made = MadeFile("deploy.json", content)
         return Made(digest_bytes(content), (made,), view=f"out/{inputs.service}")
 
@@ -90,12 +98,12 @@ def _naps(tasks: Sequence[Task]) -> tuple[float, ...]:
     return tuple(one.inputs.seconds for one in tasks if isinstance(one.inputs, SleepInputs))
 
 
-def by_engine(tasks: Sequence[Task], workers: int, root: Path) -> float:
+def by_engine(tasks: Sequence[Task], workers: int, root: Path, *, files: bool = False) -> float:
     clock, graph = SystemClock(), weave(tasks)
     job = Job(graph, Caps(workers, workers), _naps(graph.tasks))
     with opened(root, root / "cache", 0) as stores:
         stores.ledger.expect(len(graph))
-        stepper = Stepper(stores, {"sleep": Sleep()}, clock)
+        stepper = Stepper(stores, {"sleep": Sleep(files=files)}, clock)
         begin = time.perf_counter()
         result = Run(job, stepper, Bus("r", clock, ()), clock).go()
         seconds = time.perf_counter() - begin
@@ -117,7 +125,11 @@ def by_barrier(tasks: Sequence[Task], workers: int, root: Path) -> float:
     return time.perf_counter() - begin
 
 
-ENGINES = {"engine": by_engine, "barrier": by_barrier}
+def with_files(tasks: Sequence[Task], workers: int, root: Path) -> float:
+    return by_engine(tasks, workers, root, files=True)
+
+
+ENGINES = {"engine": by_engine, "files": with_files, "barrier": by_barrier}
 
 
 def bound(tasks: Sequence[Task], workers: int) -> float:

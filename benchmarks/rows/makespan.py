@@ -20,9 +20,10 @@ def _even(options: Options) -> Sequence[Result]:
     sides = [
         _side("engine, 8 workers", ("engine", "even", count, 8), narrow),
         _side("engine, 64 workers", ("engine", "even", count, _WIDE), wide),
+        _side("engine, 64 workers, a file each", ("files", "even", count, _WIDE), Told()),
         _ninja(count),
     ]
-    _, ours, ninja = shown(alternate(sides, options.rounds, warm_up=0))
+    _, _, ours, ninja = shown(alternate(sides, options.rounds, warm_up=0))
     claim = f"makespan, {count} naps of 50 ms in 8 levels"
     return [
         _near(f"{claim}, 8 workers / bound", narrow, 1.02),
