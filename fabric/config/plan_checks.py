@@ -39,9 +39,9 @@ def plan_problems(config: Config) -> tuple[Problem, ...]:
 
 def _placed(config: Config, pointer: str, problems: Iterable[Problem]) -> Iterator[Problem]:
     """The problems with the place of a setting; the file alone, where it is not known."""
-    spot = next((one for one in config.spots if one.pointer == pointer), None)
-    spot = spot or Spot(pointer, Place(config.file))
     for problem in problems:
+        spot = next((one for one in config.spots if one.pointer == pointer), None)
+        spot = spot or Spot(pointer, Place(config.file))
         yield replace(problem, where=spot.where, frame=spot.frame)
 
 
