@@ -1,6 +1,7 @@
 """What a compose file lists, for people and scripts."""
 
-from fabric.app.project import COMPOSE_NAME, named_services
+from fabric.app.files import COMPOSE_NAME
+from fabric.app.project import named_services
 from fabric.app.settings import Settings
 from fabric.model.report import Report
 from fabric.views.style import Style

@@ -4,21 +4,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fabric.app.composition import (
+    entry_of,
+    include_folders,
+    late_for,
+    owning_compose,
+    read_compose,
+)
+from fabric.app.files import (
+    COMPOSE_NAME,
+    config_path,
+    environment,
+    file_at,
+    read_file,
+    relative,
+    shown,
+)
 from fabric.app.late import late_values
 from fabric.app.modes import mode_of
 from fabric.app.request import CONFIG_NAME, Where
 from fabric.app.settings import Settings
-from fabric.config.compose import compose_services, load_compose
-from fabric.config.dotenv import parse_dotenv
+from fabric.config.compose import compose_services
 from fabric.config.load import Source, load_config
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.graph.compile import Unit
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import nearest
 from fabric.runtimes.vendor import REQUIREMENT_FILES, VendorSource, find_source
-from fabric.system.disk import read_bytes
-
-COMPOSE_NAME = "fabric.compose.yml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +62,13 @@ def open_project(where: Where, settings: Settings) -> Project:
 
 
 def _open_single(where: Where, stage: str, settings: Settings) -> Project:
-    path = _config_path(settings.cwd / where.config)
-    owner = _owning_compose(path)
+    path = config_path(settings.cwd / where.config)
+    owner = owning_compose(path)
     workspace = owner.parent if owner else path.parent
-    late = _late_for(path, owner)
+    late = late_for(path, owner)
     config = _load(path, Asked(stage, where.provider, late), settings)
     project = _project(workspace, stage, [(path, config, ())], settings, _above(path, owner))
-    needs = _entry_of(path, owner).depends_on if owner else ()
+    needs = entry_of(path, owner).depends_on if owner else ()
     return replace(project, outside=tuple((config.service, name) for name in needs))
 
 
@@ -70,7 +82,7 @@ def _above(path: Path, owner: Path | None) -> list[Path]:
 
 
 def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
-    path = _file(settings.cwd / where.compose, COMPOSE_NAME)
+    path = file_at(settings.cwd / where.compose, COMPOSE_NAME)
     compose = read_compose(path, settings.cwd)
     loaded = _load_all(compose.services, path.parent, stage, settings)
     compose_services(Compose(compose.file, tuple(entry for entry, _, _ in loaded)))
@@ -94,40 +106,12 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
 
 def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
     """The services of a compose file; those that `include` found go by their config's name."""
-    path = _file(settings.cwd / file, COMPOSE_NAME)
+    path = file_at(settings.cwd / file, COMPOSE_NAME)
     compose = read_compose(path, settings.cwd)
     if all(one.name for one in compose.services):
         return compose.services
     loaded = _load_all(compose.services, path.parent, settings.stage(""), settings)
     return tuple(entry for entry, _, _ in loaded)
-
-
-def include_folders(compose: Compose, base: Path) -> list[Path]:
-    """Every folder in which an `include` pattern looks: a new match shows in its time."""
-    prefixes = {
-        "/".join(parts[:count])
-        for parts in (pattern.split("/") for pattern in compose.include)
-        for count in range(len(parts))
-    }
-    found = (base.glob(prefix) if prefix else [base] for prefix in sorted(prefixes))
-    return sorted({folder for folders in found for folder in folders if folder.is_dir()})
-
-
-def read_compose(path: Path, cwd: Path) -> Compose:
-    """What a compose file lists, with its `include` patterns expanded to more services."""
-    compose = load_compose(_shown(path, cwd), _read(path, COMPOSE_NAME))
-    listed = {_config_path_quiet(path.parent / one.config) for one in compose.services}
-    found = dict.fromkeys(
-        file
-        for pattern in compose.include
-        for file in sorted(path.parent.glob(pattern))
-        if file not in listed
-    )
-    return Compose(
-        compose.file,
-        (*compose.services, *(ComposeService("", _relative(one, path.parent)) for one in found)),
-        compose.include,
-    )
 
 
 Loaded = tuple[ComposeService, Path, Config]
@@ -155,7 +139,7 @@ def _load_all(
     problems: list[Problem] = []
     for one in services:
         try:
-            file = _config_path(folder / one.config)
+            file = config_path(folder / one.config)
             late = late_values(one.name, services)
             config = _load(file, Asked(stage, "", late), settings)
             loaded.append((_named(one, config), file, config))
@@ -196,7 +180,7 @@ def _project(
     units = []
     looked: list[Path] = [*looked_for]
     for path, config, upstream in rows:
-        root = _relative(path.parent, workspace)
+        root = relative(path.parent, workspace)
         found = find_source(workspace, root) if _has_python(config) else None
         lock = found.text if found else ""
         looked += _requirement_files(path.parent, workspace, found)
@@ -224,15 +208,6 @@ def _has_python(config: Config) -> bool:
     return any(runtime.startswith("python") for runtime in runtimes)
 
 
-def _relative(folder: Path, workspace: Path) -> str:
-    if folder.is_relative_to(workspace):
-        return folder.relative_to(workspace).as_posix()
-    ups = next(
-        count for count, base in enumerate(workspace.parents, 1) if folder.is_relative_to(base)
-    )
-    return "../" * ups + folder.relative_to(workspace.parents[ups - 1]).as_posix()
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """How a config is to be resolved; `late` values beat `.env` and the environment."""
@@ -244,101 +219,6 @@ class Asked:
 
 def _load(path: Path, asked: Asked, settings: Settings) -> Config:
     env = {**environment(path.parent, settings.env), **asked.late}
-    text = _read(path, CONFIG_NAME)
-    file = _shown(path, settings.cwd)
+    text = read_file(path, CONFIG_NAME)
+    file = shown(path, settings.cwd)
     return load_config(Source(file, text, env, asked.stage, asked.provider))
-
-
-def _shown(path: Path, cwd: Path) -> str:
-    """A path as people in the working folder would write it."""
-    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
-
-
-def _late_for(config: Path, owner: Path | None) -> dict[str, str]:
-    """What upstreams will give a service that is run by itself."""
-    if owner is None:
-        return {}
-    services = read_compose(owner, owner.parent).services
-    return late_values(_entry_of(config, owner).name, services)
-
-
-def _entry_of(config: Path, owner: Path) -> ComposeService:
-    """The entry by which a compose file names a config."""
-    services = read_compose(owner, owner.parent).services
-    paths = [_config_path_quiet((owner.parent / one.config).resolve()) for one in services]
-    return next(one for one, path in zip(services, paths, strict=True) if path == config)
-
-
-def environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
-    """The `.env` beside a config, under the process environment; never fabric's own switches."""
-    path = folder / ".env"
-    try:
-        pairs = parse_dotenv(read_bytes(path).decode("utf-8", "replace"))
-    except (FileNotFoundError, NotADirectoryError):
-        pairs = ()
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    return {**{name: value for name, value in pairs if not name.startswith("FABRIC_")}, **process}
-
-
-def _config_path(path: Path) -> Path:
-    return _file(path, CONFIG_NAME)
-
-
-def _config_path_quiet(path: Path) -> Path:
-    return path / CONFIG_NAME if path.is_dir() else path
-
-
-def _file(path: Path, name: str) -> Path:
-    """The file itself, or the one of this name in a folder; links of the path resolved."""
-    found = path / name if path.is_dir() else path
-    if not found.is_file():
-        raise FabricError(_not_found(found, name))
-    return found.parent.resolve() / found.name
-
-
-def _not_found(path: Path, name: str) -> Problem:
-    code = "compose/not-found" if name == COMPOSE_NAME else "config/not-found"
-    flag = "-f" if name == COMPOSE_NAME else "-c"
-    is_there = path.exists()
-    return Problem(
-        code,
-        f"{path} is no regular file" if is_there else f"there is no `{path.name}` in {path.parent}",
-        hint=f"go to your project's folder, or name the file with {flag} FILE",
-        where=Place(str(path)),
-    )
-
-
-def _read(path: Path, name: str) -> bytes:
-    try:
-        return read_bytes(path)
-    except FileNotFoundError as error:
-        raise FabricError(_not_found(path, name)) from error
-    except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: OSError) -> FabricError:
-    return FabricError(
-        Problem(
-            "config/unreadable",
-            f"cannot read `{path.name}`: {(error.strerror or str(error)).lower()}",
-            hint="check the file's mode and owner",
-            where=Place(str(path)),
-        )
-    )
-
-
-def _owning_compose(config: Path) -> Path | None:
-    """The nearest compose file above a config that names it."""
-    for folder in config.parent.parents:
-        path = folder / COMPOSE_NAME
-        if not path.is_file():
-            continue
-        try:
-            services = read_compose(path, folder).services
-        except FabricError:
-            continue
-        if config in {_config_path_quiet((folder / one.config).resolve()) for one in services}:
-            return path
-    return None

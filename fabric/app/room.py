@@ -127,8 +127,8 @@ def registry_of(workspace: Path, runtimes: Runtimes, env: Mapping[str, str]) -> 
 def _mark_own(workspace: Path, cache: Path) -> None:
     """What fabric keeps is for this machine: private, and no part of anybody's repository."""
     own = workspace / ".fabric"
-    make_folder(own, 0o700)
-    make_folder(cache / FOLDER, 0o700)
+    for folder in (own, cache, cache / FOLDER):
+        make_folder(folder, 0o700)
     ignore = own / ".gitignore"
     if own.is_dir() and not ignore.exists():
         write_atomic(ignore, b"*\n")

@@ -1,0 +1,67 @@
+"""Compose files: what they list, what their patterns match, and which one a config belongs to."""
+
+from pathlib import Path
+
+from fabric.app.files import COMPOSE_NAME, config_in, read_file, relative, shown
+from fabric.app.late import late_values
+from fabric.config.compose import load_compose
+from fabric.config.values import Compose, ComposeService
+from fabric.model.problems import FabricError
+
+
+def include_folders(compose: Compose, base: Path) -> list[Path]:
+    """Every folder in which an `include` pattern looks: a new match shows in its time."""
+    prefixes = {
+        "/".join(parts[:count])
+        for parts in (pattern.split("/") for pattern in compose.include)
+        for count in range(len(parts))
+    }
+    found = (base.glob(prefix) if prefix else [base] for prefix in sorted(prefixes))
+    return sorted({folder for folders in found for folder in folders if folder.is_dir()})
+
+
+def read_compose(path: Path, cwd: Path) -> Compose:
+    """What a compose file lists, with its `include` patterns expanded to more services."""
+    compose = load_compose(shown(path, cwd), read_file(path, COMPOSE_NAME))
+    listed = {config_in(path.parent / one.config) for one in compose.services}
+    found = dict.fromkeys(
+        file
+        for pattern in compose.include
+        for file in sorted(path.parent.glob(pattern))
+        if file not in listed
+    )
+    return Compose(
+        compose.file,
+        (*compose.services, *(ComposeService("", relative(one, path.parent)) for one in found)),
+        compose.include,
+    )
+
+
+def late_for(config: Path, owner: Path | None) -> dict[str, str]:
+    """What upstreams will give a service that is run by itself."""
+    if owner is None:
+        return {}
+    services = read_compose(owner, owner.parent).services
+    return late_values(entry_of(config, owner).name, services)
+
+
+def entry_of(config: Path, owner: Path) -> ComposeService:
+    """The entry by which a compose file names a config."""
+    services = read_compose(owner, owner.parent).services
+    paths = [config_in((owner.parent / one.config).resolve()) for one in services]
+    return next(one for one, path in zip(services, paths, strict=True) if path == config)
+
+
+def owning_compose(config: Path) -> Path | None:
+    """The nearest compose file above a config that names it."""
+    for folder in config.parent.parents:
+        path = folder / COMPOSE_NAME
+        if not path.is_file():
+            continue
+        try:
+            services = read_compose(path, folder).services
+        except FabricError:
+            continue
+        if config in {config_in((folder / one.config).resolve()) for one in services}:
+            return path
+    return None
