@@ -79,9 +79,11 @@ def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.An
     """The answer that was kept for this command line, if all that it hangs on is as it was."""
     global last  # noqa: PLW0603: one process, one command line, one look
     last = None
-    found = _read(argv, cwd, env)
-    fields = None if found is None else manifest.unpack(found[1])
-    if found is None or fields is None:
+    folder, content = _read(argv, cwd, env)
+    fields = manifest.unpack(content)
+    # Megabytes for a large project, and everything in it has been copied out.
+    del content
+    if fields is None:
         return None
     _, salt, digest, names, halves, absent, places, given = fields
     if manifest.header(salt, argv, cwd, names, env) != digest:
@@ -93,12 +95,12 @@ def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.An
     seen = _look(halves)
     if all(stats == now for (_, stats), now in zip(halves, seen, strict=True)):
         return given
-    last = Sight(found[0], salt, halves, seen, (names, absent, places[0]))
+    last = Sight(folder, salt, halves, seen, (names, absent, places[0]))
     return None
 
 
-def _read(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> tuple[str, bytes] | None:
-    """The manifest of this command line, and its folder, from the nearest cache upwards."""
+def _read(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> tuple[str, bytes]:
+    """The manifest of this command line and its folder, from the nearest cache upwards; or none."""
     name = manifest.file_name(argv, cwd)
     for folder in _caches(cwd, env):
         try:
@@ -109,7 +111,7 @@ def _read(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> tuple[str, b
             return f"{folder}/{manifest.FOLDER}", os.read(fd, os.fstat(fd).st_size)
         finally:
             os.close(fd)
-    return None
+    return "", b""
 
 
 def _caches(cwd: str, env: Mapping[str, str]) -> Iterator[str]:
