@@ -56,8 +56,7 @@ def build_summary(verb: str, summary: Mapping[str, int]) -> str:
         return f"Nothing to do: {count} up to date."
     counts = [f"{summary['ran']} run", f"{summary['cached']} up to date"]
     counts += [f"{summary[name]} {name}" for name in ("failed", "blocked") if summary[name]]
-    saved = f", {duration(summary['savedMs'])} saved" if summary["savedMs"] else ""
-    return f"{verb.capitalize()}: {', '.join(counts)} ({duration(summary['ms'])}{saved})."
+    return f"{verb.capitalize()}: {', '.join(counts)} ({duration(summary['ms'])})."
 
 
 def event_line(event: Event, style: Style) -> str | None:
