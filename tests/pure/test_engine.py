@@ -184,7 +184,12 @@ def test_after_a_wish_to_stop_a_running_task_is_waited_for_only_so_long(bench: B
     stepper = Stepper(bench.stores(), {"join": kind}, clock)
     job = Job(graph, Caps(1, 1), (1.0,), grace=0.05)
     run = Run(job, stepper, Bus("run", clock, []), clock)
-    asker = threading.Thread(target=lambda: (kind.begun.wait(), run.ask_to_stop()))
+
+    def ask() -> None:
+        kind.begun.wait()
+        run.ask_to_stop()
+
+    asker = threading.Thread(target=ask)
     asker.start()
     with pytest.raises(KeyboardInterrupt):
         run.go()
