@@ -117,7 +117,7 @@ def carry_out(
     clock = SystemClock()
     run_id = new_run_id(clock)
     workspace = Path(work.site.workspace)
-    opening = Opening(started_ns, use_cache=request.use_cache, warm=work.warm)
+    opening = Opening(started_ns, use_cache=request.use_cache, warm=work.warm, homes=_homes(work))
     make_listeners, after = outlets
     with open_room(workspace, settings, opening) as room:
         seconds = _prepared(work, room)
@@ -135,6 +135,13 @@ def carry_out(
         room.stores.ledger.flush()
         after(room, done)
     return done
+
+
+def _homes(work: Work) -> frozenset[Path]:
+    """Where a run writes: the folder of the workspace's own things, and that of each service."""
+    workspace = Path(work.site.workspace)
+    roots = {str(getattr(task.inputs, "root", ".")) for task in work.graph.tasks}
+    return frozenset(workspace / root / ".fabric" for root in (".", *roots))
 
 
 def _on_network(site: Site, room: Room) -> Site:

@@ -11,6 +11,7 @@ from fabric.engine.files import FileIndex
 from fabric.engine.ledger import Ledger
 from fabric.engine.memo_door import LazyMemo, NoMemo, Rows
 from fabric.engine.step import Stepper, Stores
+from fabric.engine.wake import marked
 from fabric.manifest import FOLDER
 from fabric.model.hashing import digest_fields
 from fabric.model.task import VendorInputs
@@ -60,6 +61,7 @@ class Opening:
     """How a room is opened. `started_ns` is when the command began; what moves later is suspect.
 
     Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.
+    `homes` are the folders that a run writes below.
     A `warm` run asks about few files and tasks, so it loads no index of them all.
     """
 
@@ -67,18 +69,26 @@ class Opening:
     use_cache: bool = True
     create: bool = True
     warm: bool = False
+    homes: frozenset[Path] = frozenset()
 
 
 @contextlib.contextmanager
-def open_room(
-    workspace: Path,
-    settings: Settings,
-    opening: Opening,
-) -> Iterator[Room]:
+def open_room(workspace: Path, settings: Settings, opening: Opening) -> Iterator[Room]:
     """Everything that a run works with; closed, and what was learnt kept, at the end."""
+    if not opening.create:
+        with _opened(workspace, settings, opening) as room:
+            yield room
+        return
     folder = cache_folder(workspace, settings)
-    if opening.create:
-        _mark_own(workspace, folder)
+    _mark_own(workspace, folder)
+    # Around all that writes, the closing too: a kill at any moment leaves the marker.
+    with marked(folder, opening.homes), _opened(workspace, settings, opening) as room:
+        yield room
+
+
+@contextlib.contextmanager
+def _opened(workspace: Path, settings: Settings, opening: Opening) -> Iterator[Room]:
+    folder = cache_folder(workspace, settings)
     clock = SystemClock()
     there = opening.create or folder.is_dir()
     memo: Rows = LazyMemo(lambda: _memo(folder / "memo")) if there else NoMemo()
