@@ -73,7 +73,6 @@ def _write(path: Path, text: str) -> None:
 class CopyInputs:
     kind: ClassVar[str] = "copy"
     lane: ClassVar[Lane] = Lane.CPU
-    changes_world: ClassVar[bool] = False
     service: str
     function: str
     root: str
@@ -86,7 +85,6 @@ class CopyInputs:
 class ZipInputs:
     kind: ClassVar[str] = "zip"
     lane: ClassVar[Lane] = Lane.CPU
-    changes_world: ClassVar[bool] = False
     service: str
     root: str
     function: str = ""
@@ -99,7 +97,6 @@ class ZipInputs:
 class PublishInputs:
     kind: ClassVar[str] = "publish"
     lane: ClassVar[Lane] = Lane.IO
-    changes_world: ClassVar[bool] = False
     service: str
     root: str
     function: str = ""

@@ -34,7 +34,6 @@ _NAP = 0.05
 class SleepInputs:
     kind: ClassVar[str] = "sleep"
     lane: ClassVar[Lane] = Lane.IO
-    changes_world: ClassVar[bool] = False
     service: str
     seconds: float
     function: str = ""

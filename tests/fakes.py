@@ -45,7 +45,6 @@ class JoinInputs:
 
     kind: ClassVar[str] = "join"
     lane: ClassVar[Lane] = Lane.CPU
-    changes_world: ClassVar[bool] = False
     service: str
     function: str
     sources: tuple[str, ...] = ()

@@ -1,20 +1,11 @@
 """The options that many commands share, and what they come to."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True)
-class Common:
-    """Options of every command."""
-
-    as_json: bool
-    color: str
 
 
 def common_options(command: F) -> F:

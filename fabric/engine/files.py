@@ -75,10 +75,6 @@ class FileIndex:
             found = self._reals[path] = place(self._real_workspace, self._probe.real(full))
         return found
 
-    def forget(self, path: str) -> None:
-        """A task is about to write or has written this path."""
-        self._seen.pop(path, None)
-
     def note(self, path: str, digest: str) -> None:
         """Fabric itself has just written these bytes: no need to read them back."""
         try:

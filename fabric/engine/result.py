@@ -29,7 +29,6 @@ class Outcome:
     decision: Decision | None = None
     ms: int = 0
     started: float = 0.0
-    worker: int = 0
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
     trace: Trace | None = None

@@ -89,7 +89,7 @@ class Run:
             self._changed.notify()
         elif len(self._workers) < self._width:
             number = len(self._workers)
-            worker = threading.Thread(target=self._work, args=(number,), daemon=True)
+            worker = threading.Thread(target=self._work, daemon=True)
             try:
                 worker.start()
             except RuntimeError:  # no more threads here: those that there are do it all
@@ -117,11 +117,11 @@ class Run:
         outcomes = tuple(self._outcomes[number] for number in range(len(self._job.graph)))
         return RunResult(self._job.graph, outcomes, ms, interrupted=self._interrupted)
 
-    def _work(self, worker: int) -> None:
+    def _work(self) -> None:
         """A worker's life: take, do, put back what happened, until nothing is left."""
         number = self._next()
         while number is not None:
-            outcome = self._do(number, worker)
+            outcome = self._do(number)
             number = self._next(ended=(number, outcome))
 
     def _next(self, ended: tuple[int, Outcome] | None = None) -> int | None:
@@ -161,7 +161,7 @@ class Run:
         self._outcomes[number] = Outcome(status, reason)
         self._bus.emit(TaskEnded(self._job.graph.ids[number], status, reason, 0))
 
-    def _do(self, number: int, worker: int) -> Outcome:
+    def _do(self, number: int) -> Outcome:
         graph = self._job.graph
         task_id = graph.ids[number]
         started = self._clock.monotonic() - self._begin
@@ -173,7 +173,7 @@ class Run:
             problem = Problem("internal/error", f"{type(error).__name__}: {error}")
             outcome = Outcome(Status.FAILED, problem.message, problems=(problem,))
         ms = round((self._clock.monotonic() - self._begin - started) * 1000)
-        outcome = _timed(outcome, started, ms, worker)
+        outcome = _timed(outcome, started, ms)
         for warning in outcome.warnings:
             self._bus.emit(ProblemFound(task_id, "warning", warning))
         for problem in outcome.problems:
@@ -202,8 +202,8 @@ def _output(outcome: Outcome) -> Output:
     return outcome.output
 
 
-def _timed(outcome: Outcome, started: float, ms: int, worker: int) -> Outcome:
+def _timed(outcome: Outcome, started: float, ms: int) -> Outcome:
     return Outcome(
         outcome.status, outcome.reason, outcome.output, outcome.decision, ms,
-        started, worker, outcome.problems, outcome.warnings, outcome.trace,
+        started, outcome.problems, outcome.warnings, outcome.trace,
     )  # fmt: skip

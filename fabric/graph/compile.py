@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fabric.config.values import Config, Function
-from fabric.graph.taskgraph import TaskGraph, restricted, upstream
+from fabric.graph.taskgraph import TaskGraph
 from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId, Verb
 from fabric.model.task import (
@@ -58,12 +58,6 @@ def compile_graph(
         for task in recipe(scene, unit, _selected(unit.config, functions))
     ]
     return weave(tasks)
-
-
-def only(graph: TaskGraph, ids: Iterable[str]) -> TaskGraph:
-    """The named tasks and what they need."""
-    number = {task_id: position for position, task_id in enumerate(graph.ids)}
-    return restricted(graph, upstream(graph, (number[TaskId(task_id)] for task_id in ids)))
 
 
 def _selected(config: Config, functions: frozenset[str]) -> tuple[Function, ...]:

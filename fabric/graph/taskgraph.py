@@ -1,6 +1,6 @@
 """The compiled graph: tasks in order, needs as plain numbers, nothing to import to walk it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fabric.model.names import TaskId
@@ -41,32 +41,3 @@ class TaskGraph:
             for need in needs:
                 rows[need].append(number)
         return tuple(tuple(row) for row in rows)
-
-
-def downstream(dependents: Sequence[Sequence[int]], roots: Iterable[int]) -> set[int]:
-    """The roots and everything that needs one of them, however far away."""
-    found = set(roots)
-    waiting = list(found)
-    while waiting:
-        for number in dependents[waiting.pop()]:
-            if number not in found:
-                found.add(number)
-                waiting.append(number)
-    return found
-
-
-def upstream(graph: TaskGraph, roots: Iterable[int]) -> set[int]:
-    """The roots and everything that they need."""
-    return downstream(graph.needs, roots)
-
-
-def restricted(graph: TaskGraph, keep: set[int]) -> TaskGraph:
-    """The part of a graph that is closed under needs, levels kept as they are."""
-    order = sorted(keep)
-    renumbered = {old: new for new, old in enumerate(order)}
-    return TaskGraph(
-        tasks=tuple(graph.tasks[number] for number in order),
-        ids=tuple(graph.ids[number] for number in order),
-        needs=tuple(tuple(renumbered[need] for need in graph.needs[number]) for number in order),
-        level_of=tuple(graph.level_of[number] for number in order),
-    )

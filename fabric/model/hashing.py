@@ -15,8 +15,3 @@ def digest_fields(fields: Iterable[str]) -> Digest:
     # One text and one update: a thousand small updates cost ten times as much.
     text = "".join([f"{len(field)}:{field}" for field in fields])
     return digest_bytes(text.encode("utf-8", "surrogatepass"))
-
-
-def short(digest: str) -> str:
-    """A digest as people read it."""
-    return digest[:12]

@@ -3,8 +3,6 @@
 from enum import StrEnum
 from typing import NewType
 
-ServiceName = NewType("ServiceName", str)
-FunctionName = NewType("FunctionName", str)
 TaskId = NewType("TaskId", str)
 Digest = NewType("Digest", str)
 

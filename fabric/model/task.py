@@ -43,7 +43,6 @@ class TaskInputs(Protocol):
     """Frozen, and only plain values inside (text, numbers, None, tuples): it is stored as it is."""
 
     kind: ClassVar[str]
-    changes_world: ClassVar[bool]
 
     @property
     def lane(self) -> Lane: ...
@@ -114,7 +113,6 @@ class VendorInputs:
 
     kind: ClassVar[str] = "vendor"
     lane: ClassVar[Lane] = Lane.IO
-    changes_world: ClassVar[bool] = False
 
     service: str
     root: str
@@ -137,7 +135,6 @@ class BuildInputs:
     """One function's source: where it is and how it is to be built."""
 
     kind: ClassVar[str] = "build"
-    changes_world: ClassVar[bool] = False
 
     service: str
     function: str
@@ -168,7 +165,6 @@ class PackageInputs:
 
     kind: ClassVar[str] = "package"
     lane: ClassVar[Lane] = Lane.CPU
-    changes_world: ClassVar[bool] = False
 
     service: str
     function: str
@@ -184,7 +180,6 @@ class DeployInputs:
 
     kind: ClassVar[str] = "deploy"
     lane: ClassVar[Lane] = Lane.IO
-    changes_world: ClassVar[bool] = True
 
     service: str
     function: str
@@ -206,7 +201,6 @@ class ReleaseInputs:
 
     kind: ClassVar[str] = "release"
     lane: ClassVar[Lane] = Lane.IO
-    changes_world: ClassVar[bool] = True
 
     service: str
     provider: str

@@ -67,12 +67,6 @@ def find_source(workspace: Path, root: str) -> VendorSource | None:
     return VendorSource(place(base, os.path.join(folder, name)), text, tried(base, [*paths, *more]))
 
 
-def python_version(runtime: str) -> str:
-    """`python3.12` -> `3.12`."""
-    match = re.fullmatch(r"python(\d+\.\d+)", runtime)
-    return match[1] if match else _DEFAULT_PYTHON
-
-
 def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]) -> Built:
     """The packages' files. Unpinned requirements are locked first, beside where they stand."""
     pip = Pip(environment)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from fabric.model.events import (
     Event,
     ProblemFound,
-    Stamped,
     TaskEnded,
     TaskOutput,
     TaskStarted,
@@ -99,14 +98,3 @@ def problem_text(problem: Problem, style: Style, *, severity: str = "error", tas
     if problem.hint:
         lines.append(f"  {style.dim('hint:')} {problem.hint}")
     return "\n".join(lines)
-
-
-def event_json(stamped: Stamped, name: str, fields: Mapping[str, object]) -> dict[str, object]:
-    """One line of the event stream."""
-    return {
-        "type": name,
-        "run": stamped.run,
-        "seq": stamped.seq,
-        "time": stamped.time,
-        **fields,
-    }

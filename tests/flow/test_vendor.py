@@ -7,7 +7,7 @@ import pytest
 from fabric.model.problems import FabricError
 from fabric.model.task import VendorInputs
 from fabric.runtimes.archive import archive
-from fabric.runtimes.vendor import find_source, python_version, vendor
+from fabric.runtimes.vendor import find_source, vendor
 from tests.bundler_cache import ENVIRONMENT
 from tests.runtimes_project import names, write
 
@@ -48,8 +48,3 @@ def test_a_package_without_a_wheel_is_a_clear_error(tmp_path: Path) -> None:
         vendor(tmp_path, inputs("pyspark==3.0.0\n"), ENVIRONMENT)
     assert caught.value.first.code == "vendor/no-wheel"
     assert "Python 3.12" in caught.value.first.message
-
-
-def test_versions_come_from_the_runtime() -> None:
-    assert python_version("python3.13") == "3.13"
-    assert python_version("python") == "3.11"
