@@ -1,0 +1,119 @@
+"""What is live: one record for each service, stage and provider, and how it came to be."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fabric.model.task import Pairs
+
+
+class Mode(StrEnum):
+    """How a provider is reached: not at all, through the user's command, or by itself."""
+
+    SIMULATED = "simulated"
+    COMMAND = "command"
+    REAL = "real"
+
+
+class Lifecycle(StrEnum):
+    DEPLOYING = "deploying"
+    DEPLOYED = "deployed"
+    FAILED = "failed"
+    REMOVING = "removing"
+
+
+class Operation(StrEnum):
+    """What a task was about to do at a provider when its intent was written."""
+
+    DEPLOY = "deploy"
+    REMOVE = "remove"
+    RELEASE = "release"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RecordRef:
+    """Which record: `provider` is the label where one is used, else the provider's id."""
+
+    service: str
+    stage: str
+    provider: str
+
+    @property
+    def path(self) -> str:
+        return f"{self.service}/{self.stage}/{self.provider}"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRecord:
+    """One live function. `triggers` are JSON texts under the names of the config, without secrets;
+    `environment` pairs each variable with a keyed digest of its value."""
+
+    name: str
+    key: str
+    artifact_sha256: str
+    resource_name: str = ""
+    resource_id: str = ""
+    endpoint: str = ""
+    handler: str = ""
+    triggers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    settings: Pairs = ()
+    environment: Pairs = ()
+    environment_sha256: str = ""
+    build_trace: str = ""
+    updated_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A past state of a record that can be gone back to."""
+
+    deployment_id: str
+    mode: Mode
+    endpoint: str
+    outputs: Pairs
+    release_key: str
+    functions: tuple[FunctionRecord, ...]
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """Written before the provider is called. Without a result nobody knows how the call ended."""
+
+    task: str
+    operation: Operation
+    function: str = ""
+    deployment_id: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The state of record. `serial` grows by one with each write, `fence` with each holder of the
+    lock; `salt` keys the digests of environment values for the life of the lineage."""
+
+    ref: RecordRef
+    provider_id: str
+    lineage: str
+    salt: str
+    serial: int = 0
+    fence: int = 0
+    region: str = ""
+    mode: Mode = Mode.SIMULATED
+    lifecycle: Lifecycle = Lifecycle.DEPLOYING
+    deployment_id: str = ""
+    endpoint: str = ""
+    outputs: Pairs = ()
+    release_key: str = ""
+    functions: tuple[FunctionRecord, ...] = ()
+    pending: tuple[Intent, ...] = ()
+    history: tuple[Deployment, ...] = ()
+    updated_at: str = ""
+
+    def function(self, name: str) -> FunctionRecord | None:
+        return next((one for one in self.functions if one.name == name), None)
+
+    @property
+    def is_stub(self) -> bool:
+        """Only a holder's fence so far: nothing was ever deployed, nothing is on its way."""
+        return not (self.functions or self.pending or self.history or self.deployment_id)

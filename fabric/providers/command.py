@@ -1,0 +1,1 @@
+"""The user's own command in place of a provider."""

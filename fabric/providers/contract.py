@@ -1,0 +1,114 @@
+"""What a deployer is asked, and what it answers: plain values on both sides."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from fabric.model.catalog import Unit
+from fabric.model.task import Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A function's archive on disk. `handler` is where its code begins, inside the archive."""
+
+    path: Path
+    sha256: str
+    size: int
+    handler: str
+    runtime: str
+    changed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionOrder:
+    """One function as it is to be. `triggers` are JSON texts under the names of the config."""
+
+    name: str
+    artifact: Artifact
+    settings: Pairs = ()
+    triggers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    env: Pairs = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceAddress:
+    name: str
+    type: str
+    env_var: str
+    address: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Which deployment is meant: what every call on a service has to know.
+
+    `extension` is the JSON text of the provider's own part of the config. `workflows` pairs a name
+    with the JSON text of its steps, `secret_refs` a variable with a reference, never a value.
+    """
+
+    service: str
+    stage: str
+    label: str
+    provider_id: str
+    region: str = ""
+    deployment_id: str = ""
+    extension: str = "{}"
+    resources: tuple[ResourceAddress, ...] = ()
+    workflows: Pairs = ()
+    secret_refs: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """One function as it is at the provider."""
+
+    name: str
+    resource_name: str
+    resource_id: str
+    endpoint: str = ""
+    artifact_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """What a deploy made. `outputs` are what the whole unit gave besides; `talk` is for people."""
+
+    functions: tuple[Live, ...]
+    outputs: Pairs = ()
+    talk: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    endpoint: str
+    outputs: Pairs = ()
+
+
+class Deployer(Protocol):
+    """One provider in one mode. Thread-safe; raises a FabricError when the provider refuses.
+
+    Every call may be repeated: what is as it should be stays as it is.
+    """
+
+    @property
+    def unit(self) -> Unit:
+        """What one `deploy` replaces: a function, or the whole service."""
+
+    def deploy(self, site: Site, functions: Sequence[FunctionOrder]) -> Deployed:
+        """Make these functions what is ordered; with unit FUNCTION always one."""
+
+    def release(self, site: Site, functions: Sequence[Live], given: Pairs) -> Released:
+        """What the service has as a whole. `given` are the outputs of the deploys of this unit."""
+
+    def destroy(self, site: Site, functions: Sequence[Live]) -> str:
+        """Take single functions away, with unit FUNCTION. What is gone already is no error."""
+
+    def dissolve(self, site: Site, functions: Sequence[Live]) -> str:
+        """Take the service away: its own resources, and these functions where they are still there.
+        The answer is talk for people."""
+
+    def find(self, site: Site, function: str) -> Live | None:
+        """What is there now. None: not there, or this mode has nobody to ask."""
