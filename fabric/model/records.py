@@ -45,7 +45,8 @@ class RecordRef:
 @dataclass(frozen=True, slots=True)
 class FunctionRecord:
     """One live function. `triggers` are JSON texts under the names of the config, without secrets;
-    `environment` pairs each variable with a keyed digest of its value."""
+    `environment` pairs each variable with a keyed digest of its value; `settings` are all other
+    declared inputs of the deploy, `upstream` the digests of what other tasks gave it."""
 
     name: str
     key: str
@@ -59,7 +60,7 @@ class FunctionRecord:
     settings: Pairs = ()
     environment: Pairs = ()
     environment_sha256: str = ""
-    build_trace: str = ""
+    upstream: Pairs = ()
     updated_at: str = ""
 
 

@@ -102,7 +102,7 @@ def function_document(one: FunctionRecord) -> dict[str, Any]:
         "settings": dict(one.settings),
         "environment": dict(one.environment),
         "environmentSha256": one.environment_sha256,
-        "buildTrace": one.build_trace,
+        "upstream": dict(one.upstream),
         "updatedAt": one.updated_at,
     }
 
@@ -121,7 +121,7 @@ def function_from(document: Mapping[str, Any]) -> FunctionRecord:
         settings=_pairs(document["settings"]),
         environment=_pairs(document["environment"]),
         environment_sha256=_text(document["environmentSha256"]),
-        build_trace=_text(document["buildTrace"]),
+        upstream=_pairs(document["upstream"]),
         updated_at=_text(document["updatedAt"]),
     )
 

@@ -60,8 +60,9 @@ def lock_key(ref: RecordRef) -> str:
     return f"{_LOCKS}{ref.path}.json"
 
 
-def archive_key(sha256: str) -> str:
-    return f"{_ARCHIVES}{sha256}.zip"
+def archive_key(ref: RecordRef, sha256: str) -> str:
+    """Each record has its own: they go when its history forgets them, whatever others keep."""
+    return f"{_ARCHIVES}{ref.path}/{sha256}.zip"
 
 
 def ref_of(key: str) -> RecordRef | None:

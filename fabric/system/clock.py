@@ -28,3 +28,9 @@ def stamp(clock: Clock) -> str:
 def time_ns() -> int:
     """Now as files are stamped: what moves after a command began may not be relied on."""
     return int(SystemClock().now().timestamp() * 1e9)
+
+
+def stamp_in(clock: Clock, seconds: float) -> str:
+    """The time that it will be then, in the same form."""
+    later = clock.now() + datetime.timedelta(seconds=seconds)
+    return later.isoformat(timespec="milliseconds").replace("+00:00", "Z")

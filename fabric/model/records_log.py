@@ -1,0 +1,119 @@
+"""What a run adds to a record, entry by entry: the same fold serves memory and replay."""
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from fabric.model.records import FunctionRecord, Record
+from fabric.model.records_json import function_document, function_from
+from fabric.model.task import Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDone:
+    task: str
+    function: FunctionRecord
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionGone:
+    task: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionUnsure:
+    """A call failed half-way, or nobody knows: the function's key no longer stands for it."""
+
+    task: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitDone:
+    """What the deploy of a whole service gave besides its functions."""
+
+    task: str
+    outputs: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseDone:
+    task: str
+    endpoint: str
+    outputs: Pairs
+    key: str
+
+
+Entry: TypeAlias = FunctionDone | FunctionGone | FunctionUnsure | UnitDone | ReleaseDone
+
+
+def applied(record: Record, entry: Entry) -> Record:
+    """The record after an entry. To apply one twice changes nothing more."""
+    match entry:
+        case FunctionDone(function=function):
+            rest = [one for one in record.functions if one.name != function.name]
+            functions = tuple(sorted((*rest, function), key=lambda one: one.name))
+            return replace(record, functions=functions)
+        case FunctionGone(name=name):
+            rest = [one for one in record.functions if one.name != name]
+            return replace(record, functions=tuple(rest))
+        case FunctionUnsure(name=name):
+            functions = tuple(
+                replace(one, key="") if one.name == name else one for one in record.functions
+            )
+            return replace(record, functions=functions, release_key="")
+        case UnitDone(outputs=outputs):
+            return replace(
+                record, outputs=tuple(sorted(({**dict(record.outputs), **dict(outputs)}).items()))
+            )
+        case ReleaseDone(endpoint=endpoint, outputs=outputs, key=key):
+            return replace(record, endpoint=endpoint, outputs=outputs, release_key=key)
+
+
+def settled(record: Record, task: str) -> Record:
+    """The record without the intent of a task whose ending is known."""
+    return replace(record, pending=tuple(one for one in record.pending if one.task != task))
+
+
+def entry_document(entry: Entry) -> dict[str, Any]:
+    return {"kind": _KINDS[type(entry)], "task": entry.task, **_body(entry)}
+
+
+def _body(entry: Entry) -> dict[str, Any]:
+    match entry:
+        case FunctionDone():
+            return {"function": function_document(entry.function)}
+        case FunctionGone() | FunctionUnsure():
+            return {"name": entry.name}
+        case UnitDone():
+            return {"outputs": dict(entry.outputs)}
+        case ReleaseDone():
+            outputs = dict(entry.outputs)
+            return {"endpoint": entry.endpoint, "outputs": outputs, "key": entry.key}
+
+
+def entry_from(document: dict[str, Any]) -> Entry:
+    task = str(document["task"])
+    match document["kind"]:
+        case "done":
+            return FunctionDone(task, function_from(document["function"]))
+        case "gone":
+            return FunctionGone(task, str(document["name"]))
+        case "unsure":
+            return FunctionUnsure(task, str(document["name"]))
+        case "unit":
+            return UnitDone(task, tuple(document["outputs"].items()))
+        case "release":
+            outputs = tuple(document["outputs"].items())
+            return ReleaseDone(task, str(document["endpoint"]), outputs, str(document["key"]))
+        case kind:
+            raise ValueError(f"no entry is of kind {kind}")
+
+
+_KINDS: dict[type, str] = {
+    FunctionDone: "done",
+    FunctionGone: "gone",
+    FunctionUnsure: "unsure",
+    UnitDone: "unit",
+    ReleaseDone: "release",
+}

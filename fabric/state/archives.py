@@ -1,0 +1,91 @@
+"""Deployed archives by their digest: on this machine, and beside records that others can read."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from fabric.model.hashing import digest_bytes
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Record, RecordRef
+from fabric.state.contract import MovedError, Version, archive_key
+from fabric.state.shelf import Shelf
+from fabric.system.disk import read_bytes, remove_file, write_atomic
+
+LOCAL = "local"
+
+
+def archive_path(home: Path, sha256: str) -> Path:
+    return home / "archives" / f"{sha256}.zip"
+
+
+def keep_archive(shelf: Shelf, ref: RecordRef, content: bytes) -> Path:
+    """Durable before the provider is asked to run it: a rollback must never need the source."""
+    sha256 = digest_bytes(content)
+    path = archive_path(shelf.home, sha256)
+    backend = shelf.stores.state
+    if _read(path, sha256) is None:
+        write_atomic(path, content, mode=0o600, durable=True)
+    if backend.kind != LOCAL:
+        try:
+            backend.write(archive_key(ref, sha256), content, None)
+        except MovedError:
+            pass  # an earlier deploy has put it there: the name is its content
+    return path
+
+
+def find_archive(shelf: Shelf, ref: RecordRef, sha256: str) -> bytes:
+    """A kept archive, from this machine or from the back end; checked, and kept here again."""
+    path = archive_path(shelf.home, sha256)
+    content = _read(path, sha256)
+    if content is not None:
+        return content
+    stored = None
+    if shelf.stores.state.kind != LOCAL:
+        stored = shelf.stores.state.read(archive_key(ref, sha256))
+    if stored is None or digest_bytes(stored.content) != sha256:
+        raise FabricError(
+            Problem(
+                "state/archive-missing",
+                f"the archive {sha256[:12]} of `{ref.service}` is not kept any more",
+                hint="deploy from the source instead",
+            )
+        )
+    write_atomic(path, stored.content, mode=0o600)
+    return stored.content
+
+
+def archives_of(record: Record | None) -> frozenset[str]:
+    """All archives that a record may come back to."""
+    if record is None:
+        return frozenset()
+    lists = (record.functions, *(one.functions for one in record.history))
+    return frozenset(one.artifact_sha256 for functions in lists for one in functions)
+
+
+def drop_archives(
+    shelf: Shelf, ref: RecordRef, gone: Collection[str], kept: Collection[str]
+) -> None:
+    """Forget what a record's history does not name any more; `kept` is what others here name."""
+    backend = shelf.stores.state
+    for sha256 in sorted(gone):
+        if sha256 not in kept:
+            remove_file(archive_path(shelf.home, sha256))
+        if backend.kind != LOCAL:
+            key = archive_key(ref, sha256)
+            stored = backend.read(key)
+            if stored is not None:
+                _deleted(shelf, key, stored.version)
+
+
+def _deleted(shelf: Shelf, key: str, version: Version) -> None:
+    try:
+        shelf.stores.state.delete(key, version)
+    except MovedError:
+        return
+
+
+def _read(path: Path, sha256: str) -> bytes | None:
+    try:
+        content = read_bytes(path)
+    except OSError:
+        return None
+    return content if digest_bytes(content) == sha256 else None

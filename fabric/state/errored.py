@@ -1,0 +1,45 @@
+"""A record that its back end would not take: kept on this machine until somebody pushes it."""
+
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.records import Record, RecordRef
+from fabric.model.records_json import encode
+from fabric.state.contract import STATE_SUFFIX
+from fabric.system.disk import write_atomic
+
+
+def errored_path(home: Path, ref: RecordRef) -> Path:
+    return home / "errored" / f"{ref.path}{STATE_SUFFIX}"
+
+
+def keep_errored(home: Path, record: Record, cause: FabricError) -> FabricError:
+    """Both errors, and the command that puts the record where it belongs."""
+    path = errored_path(home, record.ref)
+    write_atomic(path, encode(record), mode=0o600, durable=True)
+    problem = Problem(
+        "state/not-written",
+        f"the state of `{record.ref.service}` ({record.ref.stage}, {record.ref.provider}) "
+        f"could not be written; it is kept in `{path}`",
+        hint=f"when the back end is well again: {push_command(path)}",
+        where=Place(str(path)),
+    )
+    return FabricError(problem, *cause.problems)
+
+
+def errored_problem(home: Path, ref: RecordRef) -> Problem | None:
+    """Why a record may not be touched now, if an earlier state of it still waits."""
+    path = errored_path(home, ref)
+    if not path.exists():
+        return None
+    return Problem(
+        "state/errored",
+        f"an earlier state of `{ref.service}` ({ref.stage}, {ref.provider}) "
+        "did not reach its back end",
+        hint=f"push it: {push_command(path)}; or delete that file to go on without it",
+        where=Place(str(path)),
+    )
+
+
+def push_command(path: Path) -> str:
+    return f"fabric state push --file {path}"

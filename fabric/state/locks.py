@@ -1,0 +1,196 @@
+"""Leases on records: taken in one order, kept alive by beats, lost for good when they are lost."""
+
+import json
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import RecordRef
+from fabric.state.contract import Backend, MovedError, Stored, Version, lock_key
+from fabric.state.holder import Holder, decode_lock, encode_lock, free_lock, held_problem
+from fabric.system.clock import Clock, stamp, stamp_in
+from fabric.system.identity import Process, is_surely_dead
+
+Tell = Callable[[str], None]
+# A holder beats this many times in a lease, so that one lost beat loses nothing.
+_BEATS = 4
+_LOOKS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How locks are held and waited for, in seconds."""
+
+    lease: float = 60.0
+    wait: float = 0.0
+
+
+@dataclass(slots=True)
+class _Lease:
+    """A lock that this keeper holds. `seen` is when its newest beat was begun, on our clock."""
+
+    holder: Holder
+    version: Version
+    seen: float
+    lost: bool = False
+
+
+class LockKeeper:
+    """All locks that one run holds in one back end, and the one thread that beats for them."""
+
+    def __init__(self, backend: Backend, me: Process, clock: Clock, terms: Terms) -> None:
+        self._backend = backend
+        self._me = me
+        self._clock = clock
+        self._terms = terms
+        self._leases: dict[RecordRef, _Lease] = {}
+        self._guard = threading.Lock()
+        # A beat that is on its way must not come after the lock was given back.
+        self._writing = threading.Lock()
+        self._ended = threading.Event()
+        self._beater: threading.Thread | None = None
+
+    def take(self, ref: RecordRef, operation: str, known_fence: int, tell: Tell) -> int:
+        """Hold the lock of a record; gives the fence, which is above all that came before."""
+        asked = self._clock.monotonic()
+        seen: tuple[Version, float] | None = None
+        told = False
+        while True:
+            stored = self._backend.read(lock_key(ref))
+            now = self._clock.monotonic()
+            if stored and (seen is None or seen[0] != stored.version):
+                seen = (stored.version, now)
+            if self._is_free(stored) or (seen and now - seen[1] >= self._terms.lease):
+                fence = self._claimed(ref, operation, known_fence, stored)
+                if fence is not None:
+                    return fence
+                continue
+            holder = decode_lock(stored.content) if stored else None
+            if now - asked >= self._terms.wait:
+                raise FabricError(held_problem(ref, holder, self._clock))
+            if not told:
+                told = True
+                tell(held_problem(ref, holder, self._clock).message)
+            self._ended.wait(min(1.0, self._terms.lease / _LOOKS))
+
+    def _is_free(self, stored: Stored | None) -> bool:
+        holder = decode_lock(stored.content) if stored else None
+        return holder is None or is_surely_dead(holder.process)
+
+    def _claimed(
+        self, ref: RecordRef, operation: str, known_fence: int, stored: Stored | None
+    ) -> int | None:
+        """Our fence, or None when somebody else was faster."""
+        before = free_lock(stored.content) if stored else 0
+        fence = max(known_fence, before) + 1
+        begun = self._clock.monotonic()
+        holder = self._beaten(
+            Holder(secrets.token_hex(8), ref, operation, self._me, fence, stamp(self._clock))
+        )
+        try:
+            expected = stored.version if stored else None
+            version = self._backend.write(lock_key(ref), encode_lock(holder), expected)
+        except MovedError:
+            return None
+        with self._guard:
+            self._leases[ref] = _Lease(holder, version, begun)
+            if self._beater is None:
+                self._beater = threading.Thread(target=self._beat_on, daemon=True)
+                self._beater.start()
+        return fence
+
+    def _beaten(self, holder: Holder) -> Holder:
+        return replace(
+            holder,
+            heartbeat_at=stamp(self._clock),
+            expires_at=stamp_in(self._clock, self._terms.lease),
+        )
+
+    def require(self, ref: RecordRef) -> None:
+        """Raises when the lock may be somebody else's by now: nothing may be started then."""
+        if not self.holds(ref):
+            raise FabricError(lost_problem(ref))
+
+    def holds(self, ref: RecordRef) -> bool:
+        with self._guard:
+            lease = self._leases.get(ref)
+        if lease is None or lease.lost:
+            return False
+        return self._clock.monotonic() - lease.seen < self._terms.lease
+
+    def confirm(self, ref: RecordRef) -> None:
+        """Look whether the lock is still ours in the store, not only by our clock."""
+        stored = self._backend.read(lock_key(ref))
+        found = decode_lock(stored.content) if stored else None
+        with self._guard:
+            lease = self._leases.get(ref)
+        if lease and (found is None or found.id != lease.holder.id):
+            self.forsake(ref)
+        self.require(ref)
+
+    def _beat_on(self) -> None:
+        while not self._ended.wait(self._terms.lease / _BEATS):
+            for ref in self.held:
+                with self._writing:
+                    self._beat(ref)
+
+    def _beat(self, ref: RecordRef) -> None:
+        with self._guard:
+            lease = self._leases.get(ref)
+        if lease is None or lease.lost:
+            return
+        begun = self._clock.monotonic()
+        holder = self._beaten(lease.holder)
+        try:
+            version = self._backend.write(lock_key(ref), encode_lock(holder), lease.version)
+        except MovedError:
+            lease.lost = True
+        except FabricError:
+            # Not reached this time: the lease runs on until it is over.
+            return
+        else:
+            lease.version, lease.seen = version, begun
+
+    def forsake(self, ref: RecordRef) -> None:
+        """Somebody else wrote what only the holder may write."""
+        with self._guard:
+            lease = self._leases.get(ref)
+            if lease is not None:
+                lease.lost = True
+
+    @property
+    def held(self) -> Sequence[RecordRef]:
+        with self._guard:
+            return sorted(self._leases)
+
+    def release(self, refs: Sequence[RecordRef] | None = None) -> None:
+        """Give locks back; one that is not ours any more is left alone."""
+        if refs is None:
+            self._ended.set()
+            if self._beater is not None:
+                self._beater.join()
+        for ref in self.held if refs is None else refs:
+            with self._writing:
+                with self._guard:
+                    lease = self._leases.pop(ref, None)
+                if lease is not None and not lease.lost:
+                    self._freed(ref, lease)
+
+    def _freed(self, ref: RecordRef, lease: _Lease) -> None:
+        # The fence stays behind, so that the next holder's is above it.
+        content = json.dumps({"free": True, "fence": lease.holder.fence}).encode()
+        try:
+            self._backend.write(lock_key(ref), content, lease.version)
+        except (MovedError, FabricError):
+            return
+
+
+def lost_problem(ref: RecordRef) -> Problem:
+    return Problem(
+        "state/lock-lost",
+        f"the lock of `{ref.service}` ({ref.stage}, {ref.provider}) was lost: "
+        "its beats did not reach the back end in time",
+        hint="nothing more was started; run the command again",
+    )

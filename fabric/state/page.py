@@ -1,0 +1,141 @@
+"""One record while a run holds its lock: intents first, results as they come, closed at the end."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fabric.model.problems import FabricError
+from fabric.model.records import Intent, Lifecycle, Record
+from fabric.model.records_json import encode
+from fabric.model.records_log import Entry, applied, settled
+from fabric.state.contract import Backend, MovedError, Version, state_key
+from fabric.state.errored import keep_errored
+from fabric.state.locks import LockKeeper, lost_problem
+from fabric.state.shelf import Shelf
+from fabric.state.wal import Wal, discard_logs, wal_path
+from fabric.system.clock import Clock, stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A record as it is found under its lock. `version` is None where nothing is stored yet."""
+
+    record: Record
+    version: Version | None
+
+
+class Page:
+    """Thread-safe. `base` is the record as it was before this run touched it."""
+
+    def __init__(self, shelf: Shelf, keeper: LockKeeper, opening: Opening, clock: Clock) -> None:
+        self.base = opening.record
+        self._shelf = shelf
+        self._keeper = keeper
+        self._clock = clock
+        self._record = opening.record
+        self._version = opening.version
+        self._dirty = False
+        self._changes = threading.Lock()
+        self._writes = threading.Lock()
+        record = opening.record
+        path = wal_path(shelf.home, record.ref, record.fence)
+        self._wal = Wal(path, record.lineage, record.fence)
+
+    @property
+    def record(self) -> Record:
+        with self._changes:
+            return self._record
+
+    @property
+    def _backend(self) -> Backend:
+        return self._shelf.stores.state
+
+    def begin(self, lifecycle: Lifecycle, intents: Sequence[Intent]) -> None:
+        """Durable before the first call: who holds the record, and what is about to happen."""
+        with self._changes:
+            self._record = replace(
+                self._record, lifecycle=lifecycle, pending=_joined(self._record.pending, intents)
+            )
+        self._write()
+        # The log of an earlier run is part of what was written.
+        discard_logs(self._shelf.home, self.base.ref)
+        self._keeper.confirm(self.base.ref)
+
+    def require_lock(self) -> None:
+        """To be asked before each call of the provider."""
+        self._keeper.require(self.base.ref)
+
+    def add(self, entry: Entry) -> None:
+        """A result: on this machine's disk when this returns, in the back end within a second."""
+        with self._changes:
+            self._record = settled(applied(self._record, entry), entry.task)
+            self._dirty = True
+        self._wal.append(entry)
+
+    def flush(self) -> None:
+        """Write what is new; a back end that cannot be reached now is tried again."""
+        with self._changes:
+            dirty, self._dirty = self._dirty, False
+        if not dirty:
+            return
+        try:
+            self._write()
+        except FabricError:
+            with self._changes:
+                self._dirty = True
+
+    def close(self, final: Record | None) -> Record | None:
+        """The last write; None takes the record away. What cannot be written is kept aside."""
+        with self._changes:
+            self._record = final or self._record
+        try:
+            if final is None:
+                self._erase()
+            else:
+                self._write()
+        except FabricError as error:
+            if error.first.code == _LOST:
+                raise
+            raise keep_errored(self._shelf.home, self.record, error) from error
+        finally:
+            self._wal.close()
+        discard_logs(self._shelf.home, self.base.ref)
+        return final
+
+    def abandon(self) -> None:
+        """Leave everything as it is on disk: the next run goes on from there."""
+        self._wal.close()
+
+    def _write(self) -> None:
+        """The record as it is now, under the next serial, if nobody wrote since."""
+        with self._writes:
+            record = replace(self.record, updated_at=self.record.updated_at or stamp(self._clock))
+            record = replace(record, serial=record.serial + 1)
+            try:
+                self._version = self._backend.write(
+                    state_key(record.ref), encode(record), self._version
+                )
+            except MovedError as error:
+                self._keeper.forsake(record.ref)
+                raise FabricError(lost_problem(record.ref)) from error
+            with self._changes:
+                self._record = replace(self._record, serial=record.serial)
+
+    def _erase(self) -> None:
+        with self._writes:
+            if self._version is None:
+                return
+            try:
+                self._backend.delete(state_key(self.base.ref), self._version)
+            except MovedError as error:
+                raise FabricError(lost_problem(self.base.ref)) from error
+            self._version = None
+
+
+_LOST = "state/lock-lost"
+
+
+def _joined(old: Sequence[Intent], new: Sequence[Intent]) -> tuple[Intent, ...]:
+    """Intents of an earlier run stay until their outcome is known, one for each task."""
+    named = {one.task for one in new}
+    return (*(one for one in old if one.task not in named), *new)

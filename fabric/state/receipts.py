@@ -1,0 +1,71 @@
+"""The files that people and scripts read after a deploy; made anew from the record each time."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fabric.model.receipt import receipt_entry, with_entry, without_entry
+from fabric.model.records import Record, RecordRef
+from fabric.system.disk import file_lock, read_bytes, remove_empty, remove_file, write_atomic
+
+
+def receipt_path(home: Path, stage: str) -> Path:
+    return home / f"{stage}.json"
+
+
+def deploy_record_path(home: Path, provider: str) -> Path:
+    return home / "deploy" / provider / "deployment.json"
+
+
+def write_receipts(home: Path, record: Record) -> None:
+    """Several services of a folder share these files, so they are changed under a lock."""
+    entry = receipt_entry(record)
+    with _shared(home):
+        path = receipt_path(home, record.ref.stage)
+        _write(path, with_entry(read_document(path), record.ref.stage, entry))
+        _write(deploy_record_path(home, record.ref.provider), {"stage": record.ref.stage, **entry})
+
+
+def drop_receipts(home: Path, ref: RecordRef) -> None:
+    """Only what describes the record that is gone."""
+    with _shared(home):
+        path = receipt_path(home, ref.stage)
+        rest = without_entry(read_document(path), ref.stage, ref.service, ref.provider)
+        if rest is None:
+            remove_file(path)
+        else:
+            _write(path, rest)
+        path = deploy_record_path(home, ref.provider)
+        if _describes(read_document(path), ref):
+            remove_file(path)
+            remove_empty(path.parent, home)
+
+
+def read_document(path: Path) -> Any:
+    """A JSON file as it is; None where there is none, or none that can be read."""
+    try:
+        return json.loads(read_bytes(path))
+    except (OSError, ValueError):
+        return None
+
+
+def _describes(document: Any, ref: RecordRef) -> bool:
+    if not isinstance(document, dict):
+        return False
+    return (document.get("service"), document.get("stage")) == (ref.service, ref.stage)
+
+
+def _write(path: Path, document: Any) -> None:
+    content = (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+    with contextlib.suppress(OSError):
+        if read_bytes(path) == content:
+            return
+    write_atomic(path, content, mode=0o600, durable=True)
+
+
+@contextlib.contextmanager
+def _shared(home: Path) -> Iterator[None]:
+    with file_lock(home / ".receipts.lock"):
+        yield

@@ -1,0 +1,78 @@
+"""What a run learned of one record, on this machine's disk before any task says that it is done.
+
+The first line names the record's state that the rest stands on; without that state it is void.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.model.records import Record, RecordRef
+from fabric.model.records_log import Entry, applied, entry_document, entry_from, settled
+from fabric.system.disk import remove_empty, remove_file
+from fabric.system.journal import Journal, read_lines
+
+
+def wal_folder(home: Path, ref: RecordRef) -> Path:
+    return home / "wal" / ref.path
+
+
+def wal_path(home: Path, ref: RecordRef, fence: int) -> Path:
+    """Each holder has a file of its own: one that was paused and goes on spoils nobody's."""
+    return wal_folder(home, ref) / f"{fence}.log"
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The entries of one holder of the lock: its lineage and fence."""
+
+    lineage: str
+    fence: int
+    entries: tuple[Entry, ...]
+
+
+class Wal:
+    """The log of a record that is being written to; made with its first entry."""
+
+    def __init__(self, path: Path, lineage: str, fence: int) -> None:
+        self._journal = Journal(path)
+        self._header: str | None = json.dumps({"lineage": lineage, "fence": fence})
+
+    def append(self, entry: Entry) -> None:
+        if self._header is not None:
+            self._journal.append(self._header)
+            self._header = None
+        self._journal.append(json.dumps(entry_document(entry), separators=(",", ":")))
+
+    def close(self) -> None:
+        self._journal.close()
+
+
+def read_log(path: Path) -> Log | None:
+    """What a run left behind; None when there is nothing, or nothing that can be read."""
+    lines = read_lines(path)
+    if not lines:
+        return None
+    try:
+        header = json.loads(lines[0])
+        entries = tuple(entry_from(json.loads(line)) for line in lines[1:])
+        return Log(str(header["lineage"]), int(header["fence"]), entries)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def replayed(record: Record, log: Log | None) -> Record:
+    """The record with a log on top, if nobody has held its lock since that log was begun."""
+    if log is None or (log.lineage, log.fence) != (record.lineage, record.fence):
+        return record
+    for entry in log.entries:
+        record = settled(applied(record, entry), entry.task)
+    return record
+
+
+def discard_logs(home: Path, ref: RecordRef) -> None:
+    """What they held is in the back end now, or void."""
+    folder = wal_folder(home, ref)
+    for path in folder.glob("*.log"):
+        remove_file(path)
+    remove_empty(folder, home)

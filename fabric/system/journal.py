@@ -1,0 +1,68 @@
+"""A file that only grows: each line is on the disk before the call returns."""
+
+import os
+import threading
+import zlib
+from pathlib import Path
+
+from fabric.system.disk import make_folder, read_bytes, write_problem
+
+
+class Journal:
+    """Lines with a checksum each. What a crash cut off in the middle is not read again."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._fd: int | None = None
+
+    def append(self, line: str) -> None:
+        """Durable when this returns; raises FabricError when it cannot be."""
+        content = line.encode()
+        framed = b"%08x %s\n" % (zlib.crc32(content), content)
+        with self._lock:
+            try:
+                if self._fd is None:
+                    self._fd = self._opened()
+                _write_all(self._fd, framed)
+                os.fdatasync(self._fd)
+            except OSError as error:
+                raise write_problem(self._path, error) from error
+
+    def _opened(self) -> int:
+        make_folder(self._path.parent, 0o700)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        fd = os.open(self._path, flags, 0o600)
+        # The name of a new file is durable only once its folder is.
+        folder = os.open(self._path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return fd
+
+    def close(self) -> None:
+        with self._lock:
+            if self._fd is not None:
+                os.close(self._fd)
+                self._fd = None
+
+
+def read_lines(path: Path) -> list[str]:
+    """All whole lines up to the first that is torn."""
+    try:
+        content = read_bytes(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    lines = []
+    for framed in content.split(b"\n")[:-1]:
+        checksum, _, line = framed.partition(b" ")
+        if checksum != b"%08x" % zlib.crc32(line):
+            break
+        lines.append(line.decode())
+    return lines
+
+
+def _write_all(fd: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(fd, content) :]
