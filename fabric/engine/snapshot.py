@@ -21,18 +21,20 @@ from fabric.model.task import Task
 from fabric.system.disk import read_bytes, write_atomic
 
 _SUFFIX = ".graph"
-_FIELDS = 10
+_FIELDS = 11
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What the long way made. `names` are variables, `sources` paths, there or not."""
+    """What the long way made. `names` are variables, `sources` paths, there or not; `posts` say in
+    plain values where records lie."""
 
     site: Site
     graph: TaskGraph
     services: tuple[Mapping[str, Any], ...]
     sources: frozenset[str]
     names: frozenset[str]
+    posts: tuple[tuple[Any, ...], ...] = ()
 
 
 class PackedTasks(Sequence[Task]):
@@ -68,7 +70,7 @@ def load(folder: Path, asked: Sequence[str], env: Mapping[str, str], kinds: Kind
         return None
     if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
         return None
-    _, salt, digest, names, paths, stats, absent, site, services, packed = found
+    _, salt, digest, names, paths, stats, absent, site, services, posts, packed = found
     if _surroundings(salt, asked, names, env) != digest or not _stands(paths, stats, absent):
         return None
     records, needs, levels = packed
@@ -76,7 +78,7 @@ def load(folder: Path, asked: Sequence[str], env: Mapping[str, str], kinds: Kind
     graph = TaskGraph(PackedTasks(records, kinds), ids, needs, levels)
     rows = tuple(json.loads(services))
     sources = frozenset((*paths, *absent))
-    return Kept(site_of(site), graph, rows, sources, frozenset(names))
+    return Kept(site_of(site), graph, rows, sources, frozenset(names), posts)
 
 
 def save(
@@ -98,7 +100,7 @@ def save(
     services = json.dumps(kept.services)
     packed: Any = (
         manifest.FORMAT, salt, digest, names, paths, stats, absent, site, services,
-        (tuple(map(_record, kept.graph.tasks)), kept.graph.needs, kept.graph.level_of),
+        kept.posts, (tuple(map(_record, kept.graph.tasks)), kept.graph.needs, kept.graph.level_of),
     )  # fmt: skip
     try:
         write_atomic(_path(folder, asked), marshal.dumps(packed), mode=0o600)

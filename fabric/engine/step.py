@@ -1,7 +1,7 @@
 """One task of a run: decide, then take the remembered result or make it anew."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,16 +11,18 @@ from fabric.engine.ledger import Ledger
 from fabric.engine.result import Outcome, Status
 from fabric.engine.view import is_shown, show
 from fabric.graph.decide import Action, Decision
-from fabric.graph.plan import Memory, judge_known
+from fabric.graph.plan import Known, Memory, judge_known
 from fabric.graph.traces import ListingTrace, Trace, full_key, static_digest
+from fabric.model.events import TaskOutput
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Entry, Output, OutputFile, Task
 from fabric.system.clock import Clock
-from fabric.tasks.contract import Made, Registry
+from fabric.tasks.contract import Made, Registry, WorldKind
 
 Upstream = Sequence[tuple[Task, Output]]
+Tell = Callable[[TaskOutput], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Stepper:
     def __init__(
         self, stores: Stores, registry: Registry, clock: Clock, *, use_cache: bool = True
     ) -> None:
+        self._tell: Tell = lambda _: None
         self._stores = stores
         self._registry = registry
         self._clock = clock
@@ -56,7 +59,21 @@ class Stepper:
             self._code,
             self._stores.ledger.traces if self._use_cache else lambda _: (),
             self._stores.files,
+            self._live,
         )
+
+    def _live(self, known: Known) -> Decision | None:
+        """The verdict of the record, on tasks that change the world."""
+        kind = self._registry.get(known.task.kind)
+        return kind.judge(known) if isinstance(kind, WorldKind) else None
+
+    def tell(self, tell: Tell) -> None:
+        """Where tasks' talk goes."""
+        self._tell = tell
+
+    def say(self, owner: TaskId, text: str) -> None:
+        if text:
+            self._tell(TaskOutput(owner, text))
 
     def _code(self, task: Task) -> tuple[Entry, ...]:
         kind = self._registry.get(task.kind)
@@ -71,6 +88,13 @@ class Stepper:
     def decide(self, task: Task, upstream: Upstream) -> Decision:
         known = [(need.id, output.digest) for need, output in upstream]
         decision = judge_known(task, known, self.memory)
+        kind = self._registry.get(task.kind)
+        if isinstance(kind, WorldKind):
+            if decision.action is Action.RUN:
+                # Under the lock it may turn out that somebody else has done it.
+                kind.claim(task)
+                decision = judge_known(task, known, self.memory)
+            return decision
         if not self._use_cache:
             return Decision(Action.RUN, "--no-cache was given", decision.key, decision.inputs)
         return decision

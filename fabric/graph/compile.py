@@ -6,14 +6,18 @@ from dataclasses import dataclass
 
 from fabric.config.values import Config, Function
 from fabric.graph.taskgraph import TaskGraph
+from fabric.model.catalog import Unit as ProviderUnit
+from fabric.model.catalog import facts_of
 from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId, Verb
+from fabric.model.records import Mode
 from fabric.model.task import (
     BuildInputs,
     DeployInputs,
     PackageInputs,
     Pairs,
     ReleaseInputs,
+    Spec,
     Task,
     VendorInputs,
 )
@@ -21,13 +25,17 @@ from fabric.model.task import (
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A service as it lies in the workspace: what the compiler must know beside its config."""
+    """A service as it lies in the workspace: what the compiler must know beside its config.
+
+    `world` says which account, and which address of the provider's API, the surroundings mean.
+    """
 
     config: Config
     root: str
     mode: str = "simulated"
     lock: str = ""
     upstream: tuple[str, ...] = ()
+    world: Pairs = ()
 
     @property
     def service(self) -> str:
@@ -88,21 +96,34 @@ def _package(_scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterab
 
 def _deploy(scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterable[Task]:
     waits = _upstream_releases(scene, unit)
-    for function in functions:
+    for name, together in _units_of_deploy(unit, functions):
+        specs = tuple(_spec(unit, function) for function in together)
+        chosen = {function.name for function in together}
+        others = tuple(one.name for one in unit.config.functions if one.name not in chosen)
         yield Task(
-            _deploy_id(unit, function),
-            _deploy_inputs(unit, function),
-            (_id("package", unit, function), *waits),
+            _deploy_id(unit, name),
+            DeployInputs(
+                *_address(unit, name), unit.mode, place_of(unit), specs, () if name else others
+            ),
+            (*(_id("package", unit, function) for function in together), *waits),
         )
 
 
 def _release(scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterable[Task]:
-    label = unit.config.provider.label
-    yield Task(
-        TaskId(f"release:{unit.service}@{label}"),
-        ReleaseInputs(unit.service, label, unit.config.stage, unit.mode, _place(unit.config)),
-        (*(_deploy_id(unit, function) for function in functions), *_upstream_releases(scene, unit)),
+    config = unit.config
+    deploys = (_deploy_id(unit, name) for name, _ in _units_of_deploy(unit, functions))
+    names = tuple(sorted(function.name for function in config.functions))
+    health = config.deploy
+    checks = (
+        ("healthCheck", str(health.health_check_enabled)),
+        ("healthCheckUrl", health.health_check_url),
     )
+    inputs = ReleaseInputs(
+        unit.service, config.provider.label, config.stage, unit.mode,
+        (*place_of(unit), *checks), names,
+    )  # fmt: skip
+    needs = (*deploys, *_upstream_releases(scene, unit))
+    yield Task(release_id(unit.service, config.provider.label), inputs, needs)
 
 
 Recipe = Callable[[Scene, Unit, Sequence[Function]], Iterable[Task]]
@@ -113,19 +134,41 @@ RECIPES: dict[Verb, tuple[Recipe, ...]] = {
 }
 
 
+def deploys_whole_services(provider_id: str, mode: str) -> bool:
+    """Where one deploy replaces all functions: as some providers do, and every own command."""
+    facts = facts_of(provider_id)
+    return mode == Mode.COMMAND or (facts is not None and facts.unit is ProviderUnit.SERVICE)
+
+
+def _units_of_deploy(
+    unit: Unit, functions: Sequence[Function]
+) -> tuple[tuple[str, Sequence[Function]], ...]:
+    if deploys_whole_services(unit.config.provider.id, unit.mode):
+        return (("", functions),)
+    return tuple((function.name, (function,)) for function in functions)
+
+
+def _address(unit: Unit, function: str) -> tuple[str, str, str, str]:
+    config = unit.config
+    return unit.service, function, config.provider.label, config.stage
+
+
 def _id(kind: str, unit: Unit, function: Function) -> TaskId:
     return TaskId(f"{kind}:{unit.service}/{function.name}")
 
 
-def _deploy_id(unit: Unit, function: Function) -> TaskId:
-    return TaskId(f"deploy:{unit.service}/{function.name}@{unit.config.provider.label}")
+def _deploy_id(unit: Unit, function: str) -> TaskId:
+    name = f"{unit.service}/{function}" if function else unit.service
+    return TaskId(f"deploy:{name}@{unit.config.provider.label}")
+
+
+def release_id(service: str, label: str) -> TaskId:
+    return TaskId(f"release:{service}@{label}")
 
 
 def _upstream_releases(scene: Scene, unit: Unit) -> tuple[TaskId, ...]:
     found = (scene.unit(service) for service in unit.upstream)
-    return tuple(
-        TaskId(f"release:{one.service}@{one.config.provider.label}") for one in found if one
-    )
+    return tuple(release_id(one.service, one.config.provider.label) for one in found if one)
 
 
 def _runtime(unit: Unit, function: Function) -> str:
@@ -165,30 +208,29 @@ def _build_env(config: Config, function: Function) -> Pairs:
     return tuple(sorted(pair for pair in function.env if pair[0] not in config.secret_names))
 
 
-def _deploy_inputs(unit: Unit, function: Function) -> DeployInputs:
+def _spec(unit: Unit, function: Function) -> Spec:
+    """Digests where a secret may be bound into a value: compiled graphs lie on disk."""
     settings: Pairs = (
         ("runtime", _runtime(unit, function)),
         ("entry", function.entry),
         ("memory", str(function.memory)),
         ("timeout", str(function.timeout)),
         ("architecture", function.architecture),
-        # Digests: any of these may have a secret bound into it, and graphs lie on disk.
         ("triggers", digest_fields((repr(function.triggers),))),
         ("layers", digest_fields((repr(function.layers),))),
         ("tags", digest_fields((repr(function.tags),))),
         ("concurrency", repr((function.reserved_concurrency, function.provisioned_concurrency))),
-        *_place(unit.config),
     )
     env = tuple((name, digest_fields((value,))) for name, value in sorted(function.env))
-    label = unit.config.provider.label
-    return DeployInputs(
-        unit.service, function.name, label, unit.config.stage, unit.mode, settings, env
-    )
+    return function.name, settings, env
 
 
-def _place(config: Config) -> Pairs:
+def place_of(unit: Unit) -> Pairs:
+    config = unit.config
     return (
         ("provider-id", config.provider.id),
         ("region", config.provider.region),
         ("extensions", digest_fields((config.extensions,))),
+        ("workflows", digest_fields((repr(config.workflows),))),
+        *unit.world,
     )

@@ -33,10 +33,14 @@ class Decision:
     inputs: int = 0
     changes: tuple[Change, ...] = ()
     trace: Trace | None = None
+    known: Output | None = None
 
     @property
     def output(self) -> Output | None:
-        return self.trace.output if self.trace and self.action is Action.SKIP else None
+        """What it would give; only of a task that is skipped this is known."""
+        if self.action is not Action.SKIP:
+            return None
+        return self.trace.output if self.trace else self.known
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +98,13 @@ def _listed(one: ListingTrace, look: Look) -> str:
 
 
 def _wait(question: Question, traces: Sequence[Trace]) -> Decision:
-    count = _count(traces[0]) if traces else len(question.entries)
-    names = ", ".join(question.unknown[:3])
-    more = len(question.unknown) - 3
+    return wait_for(question.unknown, _count(traces[0]) if traces else len(question.entries))
+
+
+def wait_for(unknown: Sequence[str], count: int) -> Decision:
+    more = len(unknown) - 3
     tail = f" and {more} more" if more > 0 else ""
-    return Decision(Action.WAIT, f"known after {names}{tail}", inputs=count)
+    return Decision(Action.WAIT, f"known after {', '.join(unknown[:3])}{tail}", inputs=count)
 
 
 def _changed(question: Question, static: Digest, last: Trace, look: Look) -> Decision:
@@ -107,7 +113,7 @@ def _changed(question: Question, static: Digest, last: Trace, look: Look) -> Dec
     changes = (
         *_entry_changes(last.entries, question.entries),
         *_file_changes(last, now, look),
-        *_pair_changes(EntryKind.UPSTREAM, last.upstream, upstream),
+        *pair_changes(EntryKind.UPSTREAM, last.upstream, upstream),
     )
     key = full_key(static, now, upstream)
     count = _count(last)
@@ -130,7 +136,7 @@ def _entry_changes(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[Change, 
     )
 
 
-def _pair_changes(kind: EntryKind, old: Pairs, new: Pairs) -> tuple[Change, ...]:
+def pair_changes(kind: EntryKind, old: Pairs, new: Pairs) -> tuple[Change, ...]:
     if old == new:
         return ()
     before, after = dict(old), dict(new)

@@ -11,12 +11,27 @@ from fabric.model.task import Entry, Pairs, Task
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a task that changes the world, when it is to be judged."""
+
+    task: Task
+    code: tuple[Entry, ...]
+    upstream: Pairs | None
+    unknown: tuple[str, ...] = ()
+
+
+# The verdict on a task that is up to date when the record says so; None on all other tasks.
+Judge = Callable[[Known], Decision | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """What decisions are made from: code versions, remembered runs, the files as they are."""
 
     code: Callable[[Task], tuple[Entry, ...]]
     traces: Callable[[TaskId], Sequence[Trace]]
     look: Look
+    live: Judge = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,5 +71,9 @@ def judge_known(
 ) -> Decision:
     """The decision on one task once its upstream digests are known (or known to be unknown)."""
     pairs: Pairs | None = None if upstream is None else tuple(sorted(upstream))
-    entries = (*memory.code(task), *task.inputs.entries())
+    code = memory.code(task)
+    live = memory.live(Known(task, code, pairs, unknown))
+    if live is not None:
+        return live
+    entries = (*code, *task.inputs.entries())
     return decide(Question(task.kind, entries, pairs, unknown), memory.traces(task.id), memory.look)

@@ -28,7 +28,8 @@ class Credentials:
 @dataclass(frozen=True, slots=True)
 class ProviderFacts:
     """`prefix` is the P in `FABRIC_<P>_REAL_DEPLOY`; `env_bytes` caps a function's environment
-    (names and values together), 0 where the provider sets no limit of its own."""
+    (names and values together), 0 where the provider sets no limit of its own. `account` are
+    variables that tell one account, project or namespace from another: no credentials."""
 
     id: str
     title: str
@@ -38,10 +39,17 @@ class ProviderFacts:
     credentials: Credentials
     env_bytes: int = 0
     attaches_layers: bool = False
+    account: tuple[str, ...] = ()
 
     @property
     def real_deploy_variable(self) -> str:
         return f"FABRIC_{self.prefix}_REAL_DEPLOY"
+
+    @property
+    def world_variables(self) -> tuple[str, ...]:
+        """What decides which world a deploy reaches: these are part of its key."""
+        own = ("AWS_ENDPOINT_URL",) if self.prefix == "CLOUD1" else ()
+        return (*self.account, f"{self.prefix}_REGION", f"{self.prefix}_API_BASE_URL", *own)
 
     @property
     def deploy_command_variable(self) -> str:
@@ -67,6 +75,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="cloud1-lambda",
         title="AWS Lambda",
         prefix="CLOUD1",
+        account=("CLOUD1_ACCOUNT_ID", "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"),
         triggers=_EVENTS | {TriggerKind.EVENTBUS},
         unit=Unit.FUNCTION,
         credentials=Credentials(
@@ -80,6 +89,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="cloud2-functions",
         title="Google Cloud Functions",
         prefix="CLOUD2",
+        account=("CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"),
         triggers=_EVENTS | {TriggerKind.PUBSUB},
         unit=Unit.FUNCTION,
         credentials=Credentials(
@@ -92,6 +102,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="cloud3-functions",
         title="Azure Functions",
         prefix="CLOUD3",
+        account=("CLOUD3_TENANT_ID", "CLOUD3_SUBSCRIPTION_ID", "CLOUD3_RESOURCE_GROUP"),
         triggers=_EVENTS,
         unit=Unit.SERVICE,
         credentials=Credentials(
@@ -109,6 +120,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="cluster-orchestrator",
         title="Kubernetes",
         prefix="CLUSTER",
+        account=("CLUSTER_CONTEXT", "CLUSTER_NAMESPACE"),
         triggers=_WEB,
         unit=Unit.FUNCTION,
         credentials=Credentials(
@@ -119,6 +131,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="edge1-workers",
         title="Cloudflare Workers",
         prefix="EDGE1",
+        account=("EDGE1_ACCOUNT_ID", "EDGE1_ZONE_ID"),
         triggers=_WEB,
         unit=Unit.FUNCTION,
         credentials=Credentials(
@@ -129,6 +142,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="host1",
         title="Vercel",
         prefix="HOST1",
+        account=("HOST1_ORG_ID", "HOST1_PROJECT_ID"),
         triggers=_WEB,
         unit=Unit.SERVICE,
         credentials=Credentials(_one_each("HOST1_TOKEN", "HOST1_PROJECT_ID"), ("HOST1_ORG_ID",)),
@@ -138,6 +152,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="host2",
         title="Netlify",
         prefix="HOST2",
+        account=("HOST2_SITE_ID",),
         triggers=_WEB,
         unit=Unit.SERVICE,
         credentials=Credentials(_one_each("HOST2_AUTH_TOKEN", "HOST2_SITE_ID")),
@@ -147,6 +162,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="host3-machines",
         title="Fly Machines",
         prefix="HOST3",
+        account=("HOST3_ORG_ID", "HOST3_APP_NAME"),
         triggers=_HTTP,
         unit=Unit.SERVICE,
         credentials=Credentials(
@@ -157,6 +173,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="cloud4-fc",
         title="Alibaba Cloud Function Compute",
         prefix="CLOUD4",
+        account=("CLOUD4_ACCOUNT_ID",),
         triggers=_EVENTS,
         unit=Unit.FUNCTION,
         credentials=Credentials(
@@ -169,6 +186,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="cloud5-functions",
         title="DigitalOcean Functions",
         prefix="CLOUD5",
+        account=("CLOUD5_NAMESPACE", "CLOUD5_API_HOST"),
         triggers=_WEB,
         unit=Unit.FUNCTION,
         credentials=Credentials(
@@ -179,6 +197,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="cloud6-functions",
         title="IBM Cloud Functions (OpenWhisk)",
         prefix="CLOUD6",
+        account=("CLOUD6_NAMESPACE", "CLOUD6_API_HOST"),
         triggers=_WEB,
         unit=Unit.FUNCTION,
         credentials=Credentials(

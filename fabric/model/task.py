@@ -174,9 +174,17 @@ class PackageInputs:
         return ()
 
 
+# One function of a deploy: its name, its settings, and its environment as digests.
+Spec: TypeAlias = tuple[str, Pairs, Pairs]
+
+
 @dataclass(frozen=True, slots=True)
 class DeployInputs:
-    """One function at one provider: everything that would make the provider change it."""
+    """What one deploy replaces at a provider: a function, or a whole service (no `function`).
+
+    `place` says which of the provider's worlds it is; it is in the key of every function.
+    `others` are functions that the config names and this deploy leaves as they are.
+    """
 
     kind: ClassVar[str] = "deploy"
     lane: ClassVar[Lane] = Lane.IO
@@ -186,18 +194,33 @@ class DeployInputs:
     provider: str
     stage: str
     mode: str
-    settings: Pairs
-    env: Pairs
+    place: Pairs
+    functions: tuple[Spec, ...]
+    others: tuple[str, ...] = ()
 
     def entries(self) -> tuple[Entry, ...]:
-        env = tuple(Entry(EntryKind.ENV, name, value) for name, value in self.env)
-        settings = tuple(Entry(EntryKind.OPTION, name, value) for name, value in self.settings)
-        return (*option_entries(self, "service", "function", "settings", "env"), *settings, *env)
+        return tuple(
+            entry for spec in self.functions for entry in self.entries_of(spec, inside=True)
+        )
+
+    def entries_of(self, spec: Spec, *, inside: bool = False) -> tuple[Entry, ...]:
+        """The inputs of one function; `inside` a unit of many they carry its name."""
+        name, settings, env = spec
+        prefix = f"{name}." if inside and not self.function else ""
+        shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
+        options = (*shared, *self.place, *settings)
+        return (
+            *(Entry(EntryKind.OPTION, prefix + option, value) for option, value in options),
+            *(Entry(EntryKind.ENV, prefix + variable, value) for variable, value in env),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseInputs:
-    """What a service has as a whole at a provider, after its functions are there."""
+    """What a service has as a whole at a provider, after its functions are there.
+
+    `functions` are all that the config names, also when just some of them are deployed.
+    """
 
     kind: ClassVar[str] = "release"
     lane: ClassVar[Lane] = Lane.IO
@@ -206,17 +229,43 @@ class ReleaseInputs:
     provider: str
     stage: str
     mode: str
-    settings: Pairs
+    place: Pairs
+    functions: tuple[str, ...]
 
     @property
     def function(self) -> str:
         return ""
 
     def entries(self) -> tuple[Entry, ...]:
-        settings = tuple(Entry(EntryKind.OPTION, name, value) for name, value in self.settings)
-        return (*option_entries(self, "service", "settings"), *settings)
+        shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
+        return tuple(Entry(EntryKind.OPTION, *pair) for pair in (*shared, *self.place))
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveInputs:
+    """A function that is no longer wanted at a provider, or a whole service (no `function`)."""
+
+    kind: ClassVar[str] = "remove"
+    lane: ClassVar[Lane] = Lane.IO
+
+    service: str
+    function: str
+    provider: str
+    stage: str
+    mode: str
+
+    def entries(self) -> tuple[Entry, ...]:
+        return option_entries(self, "service", "function")
 
 
 INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
-    cls.kind: cls for cls in (VendorInputs, BuildInputs, PackageInputs, DeployInputs, ReleaseInputs)
+    cls.kind: cls
+    for cls in (
+        VendorInputs,
+        BuildInputs,
+        PackageInputs,
+        DeployInputs,
+        ReleaseInputs,
+        RemoveInputs,
+    )
 }

@@ -1,5 +1,6 @@
 """Deployed archives by their digest: on this machine, and beside records that others can read."""
 
+import contextlib
 from collections.abc import Collection
 from pathlib import Path
 
@@ -25,10 +26,9 @@ def keep_archive(shelf: Shelf, ref: RecordRef, content: bytes) -> Path:
     if _read(path, sha256) is None:
         write_atomic(path, content, mode=0o600, durable=True)
     if backend.kind != LOCAL:
-        try:
+        # Refused when an earlier deploy has put it there: the name stands for the content.
+        with contextlib.suppress(MovedError):
             backend.write(archive_key(ref, sha256), content, None)
-        except MovedError:
-            pass  # an earlier deploy has put it there: the name is its content
     return path
 
 
@@ -77,10 +77,8 @@ def drop_archives(
 
 
 def _deleted(shelf: Shelf, key: str, version: Version) -> None:
-    try:
+    with contextlib.suppress(MovedError):
         shelf.stores.state.delete(key, version)
-    except MovedError:
-        return
 
 
 def _read(path: Path, sha256: str) -> bytes | None:

@@ -18,9 +18,11 @@ from fabric.system.clock import Clock, stamp
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A record as it is found under its lock. `version` is None where nothing is stored yet."""
+    """A record as it is found under its lock. `version` is None where nothing is stored yet;
+    `base` is what this run found, before its own fence and mode were laid in."""
 
     record: Record
+    base: Record
     version: Version | None
 
 
@@ -28,7 +30,7 @@ class Page:
     """Thread-safe. `base` is the record as it was before this run touched it."""
 
     def __init__(self, shelf: Shelf, keeper: LockKeeper, opening: Opening, clock: Clock) -> None:
-        self.base = opening.record
+        self.base = opening.base
         self._shelf = shelf
         self._keeper = keeper
         self._clock = clock
@@ -45,6 +47,12 @@ class Page:
     def record(self) -> Record:
         with self._changes:
             return self._record
+
+    @property
+    def earlier(self) -> tuple[Intent, ...]:
+        """What an earlier run was about to do, as far as this run has not settled it."""
+        left = {one.task for one in self.record.pending}
+        return tuple(one for one in self.base.pending if one.task in left)
 
     @property
     def _backend(self) -> Backend:

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from fabric.graph.decide import Decision
+from fabric.graph.plan import Known
 from fabric.model.names import Digest, TaskId
 from fabric.model.problems import Problem
 from fabric.model.task import Entry, Output, OutputFile, Pairs, Task
@@ -47,6 +49,9 @@ class Shop(Protocol):
     def content(self, owner: TaskId, file: OutputFile) -> bytes:
         """The bytes of an upstream's file, from the content store."""
 
+    def say(self, owner: TaskId, text: str) -> None:
+        """What a provider or a tool had to say, for people; nothing for an empty text."""
+
 
 class TaskKind(Protocol):
     """One kind of task. Thread-safe: many tasks of a kind run at once."""
@@ -55,6 +60,15 @@ class TaskKind(Protocol):
         """Versions that belong to the key: of this kind's code and of its tools."""
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made: ...
+
+
+@runtime_checkable
+class WorldKind(TaskKind, Protocol):
+    """A kind that changes more than files: a record says whether it is up to date, no cache."""
+
+    def judge(self, known: Known) -> Decision: ...
+    def claim(self, task: Task) -> None:
+        """Hold the record's lock from now on; what is judged after this stays true."""
 
 
 Registry = Mapping[str, TaskKind]

@@ -12,7 +12,7 @@ from fabric.tasks.build import build_folder
 from fabric.tasks.contract import Made, MadeFile, Shop
 from fabric.tasks.vendor import PACKAGES
 
-_VERSION = "1"
+_VERSION = "2"
 
 
 class PackageKind:
@@ -29,9 +29,19 @@ class PackageKind:
         return Made(
             digest=content_digest(files),
             files=(MadeFile(f"{inputs.function}.zip", content),),
-            facts=(("sha256", digest_bytes(content)), ("files", str(len(files)))),
+            facts=(
+                ("sha256", digest_bytes(content)),
+                ("files", str(len(files))),
+                ("handler", _handler(upstream)),
+            ),
             view=build_folder(inputs.root, inputs.service),
         )
+
+
+def _handler(upstream: Mapping[TaskId, Output]) -> str:
+    """Where the code begins, as the build found it: the archive's readers need to know."""
+    found = (output.fact("handler") for output in upstream.values())
+    return next((handler for handler in found if handler), "")
 
 
 def _gather(upstream: Mapping[TaskId, Output], shop: Shop) -> Iterator[BuiltFile]:

@@ -1,0 +1,87 @@
+"""Where the records of services lie: known without a config once it was compiled."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+from fabric.app.files import environment
+from fabric.app.settings import Settings
+from fabric.graph.compile import Unit
+from fabric.model.records import Mode, RecordRef
+from fabric.model.task import Pairs
+from fabric.state.shelf import Shelf, Stores
+
+LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One service at one provider. `folder` holds its config, `home` is its `.fabric`."""
+
+    service: str
+    stage: str
+    provider: str
+    provider_id: str
+    region: str
+    mode: str
+    folder: str
+    home: str
+    backend: str
+    settings: Pairs
+
+    @property
+    def ref(self) -> RecordRef:
+        return RecordRef(self.service, self.stage, self.provider)
+
+
+def post_of(unit: Unit, workspace: Path, home: str = "") -> Post:
+    config = unit.config
+    folder = workspace / unit.root
+    return Post(
+        config.service,
+        config.stage,
+        config.provider.label,
+        config.provider.id,
+        config.provider.region,
+        Mode(unit.mode).value,
+        str(folder),
+        home or str(folder / ".fabric"),
+        config.backend.kind.value,
+        config.backend.settings,
+    )
+
+
+def packed(posts: Iterable[Post]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(astuple(post) for post in posts)
+
+
+def unpacked(rows: Iterable[Sequence[Any]]) -> tuple[Post, ...]:
+    return tuple(Post(*row) for row in rows)
+
+
+class Shelves:
+    """The back ends of a run, each opened once, when it is first asked for."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._open: dict[tuple[str, Pairs, str], Stores] = {}
+
+    def of(self, posts: Iterable[Post]) -> Mapping[RecordRef, Shelf]:
+        return {post.ref: self.shelf(post) for post in posts}
+
+    def shelf(self, post: Post) -> Shelf:
+        key = (post.backend, post.settings, post.home if post.backend in (LOCAL, "sql") else "")
+        if key not in self._open:
+            self._open[key] = self._opened(post)
+        return Shelf(Path(post.home), self._open[key])
+
+    def _opened(self, post: Post) -> Stores:
+        from fabric.state.backends.registry import open_backend
+
+        env = environment(Path(post.folder), self._settings.env)
+        return open_backend(post.backend, dict(post.settings), env, Path(post.home))
+
+    def close(self) -> None:
+        for stores in self._open.values():
+            stores.close()

@@ -1,0 +1,180 @@
+"""The decision on tasks that change the world: the record of what is live against what is asked.
+
+An old result in a cache says nothing about a provider; only the record that is current does.
+"""
+
+import hmac
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fabric.graph.decide import (
+    UP_TO_DATE,
+    Action,
+    Change,
+    Decision,
+    pair_changes,
+    reason_of,
+    wait_for,
+)
+from fabric.graph.plan import Known
+from fabric.graph.traces import full_key, static_digest
+from fabric.model.hashing import digest_fields
+from fabric.model.names import Digest
+from fabric.model.records import FunctionRecord, Mode, Record
+from fabric.model.task import (
+    DeployInputs,
+    Entry,
+    EntryKind,
+    Output,
+    Pairs,
+    ReleaseInputs,
+    RemoveInputs,
+    Spec,
+)
+
+GONE = Output(digest_fields(("gone",)))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One function as it is asked for: what its record will say once that is done."""
+
+    name: str
+    key: Digest
+    settings: Pairs
+    env: Pairs
+    upstream: Pairs
+
+    def environment(self, salt: str) -> Pairs:
+        return keyed(self.env, salt)
+
+
+def keyed(env: Pairs, salt: str) -> Pairs:
+    """Digests of values that only compare within one lineage: a record gives no value away."""
+    return tuple(
+        (name, hmac.new(salt.encode(), value.encode(), "sha256").hexdigest()) for name, value in env
+    )
+
+
+def wanted(inputs: DeployInputs, spec: Spec, code: tuple[Entry, ...], upstream: Pairs) -> Wanted:
+    """Only its own archive counts for a function, beside what comes from other services."""
+    name, _, env = spec
+    own = f"package:{inputs.service}/{name}"
+    seen = tuple(pair for pair in upstream if pair[0] == own or not pair[0].startswith("package:"))
+    entries = (*code, *inputs.entries_of(spec))
+    settings = tuple((one.name, one.value) for one in entries if one.kind != EntryKind.ENV)
+    key = full_key(static_digest(inputs.kind, entries), (), seen)
+    return Wanted(name, key, settings, env, seen)
+
+
+def all_wanted(inputs: DeployInputs, code: tuple[Entry, ...], upstream: Pairs) -> list[Wanted]:
+    return [wanted(inputs, spec, code, upstream) for spec in inputs.functions]
+
+
+def changes_of(one: Wanted, was: FunctionRecord, salt: str) -> tuple[Change, ...]:
+    """What is different from the function that is live."""
+    return (
+        *pair_changes(EntryKind.OPTION, was.settings, one.settings),
+        *pair_changes(EntryKind.ENV, was.environment, one.environment(salt)),
+        *pair_changes(EntryKind.UPSTREAM, was.upstream, one.upstream),
+    )
+
+
+def judge_deploy(known: Known, inputs: DeployInputs, record: Record | None) -> Decision:
+    count = len(known.code) + len(known.task.inputs.entries()) + len(known.task.needs)
+    if known.upstream is None:
+        return wait_for(known.unknown, count)
+    asked = all_wanted(inputs, known.code, known.upstream)
+    key = asked[0].key if inputs.function else digest_fields(one.key for one in asked)
+    if record is None or all(record.function(one.name) is None for one in asked):
+        return Decision(Action.RUN, "first deploy", key, count)
+    if record.mode is not Mode.SIMULATED and _pending(record, known.task.id):
+        return Decision(Action.RUN, "nobody knows how its last deploy ended", key, count)
+    stale = stale_functions(record, asked)
+    dropped = dropped_functions(record, inputs)
+    if not stale and not dropped:
+        known_output = live_output(record, (one.name for one in asked))
+        return Decision(Action.SKIP, UP_TO_DATE, key, count, known=known_output)
+    changes = _changes(record, stale, inside=not inputs.function)
+    reason = reason_of(changes, count) if changes else _reason(stale, dropped)
+    return Decision(Action.RUN, reason, key, count, changes)
+
+
+def stale_functions(record: Record, asked: Iterable[Wanted]) -> list[Wanted]:
+    """The functions that are not live under the key that is asked for."""
+    found = ((one, record.function(one.name)) for one in asked)
+    return [one for one, was in found if was is None or was.key != one.key]
+
+
+def dropped_functions(record: Record, inputs: DeployInputs) -> tuple[str, ...]:
+    """Live functions that a deploy of the whole service leaves out, for nobody asks for them."""
+    if inputs.function:
+        return ()
+    named = {name for name, _, _ in inputs.functions} | set(inputs.others)
+    return tuple(one.name for one in record.functions if one.name not in named)
+
+
+def _pending(record: Record, task_id: str) -> bool:
+    return any(intent.task == task_id for intent in record.pending)
+
+
+def _changes(record: Record, stale: list[Wanted], *, inside: bool) -> tuple[Change, ...]:
+    changes: list[Change] = []
+    for one in stale:
+        was = record.function(one.name)
+        found = changes_of(one, was, record.salt) if was else ()
+        prefix = f"{one.name}." if inside else ""
+        changes += (Change(c.kind, prefix + c.name, c.old, c.new) for c in found)
+    return tuple(changes)
+
+
+def _reason(stale: list[Wanted], dropped: tuple[str, ...]) -> str:
+    if stale:
+        return f"{stale[0].name} is not live as it is asked for"
+    return f"{dropped[0]} is no longer configured"
+
+
+def live_output(record: Record, names: Iterable[str]) -> Output:
+    """What a deploy gives to what comes after it; the same whether it ran now or long ago."""
+    found = (record.function(name) for name in sorted(names))
+    return Output(digest_fields(part for one in found if one for part in _live(one)))
+
+
+def _live(one: FunctionRecord) -> tuple[str, ...]:
+    return one.name, one.key, one.artifact_sha256, one.resource_id, one.endpoint
+
+
+def judge_release(known: Known, inputs: ReleaseInputs, record: Record | None) -> Decision:
+    count = len(known.code) + len(inputs.entries()) + len(known.task.needs)
+    if known.upstream is None:
+        return wait_for(known.unknown, count)
+    key = release_key(known, inputs, record)
+    if record is None or not record.release_key:
+        return Decision(Action.RUN, "first release", key, count)
+    if record.release_key == key and not _pending(record, known.task.id):
+        return Decision(Action.SKIP, UP_TO_DATE, key, count, known=release_output(record))
+    return Decision(Action.RUN, "its functions or settings changed", key, count)
+
+
+def release_key(known: Known, inputs: ReleaseInputs, record: Record | None) -> Digest:
+    """Over all functions that are configured and live, whichever of them this run deploys."""
+    upstream = tuple(pair for pair in known.upstream or () if pair[0].startswith("release:"))
+    live = live_output(record, inputs.functions).digest if record else ""
+    static = static_digest(inputs.kind, (*known.code, *inputs.entries()))
+    return full_key(static, (("functions", live),), upstream)
+
+
+def release_output(record: Record) -> Output:
+    """Its endpoint and outputs; ids and times are recorded, and no part of what is digested."""
+    facts = (("endpoint", record.endpoint), *record.outputs)
+    return Output(digest_fields(part for pair in facts for part in pair), facts=facts)
+
+
+def judge_remove(known: Known, inputs: RemoveInputs, record: Record | None) -> Decision:
+    there = record is not None and (not inputs.function or record.function(inputs.function))
+    if not there:
+        return Decision(Action.SKIP, "not there", inputs=1, known=GONE)
+    if known.upstream is None:
+        return wait_for(known.unknown, 1)
+    reason = "it is no longer configured" if inputs.function else "it is to be removed"
+    return Decision(Action.RUN, reason, digest_fields((known.task.id,)), 1)

@@ -1,0 +1,228 @@
+"""All records of one run: looked at without a lock, claimed together before the first change."""
+
+import contextlib
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Intent, Lifecycle, Mode, Record, RecordRef
+from fabric.model.records_json import decode
+from fabric.state.contract import Stored, state_key
+from fabric.state.errored import errored_problem
+from fabric.state.locks import LockKeeper, Tell, Terms
+from fabric.state.page import Opening, Page
+from fabric.state.shelf import Shelf
+from fabric.state.wal import read_log, replayed, wal_path
+from fabric.system.clock import Clock
+from fabric.system.identity import Process
+
+_FLUSH_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a run is about to do to a record, and what would forbid it."""
+
+    ref: RecordRef
+    operation: str
+    mode: Mode
+    provider_id: str
+    region: str
+    intents: tuple[Intent, ...]
+    refuse: Callable[[Record | None], Problem | None] = field(compare=False)
+
+    @property
+    def lifecycle(self) -> Lifecycle:
+        return Lifecycle.REMOVING if self.operation == "remove" else Lifecycle.DEPLOYING
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Who we are, and how we hold and wait for locks."""
+
+    me: Process
+    clock: Clock
+    terms: Terms
+
+
+class Book:
+    """Thread-safe. `claims` are all records that a run may change."""
+
+    def __init__(
+        self, shelves: Mapping[RecordRef, Shelf], around: Surroundings, tell: Tell
+    ) -> None:
+        self._shelves = shelves
+        self._around = around
+        self._tell = tell
+        self._claims: Mapping[RecordRef, Claim] = {}
+        self._glances: dict[RecordRef, Record | None] = {}
+        self._pages: dict[RecordRef, Page] = {}
+        self._keepers: dict[int, LockKeeper] = {}
+        self._failure: FabricError | None = None
+        self._guard = threading.RLock()
+        self._ended = threading.Event()
+        self._flusher: threading.Thread | None = None
+
+    def expect(self, claims: Iterable[Claim]) -> None:
+        self._claims = {claim.ref: claim for claim in claims}
+
+    def shelf(self, ref: RecordRef) -> Shelf:
+        return self._shelves[ref]
+
+    def record(self, ref: RecordRef) -> Record | None:
+        """The record as this run knows it: its own page, or one look without a lock."""
+        with self._guard:
+            page = self._pages.get(ref)
+            if page is not None:
+                # Its own intents say nothing about the world; those of a dead run do.
+                record = replace(page.record, pending=page.earlier)
+                return None if record.is_stub else record
+            if ref not in self._glances:
+                self._glances[ref] = glance(self._shelves[ref], ref)
+            return self._glances[ref]
+
+    def page(self, ref: RecordRef) -> Page:
+        """The record under its lock; the first to ask takes the locks of all, in one order."""
+        with self._guard:
+            if self._failure is not None:
+                raise self._failure
+            if not self._pages:
+                self._claim_all()
+            return self._pages[ref]
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        with self._guard:
+            return tuple(self._pages[ref] for ref in sorted(self._pages))
+
+    def _claim_all(self) -> None:
+        opened: dict[RecordRef, Page] = {}
+        try:
+            for ref in sorted(self._claims):
+                opened[ref] = self._opened(self._claims[ref])
+            for ref, page in opened.items():
+                page.begin(self._claims[ref].lifecycle, self._claims[ref].intents)
+        except FabricError as error:
+            self._failure = error
+            for page in opened.values():
+                page.abandon()
+            self._release()
+            raise
+        self._pages = opened
+        self._flusher = threading.Thread(target=self._flush_on, daemon=True)
+        self._flusher.start()
+
+    def _opened(self, claim: Claim) -> Page:
+        ref, shelf = claim.ref, self._shelves[claim.ref]
+        keeper = self._keeper(shelf)
+        before = _stored(shelf, ref)
+        fence = before[0].fence if before else 0
+        fence = keeper.take(ref, claim.operation, fence, self._tell)
+        waiting = errored_problem(shelf.home, ref)
+        if waiting:
+            raise FabricError(waiting)
+        found = _stored(shelf, ref)
+        record = _with_log(shelf, found[0]) if found else None
+        refused = claim.refuse(None if record is None or record.is_stub else record)
+        if refused:
+            raise FabricError(refused)
+        begun = replace(
+            record or _new_record(ref), fence=max(fence, (record.fence if record else 0) + 1),
+            mode=claim.mode, provider_id=claim.provider_id, region=claim.region,
+        )  # fmt: skip
+        opening = Opening(begun, record or begun, found[1].version if found else None)
+        return Page(shelf, keeper, opening, self._around.clock)
+
+    def _keeper(self, shelf: Shelf) -> LockKeeper:
+        locks = shelf.stores.locks
+        if id(locks) not in self._keepers:
+            around = self._around
+            self._keepers[id(locks)] = LockKeeper(locks, around.me, around.clock, around.terms)
+        return self._keepers[id(locks)]
+
+    def _flush_on(self) -> None:
+        while not self._ended.wait(_FLUSH_SECONDS):
+            self.flush()
+
+    def flush(self) -> None:
+        for page in self.pages:
+            # A lost lock is said by the next task, and by the close.
+            with contextlib.suppress(FabricError):
+                page.flush()
+
+    def close(self, final: Callable[[Page], Record | None]) -> tuple[Problem, ...]:
+        """Write every record as it has to be at the end, and give the locks back."""
+        self._end_flushing()
+        problems: list[Problem] = []
+        for page in self.pages:
+            try:
+                page.close(final(page))
+            except FabricError as error:
+                problems += error.problems
+        self._release()
+        return tuple(problems)
+
+    def abandon(self) -> None:
+        """Give up at once: what is on disk is where the next run goes on."""
+        self._end_flushing()
+        for page in self.pages:
+            page.abandon()
+        self._release()
+
+    def _end_flushing(self) -> None:
+        self._ended.set()
+        if self._flusher is not None:
+            self._flusher.join()
+
+    def _release(self) -> None:
+        for keeper in self._keepers.values():
+            keeper.release()
+
+
+def glance(shelf: Shelf, ref: RecordRef) -> Record | None:
+    """The record with this machine's unwritten results on top; takes no lock, writes nothing."""
+    found = _stored(shelf, ref)
+    record = _with_log(shelf, found[0]) if found else None
+    return None if record is None or record.is_stub else record
+
+
+def _stored(shelf: Shelf, ref: RecordRef) -> tuple[Record, Stored] | None:
+    stored = shelf.stores.state.read(state_key(ref))
+    if stored is None:
+        return None
+    name = f"{shelf.stores.state.place}/{state_key(ref)}"
+    return decode(stored.content, name), stored
+
+
+def _with_log(shelf: Shelf, record: Record) -> Record:
+    return replayed(record, read_log(wal_path(shelf.home, record.ref, record.fence)))
+
+
+def _new_record(ref: RecordRef) -> Record:
+    lineage = secrets.token_hex(16)
+    return Record(ref, provider_id="", lineage=lineage, salt=secrets.token_hex(16))
+
+
+@contextlib.contextmanager
+def held(
+    shelf: Shelf, refs: Iterable[RecordRef], operation: str, around: Surroundings
+) -> Iterator[None]:
+    """The locks of records that are changed by other means than a run: restore, push, remove."""
+    keeper = LockKeeper(shelf.stores.locks, around.me, around.clock, around.terms)
+    try:
+        for ref in sorted(refs):
+            found = _stored_fence(shelf, ref)
+            keeper.take(ref, operation, found, lambda _: None)
+        yield
+    finally:
+        keeper.release()
+
+
+def _stored_fence(shelf: Shelf, ref: RecordRef) -> int:
+    try:
+        found = _stored(shelf, ref)
+    except FabricError:
+        return 0  # what cannot be read may still be replaced by a restore
+    return found[0].fence if found else 0

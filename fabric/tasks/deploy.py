@@ -1,0 +1,171 @@
+"""Deploy functions at their provider: an archive, its settings and environment become live."""
+
+from collections.abc import Mapping, Sequence
+
+from fabric.graph.decide import Action, Decision
+from fabric.graph.live import (
+    Wanted,
+    all_wanted,
+    dropped_functions,
+    judge_deploy,
+    live_output,
+    stale_functions,
+)
+from fabric.graph.plan import Known
+from fabric.model.hashing import digest_fields
+from fabric.model.names import TaskId
+from fabric.model.problems import FabricError
+from fabric.model.records import FunctionRecord, Mode, RecordRef
+from fabric.model.records_log import FunctionDone, FunctionGone, FunctionUnsure, UnitDone
+from fabric.model.task import DeployInputs, Entry, EntryKind, Output, Task
+from fabric.providers.contract import Artifact, Deployed, FunctionOrder, Live
+from fabric.tasks.contract import Made, Shop
+from fabric.tasks.desk import Desk, Page
+
+# Raise when a deploy of the same inputs would leave something else at the provider.
+_VERSION = "1"
+
+
+class DeployKind:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        del task
+        return (Entry(EntryKind.CODE, "deploy", _VERSION),)
+
+    def judge(self, known: Known) -> Decision:
+        inputs = _inputs(known.task)
+        decision = judge_deploy(known, inputs, self._desk.record(ref_of(inputs)))
+        if self._desk.force and decision.action is Action.SKIP:
+            return Decision(Action.RUN, "--force was given", decision.key, decision.inputs)
+        return decision
+
+    def claim(self, task: Task) -> None:
+        self._desk.page(ref_of(_inputs(task)))
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        inputs = _inputs(task)
+        ref = ref_of(inputs)
+        page = self._desk.page(ref)
+        asked = all_wanted(inputs, self.code(task), digests_of(upstream))
+        stale = {one.name for one in stale_functions(page.record, asked)}
+        orders = [self._order(ref, one, one.name in stale, (upstream, shop)) for one in asked]
+        deployed = self._deployed(task, page, orders)
+        shop.say(task.id, deployed.talk)
+        self._note(task, page, (asked, orders, deployed))
+        names = [one.name for one in asked]
+        return Made(live_output(page.record, names).digest, keep=False)
+
+    def _order(
+        self,
+        ref: RecordRef,
+        one: Wanted,
+        changed: bool,  # noqa: FBT001 - a plain answer of the line above
+        sources: tuple[Mapping[TaskId, Output], Shop],
+    ) -> FunctionOrder:
+        upstream, shop = sources
+        owner = TaskId(f"package:{ref.service}/{one.name}")
+        package = upstream[owner]
+        content = shop.content(owner, package.files[0])
+        values = self._desk.values(ref, one.name)
+        settings = dict(one.settings)
+        artifact = Artifact(
+            self._desk.keep_archive(ref, content),
+            package.fact("sha256"),
+            len(content),
+            package.fact("handler"),
+            settings["runtime"],
+            changed,
+        )
+        plain = tuple((name, settings[name]) for name in _PLAIN)
+        return FunctionOrder(one.name, artifact, plain, values.triggers, values.layers, values.env)
+
+    def _deployed(self, task: Task, page: Page, orders: Sequence[FunctionOrder]) -> Deployed:
+        """Ask the provider; after a failure what was there before is not taken for granted."""
+        inputs = _inputs(task)
+        ref, mode = ref_of(inputs), Mode(inputs.mode)
+        deployer = self._desk.deployer(ref, mode)
+        page.require_lock()
+        adopted = self._adopted(task, page, orders)
+        if adopted is not None:
+            return adopted
+        try:
+            return deployer.deploy(self._desk.site(ref), orders)
+        except FabricError:
+            if mode is not Mode.SIMULATED:
+                for order in orders:
+                    page.add(FunctionUnsure(task.id, order.name))
+            raise
+
+    def _adopted(self, task: Task, page: Page, orders: Sequence[FunctionOrder]) -> Deployed | None:
+        """An earlier run may have died between the provider's answer and its record of it."""
+        if not any(intent.task == task.id for intent in page.earlier):
+            return None
+        ref = ref_of(_inputs(task))
+        deployer = self._desk.deployer(ref, page.record.mode)
+        found: list[Live] = []
+        for order in orders:
+            live = deployer.find(self._desk.site(ref), order.name)
+            if live is None or live.artifact_sha256 != order.artifact.sha256:
+                return None
+            found.append(live)
+        return Deployed(tuple(found), talk="found at the provider as it is asked for")
+
+    def _note(
+        self,
+        task: Task,
+        page: Page,
+        made: tuple[Sequence[Wanted], Sequence[FunctionOrder], Deployed],
+    ) -> None:
+        asked, orders, deployed = made
+        live = {one.name: one for one in deployed.functions}
+        for one, order in zip(asked, orders, strict=True):
+            page.add(FunctionDone(task.id, self._recorded(page, one, order, live[one.name])))
+        for name in dropped_functions(page.record, _inputs(task)):
+            page.add(FunctionGone(task.id, name))
+        if deployed.outputs:
+            page.add(UnitDone(task.id, deployed.outputs))
+
+    def _recorded(
+        self, page: Page, one: Wanted, order: FunctionOrder, live: Live
+    ) -> FunctionRecord:
+        was = page.record.function(one.name)
+        values = self._desk.values(page.record.ref, one.name)
+        environment = one.environment(page.record.salt)
+        unchanged = was is not None and was.key == one.key and not self._desk.force
+        return FunctionRecord(
+            name=one.name,
+            key=one.key,
+            artifact_sha256=order.artifact.sha256,
+            resource_name=live.resource_name,
+            resource_id=live.resource_id,
+            endpoint=live.endpoint,
+            handler=order.artifact.handler,
+            triggers=values.shown_triggers,
+            layers=values.shown_layers,
+            settings=one.settings,
+            environment=environment,
+            environment_sha256=digest_fields(part for pair in environment for part in pair),
+            upstream=one.upstream,
+            updated_at=was.updated_at if was and unchanged else self._desk.now(),
+        )
+
+
+_PLAIN = ("runtime", "entry", "memory", "timeout", "architecture", "concurrency")
+
+
+def ref_of(inputs: object) -> RecordRef:
+    """The record of a task that changes the world."""
+    names = ("service", "stage", "provider")
+    return RecordRef(*(str(getattr(inputs, name)) for name in names))
+
+
+def digests_of(upstream: Mapping[TaskId, Output]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((need, output.digest) for need, output in upstream.items()))
+
+
+def _inputs(task: Task) -> DeployInputs:
+    if not isinstance(task.inputs, DeployInputs):
+        raise TypeError(f"{task.id} is not a deploy")
+    return task.inputs

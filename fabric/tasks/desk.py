@@ -1,0 +1,63 @@
+"""What tasks that change the world work from: records, providers, and the values to deploy."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from fabric.model.records import Deployment, Intent, Mode, Record, RecordRef
+from fabric.model.records_log import Entry
+from fabric.model.task import Pairs
+from fabric.providers.contract import Deployer, Released, Site
+
+
+class Page(Protocol):
+    """One record while this run holds its lock."""
+
+    @property
+    def record(self) -> Record: ...
+    @property
+    def earlier(self) -> tuple[Intent, ...]:
+        """What a run that died was about to do, and nobody has settled yet."""
+
+    def require_lock(self) -> None:
+        """Raises when the lock may be somebody else's: to be asked before every call."""
+
+    def add(self, entry: Entry) -> None:
+        """Keep a result; durable when this returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a function is to be given. `shown_*` are the same without a secret in them."""
+
+    triggers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    shown_triggers: tuple[str, ...] = ()
+    shown_layers: tuple[str, ...] = ()
+    env: Pairs = field(default=(), repr=False)
+
+
+class Desk(Protocol):
+    """Thread-safe: tasks of many services come here at once."""
+
+    @property
+    def force(self) -> bool:
+        """Deploy what is up to date as well."""
+
+    def now(self) -> str: ...
+    def record(self, ref: RecordRef) -> Record | None:
+        """What is live, as far as this run knows; None where nothing ever was."""
+
+    def page(self, ref: RecordRef) -> Page:
+        """The record under its lock; taken with all others of the run when first asked for."""
+
+    def deployer(self, ref: RecordRef, mode: Mode) -> Deployer: ...
+    def site(self, ref: RecordRef) -> Site: ...
+    def values(self, ref: RecordRef, function: str) -> Values: ...
+    def keep_archive(self, ref: RecordRef, content: bytes) -> Path: ...
+    def kept_archive(self, ref: RecordRef, sha256: str) -> Path: ...
+    def target(self, ref: RecordRef) -> Deployment:
+        """What a record is to go back to."""
+
+    def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
+        """Raises when a service that asks for a check does not answer as it should."""

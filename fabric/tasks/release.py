@@ -1,0 +1,67 @@
+"""Release a service at a provider: what it has as a whole, once its functions are there."""
+
+from collections.abc import Mapping
+
+from fabric.graph.decide import Action, Decision
+from fabric.graph.live import judge_release, release_key, release_output
+from fabric.graph.plan import Known
+from fabric.model.names import TaskId
+from fabric.model.records import Mode
+from fabric.model.records_log import ReleaseDone
+from fabric.model.task import Entry, EntryKind, Output, ReleaseInputs, Task
+from fabric.providers.contract import Live
+from fabric.tasks.contract import Made, Shop
+from fabric.tasks.deploy import digests_of, ref_of
+from fabric.tasks.desk import Desk, Page
+
+_VERSION = "1"
+
+
+class ReleaseKind:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        del task
+        return (Entry(EntryKind.CODE, "release", _VERSION),)
+
+    def judge(self, known: Known) -> Decision:
+        inputs = _inputs(known.task)
+        decision = judge_release(known, inputs, self._desk.record(ref_of(inputs)))
+        if self._desk.force and decision.action is Action.SKIP:
+            return Decision(Action.RUN, "--force was given", decision.key, decision.inputs)
+        return decision
+
+    def claim(self, task: Task) -> None:
+        self._desk.page(ref_of(_inputs(task)))
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        del shop
+        inputs = _inputs(task)
+        ref, mode = ref_of(inputs), Mode(inputs.mode)
+        page = self._desk.page(ref)
+        page.require_lock()
+        sites = lives_of(page, inputs.functions)
+        deployer = self._desk.deployer(ref, mode)
+        released = deployer.release(self._desk.site(ref), sites, page.record.outputs)
+        self._desk.check_health(ref, mode, released)
+        known = Known(task, self.code(task), digests_of(upstream))
+        key = release_key(known, inputs, page.record)
+        page.add(ReleaseDone(task.id, released.endpoint, released.outputs, key))
+        output = release_output(page.record)
+        return Made(output.digest, facts=output.facts, keep=False)
+
+
+def lives_of(page: Page, names: tuple[str, ...]) -> tuple[Live, ...]:
+    """The functions of a record that are still wanted, as a provider knows them."""
+    return tuple(
+        Live(one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256)
+        for one in page.record.functions
+        if one.name in names
+    )
+
+
+def _inputs(task: Task) -> ReleaseInputs:
+    if not isinstance(task.inputs, ReleaseInputs):
+        raise TypeError(f"{task.id} is not a release")
+    return task.inputs
