@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import fcntl
+import glob
 import itertools
 import os
 import stat
@@ -18,6 +19,9 @@ _DISK_ERRORS = {
     errno.EDQUOT: ("disk/full", "the disk quota is used up", "free some space, then try again"),
     errno.EROFS: ("disk/read-only", "the file system is read-only", "write to another folder"),
 }
+
+# What a file system answers that has no hard links.
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
 
 
 def write_problem(path: Path, error: OSError) -> FabricError:
@@ -40,6 +44,35 @@ def make_folder(path: Path, mode: int = 0o755) -> None:
         path.mkdir(parents=True, exist_ok=True, mode=mode)
     except OSError as error:
         raise write_problem(path, error) from error
+
+
+def make_private(folder: Path) -> None:
+    """A folder and those above it that are not there yet, for their owner only; they last."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        for one in reversed(missing):
+            one.mkdir(mode=0o700, exist_ok=True)
+            sync_folder(one.parent)
+    except OSError as error:
+        raise write_problem(folder, error) from error
+
+
+def make_private_file(path: Path) -> None:
+    """An empty file that only its owner reads, unless there is a file already."""
+    make_private(path.parent)
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise write_problem(path, error) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Names that were made, moved or taken away in a folder outlive a power cut after this."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def write_atomic(
@@ -65,6 +98,50 @@ def write_atomic(
     except BaseException:
         _discard(temporary)
         raise
+
+
+def keep_copy(path: Path, backup: Path) -> None:
+    """The content that `path` has now stays under another name when `path` is replaced."""
+    temporary = f"{backup.parent}/.{backup.name}.{_ticket()}.tmp"
+    try:
+        os.link(path, temporary)
+        os.rename(temporary, backup)  # noqa: PTH104
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise write_problem(backup, error) from error
+        write_atomic(backup, read_bytes(path), mode=0o600, durable=True)
+    finally:
+        # A rename between two names of one file does nothing and leaves both.
+        _discard(temporary)
+
+
+def sweep(path: Path) -> None:
+    """Take away what killed writers of a file left; only for who keeps other writers out."""
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        _discard(str(leftover))
+
+
+def remove(path: Path) -> None:
+    """Take a file away for good; one that is not there is fine."""
+    try:
+        path.unlink(missing_ok=True)
+        sync_folder(path.parent)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise write_problem(path, error) from error
+
+
+def remove_empty_folders(folder: Path, top: Path) -> None:
+    """A folder and those above it, below `top`, as long as nothing lies in them."""
+    while top in folder.parents:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent
 
 
 def _ticket() -> str:

@@ -1,0 +1,61 @@
+"""What goes wrong between fabric and a store, in words. No credential comes in here."""
+
+import contextlib
+from collections.abc import Iterator
+
+from fabric.model.problems import FabricError, Problem
+from fabric.system.retry import TransientError
+
+
+def unreachable(place: str, why: str) -> FabricError:
+    hint = "check the network and the endpoint; nothing was changed by this command"
+    return FabricError(Problem("backend/unreachable", f"cannot reach `{place}`: {why}", hint=hint))
+
+
+def refused(place: str, why: str) -> FabricError:
+    hint = "check the credentials of the state back end, and what they are allowed to do"
+    return FabricError(Problem("credentials/refused", f"`{place}` refuses: {why}", hint=hint))
+
+
+def missing(place: str, what: str) -> FabricError:
+    hint = f"make the {what}, or name another one under `backend`"
+    return FabricError(Problem("backend/missing", f"`{place}`: there is no such {what}", hint=hint))
+
+
+def failed(place: str, why: str) -> FabricError:
+    return FabricError(Problem("backend/failed", f"`{place}` failed: {why}"))
+
+
+def no_credentials(place: str, names: str) -> FabricError:
+    return FabricError(
+        Problem("credentials/missing", f"`{place}` needs credentials", hint=f"set {names}")
+    )
+
+
+def bad_url(name: str, why: str) -> FabricError:
+    """The URL itself is not shown: there may be a password in it, in whatever shape."""
+    return FabricError(Problem("backend/bad-url", f"the URL in `{name}` cannot be used: {why}"))
+
+
+@contextlib.contextmanager
+def reaching(place: str) -> Iterator[None]:
+    """What is still transient after all tries is a store that cannot be reached."""
+    try:
+        yield
+    except TransientError as error:
+        raise unreachable(place, str(error)) from error
+
+
+@contextlib.contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Around imports of what only the users of one back end install."""
+    try:
+        yield
+    except ImportError as error:
+        raise FabricError(
+            Problem(
+                "backend/not-installed",
+                f"this back end needs a package that is not installed: {error.name or error}",
+                hint=f"pip install 'fabric-deploy[{name}]'",
+            )
+        ) from error

@@ -1,0 +1,119 @@
+"""State in a folder: a file per key, replaced whole, under one lock for all writers."""
+
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+from fabric.state.backends.failures import unreachable
+from fabric.state.contract import STATE_SUFFIX, MovedError, Stored, Version
+from fabric.system.disk import (
+    file_lock,
+    keep_copy,
+    make_private,
+    read_bytes,
+    remove,
+    remove_empty_folders,
+    sweep,
+    sync_folder,
+    write_atomic,
+)
+
+_LOCK = ".lock"
+_BACKUP = ".bak"
+
+
+class Local:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    @property
+    def kind(self) -> str:
+        return "local"
+
+    @property
+    def place(self) -> str:
+        return str(self._root)
+
+    def read(self, key: str) -> Stored | None:
+        try:
+            content = read_bytes(self._path(key))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise unreachable(self.place, error.strerror or str(error)) from error
+        return Stored(content, _version(content))
+
+    def write(self, key: str, content: bytes, expected: Version | None) -> Version:
+        path = self._path(key)
+        make_private(self._root)
+        with file_lock(self._root / _LOCK):
+            self._check(key, expected)
+            make_private(path.parent)
+            sweep(path)
+            if key.endswith(STATE_SUFFIX):
+                keep_copy(path, _backup(path))
+            write_atomic(path, content, mode=0o600, durable=True)
+            sync_folder(path.parent)
+        return _version(content)
+
+    def delete(self, key: str, expected: Version) -> None:
+        path = self._path(key)
+        if not self._root.is_dir():
+            raise MovedError(key)
+        with file_lock(self._root / _LOCK):
+            self._check(key, expected)
+            # The backup goes first: alone it would look like a state that was lost.
+            if key.endswith(STATE_SUFFIX):
+                remove(_backup(path))
+            remove(path)
+            remove_empty_folders(path.parent, self._root)
+
+    def list(self, prefix: str) -> tuple[str, ...]:
+        # The folder part of a prefix is one folder: nothing else has to be searched.
+        start = self._root / prefix.rpartition("/")[0]
+        try:
+            paths = [path for path in _files(start) if _is_content(path.name)]
+        except OSError as error:
+            raise unreachable(self.place, error.strerror or str(error)) from error
+        keys = (path.relative_to(self._root).as_posix() for path in paths)
+        return tuple(sorted(key for key in keys if key.startswith(prefix) and key != _LOCK))
+
+    def close(self) -> None:
+        """Nothing is held open between calls."""
+
+    def _check(self, key: str, expected: Version | None) -> None:
+        found = self.read(key)
+        if (found.version if found else None) != expected:
+            raise MovedError(key)
+
+    def _path(self, key: str) -> Path:
+        if not all(part.strip(".") for part in key.split("/")):
+            raise FabricError(Problem("state/bad-key", f"`{key}` is no key of a state"))
+        return self._root / key
+
+
+def _version(content: bytes) -> Version:
+    return Version(sha256(content).hexdigest())
+
+
+def _backup(path: Path) -> Path:
+    return path.with_name(path.name + _BACKUP)
+
+
+def _files(start: Path) -> Iterator[Path]:
+    for folder, _, names in os.walk(start, onerror=_unless_gone):
+        yield from (Path(folder, name) for name in names)
+
+
+def _unless_gone(error: OSError) -> None:
+    """A folder that was never made, or that a delete took away meanwhile, is an empty one."""
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
+def _is_content(name: str) -> bool:
+    """Not a backup, nor what a writer has not finished yet."""
+    unfinished = name.startswith(".") and name.endswith(".tmp")
+    return not unfinished and not name.endswith(_BACKUP)

@@ -1,0 +1,143 @@
+"""Locks beside a bucket of objstore1: a table of cloud1, made on first use where that is allowed.
+
+An item is far smaller than a state may become: this is for locks only.
+"""
+
+import contextlib
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from fabric.state.backends.cloud1 import Account, client, code_of, explained
+from fabric.state.backends.failures import failed
+from fabric.state.backends.folders import folder
+from fabric.state.contract import MovedError, Stored, Version
+from fabric.system.retry import Patience
+
+T = TypeVar("T")
+_KEY = "LockID"
+_HASH_KEY = {"AttributeName": _KEY, "KeyType": "HASH"}
+_TEXT_KEY = {"AttributeName": _KEY, "AttributeType": "S"}
+_UNTIL_ACTIVE = {"Delay": 1, "MaxAttempts": 60}
+
+
+class _NoTableError(Exception):
+    """The table is not there. Nothing was changed."""
+
+
+class LockTable:
+    def __init__(self, account: Account, table: str, prefix: str, patience: Patience) -> None:
+        """`prefix` keeps apart what several buckets keep in one table."""
+        self._table = table
+        self._folder = folder(prefix)
+        self._client = client("dynamodb", account, self.place, patience)
+
+    @property
+    def kind(self) -> str:
+        return "objstore1"
+
+    @property
+    def place(self) -> str:
+        return f"objstore1 lock table {self._table}"
+
+    def read(self, key: str) -> Stored | None:
+        try:
+            answer = self._ask(
+                key,
+                lambda: self._client.get_item(**self._item(key), ConsistentRead=True),
+            )
+        except _NoTableError:
+            return None
+        item = answer.get("Item")
+        if item is None:
+            return None
+        if "Content" not in item or "Version" not in item:
+            raise failed(self.place, f"the item `{key}` is not one that fabric made")
+        return Stored(bytes(item["Content"]["B"]), Version(item["Version"]["S"]))
+
+    def write(self, key: str, content: bytes, expected: Version | None) -> Version:
+        version = Version(secrets.token_hex(16))
+        try:
+            self._put(key, content, version, expected)
+        except _NoTableError:
+            if expected is not None:
+                raise MovedError(key) from None
+            self._make_table()
+            self._put(key, content, version, expected)
+        return version
+
+    def delete(self, key: str, expected: Version) -> None:
+        condition = _condition(expected)
+        try:
+            self._ask(key, lambda: self._client.delete_item(**self._item(key), **condition))
+        except _NoTableError:
+            raise MovedError(key) from None
+
+    def list(self, prefix: str) -> tuple[str, ...]:
+        try:
+            names = self._ask(prefix, lambda: self._names(self._folder + prefix))
+        except _NoTableError:
+            return ()
+        return tuple(sorted(name.removeprefix(self._folder) for name in names))
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _names(self, prefix: str) -> tuple[str, ...]:
+        pages = self._client.get_paginator("scan").paginate(
+            TableName=self._table,
+            ConsistentRead=True,
+            ProjectionExpression=_KEY,
+            FilterExpression=f"begins_with({_KEY}, :prefix)",
+            ExpressionAttributeValues={":prefix": {"S": prefix}},
+        )
+        return tuple(item[_KEY]["S"] for page in pages for item in page["Items"])
+
+    def _item(self, key: str) -> dict[str, Any]:
+        return {"TableName": self._table, "Key": {_KEY: {"S": self._folder + key}}}
+
+    def _put(self, key: str, content: bytes, version: Version, expected: Version | None) -> None:
+        item = {
+            _KEY: {"S": self._folder + key},
+            "Version": {"S": version},
+            "Content": {"B": content},
+        }
+        words = {"TableName": self._table, "Item": item, **_condition(expected)}
+        self._ask(key, lambda: self._client.put_item(**words))
+
+    def _ask(self, key: str, call: Callable[[], T]) -> T:
+        with explained(self.place):
+            from botocore.exceptions import ClientError
+
+            try:
+                return call()
+            except ClientError as error:
+                code = code_of(error)
+                if code == "ConditionalCheckFailedException":
+                    raise MovedError(key) from error
+                if code == "ResourceNotFoundException":
+                    raise _NoTableError from error
+                raise
+
+    def _make_table(self) -> None:
+        with explained(self.place):
+            # ResourceInUse: another process makes the same table at this moment.
+            with contextlib.suppress(self._client.exceptions.ResourceInUseException):
+                self._client.create_table(
+                    TableName=self._table,
+                    KeySchema=[_HASH_KEY],
+                    AttributeDefinitions=[_TEXT_KEY],
+                    BillingMode="PAY_PER_REQUEST",
+                )
+            waiter = self._client.get_waiter("table_exists")
+            waiter.wait(TableName=self._table, WaiterConfig=_UNTIL_ACTIVE)
+
+
+def _condition(expected: Version | None) -> Mapping[str, object]:
+    if expected is None:
+        return {"ConditionExpression": f"attribute_not_exists({_KEY})"}
+    return {
+        "ConditionExpression": "#version = :expected",
+        "ExpressionAttributeNames": {"#version": "Version"},
+        "ExpressionAttributeValues": {":expected": {"S": expected}},
+    }

@@ -1,0 +1,90 @@
+"""State in a bucket of objstore1; an object's ETag is its version."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from fabric.state.backends.cloud1 import Account, client, code_of, explained
+from fabric.state.backends.failures import reaching
+from fabric.state.backends.folders import folder
+from fabric.state.contract import MovedError, Stored, Version
+from fabric.system.retry import Patience, TransientError, patiently
+
+_PAGE = 200
+_LOST = ("PreconditionFailed", "412")
+_GONE = ("NoSuchKey", "404")
+# Another conditional write to the same key is under way; the outcome is open.
+_CONFLICT = ("ConditionalRequestConflict", "OperationAborted", "409")
+
+
+class Objstore1:
+    def __init__(self, account: Account, bucket: str, prefix: str, patience: Patience) -> None:
+        self._bucket = bucket
+        self._folder = folder(prefix)
+        self._patience = patience
+        self._client = client("s3", account, self.place, patience)
+
+    @property
+    def kind(self) -> str:
+        return "objstore1"
+
+    @property
+    def place(self) -> str:
+        return f"objstore1://{self._bucket}/{self._folder}"
+
+    def read(self, key: str) -> Stored | None:
+        from botocore.exceptions import ClientError
+
+        with explained(self.place):
+            try:
+                answer = self._client.get_object(**self._object(key))
+            except ClientError as error:
+                if code_of(error) in _GONE:
+                    return None
+                raise
+            with answer["Body"] as body:
+                return Stored(body.read(), Version(answer["ETag"]))
+
+    def write(self, key: str, content: bytes, expected: Version | None) -> Version:
+        condition = {"IfNoneMatch": "*"} if expected is None else {"IfMatch": expected}
+        answer = self._change(key, self._client.put_object, Body=content, **condition)
+        return Version(answer["ETag"])
+
+    def delete(self, key: str, expected: Version) -> None:
+        self._change(key, self._client.delete_object, IfMatch=expected)
+
+    def list(self, prefix: str) -> tuple[str, ...]:
+        with explained(self.place):
+            pages = self._client.get_paginator("list_objects_v2").paginate(
+                Bucket=self._bucket,
+                Prefix=self._folder + prefix,
+                PaginationConfig={"PageSize": _PAGE},
+            )
+            names = [item["Key"] for page in pages for item in page.get("Contents", ())]
+        return tuple(sorted(name.removeprefix(self._folder) for name in names))
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _object(self, key: str) -> dict[str, str]:
+        return {"Bucket": self._bucket, "Key": self._folder + key}
+
+    def _change(self, key: str, call: Callable[..., Any], **words: object) -> Any:
+        with explained(self.place), reaching(self.place):
+            return patiently(
+                lambda: self._once(key, partial(call, **self._object(key), **words)),
+                self._patience,
+            )
+
+    def _once(self, key: str, call: Callable[[], Any]) -> Any:
+        from botocore.exceptions import ClientError
+
+        try:
+            return call()
+        except ClientError as error:
+            code = code_of(error)
+            if code in _LOST or code in _GONE:
+                raise MovedError(key) from error
+            if code in _CONFLICT:
+                raise TransientError(code) from error
+            raise

@@ -1,0 +1,99 @@
+"""State in a bucket of objstore2, through its JSON API; an object's generation is its version."""
+
+import json
+from collections.abc import Iterator
+from urllib.parse import quote, urlencode
+
+from fabric.state.backends.failures import missing
+from fabric.state.backends.folders import folder
+from fabric.state.backends.tokens import Bearer
+from fabric.state.backends.web import Web
+from fabric.state.contract import MovedError, Stored, Version
+from fabric.system.http_client import Http, Reply, Request
+
+DEFAULT_ENDPOINT = "https://storage.googleapis.com"
+_PAGE = 200
+_NOT_FOUND = 404
+_NO_BUCKET = b"bucket does not exist"
+_ABSENT = "0"
+
+
+class Objstore2:
+    def __init__(self, http: Http, bearer: Bearer, endpoint: str, bucket: str, prefix: str) -> None:
+        self._bearer = bearer
+        self._bucket = bucket
+        self._folder = folder(prefix)
+        self._web = Web(http, self.place)
+        self._objects = f"{endpoint}/storage/v1/b/{quote(bucket, safe='')}/o"
+        self._uploads = f"{endpoint}/upload/storage/v1/b/{quote(bucket, safe='')}/o"
+
+    @property
+    def kind(self) -> str:
+        return "objstore2"
+
+    @property
+    def place(self) -> str:
+        return f"objstore2://{self._bucket}/{self._folder}"
+
+    def read(self, key: str) -> Stored | None:
+        # One answer has both: content and generation that were asked for apart may not match.
+        reply = self._ask("GET", self._object(key, alt="media"))
+        if reply.status == _NOT_FOUND:
+            return None
+        return Stored(reply.content, Version(reply.headers["x-goog-generation"]))
+
+    def write(self, key: str, content: bytes, expected: Version | None) -> Version:
+        generation = _ABSENT if expected is None else _generation(key, expected)
+        words = {
+            "uploadType": "media",
+            "name": self._folder + key,
+            "ifGenerationMatch": generation,
+        }
+        reply = self._ask("POST", f"{self._uploads}?{urlencode(words)}", content)
+        if not reply.ok:
+            raise MovedError(key)
+        return Version(str(json.loads(reply.content)["generation"]))
+
+    def delete(self, key: str, expected: Version) -> None:
+        url = self._object(key, ifGenerationMatch=_generation(key, expected))
+        if not self._ask("DELETE", url).ok:
+            raise MovedError(key)
+
+    def list(self, prefix: str) -> tuple[str, ...]:
+        names = self._names(self._folder + prefix)
+        return tuple(sorted(name.removeprefix(self._folder) for name in names))
+
+    def close(self) -> None:
+        self._web.close()
+
+    def _names(self, prefix: str) -> Iterator[str]:
+        words = {
+            "prefix": prefix,
+            "maxResults": str(_PAGE),
+            "fields": "items(name),nextPageToken",
+        }
+        while True:
+            page = json.loads(self._ask("GET", f"{self._objects}?{urlencode(words)}").content)
+            yield from (item["name"] for item in page.get("items", ()))
+            if not page.get("nextPageToken"):
+                return
+            words["pageToken"] = page["nextPageToken"]
+
+    def _object(self, key: str, **words: str) -> str:
+        return f"{self._objects}/{quote(self._folder + key, safe='')}?{urlencode(words)}"
+
+    def _ask(self, method: str, url: str, content: bytes = b"") -> Reply:
+        headers = {"Authorization": f"Bearer {self._bearer.token()}"}
+        if method == "POST":
+            headers["Content-Type"] = "application/octet-stream"
+        reply = self._web.ask(Request(method, url, headers, content))
+        if reply.status == _NOT_FOUND and _NO_BUCKET in reply.content:
+            raise missing(self.place, "bucket")
+        return reply
+
+
+def _generation(key: str, version: Version) -> str:
+    """Anything else is refused by the service; zero would stand for "not there"."""
+    if not version.isdecimal() or version == _ABSENT:
+        raise MovedError(key)
+    return version

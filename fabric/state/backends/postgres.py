@@ -1,0 +1,131 @@
+"""A PostgreSQL server: one guarded connection, opened on first use and again when it is lost."""
+
+import threading
+from typing import TYPE_CHECKING, TypeVar
+
+from fabric.model.secrecy import without_values
+from fabric.state.backends.failures import bad_url, extra, failed, missing, reaching, refused
+from fabric.state.backends.sql import NoTableError, Rows, Value
+from fabric.system.retry import Patience, TransientError, patiently
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeAlias
+
+    import psycopg
+
+    Cursor: TypeAlias = psycopg.Cursor[tuple[Any, ...]]
+
+T = TypeVar("T")
+_CONNECT_SECONDS = 5
+_SILENCE_MILLISECONDS = 30_000
+# A server that refuses to let us in names no SQLSTATE to the client: only words.
+_REFUSALS = ("authentication failed", "no password supplied", "pg_hba.conf", "role ")
+_UNDEFINED_TABLE = "42P01"
+_INSUFFICIENT_PRIVILEGE = "42501"
+# Another process makes the same table at this moment: on the next try it is there.
+_ALREADY_THERE = ("42P07", "42710", "23505")
+# Serialization failure, deadlock, too many connections, the server stops or starts.
+_TRANSIENT = ("40001", "40P01", "53300", "57P01", "57P02", "57P03", *_ALREADY_THERE)
+
+
+class Postgres:
+    bytes_type = "BYTEA"
+
+    def __init__(self, url: str, name: str, patience: Patience) -> None:
+        """`name` is the variable that the URL comes from."""
+        with extra("postgres"):
+            import psycopg.conninfo
+        try:
+            parts = psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.ProgrammingError:
+            # Its words quote the URL.
+            raise bad_url(name, "it is not a PostgreSQL URL") from None
+        self._url = url
+        self._password = str(parts.get("password") or "")
+        host = parts.get("host") or "localhost"
+        self._place = f"postgresql://{host}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
+        self._patience = patience
+        self._guard = threading.Lock()
+        self._connection: psycopg.Connection | None = None
+
+    @property
+    def place(self) -> str:
+        return self._place
+
+    def query(self, statement: str, values: tuple[Value, ...]) -> Rows:
+        return self._run(statement, values, _all_rows)
+
+    def change(self, statement: str, values: tuple[Value, ...]) -> int:
+        return self._run(statement, values, _row_count)
+
+    def define(self, statement: str) -> None:
+        self._run(statement, (), _row_count)
+
+    def close(self) -> None:
+        with self._guard:
+            self._drop()
+
+    def _run(self, statement: str, values: tuple[Value, ...], take: "Callable[[Cursor], T]") -> T:
+        with self._guard, reaching(self.place):
+            return patiently(lambda: self._once(statement, values, take), self._patience)
+
+    def _once(self, statement: str, values: tuple[Value, ...], take: "Callable[[Cursor], T]") -> T:
+        import psycopg
+
+        try:
+            cursor = self._open().execute(statement.replace("?", "%s").encode(), values or None)
+            return take(cursor)
+        except psycopg.Error as error:
+            raise self._problem(error) from error
+
+    def _open(self) -> "psycopg.Connection":
+        import psycopg
+
+        if self._connection is not None and self._connection.closed:
+            self._drop()
+        if self._connection is None:
+            # No prepared statements and no session settings: poolers would lose them.
+            self._connection = psycopg.connect(
+                self._url,
+                autocommit=True,
+                prepare_threshold=None,
+                connect_timeout=_CONNECT_SECONDS,
+                tcp_user_timeout=_SILENCE_MILLISECONDS,
+            )
+        return self._connection
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _problem(self, error: "psycopg.Error") -> Exception:
+        state = error.sqlstate or ""
+        words = without_values(" ".join(str(error).split()), (self._password,))
+        if state == _UNDEFINED_TABLE:
+            return NoTableError()
+        if state in _TRANSIENT:
+            return TransientError(words)
+        if state == _INSUFFICIENT_PRIVILEGE:
+            return refused(self.place, words)
+        if state:
+            return failed(self.place, words)
+        return self._connection_problem(words)
+
+    def _connection_problem(self, words: str) -> Exception:
+        """The connection was not made, or broke."""
+        self._drop()
+        if any(refusal in words for refusal in _REFUSALS):
+            return refused(self.place, words)
+        if "database " in words and "does not exist" in words:
+            return missing(self.place, "database")
+        return TransientError(words)
+
+
+def _all_rows(cursor: "Cursor") -> Rows:
+    return cursor.fetchall()
+
+
+def _row_count(cursor: "Cursor") -> int:
+    return cursor.rowcount

@@ -1,0 +1,91 @@
+"""Shared Key: how requests to objstore3 are signed, and the account that signs them."""
+
+import base64
+import binascii
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from email.utils import format_datetime
+from urllib.parse import parse_qsl, urlsplit
+
+from fabric.state.backends.failures import no_credentials
+from fabric.system.clock import Clock
+from fabric.system.http_client import Request
+
+CREDENTIALS = "OBJSTORE3_CONNECTION_STRING, or OBJSTORE3_ACCOUNT and OBJSTORE3_KEY"
+_PLACE = "objstore3"
+# What the service takes into the signature by name, in this order (version 2015-02-21 and later).
+_SIGNED = (
+    "content-encoding",
+    "content-language",
+    "content-length",
+    "content-md5",
+    "content-type",
+    "date",
+    "if-modified-since",
+    "if-match",
+    "if-none-match",
+    "if-unmodified-since",
+    "range",
+)
+_API = "2021-12-02"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    name: str
+    key: bytes = field(repr=False)
+    endpoint: str
+
+
+def account(env: Mapping[str, str]) -> Account:
+    words = _connection_words(env.get("OBJSTORE3_CONNECTION_STRING", ""))
+    name = words.get("AccountName") or env.get("OBJSTORE3_ACCOUNT", "")
+    key = words.get("AccountKey") or env.get("OBJSTORE3_KEY", "")
+    if not name or not key:
+        raise no_credentials(_PLACE, CREDENTIALS)
+    scheme = words.get("DefaultEndpointsProtocol") or "https"
+    suffix = words.get("EndpointSuffix") or "core.windows.net"
+    chosen = env.get("OBJSTORE3_ENDPOINT_URL") or words.get("BlobEndpoint")
+    return Account(name, _decoded(key), chosen or f"{scheme}://{name}.blob.{suffix}")
+
+
+def signed(request: Request, account: Account, clock: Clock) -> Request:
+    headers = {
+        **{name.lower(): value for name, value in request.headers.items()},
+        "x-ms-date": format_datetime(clock.now(), usegmt=True),
+        "x-ms-version": _API,
+    }
+    length = str(len(request.content)) if request.content else ""
+    text = _text_to_sign(request, {**headers, "content-length": length}, account.name)
+    mac = base64.b64encode(hmac.digest(account.key, text.encode(), "sha256")).decode()
+    headers["authorization"] = f"SharedKey {account.name}:{mac}"
+    return replace(request, headers=headers)
+
+
+def _text_to_sign(request: Request, headers: Mapping[str, str], account: str) -> str:
+    url = urlsplit(request.url)
+    own = sorted(name for name in headers if name.startswith("x-ms-"))
+    words = sorted(parse_qsl(url.query, keep_blank_values=True))
+    return "\n".join(
+        (
+            request.method,
+            *(headers.get(name, "") for name in _SIGNED),
+            *(f"{name}:{headers[name]}" for name in own),
+            f"/{account}{url.path or '/'}",
+            *(f"{name.lower()}:{value}" for name, value in words),
+        )
+    )
+
+
+def _connection_words(text: str) -> dict[str, str]:
+    """`Name=value;…`; a value may have `=` in it."""
+    pairs = (part.partition("=") for part in text.split(";") if part.strip())
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _decoded(key: str) -> bytes:
+    try:
+        return base64.b64decode(key, validate=True)
+    except (binascii.Error, ValueError):
+        raise no_credentials(f"{_PLACE}: the account's key is not base64", CREDENTIALS) from None

@@ -1,0 +1,125 @@
+"""State in a table: a row per key. What differs between databases is behind `Database`."""
+
+import re
+import secrets
+from typing import Protocol, TypeAlias
+
+from fabric.model.problems import FabricError, Problem
+from fabric.state.backends.failures import failed
+from fabric.state.contract import MovedError, Stored, Version
+
+Value: TypeAlias = str | bytes | int
+Rows: TypeAlias = list[tuple[object, ...]]
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+
+
+class NoTableError(Exception):
+    """The statement names a table that is not there. Nothing was changed."""
+
+
+class Database(Protocol):
+    """Thread-safe; marks in statements are `?`. Each statement is a transaction of its own."""
+
+    @property
+    def place(self) -> str: ...
+    @property
+    def bytes_type(self) -> str: ...
+    def query(self, statement: str, values: tuple[Value, ...]) -> Rows: ...
+    def change(self, statement: str, values: tuple[Value, ...]) -> int:
+        """How many rows were changed; a statement that was sent may have been done twice."""
+
+    def define(self, statement: str) -> None:
+        """Make a table; one that another process makes at the same moment is fine."""
+
+    def close(self) -> None: ...
+
+
+class Sql:
+    """Versions are random texts: a key that was deleted and comes back never repeats one."""
+
+    def __init__(self, database: Database, table: str) -> None:
+        self._database = database
+        self._table = _quoted(table)
+        self._name = table
+
+    @property
+    def kind(self) -> str:
+        return "sql"
+
+    @property
+    def place(self) -> str:
+        return f"{self._database.place}, table {self._name}"
+
+    def read(self, key: str) -> Stored | None:
+        found = self._rows(f"SELECT content, version FROM {self._table} WHERE key = ?", (key,))
+        if not found:
+            return None
+        content, version = found[0]
+        if not isinstance(content, bytes) or not isinstance(version, str):
+            raise failed(self.place, "the table is not one that fabric made")
+        return Stored(content, Version(version))
+
+    def write(self, key: str, content: bytes, expected: Version | None) -> Version:
+        version = Version(secrets.token_hex(16))
+        try:
+            changed = self._put(key, content, version, expected)
+        except NoTableError:
+            if expected is not None:
+                raise MovedError(key) from None
+            self._make_table()
+            changed = self._put(key, content, version, expected)
+        if changed != 1:
+            raise MovedError(key)
+        return version
+
+    def delete(self, key: str, expected: Version) -> None:
+        statement = f"DELETE FROM {self._table} WHERE key = ? AND version = ?"
+        try:
+            changed = self._database.change(statement, (key, expected))
+        except NoTableError:
+            changed = 0
+        if changed != 1:
+            raise MovedError(key)
+
+    def list(self, prefix: str) -> tuple[str, ...]:
+        # Not LIKE, which has wildcards, and not a range, which hangs on the collation.
+        statement = f"SELECT key FROM {self._table} WHERE substr(key, 1, ?) = ?"
+        return tuple(sorted(str(key) for (key,) in self._rows(statement, (len(prefix), prefix))))
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _rows(self, statement: str, values: tuple[Value, ...]) -> Rows:
+        """Reading makes no table: a command that only looks leaves no trace."""
+        try:
+            return self._database.query(statement, values)
+        except NoTableError:
+            return []
+
+    def _put(self, key: str, content: bytes, version: Version, expected: Version | None) -> int:
+        if expected is None:
+            return self._database.change(
+                f"INSERT INTO {self._table} (key, version, content) VALUES (?, ?, ?)"
+                " ON CONFLICT (key) DO NOTHING",
+                (key, version, content),
+            )
+        return self._database.change(
+            f"UPDATE {self._table} SET version = ?, content = ?, updated_at = CURRENT_TIMESTAMP"
+            " WHERE key = ? AND version = ?",
+            (version, content, key, expected),
+        )
+
+    def _make_table(self) -> None:
+        self._database.define(
+            f"CREATE TABLE IF NOT EXISTS {self._table} (key TEXT PRIMARY KEY,"
+            f" version TEXT NOT NULL, content {self._database.bytes_type} NOT NULL,"
+            " updated_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)"
+        )
+
+
+def _quoted(table: str) -> str:
+    """The name as an identifier; what this lets through needs no escaping inside of quotes."""
+    if not _NAME.fullmatch(table):
+        hint = "letters, digits and `_`, at most 63, first a letter or `_`"
+        raise FabricError(Problem("config/bad-table", f"`{table}` is not a table name", hint=hint))
+    return f'"{table}"'

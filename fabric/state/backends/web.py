@@ -1,0 +1,31 @@
+"""What the two HTTP stores share: a call that reached its store and was let in, or a problem."""
+
+from fabric.state.backends.failures import failed, reaching, refused
+from fabric.system.http_client import Http, Reply, Request
+
+_LOCKED_OUT = (401, 403)
+_MOVED = (404, 409, 412)
+_WORDS_END = 300
+
+
+class Web:
+    def __init__(self, http: Http, place: str) -> None:
+        self._http = http
+        self._place = place
+
+    def ask(self, request: Request) -> Reply:
+        """Any reply that says something about the state; 404, 409 and 412 are the caller's."""
+        with reaching(self._place):
+            reply = self._http.send(request)
+        if reply.status in _LOCKED_OUT:
+            raise refused(self._place, f"status {reply.status}")
+        if not reply.ok and reply.status not in _MOVED:
+            raise failed(self._place, f"status {reply.status}: {_words(reply)}")
+        return reply
+
+    def close(self) -> None:
+        self._http.close()
+
+
+def _words(reply: Reply) -> str:
+    return " ".join(reply.content[:_WORDS_END].decode(errors="replace").split())

@@ -1,0 +1,57 @@
+"""Does a store keep its conditions? One that ignores them would let two deploys write at once."""
+
+import contextlib
+
+from fabric.model.problems import FabricError, Problem
+from fabric.state.contract import Backend, MovedError, Version
+
+_FOLDER = ".probe/"
+
+
+def refuse_unconditional(backend: Backend, token: str) -> None:
+    """Raise when a store takes a write whose condition does not hold. `token`: new each time."""
+    key = f"{_FOLDER}{token}"
+    try:
+        conditional = _keeps_conditions(backend, key)
+    finally:
+        _clear(backend, key)
+    if not conditional:
+        raise FabricError(
+            Problem(
+                "backend/no-conditions",
+                f"`{backend.place}` takes writes whose condition does not hold",
+                hint="state there could be overwritten unseen; use a store with conditional writes",
+            )
+        )
+
+
+def _keeps_conditions(backend: Backend, key: str) -> bool:
+    """Each content is another one: the same bytes twice could pass for one write."""
+    first = backend.write(key, b"first", None)
+    if _accepts(backend, key, b"second", None):
+        return False
+    backend.write(key, b"third", first)
+    return not _accepts(backend, key, b"fourth", first) and _keeps(backend, key, first)
+
+
+def _accepts(backend: Backend, key: str, content: bytes, expected: Version | None) -> bool:
+    try:
+        backend.write(key, content, expected)
+    except MovedError:
+        return False
+    return True
+
+
+def _keeps(backend: Backend, key: str, stale: Version) -> bool:
+    """Whether a delete that names an old version leaves the key alone."""
+    try:
+        backend.delete(key, stale)
+    except MovedError:
+        return True
+    return False
+
+
+def _clear(backend: Backend, key: str) -> None:
+    with contextlib.suppress(MovedError, FabricError):
+        if found := backend.read(key):
+            backend.delete(key, found.version)

@@ -1,0 +1,93 @@
+"""Calls to HTTP services: time-outs, and another try where that may help. Knows no service."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fabric.system.retry import Patience, TransientError, patiently
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 30.0
+_TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
+_ERROR = 400
+# Some services say "slow down" with a status that otherwise means "never".
+_THROTTLED = re.compile(
+    rb"Throttl|TooManyRequests|RequestLimitExceeded|[rR]ate ?[lL]imit ?[eE]xceeded|SlowDown"
+    rb"|ServerBusy"
+)
+_NAMES_END = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    content: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`headers` under lower-case names."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes = field(default=b"", repr=False)
+
+    @property
+    def ok(self) -> bool:
+        return self.status < _ERROR
+
+
+class Http:
+    def __init__(self, client: "httpx.Client", patience: Patience) -> None:
+        self._client = client
+        self._patience = patience
+
+    def send(self, request: Request) -> Reply:
+        """The first reply that another try would not change, else TransientError."""
+        return patiently(lambda: self._once(request), self._patience)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _once(self, request: Request) -> Reply:
+        import httpx
+
+        try:
+            answer = self._client.request(
+                request.method,
+                request.url,
+                headers=dict(request.headers),
+                content=request.content or None,
+            )
+        except httpx.TransportError as error:
+            raise TransientError(str(error) or type(error).__name__) from error
+        headers = {name.lower(): value for name, value in answer.headers.items()}
+        reply = Reply(answer.status_code, headers, answer.content)
+        if _is_transient(reply):
+            raise TransientError(f"it answered {reply.status}", _asked_pause(reply))
+        return reply
+
+
+def open_http(patience: Patience) -> Http:
+    import httpx
+
+    limits = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
+    return Http(httpx.Client(timeout=limits), patience)
+
+
+def _is_transient(reply: Reply) -> bool:
+    if reply.ok:
+        return False
+    return reply.status in _TRANSIENT or bool(_THROTTLED.search(reply.content[:_NAMES_END]))
+
+
+def _asked_pause(reply: Reply) -> float:
+    """`Retry-After` in seconds; its other form, a date, depends on a clock and is left out."""
+    text = reply.headers.get("retry-after", "")
+    return float(text) if text.isdecimal() else 0.0
