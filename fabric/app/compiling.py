@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from fabric.app.post import Post, packed, unpacked
 from fabric.app.request import Request
 from fabric.app.room import caches_above
 from fabric.app.settings import Settings
@@ -24,6 +25,7 @@ class Compiled:
     """A graph, and what a plan says of its services.
 
     `sources` are all paths that were read, or looked for, to get here; `bound_names` the variables.
+    `posts` say where the records of its services lie.
     """
 
     site: Site
@@ -31,6 +33,7 @@ class Compiled:
     services: tuple[Mapping[str, Any], ...]
     sources: frozenset[str]
     bound_names: frozenset[str]
+    posts: tuple[Post, ...] = ()
 
 
 def compiled(request: Request, settings: Settings) -> Compiled:
@@ -41,12 +44,16 @@ def compiled(request: Request, settings: Settings) -> Compiled:
     )
     kept = snapshot.load(folder, asked, settings.env, INPUTS_BY_KIND) if folder else None
     if kept:
-        return Compiled(kept.site, kept.graph, kept.services, kept.sources, kept.names)
+        posts = unpacked(kept.posts)
+        return Compiled(kept.site, kept.graph, kept.services, kept.sources, kept.names, posts)
     from fabric.app.long_way import compile_files
 
     made = compile_files(request, settings)
     if folder:
-        kept = snapshot.Kept(made.site, made.graph, made.services, made.sources, made.bound_names)
+        kept = snapshot.Kept(
+            made.site, made.graph, made.services, made.sources, made.bound_names,
+            packed(made.posts),
+        )  # fmt: skip
         snapshot.save(folder, asked, settings.env, kept, started_ns)
     return made
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from fabric.app.compiling import Compiled
+from fabric.app.posts import post_of
 from fabric.app.project import Project, open_project
 from fabric.app.request import Request
 from fabric.app.rows import service_row
@@ -16,7 +17,10 @@ from fabric.model.spelling import nearest
 
 
 def compile_files(request: Request, settings: Settings) -> Compiled:
-    project = open_project(request.where, settings)
+    return compile_project(open_project(request.where, settings), request)
+
+
+def compile_project(project: Project, request: Request) -> Compiled:
     _refuse_unplannable(project, request.verb)
     _refuse_unknown_functions(project, request.functions)
     warnings = (*project.warnings, *_outside_warnings(project, request.verb))
@@ -26,6 +30,7 @@ def compile_files(request: Request, settings: Settings) -> Compiled:
         tuple(service_row(unit, request.verb) for unit in project.units),
         frozenset(str(path) for path in (*project.sources, *project.looked_for)),
         project.bound_names,
+        tuple(post_of(unit, project.workspace) for unit in project.units),
     )
 
 

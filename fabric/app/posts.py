@@ -1,38 +1,19 @@
-"""Where the records of services lie: known without a config once it was compiled."""
+"""From services to where their records lie, and from there to open back ends."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from fabric.app.files import environment
+from fabric.app.post import Post
 from fabric.app.settings import Settings
+from fabric.config.values import BackendKind
 from fabric.graph.compile import Unit
 from fabric.model.records import Mode, RecordRef
 from fabric.model.task import Pairs
 from fabric.state.shelf import Shelf, Stores
 
-LOCAL = "local"
-
-
-@dataclass(frozen=True, slots=True)
-class Post:
-    """One service at one provider. `folder` holds its config, `home` is its `.fabric`."""
-
-    service: str
-    stage: str
-    provider: str
-    provider_id: str
-    region: str
-    mode: str
-    folder: str
-    home: str
-    backend: str
-    settings: Pairs
-
-    @property
-    def ref(self) -> RecordRef:
-        return RecordRef(self.service, self.stage, self.provider)
+# These lie below the project's own folder: each project has its own.
+_AT_HOME = ("local", "sql")
 
 
 def post_of(unit: Unit, workspace: Path, home: str = "") -> Post:
@@ -52,14 +33,6 @@ def post_of(unit: Unit, workspace: Path, home: str = "") -> Post:
     )
 
 
-def packed(posts: Iterable[Post]) -> tuple[tuple[Any, ...], ...]:
-    return tuple(astuple(post) for post in posts)
-
-
-def unpacked(rows: Iterable[Sequence[Any]]) -> tuple[Post, ...]:
-    return tuple(Post(*row) for row in rows)
-
-
 class Shelves:
     """The back ends of a run, each opened once, when it is first asked for."""
 
@@ -71,7 +44,7 @@ class Shelves:
         return {post.ref: self.shelf(post) for post in posts}
 
     def shelf(self, post: Post) -> Shelf:
-        key = (post.backend, post.settings, post.home if post.backend in (LOCAL, "sql") else "")
+        key = (post.backend, post.settings, post.home if post.backend in _AT_HOME else "")
         if key not in self._open:
             self._open[key] = self._opened(post)
         return Shelf(Path(post.home), self._open[key])
@@ -80,7 +53,7 @@ class Shelves:
         from fabric.state.backends.registry import open_backend
 
         env = environment(Path(post.folder), self._settings.env)
-        return open_backend(post.backend, dict(post.settings), env, Path(post.home))
+        return open_backend(BackendKind(post.backend), dict(post.settings), env, Path(post.home))
 
     def close(self) -> None:
         for stores in self._open.values():

@@ -28,8 +28,11 @@ from fabric.config.compose import compose_services
 from fabric.config.load import Source, load_config
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.graph.compile import Unit
+from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.secrecy import without_userinfo
 from fabric.model.spelling import nearest
+from fabric.model.task import Pairs
 from fabric.runtimes.vendor import REQUIREMENT_FILES, VendorSource, find_source
 
 
@@ -185,7 +188,8 @@ def _project(
         lock = found.text if found else ""
         looked += _requirement_files(path.parent, workspace, found)
         mode = mode_of(config.provider.id, settings.env)
-        units.append(Unit(config, root, mode, lock, upstream))
+        world = _world(config, environment(path.parent, settings.env))
+        units.append(Unit(config, root, mode, lock, upstream, world))
     files = [path for path, _, _ in rows]
     return Project(
         workspace,
@@ -193,8 +197,21 @@ def _project(
         tuple(units),
         sources=tuple(files),
         looked_for=(*looked, *(path.parent / ".env" for path in files)),
-        bound_names=frozenset().union(*(config.bound_names for _, config, _ in rows)),
+        bound_names=frozenset().union(
+            *(config.bound_names | set(_world_names(config)) for _, config, _ in rows)
+        ),
     )
+
+
+def _world_names(config: Config) -> tuple[str, ...]:
+    facts = facts_of(config.provider.id)
+    return facts.world_variables if facts else ()
+
+
+def _world(config: Config, env: Mapping[str, str]) -> Pairs:
+    """Which account, and which address of the provider's API, the surroundings mean."""
+    names = _world_names(config)
+    return tuple((name, without_userinfo(env[name])) for name in names if env.get(name))
 
 
 def _requirement_files(folder: Path, workspace: Path, found: VendorSource | None) -> list[Path]:

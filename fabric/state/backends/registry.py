@@ -19,25 +19,13 @@ from fabric.state.backends.settled import Settled
 from fabric.state.backends.sql import Sql
 from fabric.state.backends.sqlite import Sqlite
 from fabric.state.contract import Backend
+from fabric.state.shelf import Stores
 from fabric.system.clock import SystemClock
 from fabric.system.http_client import Http, open_http
 from fabric.system.retry import PATIENT, Patience
 
 _SQL_URL = "FABRIC_STATE_SQL_URL"
 _SQL_TABLE = "fabric_state"
-
-
-@dataclass(frozen=True, slots=True)
-class Stores:
-    """Where states lie and where locks lie: most often the same store."""
-
-    state: Backend
-    locks: Backend
-
-    def close(self) -> None:
-        self.state.close()
-        if self.locks is not self.state:
-            self.locks.close()
 
 
 @dataclass(frozen=True, slots=True)

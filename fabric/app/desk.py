@@ -1,0 +1,164 @@
+"""The desk that tasks work from: their config's values, their providers, their records."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fabric.app.files import environment
+from fabric.app.post import Post
+from fabric.app.rows import trigger_json
+from fabric.app.settings import Settings
+from fabric.config.values import Config, Function
+from fabric.graph.compile import Unit
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Deployment, Mode, Record, RecordRef
+from fabric.model.secrecy import looks_secret, without_values
+from fabric.providers.calling import Surroundings
+from fabric.providers.contract import Deployer, Released, ResourceAddress, Site
+from fabric.providers.registry import deployer_of
+from fabric.state.archives import archive_path, find_archive, keep_archive
+from fabric.state.book import Book
+from fabric.system.clock import SystemClock, stamp
+from fabric.tasks.desk import Page, Values
+
+# Shorter values stand inside of common words: to hide them would hide nothing.
+_SHORTEST_HIDDEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a run works on: where records lie, the configs by service, and how it is done."""
+
+    posts: Mapping[RecordRef, Post]
+    units: Mapping[str, Unit]
+    deployment_ids: Mapping[RecordRef, str] = field(default_factory=dict)
+    targets: Mapping[RecordRef, Deployment] = field(default_factory=dict)
+    force: bool = False
+
+
+class WorkDesk:
+    """One for each run. A plan has no units: it asks for records only."""
+
+    def __init__(self, book: Book, work: Work, settings: Settings) -> None:
+        self._book = book
+        self._work = work
+        self._settings = settings
+
+    @property
+    def force(self) -> bool:
+        return self._work.force
+
+    def now(self) -> str:
+        return stamp(SystemClock())
+
+    def record(self, ref: RecordRef) -> Record | None:
+        return self._book.record(ref)
+
+    def page(self, ref: RecordRef) -> Page:
+        return self._book.page(ref)
+
+    def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
+        post = self._work.posts[ref]
+        env = environment(Path(post.folder), self._settings.env)
+        config = self._config(ref)
+        around = Surroundings(
+            Path(post.folder), env, hidden_values(env, config), Path(post.home) / "payloads"
+        )
+        return deployer_of(post.provider_id, mode, around, _extension(config, post.provider_id))
+
+    def _config(self, ref: RecordRef) -> Config | None:
+        unit = self._work.units.get(ref.service)
+        return unit.config if unit else None
+
+    def site(self, ref: RecordRef) -> Site:
+        post, config = self._work.posts[ref], self._config(ref)
+        return Site(
+            ref.service,
+            ref.stage,
+            ref.provider,
+            post.provider_id,
+            post.region,
+            self._work.deployment_ids.get(ref, ""),
+            _extension(config, post.provider_id),
+            _resources(config),
+            tuple((one.name, one.steps) for one in config.workflows) if config else (),
+            tuple(pair for one in config.addons for pair in one.secrets) if config else (),
+        )
+
+    def values(self, ref: RecordRef, function: str) -> Values:
+        config = self._config(ref)
+        found = _function(config, function)
+        if config is None or found is None:
+            return Values()
+        hidden = config.secret_values
+        return Values(
+            _triggers(found, frozenset()),
+            found.layers,
+            _triggers(found, hidden),
+            tuple(without_values(layer, hidden) for layer in found.layers),
+            found.env,
+        )
+
+    def keep_archive(self, ref: RecordRef, content: bytes) -> Path:
+        return keep_archive(self._book.shelf(ref), ref, content)
+
+    def kept_archive(self, ref: RecordRef, sha256: str) -> Path:
+        shelf = self._book.shelf(ref)
+        find_archive(shelf, ref, sha256)
+        return archive_path(shelf.home, sha256)
+
+    def target(self, ref: RecordRef) -> Deployment:
+        return self._work.targets[ref]
+
+    def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
+        config = self._config(ref)
+        if mode is Mode.SIMULATED or config is None or not config.deploy.health_check_enabled:
+            return
+        from fabric.system.http import answers
+
+        url = config.deploy.health_check_url or released.endpoint
+        said = answers(url)
+        if said:
+            raise FabricError(
+                Problem(
+                    "deploy/unhealthy",
+                    f"the health check of `{ref.service}` failed: {url} {said}",
+                    hint="what was deployed stays; --rollback-on-failure takes it back",
+                )
+            )
+
+
+def hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[str]:
+    """Values that must not be shown: secrets of the config, and credentials around us."""
+    found = {value for name, value in env.items() if looks_secret(name)}
+    if config is not None:
+        found |= config.secret_values
+        pairs = (pair for function in config.functions for pair in function.env)
+        found |= {value for name, value in pairs if name in config.secret_names}
+    return frozenset(value for value in found if len(value) >= _SHORTEST_HIDDEN)
+
+
+def _extension(config: Config | None, provider_id: str) -> str:
+    extensions = json.loads(config.extensions) if config else {}
+    return json.dumps(extensions.get(provider_id) or {}, sort_keys=True)
+
+
+def _function(config: Config | None, name: str) -> Function | None:
+    functions = config.functions if config else ()
+    return next((one for one in functions if one.name == name), None)
+
+
+def _triggers(function: Function, hidden: frozenset[str]) -> tuple[str, ...]:
+    rows = (trigger_json(trigger, hidden) for trigger in function.triggers)
+    return tuple(json.dumps(row, sort_keys=True) for row in rows)
+
+
+def _resources(config: Config | None) -> tuple[ResourceAddress, ...]:
+    if config is None:
+        return ()
+    values = {name: value for one in config.functions for name, value in one.env}
+    return tuple(
+        ResourceAddress(one.name, one.type, one.env_var, values.get(one.env_var, ""))
+        for one in config.resources
+    )

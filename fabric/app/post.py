@@ -1,0 +1,36 @@
+"""Where the record of a service lies: known without a config once it was compiled."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+from fabric.model.records import RecordRef
+from fabric.model.task import Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One service at one provider. `folder` holds its config, `home` is its `.fabric`."""
+
+    service: str
+    stage: str
+    provider: str
+    provider_id: str
+    region: str
+    mode: str
+    folder: str
+    home: str
+    backend: str
+    settings: Pairs
+
+    @property
+    def ref(self) -> RecordRef:
+        return RecordRef(self.service, self.stage, self.provider)
+
+
+def packed(posts: Iterable[Post]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(astuple(post) for post in posts)
+
+
+def unpacked(rows: Iterable[Sequence[Any]]) -> tuple[Post, ...]:
+    return tuple(Post(*row) for row in rows)
