@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric.app.encore import Encore, keep_answer, renew, warm_start
-from fabric.app.pipeline import MakeListeners, Ran, carry_out, compiled_and_locked, whole
+from fabric.app.pipeline import MakeListeners, Outlets, Ran, carry_out, compiled_and_locked, whole
 from fabric.app.request import Request
 from fabric.app.room import Room, cache_folder
 from fabric.app.settings import Settings
@@ -63,7 +63,7 @@ def build(
         else:
             renew(encore, room, start, done, report)
 
-    done = carry_out(request, settings, work, started, (make_listeners, after))
+    done = carry_out(request, settings, work, started, Outlets(make_listeners, after))
     prune_daily(cache_folder(Path(work.site.workspace), settings), started / 1e9)
     if request.out:
         _copy_all(done, request, settings.cwd / request.out)

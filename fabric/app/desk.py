@@ -115,7 +115,7 @@ class WorkDesk:
         config = self._config(ref)
         if mode is Mode.SIMULATED or config is None or not config.deploy.health_check_enabled:
             return
-        from fabric.system.http import answers
+        from fabric.system.health import answers
 
         url = config.deploy.health_check_url or released.endpoint
         said = answers(url)

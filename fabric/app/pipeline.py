@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from fabric.app.compiling import Compiled, compiled
 from fabric.app.request import Request, caps_of
@@ -18,7 +19,7 @@ from fabric.engine.warm import NONE, Others, Site
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan, make_plan
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.events import RunEnded, RunStarted
+from fabric.model.events import ProblemFound, RunEnded, RunStarted
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import VendorInputs
@@ -26,6 +27,10 @@ from fabric.system.clock import SystemClock, time_ns
 from fabric.system.mounts import is_network
 from fabric.system.process import kill_children
 from fabric.tasks.build import BuildKind
+
+if TYPE_CHECKING:
+    from fabric.app.desk import WorkDesk
+    from fabric.app.world import World
 
 MakeListeners = Callable[[str, Path], Sequence[Listener]]
 
@@ -44,26 +49,41 @@ AfterRun = Callable[[Room, Ran], None]
 AfterPlan = Callable[[Room, Compiled, Plan, frozenset[str]], None]
 
 
+Undo = Callable[[Room, Bus, RunResult], RunResult]
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A graph to run, at a place, with what is known of it already."""
+    """A graph to run, at a place, with what is known of it already; a `world` if it changes one."""
 
     site: Site
     graph: TaskGraph
     known: Mapping[int, Outcome]
     others: Others = NONE
     warm: bool = False
+    world: "World | None" = None
 
 
-def planned(request: Request, settings: Settings, after: AfterPlan) -> tuple[Compiled, Plan]:
+@dataclass(frozen=True, slots=True)
+class Outlets:
+    """Who hears the run, who is told of its end while the stores are open, and what is to be done
+    before that end is announced."""
+
+    make_listeners: MakeListeners
+    after: AfterRun = lambda _room, _ran: None
+    undo: Undo = lambda _room, _bus, result: result
+
+
+def planned(
+    work: Compiled, settings: Settings, after: AfterPlan, desk: "WorkDesk | None" = None
+) -> Plan:
     """What a run would do; touches nothing but the cache, and that only if there is one."""
-    opening = Opening(time_ns(), create=False)
-    work = compiled(request, settings)
+    opening = Opening(time_ns(), create=False, desk=desk)
     with open_room(Path(work.site.workspace), settings, opening) as room:
         room.stores.ledger.expect(len(work.graph))
         made = make_plan(work.graph, room.stepper.memory)
         after(room, work, made, _entries(made, room))
-        return work, made
+        return made
 
 
 def _entries(made: Plan, room: Room) -> frozenset[str]:
@@ -110,38 +130,53 @@ def carry_out(
     settings: Settings,
     work: Work,
     started_ns: int,
-    outlets: tuple[MakeListeners, AfterRun],
+    outlets: Outlets,
 ) -> Ran:
-    """Run the graph. The second outlet hears the end while the stores are still open."""
+    """Run the graph, and what has to follow on a failure."""
     caps = caps_of(request.concurrency, settings.cores)
     clock = SystemClock()
     run_id = new_run_id(clock)
     workspace = Path(work.site.workspace)
-    opening = Opening(started_ns, use_cache=request.use_cache, warm=work.warm, homes=_homes(work))
-    make_listeners, after = outlets
+    desk = work.world.desk if work.world else None
+    opening = Opening(
+        started_ns, use_cache=request.use_cache, warm=work.warm, homes=_homes(work), desk=desk
+    )
     with open_room(workspace, settings, opening) as room:
         seconds = _prepared(work, room)
-        bus = Bus(run_id, clock, make_listeners(run_id, workspace))
+        bus = Bus(run_id, clock, outlets.make_listeners(run_id, workspace))
+        _hear_talk(bus, room, work)
         job = Job(work.graph, caps, seconds, work.known, fail_fast=request.fail_fast)
         total = len(work.graph) - len(work.known)
         try:
             count = len(work.graph) + len(work.others)
             bus.emit(RunStarted(request.command, count, total, work.site.stage))
-            result = _carried_out(Run(job, room.stepper, bus, clock))
+            result = carried_out(Run(job, room.stepper, bus, clock))
+            result = outlets.undo(room, bus, result)
             bus.emit(run_ended(result, len(work.others)))
         finally:
             bus.close()
         done = Ran(_on_network(work.site, room), result, run_id, work.others)
         room.stores.ledger.flush()
-        after(room, done)
+        outlets.after(room, done)
     return done
+
+
+def _hear_talk(bus: Bus, room: Room, work: Work) -> None:
+    room.stepper.tell(bus.emit)
+    if work.world:
+        work.world.book.tell(
+            lambda text: bus.emit(ProblemFound("", "warning", Problem("lock/waiting", text)))
+        )
 
 
 def _homes(work: Work) -> frozenset[Path]:
     """Where a run writes: the folder of the workspace's own things, and that of each service."""
     workspace = Path(work.site.workspace)
     roots = {str(getattr(task.inputs, "root", ".")) for task in work.graph.tasks}
-    return frozenset(workspace / root / ".fabric" for root in (".", *roots))
+    posts = work.world.posts.values() if work.world else ()
+    return frozenset(
+        (*(workspace / root / ".fabric" for root in (".", *roots)), *(Path(p.home) for p in posts))
+    )
 
 
 def _on_network(site: Site, room: Room) -> Site:
@@ -196,7 +231,7 @@ def new_run_id(clock: SystemClock) -> str:
     return f"{now:%Y%m%dT%H%M%S}-{now.microsecond:06d}"
 
 
-def _carried_out(run: Run) -> RunResult:
+def carried_out(run: Run) -> RunResult:
     with _stoppable(run):
         try:
             return run.go()

@@ -4,23 +4,29 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fabric.app.compiling import Compiled
+from fabric.app.compiling import Compiled, compiled
 from fabric.app.encore import Encore, keep_plan
-from fabric.app.pipeline import planned
+from fabric.app.pipeline import AfterPlan, planned
 from fabric.app.request import Request
 from fabric.app.room import Room
 from fabric.app.settings import Settings
 from fabric.graph.decide import Action
 from fabric.graph.draw import draw
 from fabric.graph.plan import Plan
+from fabric.model.names import Verb
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
+from fabric.state.contract import state_key
+from fabric.state.wal import wal_path
 from fabric.system.disk import write_atomic
 from fabric.views.plan_text import explain_text, plan_text
 from fabric.views.style import Style
+
+if TYPE_CHECKING:
+    from fabric.app.world import World
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,7 +52,42 @@ def plan(
     def _report(work: Compiled, made: Plan) -> Report:
         return _shown(request, options, (work, made), settings.cwd, style)
 
-    return _report(*planned(request, settings, after))
+    return _report(*foreseen(request, settings, after))
+
+
+def foreseen(
+    request: Request, settings: Settings, after: AfterPlan = lambda *_: None
+) -> tuple[Compiled, Plan]:
+    """A plan for files alone, or against the records of what is live."""
+    work = compiled(request, settings)
+    if request.verb is not Verb.DEPLOY:
+        return work, planned(work, settings, after)
+    from fabric.app.foresight import against_live, foresee
+    from fabric.app.world import Means, open_world
+
+    with open_world(work.posts, settings, Means()) as world:
+
+        def with_records(room: Room, wider: Compiled, made: Plan, entries: frozenset[str]) -> None:
+            seen = dataclasses.replace(
+                against_live(wider, made, world), sources=wider.sources | _states(world)
+            )
+            if all(post.backend == "local" for post in work.posts):
+                after(room, seen, made, entries)
+
+        found = foresee(work, settings, world, with_records)
+    return found.work, found.plan
+
+
+def _states(world: "World") -> frozenset[str]:
+    """The files of this machine that a local record is read from, there or not."""
+    found: set[str] = set()
+    for ref, post in world.posts.items():
+        home = Path(post.home)
+        record = world.book.record(ref)
+        found.add(str(home / "state" / state_key(ref)))
+        if record is not None:
+            found.add(str(wal_path(home, ref, record.fence)))
+    return frozenset(found)
 
 
 def _shown(
@@ -70,7 +111,7 @@ def _shown(
 
 
 def explain(request: Request, task_id: str, settings: Settings, style: Style) -> Report:
-    work, made = planned(request, settings, lambda *_: None)
+    work, made = foreseen(request, settings)
     number = _number(made, task_id)
     decision = made.decisions[number]
     result = {

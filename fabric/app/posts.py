@@ -9,7 +9,6 @@ from fabric.app.settings import Settings
 from fabric.config.values import BackendKind
 from fabric.graph.compile import Unit
 from fabric.model.records import Mode, RecordRef
-from fabric.model.task import Pairs
 from fabric.state.shelf import Shelf, Stores
 
 # These lie below the project's own folder: each project has its own.
@@ -38,7 +37,7 @@ class Shelves:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._open: dict[tuple[str, Pairs, str], Stores] = {}
+        self._open: dict[tuple[object, ...], Stores] = {}
 
     def of(self, posts: Iterable[Post]) -> Mapping[RecordRef, Shelf]:
         return {post.ref: self.shelf(post) for post in posts}

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabric.app.settings import Settings
 from fabric.engine.blobs import Blobs
@@ -23,6 +24,9 @@ from fabric.tasks.build import BuildKind
 from fabric.tasks.contract import Registry
 from fabric.tasks.package import PackageKind
 from fabric.tasks.vendor import VendorKind
+
+if TYPE_CHECKING:
+    from fabric.tasks.desk import Desk
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class Opening:
     Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.
     `homes` are the folders that a run writes below.
     A `warm` run asks about few files and tasks, so it loads no index of them all.
+    With a `desk` there are tasks that change the world as well.
     """
 
     started_ns: int
@@ -70,6 +75,7 @@ class Opening:
     create: bool = True
     warm: bool = False
     homes: frozenset[Path] = frozenset()
+    desk: "Desk | None" = None
 
 
 @contextlib.contextmanager
@@ -102,7 +108,7 @@ def _opened(workspace: Path, settings: Settings, opening: Opening) -> Iterator[R
         FileIndex(workspace, index, now_ns=opening.started_ns, remembered=not opening.warm),
     )
     runtimes = Runtimes(settings.toolchains, settings.env)
-    registry = registry_of(workspace, runtimes, settings.env)
+    registry = registry_of(workspace, runtimes, settings.env, opening.desk)
     try:
         stepper = Stepper(stores, registry, clock, use_cache=opening.use_cache)
         yield Room(stores, stepper, registry, folder, settings.cwd, settings.env)
@@ -126,11 +132,28 @@ def _memo(folder: Path) -> Rows:
     return Memo(folder)
 
 
-def registry_of(workspace: Path, runtimes: Runtimes, env: Mapping[str, str]) -> Registry:
-    return {
+def registry_of(
+    workspace: Path, runtimes: Runtimes, env: Mapping[str, str], desk: "Desk | None"
+) -> Registry:
+    files: Registry = {
         "vendor": VendorKind(lambda folder, inputs: _vendored(folder, inputs, env)),
         "build": BuildKind(workspace, runtimes),
         "package": PackageKind(),
+    }
+    return {**files, **_world_kinds(desk)} if desk else files
+
+
+def _world_kinds(desk: "Desk") -> Registry:
+    from fabric.tasks.deploy import DeployKind
+    from fabric.tasks.release import ReleaseKind
+    from fabric.tasks.remove import RemoveKind
+    from fabric.tasks.restore import RestoreKind
+
+    return {
+        "deploy": DeployKind(desk),
+        "release": ReleaseKind(desk),
+        "remove": RemoveKind(desk),
+        "restore": RestoreKind(desk),
     }
 
 

@@ -20,7 +20,7 @@ from fabric.graph.plan import Known
 from fabric.graph.traces import full_key, static_digest
 from fabric.model.hashing import digest_fields
 from fabric.model.names import Digest
-from fabric.model.records import FunctionRecord, Mode, Record
+from fabric.model.records import Deployment, FunctionRecord, Lifecycle, Mode, Record
 from fabric.model.task import (
     DeployInputs,
     Entry,
@@ -29,6 +29,7 @@ from fabric.model.task import (
     Pairs,
     ReleaseInputs,
     RemoveInputs,
+    RestoreInputs,
     Spec,
 )
 
@@ -151,6 +152,8 @@ def judge_release(known: Known, inputs: ReleaseInputs, record: Record | None) ->
     key = release_key(known, inputs, record)
     if record is None or not record.release_key:
         return Decision(Action.RUN, "first release", key, count)
+    if record.lifecycle is not Lifecycle.DEPLOYED:
+        return Decision(Action.RUN, f"its last deployment ended as {record.lifecycle}", key, count)
     if record.release_key == key and not _pending(record, known.task.id):
         return Decision(Action.SKIP, UP_TO_DATE, key, count, known=release_output(record))
     return Decision(Action.RUN, "its functions or settings changed", key, count)
@@ -177,4 +180,18 @@ def judge_remove(known: Known, inputs: RemoveInputs, record: Record | None) -> D
     if known.upstream is None:
         return wait_for(known.unknown, 1)
     reason = "it is no longer configured" if inputs.function else "it is to be removed"
+    return Decision(Action.RUN, reason, digest_fields((known.task.id,)), 1)
+
+
+def judge_restore(
+    known: Known, inputs: RestoreInputs, record: Record | None, target: Deployment
+) -> Decision:
+    """Whatever is not just as it was is made so again; the service as a whole always is."""
+    if known.upstream is None:
+        return wait_for(known.unknown, 1)
+    then = {one.name: one for one in target.functions}
+    same = bool(inputs.functions) and record is not None
+    if same and record and all(record.function(one) == then[one] for one in inputs.functions):
+        return Decision(Action.SKIP, "as it was", inputs=1, known=GONE)
+    reason = f"goes back to {inputs.deployment}"
     return Decision(Action.RUN, reason, digest_fields((known.task.id,)), 1)

@@ -258,6 +258,28 @@ class RemoveInputs:
         return option_entries(self, "service", "function")
 
 
+@dataclass(frozen=True, slots=True)
+class RestoreInputs:
+    """Functions that go back to what they were in an earlier deployment, from kept archives.
+
+    Without functions it is the service as a whole that goes back, after its functions did.
+    """
+
+    kind: ClassVar[str] = "restore"
+    lane: ClassVar[Lane] = Lane.IO
+
+    service: str
+    function: str
+    provider: str
+    stage: str
+    mode: str
+    deployment: str
+    functions: tuple[str, ...] = ()
+
+    def entries(self) -> tuple[Entry, ...]:
+        return option_entries(self, "service", "function")
+
+
 INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
     cls.kind: cls
     for cls in (
@@ -267,5 +289,6 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
         DeployInputs,
         ReleaseInputs,
         RemoveInputs,
+        RestoreInputs,
     )
 }

@@ -50,12 +50,10 @@ class Surroundings:
 class Book:
     """Thread-safe. `claims` are all records that a run may change."""
 
-    def __init__(
-        self, shelves: Mapping[RecordRef, Shelf], around: Surroundings, tell: Tell
-    ) -> None:
+    def __init__(self, shelves: Mapping[RecordRef, Shelf], around: Surroundings) -> None:
         self._shelves = shelves
         self._around = around
-        self._tell = tell
+        self._tell: Tell = lambda _: None
         self._claims: Mapping[RecordRef, Claim] = {}
         self._glances: dict[RecordRef, Record | None] = {}
         self._pages: dict[RecordRef, Page] = {}
@@ -64,6 +62,10 @@ class Book:
         self._guard = threading.RLock()
         self._ended = threading.Event()
         self._flusher: threading.Thread | None = None
+
+    def tell(self, tell: Tell) -> None:
+        """Who hears what a lock is waited for."""
+        self._tell = tell
 
     def expect(self, claims: Iterable[Claim]) -> None:
         self._claims = {claim.ref: claim for claim in claims}

@@ -1,0 +1,152 @@
+"""What a deploy would change, function by function and field by field, for plans."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fabric.graph.decide import Action, Change, Decision
+from fabric.graph.live import Wanted, changes_of, wanted
+from fabric.graph.plan import Plan
+from fabric.model.names import TaskId
+from fabric.model.records import FunctionRecord, Record, RecordRef
+from fabric.model.task import DeployInputs, Entry, EntryKind, Pairs, Spec, Task
+
+Row = dict[str, Any]
+Code = tuple[Entry, ...]
+_SET, _OTHER = "(set)", "(another value)"
+_DIGEST = 64
+_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is known of one function before a run: its deploy's verdict, and its archive's."""
+
+    task: Task
+    spec: Spec
+    decision: Decision
+    package: Decision
+    upstream: Pairs
+
+
+def live_rows(
+    services: Sequence[Mapping[str, Any]],
+    made: Plan,
+    records: Mapping[RecordRef, Record | None],
+    code: Code,
+) -> tuple[Row, ...]:
+    """The rows of a plan, with each function's change against what is live."""
+    outlooks = {
+        (outlook.task.inputs.service, outlook.spec[0]): outlook for outlook in _outlooks(made)
+    }
+    return tuple(_service_row(row, outlooks, _record_of(row, records), code) for row in services)
+
+
+def _record_of(row: Mapping[str, Any], records: Mapping[RecordRef, Record | None]) -> Record | None:
+    found = (
+        record
+        for ref, record in records.items()
+        if (ref.service, ref.provider) == (row["service"], row["provider"])
+    )
+    return next(found, None)
+
+
+def _outlooks(made: Plan) -> Iterator[Outlook]:
+    decisions = dict(zip(made.graph.ids, made.decisions, strict=True))
+    for task in made.graph.tasks:
+        if isinstance(task.inputs, DeployInputs):
+            upstream = tuple(sorted(_digests(task, decisions)))
+            for spec in task.inputs.functions:
+                package = decisions[TaskId(f"package:{task.inputs.service}/{spec[0]}")]
+                yield Outlook(task, spec, decisions[task.id], package, upstream)
+
+
+def _digests(task: Task, decisions: Mapping[TaskId, Decision]) -> Iterator[tuple[str, str]]:
+    for need in task.needs:
+        output = decisions[need].output
+        if output is not None:
+            yield need, output.digest
+
+
+def _service_row(
+    row: Mapping[str, Any],
+    outlooks: Mapping[tuple[str, str], Outlook],
+    record: Record | None,
+    code: Code,
+) -> Row:
+    functions = [
+        _function_row(one, outlooks.get((row["service"], one["name"])), record, code)
+        for one in row["functions"]
+    ]
+    named = {one["name"] for one in functions}
+    gone = [one for one in record.functions if one.name not in named] if record else []
+    return {**row, "functions": [*functions, *map(_deleted_row, gone)]}
+
+
+def _deleted_row(one: FunctionRecord) -> Row:
+    triggers = [json.loads(trigger) for trigger in one.triggers]
+    layers = list(one.layers)
+    return {
+        "name": one.name,
+        "triggers": triggers,
+        "layers": layers,
+        "change": "delete",
+        "fields": {},
+    }
+
+
+def _function_row(
+    row: Mapping[str, Any], outlook: Outlook | None, record: Record | None, code: Code
+) -> Row:
+    if outlook is None:
+        return {**row, "change": "none", "fields": {}}
+    was = record.function(row["name"]) if record else None
+    if record is None or was is None:
+        return {**row, "change": "create", "fields": {}}
+    fields = {} if outlook.decision.action is Action.SKIP else _fields(row, outlook, record, code)
+    return {**row, "change": "update" if fields else "none", "fields": fields}
+
+
+def _fields(
+    row: Mapping[str, Any], outlook: Outlook, record: Record, code: Code
+) -> dict[str, list[Any]]:
+    was = record.function(row["name"])
+    if was is None or not isinstance(outlook.task.inputs, DeployInputs):
+        return {}
+    asked = wanted(outlook.task.inputs, outlook.spec, code, outlook.upstream)
+    changes = [one for one in changes_of(asked, was, record.salt) if not _only_unknown(one)]
+    fields = dict(_field(change, row, was) for change in changes)
+    if outlook.package.output is None:
+        fields["code"] = [was.artifact_sha256[:_SHOWN], outlook.package.reason]
+    if not fields and (_is_unsure(was, asked, outlook) or outlook.decision.action is Action.RUN):
+        fields["state"] = ["unknown" if not was.key else "deployed", outlook.decision.reason]
+    return fields
+
+
+def _only_unknown(change: Change) -> bool:
+    """An upstream that has no digest yet has not changed for that."""
+    return change.kind == EntryKind.UPSTREAM and not change.new
+
+
+def _is_unsure(was: FunctionRecord, asked: Wanted, outlook: Outlook) -> bool:
+    return not was.key and asked.key != "" and outlook.decision.action is not Action.SKIP
+
+
+def _field(change: Change, row: Mapping[str, Any], was: FunctionRecord) -> tuple[str, list[Any]]:
+    """A change in the words of the config; of an environment value only that it changed."""
+    if change.kind == EntryKind.ENV:
+        old, new = (_SET if change.old else None), (_SET if change.new else None)
+        return f"env.{change.name}", [old, _OTHER if old and new else new]
+    if change.kind == EntryKind.UPSTREAM:
+        name = "code" if change.name.startswith("package:") else change.name
+        return name, [_short(change.old), _short(change.new)]
+    if change.name == "triggers":
+        return "triggers", [[json.loads(one) for one in was.triggers], row["triggers"]]
+    if change.name == "layers":
+        return "layers", [list(was.layers), row["layers"]]
+    return change.name, [_short(change.old), _short(change.new)]
+
+
+def _short(text: str) -> str | None:
+    return text[:_SHOWN] if len(text) == _DIGEST else text or None

@@ -1,0 +1,79 @@
+"""What a deploy would do to what is live: the graph with its removals, judged by the records."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from fabric.app.changes import live_rows
+from fabric.app.compiling import Compiled
+from fabric.app.pipeline import AfterPlan, planned
+from fabric.app.settings import Settings
+from fabric.app.world import World
+from fabric.graph.compile import deploys_whole_services
+from fabric.graph.plan import Plan
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.names import TaskId
+from fabric.model.records import Record
+from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
+from fabric.tasks.deploy import DeployKind, ref_of
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    work: Compiled
+    plan: Plan
+
+
+def foresee(work: Compiled, settings: Settings, world: World, after: AfterPlan) -> Foreseen:
+    """The plan of a deploy, its rows against what is live. Takes no lock, changes nothing."""
+    wider = with_removals(work, world)
+    made = planned(wider, settings, after, world.desk)
+    return Foreseen(against_live(wider, made, world), made)
+
+
+def against_live(work: Compiled, made: Plan, world: World) -> Compiled:
+    records = {ref: world.book.record(ref) for ref in world.posts}
+    deploys = [task for task in made.graph.tasks if task.kind == "deploy"]
+    code = DeployKind(world.desk).code(deploys[0]) if deploys else ()
+    return replace(work, services=live_rows(work.services, made, records, code))
+
+
+def with_removals(work: Compiled, world: World) -> Compiled:
+    """The graph with a task for each live function that no config names any more."""
+    releases = [task for task in work.graph.tasks if isinstance(task.inputs, ReleaseInputs)]
+    removals = [task for release in releases for task in _removals(release, work.graph, world)]
+    if not removals:
+        return work
+    from fabric.graph.weave import weave  # networkx: only when the graph changes
+
+    return replace(work, graph=weave((*work.graph.tasks, *removals)))
+
+
+def _removals(release: Task, graph: TaskGraph, world: World) -> Iterable[Task]:
+    inputs = release.inputs
+    record = world.book.record(ref_of(inputs))
+    if not isinstance(inputs, ReleaseInputs) or record is None or _is_partial(release, graph):
+        return
+    if deploys_whole_services(record.provider_id, record.mode):
+        return  # its next deploy leaves them out
+    for name in sorted(_gone(record, inputs)):
+        task_id = TaskId(f"remove:{inputs.service}/{name}@{inputs.provider}")
+        remove = RemoveInputs(inputs.service, name, inputs.provider, inputs.stage, record.mode)
+        yield Task(task_id, remove, (release.id,))
+
+
+def _gone(record: Record, inputs: ReleaseInputs) -> set[str]:
+    return {one.name for one in record.functions} - set(inputs.functions)
+
+
+def _is_partial(release: Task, graph: TaskGraph) -> bool:
+    """A run over a few functions leaves all others alone, wanted or not."""
+    inputs = release.inputs
+    if not isinstance(inputs, ReleaseInputs):
+        return True
+    deployed = {
+        name
+        for one in graph.inputs_of("deploy")
+        if isinstance(one, DeployInputs) and one.service == inputs.service
+        for name, _, _ in one.functions
+    }
+    return not set(inputs.functions) <= deployed

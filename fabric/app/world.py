@@ -1,0 +1,118 @@
+"""The world that a run may change: back ends, records and the desk, opened and closed together."""
+
+import contextlib
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fabric.app.desk import Work, WorkDesk
+from fabric.app.post import Post
+from fabric.app.posts import Shelves
+from fabric.app.settings import Settings
+from fabric.graph.compile import Unit
+from fabric.model.catalog import facts_of
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Deployment, Intent, Mode, Operation, Record, RecordRef
+from fabric.state.book import Book, Claim, Surroundings
+from fabric.state.locks import Terms
+from fabric.system.clock import SystemClock, stamp
+from fabric.system.identity import this_process
+
+LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
+_LEASE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    posts: Mapping[RecordRef, Post]
+    book: Book
+    desk: WorkDesk
+    deployment_ids: Mapping[RecordRef, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a run brings along: configs by service, what to go back to, and how it is done."""
+
+    units: Sequence[Unit] = ()
+    targets: Mapping[RecordRef, Deployment] = field(default_factory=dict)
+    force: bool = False
+    lock_timeout: float = 0.0
+
+
+@contextlib.contextmanager
+def open_world(posts: Iterable[Post], settings: Settings, means: Means) -> Iterator[World]:
+    by_ref = {post.ref: post for post in posts}
+    shelves = Shelves(settings)
+    try:
+        book = Book(shelves.of(by_ref.values()), around(settings, means.lock_timeout))
+        ids = {ref: new_deployment_id(ref) for ref in by_ref}
+        units = {unit.service: unit for unit in means.units}
+        work = Work(by_ref, units, ids, means.targets, means.force)
+        yield World(by_ref, book, WorkDesk(book, work, settings), ids)
+    finally:
+        shelves.close()
+
+
+def around(settings: Settings, lock_timeout: float = 0.0) -> Surroundings:
+    return Surroundings(this_process(), SystemClock(), Terms(_lease(settings), lock_timeout))
+
+
+def _lease(settings: Settings) -> float:
+    text = settings.env.get(LEASE_VARIABLE, "")
+    if not text:
+        return _LEASE
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 3600:  # noqa: PLR2004 - an hour is longer than any lock should lie dead
+        problem = Problem(
+            "usage/bad-value", f"{LEASE_VARIABLE}={text} is no number of seconds from 0 to 3600"
+        )
+        raise FabricError(problem)
+    return seconds
+
+
+def new_deployment_id(ref: RecordRef) -> str:
+    seconds = int(SystemClock().now().timestamp())
+    return f"{ref.provider}-{ref.stage}-{seconds}-{secrets.token_hex(3)}"
+
+
+def claim_of(post: Post, operation: str, tasks: Iterable[tuple[str, str]], at: str = "") -> Claim:
+    """What a run is about to do to one record; `tasks` pairs ids with functions."""
+    at = at or stamp(SystemClock())
+    intents = tuple(
+        Intent(
+            task, Operation(task.partition(":")[0].replace("restore", "deploy")), function, "", at
+        )
+        for task, function in tasks
+    )
+    return Claim(
+        post.ref,
+        operation,
+        Mode(post.mode),
+        post.provider_id,
+        post.region,
+        intents,
+        lambda record: mismatch(post, record),
+    )
+
+
+def _operation(task: str) -> Operation:
+    kind = task.partition(":")[0]
+    return Operation.DEPLOY if kind == "restore" else Operation(kind)
+
+
+def mismatch(post: Post, record: Record | None) -> Problem | None:
+    """A simulated run may not touch what is really there."""
+    if record is None or record.mode is Mode.SIMULATED or post.mode != Mode.SIMULATED:
+        return None
+    facts = facts_of(record.provider_id)
+    variable = facts.real_deploy_variable if facts else "FABRIC_REAL_DEPLOY"
+    return Problem(
+        "deploy/mode-mismatch",
+        f"`{post.service}` ({post.stage}, {post.provider}) was deployed in mode {record.mode}; "
+        "this run is simulated, and nothing was touched",
+        hint=f"set {variable}=1, or choose another stage",
+    )

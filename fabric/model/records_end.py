@@ -1,0 +1,60 @@
+"""What a record says when a run is over: pure folds of how it began and what was done."""
+
+from dataclasses import replace
+
+from fabric.model.records import Deployment, Lifecycle, Record
+
+HISTORY = 20
+
+
+def deployed(base: Record, record: Record, deployment_id: str, now: str) -> Record:
+    """A run that did all it wanted; a record in which nothing moved keeps its deployment."""
+    ended = replace(record, pending=(), lifecycle=Lifecycle.DEPLOYED)
+    if _same(base, record) and base.deployment_id:
+        return replace(ended, deployment_id=base.deployment_id, updated_at=base.updated_at)
+    ended = replace(ended, deployment_id=deployment_id, updated_at=now)
+    return replace(ended, history=(snapshot(ended), *base.history)[:HISTORY])
+
+
+def failed(base: Record, record: Record, deployment_id: str, now: str) -> Record:
+    """What is live now, under the id of the attempt if anything moved; no part of history."""
+    ended = replace(record, pending=(), lifecycle=Lifecycle.FAILED, updated_at=now)
+    moved = not _same(base, record)
+    return replace(ended, deployment_id=deployment_id if moved else base.deployment_id)
+
+
+def taken_back(base: Record, record: Record) -> Record:
+    """As it was before this run, but for the numbers that only grow."""
+    return replace(base, serial=record.serial, fence=record.fence, pending=())
+
+
+def gone_back(record: Record, target: Deployment, now: str) -> Record:
+    """A rollback: an earlier deployment is the current one again, and first in history."""
+    rest = tuple(one for one in record.history if one.deployment_id != target.deployment_id)
+    ended = replace(
+        record,
+        pending=(),
+        lifecycle=Lifecycle.DEPLOYED,
+        mode=target.mode,
+        deployment_id=target.deployment_id,
+        updated_at=now,
+    )
+    return replace(ended, history=(snapshot(ended), *rest))
+
+
+def snapshot(record: Record) -> Deployment:
+    return Deployment(
+        record.deployment_id,
+        record.mode,
+        record.endpoint,
+        record.outputs,
+        record.release_key,
+        record.functions,
+        record.updated_at,
+    )
+
+
+def _same(base: Record, record: Record) -> bool:
+    """Whether everything that a provider knows of is as it was."""
+    names = ("functions", "endpoint", "outputs", "release_key", "mode")
+    return all(getattr(base, name) == getattr(record, name) for name in names)

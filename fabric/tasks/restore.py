@@ -1,0 +1,115 @@
+"""Take functions back to an earlier deployment: kept archives and settings, no source needed."""
+
+from collections.abc import Mapping, Sequence
+
+from fabric.graph.decide import Decision
+from fabric.graph.live import GONE, judge_restore, keyed
+from fabric.graph.plan import Known
+from fabric.model.hashing import digest_fields
+from fabric.model.names import TaskId
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import FunctionRecord, Mode, RecordRef
+from fabric.model.records_log import FunctionDone, FunctionUnsure, ReleaseDone
+from fabric.model.task import Entry, EntryKind, Output, Pairs, RestoreInputs, Task
+from fabric.providers.contract import Artifact, FunctionOrder
+from fabric.tasks.contract import Made, Shop
+from fabric.tasks.deploy import ref_of
+from fabric.tasks.desk import Desk, Page
+from fabric.tasks.release import lives_of
+
+_VERSION = "1"
+
+
+class RestoreKind:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        del task
+        return (Entry(EntryKind.CODE, "restore", _VERSION),)
+
+    def judge(self, known: Known) -> Decision:
+        inputs = _inputs(known.task)
+        ref = ref_of(inputs)
+        return judge_restore(known, inputs, self._desk.record(ref), self._desk.target(ref))
+
+    def claim(self, task: Task) -> None:
+        self._desk.page(ref_of(_inputs(task)))
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        del upstream
+        inputs = _inputs(task)
+        page = self._desk.page(ref_of(inputs))
+        page.require_lock()
+        if inputs.functions:
+            self._functions(task, page, shop)
+        else:
+            self._service(task, page)
+        return Made(GONE.digest, keep=False)
+
+    def _functions(self, task: Task, page: Page, shop: Shop) -> None:
+        inputs = _inputs(task)
+        ref = ref_of(inputs)
+        target = self._desk.target(ref)
+        then = [one for one in target.functions if one.name in inputs.functions]
+        orders = [self._order(ref, one, page.record.salt) for one in then]
+        deployer = self._desk.deployer(ref, Mode(inputs.mode))
+        try:
+            deployed = deployer.deploy(self._desk.site(ref), orders)
+        except FabricError:
+            if inputs.mode != Mode.SIMULATED:
+                for one in then:
+                    page.add(FunctionUnsure(task.id, one.name))
+            raise
+        shop.say(task.id, deployed.talk)
+        for one in then:
+            page.add(FunctionDone(task.id, one))
+
+    def _service(self, task: Task, page: Page) -> None:
+        inputs = _inputs(task)
+        ref = ref_of(inputs)
+        target = self._desk.target(ref)
+        names = tuple(one.name for one in target.functions)
+        deployer = self._desk.deployer(ref, Mode(inputs.mode))
+        deployer.release(self._desk.site(ref), lives_of(page, names), target.outputs)
+        page.add(ReleaseDone(task.id, target.endpoint, target.outputs, target.release_key))
+
+    def _order(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionOrder:
+        settings = dict(one.settings)
+        path = self._desk.kept_archive(ref, one.artifact_sha256)
+        artifact = Artifact(
+            path, one.artifact_sha256, path.stat().st_size, one.handler, settings.get("runtime", "")
+        )
+        plain = tuple((name, value) for name, value in one.settings)
+        env = self._environment(ref, one, salt)
+        return FunctionOrder(one.name, artifact, plain, one.triggers, one.layers, env)
+
+    def _environment(self, ref: RecordRef, one: FunctionRecord, salt: str) -> Pairs:
+        """Values are never kept, so those of today have to be those of then."""
+        env = self._desk.values(ref, one.name).env
+        moved = moved_variables(one, env, salt)
+        if moved and not self._desk.force:
+            raise FabricError(_moved_problem(ref, one.name, moved))
+        names = {name for name, _ in one.environment}
+        return tuple(pair for pair in env if pair[0] in names)
+
+
+def moved_variables(one: FunctionRecord, env: Pairs, salt: str) -> tuple[str, ...]:
+    """The variables whose values today are not those that were deployed."""
+    today = dict(keyed(tuple((name, digest_fields((value,))) for name, value in env), salt))
+    return tuple(name for name, digest in one.environment if today.get(name) != digest)
+
+
+def _moved_problem(ref: RecordRef, function: str, names: Sequence[str]) -> Problem:
+    return Problem(
+        "rollback/environment",
+        f"`{ref.service}/{function}`: {', '.join(names)} had other values then, "
+        "and values are not kept",
+        hint="set them as they were, or take today's with --with-current-environment",
+    )
+
+
+def _inputs(task: Task) -> RestoreInputs:
+    if not isinstance(task.inputs, RestoreInputs):
+        raise TypeError(f"{task.id} is not a restore")
+    return task.inputs
