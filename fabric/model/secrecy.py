@@ -7,6 +7,18 @@ from collections.abc import Collection
 REDACTED = "[REDACTED]"
 
 _NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|_KEY(?![A-Z])|API_?KEY", re.IGNORECASE)
+# Bounded and possessive: a long line without a blank must not take quadratic time.
+_ASSIGNED = re.compile(
+    r"""((?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|_KEY(?![A-Z])|API_?KEY|ACCESS_?KEY)"""
+    r"""[\w.-]{0,64}+["']?+[ \t]{0,4}+[:=][ \t]{0,4}+)"""
+    r"""("[^"\n]{0,4096}+"?|'[^'\n]{0,4096}+'?|[^\s,;}]{1,4096}+)""",
+    re.IGNORECASE,
+)
+_SHAPES = re.compile(
+    r"""(?<=\bBearer )[\w.~+/=-]{8,}|(?<=\bBasic )[A-Za-z0-9+/=]{8,}"""
+    r"""|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[a-z]_\w{20,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"""
+    r"""|-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[^-]{0,16384}+(?:-----END [A-Z ]{0,32}-----)?"""
+)
 _USERINFO = re.compile(r"(?<=://)[^\s/?#@]*(?:@[^\s/?#@]*)*@")
 
 
@@ -18,6 +30,12 @@ def looks_secret(name: str) -> bool:
 def without_userinfo(text: str) -> str:
     """The text with `user:password@` of every URL in it hidden."""
     return _USERINFO.sub(f"{REDACTED}@", text) if "://" in text else text
+
+
+def without_credentials(text: str) -> str:
+    """The text of a foreign tool with what looks like a credential hidden: by name or by form."""
+    named = _ASSIGNED.sub(rf"\g<1>{REDACTED}", _SHAPES.sub(REDACTED, text))
+    return without_userinfo(named)
 
 
 def without_values(text: str, values: Collection[str]) -> str:

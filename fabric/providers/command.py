@@ -1,1 +1,122 @@
-"""The user's own command in place of a provider."""
+"""The user's own command in place of a provider: run once for a service, its answer is JSON."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fabric.model.catalog import ProviderFacts, Unit
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
+from fabric.providers.answer import read_answer
+from fabric.providers.calling import Call, Surroundings, run_line
+from fabric.providers.contract import Deployed, FunctionOrder, Live, Released, Site
+from fabric.providers.naming import function_endpoint, resource_name
+from fabric.providers.payloads import (
+    deploy_documents,
+    deploy_words,
+    destroy_documents,
+    destroy_words,
+)
+from fabric.providers.veil import Veil, veil_of
+from fabric.system.bounded import Overheard
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Either line may be empty: then the call that needs it names the variable to set."""
+
+    facts: ProviderFacts
+    deploy_line: str
+    destroy_line: str
+    around: Surroundings
+
+    @property
+    def unit(self) -> Unit:
+        return Unit.SERVICE
+
+    def deploy(self, site: Site, functions: Sequence[FunctionOrder]) -> Deployed:
+        if not self.deploy_line.strip():
+            raise FabricError(no_deployer(self.facts))
+        veil = self._veil(pair for order in functions for pair in order.env)
+        variable = self.facts.deploy_command_variable
+        call = Call(variable, self.deploy_line, "deploy/command-failed", veil)
+        documents = deploy_documents(site, functions)
+        heard = run_line(call, deploy_words(site, functions), documents, self.around)
+        outputs = _outputs(call, heard, functions)
+        live = tuple(_live(site, order, dict(outputs)) for order in functions)
+        return Deployed(live, outputs, veil.text(heard.stderr))
+
+    def release(self, site: Site, functions: Sequence[Live], given: Pairs) -> Released:
+        """Nothing is called: the deploy has said it all."""
+        outputs = dict(given)
+        endpoint = _endpoint(outputs)
+        if site.region:
+            outputs.setdefault("region", site.region)
+        for one in functions:
+            outputs.setdefault(f"arn_{one.name}", one.resource_id)
+            if one.endpoint:
+                outputs.setdefault(f"url_{one.name}", one.endpoint)
+        return Released(endpoint, tuple(outputs.items()))
+
+    def destroy(self, site: Site, functions: Sequence[Live]) -> str:
+        raise TypeError(
+            f"a command takes {site.service} away, not {len(functions)} functions of it"
+        )
+
+    def dissolve(self, site: Site, functions: Sequence[Live]) -> str:
+        variable = self.facts.destroy_command_variable
+        if not self.destroy_line.strip():
+            raise FabricError(_no_destroy_command(site, variable))
+        call = Call(variable, self.destroy_line, "remove/command-failed", self._veil(()))
+        documents = destroy_documents(site, functions)
+        heard = run_line(call, destroy_words(site, functions), documents, self.around)
+        return call.veil.text(heard.stderr)
+
+    def find(self, site: Site, function: str) -> Live | None:  # noqa: ARG002 - the protocol
+        """No command answers questions: what is not known is settled by running it again."""
+        return None
+
+    def _veil(self, variables: Iterable[tuple[str, str]]) -> Veil:
+        return veil_of(self.around.hide, (*self.around.env.items(), *variables))
+
+
+def no_deployer(facts: ProviderFacts) -> Problem:
+    return Problem(
+        "deploy/no-deployer",
+        f"fabric cannot deploy to `{facts.id}` for real by itself",
+        hint=f"set `{facts.deploy_command_variable}` to a command that does, "
+        f"or unset `{facts.real_deploy_variable}` and `FABRIC_REAL_DEPLOY` to simulate",
+    )
+
+
+def _no_destroy_command(site: Site, variable: str) -> Problem:
+    return Problem(
+        "remove/no-destroy-command",
+        f"`{site.service}` on `{site.label}` was deployed by a command, and none takes it away",
+        hint=f"set `{variable}` to a command that does",
+    )
+
+
+def _outputs(call: Call, heard: Overheard, functions: Sequence[FunctionOrder]) -> Pairs:
+    try:
+        answer = read_answer(heard.stdout)
+    except ValueError as error:
+        what = f"must write one JSON object with `endpoint` or `url`, but its output {error}"
+        raise call.problem(what, call.said(heard), "deploy/command-output") from error
+    named = (f"{kind}_{order.name}" for kind in ("url", "arn") for order in functions)
+    return call.veil.outputs(answer, frozenset(named))
+
+
+def _endpoint(outputs: dict[str, str]) -> str:
+    return outputs.get("endpoint", outputs.get("url", ""))
+
+
+def _live(site: Site, order: FunctionOrder, outputs: dict[str, str]) -> Live:
+    """The command may say `arn_<function>` and `url_<function>`; else names decide."""
+    name = resource_name(site, order.name)
+    return Live(
+        name=order.name,
+        resource_name=name,
+        resource_id=outputs.get(f"arn_{order.name}", name),
+        endpoint=outputs.get(f"url_{order.name}") or function_endpoint(_endpoint(outputs), order),
+        artifact_sha256=order.artifact.sha256,
+    )

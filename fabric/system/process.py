@@ -50,17 +50,23 @@ def run_child(
 
 
 def start_child(
-    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    stdin: int = subprocess.PIPE,
+    pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     try:
         child = subprocess.Popen(
             list(argv),
             cwd=cwd,
             env=None if env is None else dict(env),
-            stdin=subprocess.PIPE,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            pass_fds=pass_fds,
         )
     except OSError as error:
         raise FabricError(
@@ -83,13 +89,16 @@ def kill_children() -> None:
 
 
 def end_child(child: subprocess.Popen[bytes]) -> None:
-    """Ask the child's whole session to end, then make it."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if child.poll() is not None:
-            break
-        try:
-            os.killpg(child.pid, number)
-            child.wait(2)
-        except (ProcessLookupError, PermissionError, subprocess.TimeoutExpired):
-            continue
+    """Ask the child's whole session to end, then make it: also what outlives the child itself."""
+    if child.poll() is None:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(2)
+    forget(child)
+
+
+def forget(child: subprocess.Popen[bytes]) -> None:
+    """The child has ended: there is nothing left to kill."""
     _LIVE.discard(child)

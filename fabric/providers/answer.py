@@ -1,0 +1,89 @@
+"""What a deploy command answered: one JSON object that says where the service is. No effects."""
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from fabric.model.secrecy import REDACTED, looks_secret
+from fabric.model.task import Pairs
+from fabric.providers.payloads import as_json
+
+
+def read_answer(stdout: bytes) -> Pairs:
+    """The outputs: an `url` always, and an `endpoint` only where that is another address.
+
+    Raises a ValueError that says what is wrong, in words that fit behind `its output`.
+    """
+    document = _document(stdout)
+    addresses = [_address(document, name) for name in ("endpoint", "url") if name in document]
+    if not addresses:
+        raise ValueError("has neither `endpoint` nor `url`")
+    outputs = {"url": addresses[0], **{name: _text(value) for name, value in document.items()}}
+    if outputs.get("endpoint") == outputs["url"]:
+        del outputs["endpoint"]
+    return tuple(outputs.items())
+
+
+def _document(stdout: bytes) -> dict[str, Any]:
+    if not stdout.strip():
+        raise ValueError("is empty")
+    try:
+        document = json.loads(
+            stdout.decode(),
+            object_pairs_hook=_unique,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+        )
+        as_json(document).encode()
+    except RecursionError as error:
+        raise ValueError("is nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise ValueError("is not UTF-8 text") from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is not one JSON document ({error})") from error
+    if not isinstance(document, dict):
+        raise ValueError("is no JSON object")  # noqa: TRY004 - an answer, not an argument
+    return document
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise ValueError("has a key twice")
+    return document
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"has {name}, which is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("has a number that is too large")
+    return number
+
+
+def _address(document: dict[str, Any], name: str) -> str:
+    found = document[name]
+    if not isinstance(found, str) or not found.strip():
+        raise ValueError(f"has `{name}` that is no text")
+    return found
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else as_json(_without_credentials(value))
+
+
+def _without_credentials(value: object) -> object:
+    match value:
+        case dict():
+            return {
+                name: REDACTED if looks_secret(name) else _without_credentials(item)
+                for name, item in value.items()
+            }
+        case list():
+            return [_without_credentials(item) for item in value]
+        case _:
+            return value

@@ -1,0 +1,117 @@
+"""One run of a user's command: what it is given, and what is made of how it ended."""
+
+import shlex
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.payloads import DOCUMENTS, WORDS
+from fabric.providers.veil import Veil
+from fabric.system.bounded import Ending, Limits, Overheard, run_bounded
+from fabric.system.disk import make_folder, write_atomic
+
+# One variable with its name, `=` and NUL; Linux starts no child with a longer one.
+LONGEST_VARIABLE = 131_071
+_QUOTED_LINES = 20
+_OURS = frozenset((*WORDS, *DOCUMENTS, *(f"{name}_FILE" for name in DOCUMENTS)))
+_ROLE_TOO_NEW = "cannot be assumed"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What commands run in. `hide` are values that must not be shown; documents that no variable
+    can hold go to a folder below `payloads`, or where temporary files go."""
+
+    cwd: Path
+    env: Mapping[str, str] = field(repr=False)
+    hide: frozenset[str] = field(default=frozenset(), repr=False)
+    payloads: Path | None = None
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A command line, the variable that it stands in, and the code and words for its failures."""
+
+    variable: str
+    line: str
+    failed: str
+    veil: Veil
+
+    def argv(self) -> list[str]:
+        try:
+            words = shlex.split(self.line)
+        except ValueError as error:
+            raise self.problem(f"cannot be read: {str(error).lower()}") from error
+        if not words or not words[0]:
+            raise self.problem("names no program")
+        return words
+
+    def problem(self, what: str, said: str = "", code: str = "") -> FabricError:
+        if _ROLE_TOO_NEW in said:
+            hint = "a role that was just made cannot be used at once: wait 20 to 60 seconds, retry"
+        else:
+            hint = "it is run without a shell, and must end by itself"
+        frame = "\n".join(said.strip().splitlines()[-_QUOTED_LINES:])
+        message = f"the command in `{self.variable}` {what}"
+        return FabricError(Problem(code or self.failed, message, hint=hint, frame=frame))
+
+    def said(self, heard: Overheard) -> str:
+        """All that it said, without secrets; errors last, where people look first."""
+        return "\n".join(
+            text.strip() for raw in (heard.stdout, heard.stderr) if (text := self.veil.text(raw))
+        )
+
+
+def run_line(
+    call: Call, words: Mapping[str, str], documents: Mapping[str, str], around: Surroundings
+) -> Overheard:
+    """Run the command to a good end, or raise what happened instead."""
+    argv = call.argv()
+    inherited = {name: text for name, text in around.env.items() if name not in _OURS}
+    with _laid_out(documents, around.payloads) as given:
+        env = {**inherited, **words, **given}
+        try:
+            heard = run_bounded(argv, cwd=around.cwd, env=env, limits=around.limits)
+        except FabricError as error:
+            raise call.problem(error.first.message) from error
+    return _ended_well(call, heard, around.limits)
+
+
+def _ended_well(call: Call, heard: Overheard, limits: Limits) -> Overheard:
+    match heard.ending:
+        case Ending.TIMED_OUT:
+            raise call.problem(f"did not end within {limits.seconds:.0f} s", call.said(heard))
+        case Ending.TOO_MUCH:
+            raise call.problem(f"wrote more than {limits.stdout:,} bytes to its output")
+        case Ending.EXITED if heard.code:
+            raise call.problem(_how_it_ended(heard.code), call.said(heard))
+        case _:
+            return heard
+
+
+def _how_it_ended(code: int) -> str:
+    return f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+
+
+@contextmanager
+def _laid_out(documents: Mapping[str, str], folder: Path | None) -> Iterator[dict[str, str]]:
+    """The documents as variables; those too long for one as files, for as long as this lasts."""
+    large = {name: text for name, text in documents.items() if _is_long(name, text)}
+    small = {name: text for name, text in documents.items() if name not in large}
+    if not large:
+        yield small
+        return
+    if folder is not None:
+        make_folder(folder, 0o700)
+    with tempfile.TemporaryDirectory(prefix="fabric-payload-", dir=folder) as made:
+        for name, text in large.items():
+            write_atomic(f"{made}/{name}.json", text.encode(), mode=0o600)
+        yield {**small, **{f"{name}_FILE": f"{made}/{name}.json" for name in large}}
+
+
+def _is_long(name: str, text: str) -> bool:
+    return len(name) + len(text.encode()) + 2 > LONGEST_VARIABLE

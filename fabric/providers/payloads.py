@@ -1,0 +1,157 @@
+"""What a deploy command is told: variables, and documents as canonical JSON texts. No effects."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from fabric.providers.contract import FunctionOrder, Live, Site
+from fabric.providers.naming import resource_name
+
+ARTIFACTS = "FABRIC_ARTIFACTS_JSON"
+_PAYLOAD_PROVIDER = "cloud1-lambda"
+_QUEUES = "FABRIC_CLOUD1_QUEUE_EVENT_SOURCES_JSON"
+_STORAGE = "FABRIC_CLOUD1_STORAGE_EVENTS_JSON"
+_STATEMENTS = "FABRIC_CLOUD1_IAM_ROLE_STATEMENTS_JSON"
+_ENV = "FABRIC_FUNCTION_ENV_JSON"
+_RULES = "FABRIC_CLOUD1_EVENTBUS_RULES_JSON"
+_RESOURCES = "FABRIC_CLOUD1_RESOURCE_ADDRESSES_JSON"
+_WORKFLOWS = "FABRIC_CLOUD1_WORKFLOW_ADDRESSES_JSON"
+_SECRETS = "FABRIC_CLOUD1_SECRET_REFERENCES_JSON"
+PAYLOADS = (_QUEUES, _STORAGE, _STATEMENTS, _ENV, _RULES, _RESOURCES, _WORKFLOWS, _SECRETS)
+DOCUMENTS = (ARTIFACTS, *PAYLOADS)
+WORDS = (
+    "FABRIC_SERVICE",
+    "FABRIC_STAGE",
+    "FABRIC_PROVIDER",
+    "FABRIC_FUNCTION",
+    "FABRIC_ARTIFACT",
+    "FABRIC_ARTIFACT_SHA256",
+)
+
+
+def deploy_words(site: Site, orders: Sequence[FunctionOrder]) -> dict[str, str]:
+    """The short variables; those of a function only where there is no doubt which one."""
+    words = _site_words(site)
+    if len(orders) == 1:
+        artifact = orders[0].artifact
+        words["FABRIC_FUNCTION"] = orders[0].name
+        words["FABRIC_ARTIFACT"] = str(artifact.path.absolute())
+        words["FABRIC_ARTIFACT_SHA256"] = artifact.sha256
+    return words
+
+
+def destroy_words(site: Site, functions: Sequence[Live]) -> dict[str, str]:
+    one = {"FABRIC_FUNCTION": functions[0].name} if len(functions) == 1 else {}
+    return {**_site_words(site), **one}
+
+
+def _site_words(site: Site) -> dict[str, str]:
+    return {
+        "FABRIC_SERVICE": site.service,
+        "FABRIC_STAGE": site.stage,
+        "FABRIC_PROVIDER": site.label,
+    }
+
+
+def deploy_documents(site: Site, orders: Sequence[FunctionOrder]) -> dict[str, str]:
+    return {ARTIFACTS: as_json([_artifact(order) for order in orders]), **payloads(site, orders)}
+
+
+def destroy_documents(site: Site, functions: Sequence[Live]) -> dict[str, str]:
+    """There is no archive any more: what is known of a live function is what it is called."""
+    rows = [
+        {"function": one.name, "sha256": one.artifact_sha256, "resourceId": one.resource_id}
+        for one in functions
+    ]
+    return {ARTIFACTS: as_json(rows), **payloads(site, ())}
+
+
+def payloads(site: Site, orders: Sequence[FunctionOrder]) -> dict[str, str]:
+    """The documents that only this provider's commands know; all of them, also where empty."""
+    if site.provider_id != _PAYLOAD_PROVIDER:
+        return {}
+    documents = {
+        _QUEUES: _rows(orders, "queue", _queue),
+        _STORAGE: _rows(orders, "storage", _storage),
+        _STATEMENTS: statements_of(site.extension),
+        _ENV: {order.name: dict(order.env) for order in orders},
+        _RULES: _rows(orders, "eventbus", _rule),
+        _RESOURCES: {
+            one.name: {"type": one.type, "envVar": one.env_var, "address": one.address}
+            for one in site.resources
+        },
+        _WORKFLOWS: {
+            name: {"steps": json.loads(steps), "address": resource_name(site, name)}
+            for name, steps in site.workflows
+        },
+        _SECRETS: dict(site.secret_refs),
+    }
+    return {name: as_json(document) for name, document in documents.items()}
+
+
+def statements_of(extension: str) -> list[Any]:
+    """`iam.role.statements`, as configured."""
+    found: Any = json.loads(extension)
+    for key in ("iam", "role", "statements"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def as_json(document: object) -> str:
+    """One text for one document, ASCII only: it goes through the environment of any locale."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _artifact(order: FunctionOrder) -> dict[str, Any]:
+    artifact = order.artifact
+    return {
+        "function": order.name,
+        "path": str(artifact.path.absolute()),
+        "sha256": artifact.sha256,
+        "sizeBytes": artifact.size,
+        "entry": artifact.handler,
+        "runtime": artifact.runtime,
+        "changed": artifact.changed,
+    }
+
+
+def _rows(
+    orders: Sequence[FunctionOrder],
+    kind: str,
+    row: Callable[[Mapping[str, Any]], dict[str, Any]],
+) -> list[dict[str, Any]]:
+    return [
+        {"function": order.name, **row(trigger)}
+        for order in orders
+        for trigger in _triggers(order)
+        if trigger.get("type") == kind
+    ]
+
+
+def _triggers(order: FunctionOrder) -> Iterator[Mapping[str, Any]]:
+    return (json.loads(text) for text in order.triggers)
+
+
+def _queue(trigger: Mapping[str, Any]) -> dict[str, Any]:
+    response = trigger.get("functionResponseType", "")
+    return {
+        "queue": trigger.get("queue", ""),
+        "batchSize": trigger.get("batchSize", 10),
+        "maximumBatchingWindowSeconds": trigger.get("maximumBatchingWindowSeconds", 0),
+        "functionResponseTypes": [response] if response else [],
+        "enabled": trigger.get("enabled", True),
+    }
+
+
+def _storage(trigger: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "bucket": trigger.get("bucket", ""),
+        "events": trigger.get("events", []),
+        "prefix": trigger.get("prefix", ""),
+        "suffix": trigger.get("suffix", ""),
+        "existingBucket": trigger.get("existingBucket", False),
+    }
+
+
+def _rule(trigger: Mapping[str, Any]) -> dict[str, Any]:
+    return {"bus": trigger.get("bus", "default"), "pattern": trigger.get("pattern", {})}

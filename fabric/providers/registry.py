@@ -1,0 +1,71 @@
+"""Which deployer stands for a provider in a mode."""
+
+import json
+from collections.abc import Callable
+
+from fabric.model.catalog import ProviderFacts, facts_of
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Mode
+from fabric.providers.calling import Surroundings
+from fabric.providers.command import Command, no_deployer
+from fabric.providers.contract import Deployer
+from fabric.providers.simulated import Simulated
+
+_NEEDS_ROLE = "cloud1-lambda"
+_ROLE_VARIABLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
+
+
+def deployer_of(
+    provider_id: str, mode: Mode, around: Surroundings, extension: str = "{}"
+) -> Deployer:
+    """`extension` is the JSON text of the provider's own part of the config."""
+    facts = facts_of(provider_id)
+    if facts is None:
+        raise FabricError(_unknown(provider_id))
+    if mode is Mode.REAL:
+        role = _role_problem(facts, around, extension)
+        raise FabricError(*role, no_deployer(facts))
+    return _MAKERS[mode](facts, around)
+
+
+def _simulated(facts: ProviderFacts, around: Surroundings) -> Deployer:  # noqa: ARG001 - as below
+    return Simulated(facts.unit)
+
+
+def _command(facts: ProviderFacts, around: Surroundings) -> Deployer:
+    return Command(
+        facts,
+        around.env.get(facts.deploy_command_variable, ""),
+        around.env.get(facts.destroy_command_variable, ""),
+        around,
+    )
+
+
+_MAKERS: dict[Mode, Callable[[ProviderFacts, Surroundings], Deployer]] = {
+    Mode.SIMULATED: _simulated,
+    Mode.COMMAND: _command,
+}
+
+
+def _role_problem(
+    facts: ProviderFacts, around: Surroundings, extension: str
+) -> tuple[Problem, ...]:
+    if facts.id != _NEEDS_ROLE or around.env.get(_ROLE_VARIABLE):
+        return ()
+    if json.loads(extension).get("roleArn"):
+        return ()
+    return (
+        Problem(
+            "credentials/role-missing",
+            f"`{facts.id}` cannot deploy for real without an execution role",
+            hint=f"set `{_ROLE_VARIABLE}`, or `roleArn` below `extensions.{facts.id}`",
+        ),
+    )
+
+
+def _unknown(provider_id: str) -> Problem:
+    return Problem(
+        "deploy/unknown-provider",
+        f"this fabric knows no provider `{provider_id}`",
+        hint="was it deployed with a newer version?",
+    )

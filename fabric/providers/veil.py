@@ -1,0 +1,53 @@
+"""What a foreign tool says, made fit to be shown: known secrets and likely ones are hidden."""
+
+import base64
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from fabric.model.secrecy import (
+    REDACTED,
+    looks_secret,
+    without_credentials,
+    without_userinfo,
+    without_values,
+)
+from fabric.model.task import Pairs
+
+# Shorter ones (`1`, `true`) are in every text, and hide nothing that is worth it.
+_SHORTEST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Veil:
+    values: frozenset[str] = field(repr=False)
+
+    def text(self, raw: bytes) -> str:
+        return self.over(without_credentials(raw.decode(errors="replace")))
+
+    def over(self, text: str) -> str:
+        return without_values(text, self.values)
+
+    def outputs(self, pairs: Pairs, plain: frozenset[str]) -> Pairs:
+        """`plain` are the names that cannot be a credential's, whatever they look like."""
+        return tuple(
+            (name, REDACTED)
+            if looks_secret(name) and name not in plain
+            else (name, self.over(without_userinfo(value)))
+            for name, value in pairs
+        )
+
+
+def veil_of(secrets: Iterable[str], variables: Iterable[tuple[str, str]]) -> Veil:
+    """Over these secrets, and the values of variables whose names look like credentials."""
+    named = {value for name, value in variables if looks_secret(name) and len(value) >= _SHORTEST}
+    return Veil(frozenset(form for one in {*secrets, *named} for form in _forms(one)))
+
+
+def _forms(value: str) -> Iterator[str]:
+    yield value
+    if len(value) >= _SHORTEST:
+        yield quote(value, safe="")
+        encoded = value.encode(errors="surrogateescape")
+        # The padding and the last sign depend on what follows, where more text is encoded with it.
+        yield base64.b64encode(encoded).decode().rstrip("=")

@@ -1,0 +1,35 @@
+"""Which parts of a foreign text look like credentials."""
+
+import pytest
+
+from fabric.model.secrecy import without_credentials
+
+HIDDEN = {
+    "an-assignment": ("API_TOKEN=abc next", "API_TOKEN=[REDACTED] next"),
+    "a-quoted-one": ('"clientSecret": "a b", "n": 1', '"clientSecret": [REDACTED], "n": 1'),
+    "a-header": ("Authorization: Bearer abcdefgh.ijk", "Authorization: Bearer [REDACTED]"),
+    "an-access-key": ("id AKIAABCDEFGHIJKLMNOP!", "id [REDACTED]!"),
+    "userinfo": ("https://me:pw@x.test/a", "https://[REDACTED]@x.test/a"),
+    "a-private-key": (
+        "a\n-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\nb",
+        "a\n[REDACTED]\nb",
+    ),
+}
+PLAIN = ("monkey: banana", "unexpected token }", "the password is wrong", "https://x.test/?a=b")
+LONG = ("token", "a", "eyJabcdefgh.", 'token="', "://a", "-----BEGIN PRIVATE KEY-----")
+
+
+@pytest.mark.parametrize(("text", "shown"), HIDDEN.values(), ids=HIDDEN)
+def test_what_looks_like_a_credential_is_hidden(text: str, shown: str) -> None:
+    assert without_credentials(text) == shown
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_plain_words_stay(text: str) -> None:
+    assert without_credentials(text) == text
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("part", LONG)
+def test_a_long_line_takes_no_quadratic_time(part: str) -> None:
+    assert without_credentials(part * 100_000)
