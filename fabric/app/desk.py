@@ -33,7 +33,6 @@ class Work:
     posts: Mapping[RecordRef, Post]
     units: Mapping[str, Unit]
     deployment_ids: Mapping[RecordRef, str] = field(default_factory=dict)
-    targets: Mapping[RecordRef, Deployment] = field(default_factory=dict)
     force: bool = False
 
 
@@ -44,6 +43,11 @@ class WorkDesk:
         self._book = book
         self._work = work
         self._settings = settings
+        self._targets: Mapping[RecordRef, Deployment] = {}
+
+    def go_back_to(self, targets: Mapping[RecordRef, Deployment]) -> None:
+        """What restores take records back to from now on."""
+        self._targets = targets
 
     @property
     def force(self) -> bool:
@@ -109,7 +113,7 @@ class WorkDesk:
         return archive_path(shelf.home, sha256)
 
     def target(self, ref: RecordRef) -> Deployment:
-        return self._work.targets[ref]
+        return self._targets[ref]
 
     def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
         config = self._config(ref)

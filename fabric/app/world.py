@@ -3,7 +3,7 @@
 import contextlib
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fabric.app.desk import Work, WorkDesk
 from fabric.app.post import Post
@@ -12,7 +12,7 @@ from fabric.app.settings import Settings
 from fabric.graph.compile import Unit
 from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Deployment, Intent, Mode, Operation, Record, RecordRef
+from fabric.model.records import Intent, Mode, Operation, Record, RecordRef
 from fabric.state.book import Book, Claim, Surroundings
 from fabric.state.locks import Terms
 from fabric.system.clock import SystemClock, stamp
@@ -32,10 +32,9 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a run brings along: configs by service, what to go back to, and how it is done."""
+    """What a run brings along: its configs, and how it is done."""
 
     units: Sequence[Unit] = ()
-    targets: Mapping[RecordRef, Deployment] = field(default_factory=dict)
     force: bool = False
     lock_timeout: float = 0.0
 
@@ -48,7 +47,7 @@ def open_world(posts: Iterable[Post], settings: Settings, means: Means) -> Itera
         book = Book(shelves.of(by_ref.values()), around(settings, means.lock_timeout))
         ids = {ref: new_deployment_id(ref) for ref in by_ref}
         units = {unit.service: unit for unit in means.units}
-        work = Work(by_ref, units, ids, means.targets, means.force)
+        work = Work(by_ref, units, ids, means.force)
         yield World(by_ref, book, WorkDesk(book, work, settings), ids)
     finally:
         shelves.close()

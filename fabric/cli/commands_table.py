@@ -26,6 +26,7 @@ ROOT = (
     _row("plan", _DAILY, "Show what would run and why; changes nothing."),
     _row("build", _DAILY, "Build the functions; what is up to date is skipped."),
     _row("package", _DAILY, "Build, vendor and pack the functions into archives."),
+    _row("deploy", _DAILY, "Deploy what is not live as it is asked for."),
     _row("compose", _MANY, "Plan, build and package all services of a compose file."),
     _row("explain", _LOOK, "Tell why one task would run, input by input."),
     _row("runs", _LOOK, "List and show the journals of past runs."),

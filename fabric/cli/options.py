@@ -28,6 +28,17 @@ def run_options(command: F) -> F:
     return command
 
 
+def deploy_options(command: F) -> F:
+    """How a deploy treats what is live."""
+    for option in reversed(_DEPLOY):
+        command = option(command)
+    return command
+
+
+lock_timeout_option = click.option(
+    "--lock-timeout", default="0", show_default=True, metavar="DURATION",
+    help="Wait so long for a lock that somebody holds: 30s, 2m.",
+)  # fmt: skip
 compose_file = click.option(
     "-f", "--file", "compose", default="fabric.compose.yml", show_default=True,
     metavar="FILE", help="The compose file, or the folder that holds it.",
@@ -65,6 +76,16 @@ _PLACE = (
     ),  # fmt: skip
     stage_option,
     click.option("--provider", default="", metavar="ID", help="A provider id or override label."),
+)
+_DEPLOY = (
+    click.option("--force", is_flag=True, help="Deploy what is up to date as well."),
+    click.option(
+        "--rollback-on-failure/--no-rollback-on-failure",
+        "rollback",
+        default=None,
+        help="Take everything back to what was live if anything fails.",
+    ),  # fmt: skip
+    click.option("--preview", default="", metavar="NAME", help="Deploy to this isolated stage."),
 )
 _RUN = (
     click.option(

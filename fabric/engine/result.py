@@ -36,21 +36,27 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
+    """`aftermath` is what went wrong once all tasks had ended, while the run was put away."""
+
     graph: TaskGraph
     outcomes: tuple[Outcome, ...]
     ms: int
     interrupted: bool = False
+    aftermath: tuple[Problem, ...] = ()
 
     def count(self, status: Status) -> int:
         return sum(outcome.status is status for outcome in self.outcomes)
 
     @property
     def ok(self) -> bool:
-        return not self.interrupted and all(one.status in GOOD for one in self.outcomes)
+        return not (self.interrupted or self.aftermath) and all(
+            one.status in GOOD for one in self.outcomes
+        )
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        return tuple(problem for outcome in self.outcomes for problem in outcome.problems)
+        of_tasks = (problem for outcome in self.outcomes for problem in outcome.problems)
+        return (*of_tasks, *self.aftermath)
 
     @property
     def exit_code(self) -> ExitCode:

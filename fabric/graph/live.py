@@ -190,8 +190,7 @@ def judge_restore(
     if known.upstream is None:
         return wait_for(known.unknown, 1)
     then = {one.name: one for one in target.functions}
-    same = bool(inputs.functions) and record is not None
-    if same and record and all(record.function(one) == then[one] for one in inputs.functions):
+    if inputs.function and record and record.function(inputs.function) == then[inputs.function]:
         return Decision(Action.SKIP, "as it was", inputs=1, known=GONE)
     reason = f"goes back to {inputs.deployment}"
     return Decision(Action.RUN, reason, digest_fields((known.task.id,)), 1)

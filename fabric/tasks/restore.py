@@ -43,7 +43,7 @@ class RestoreKind:
         page.require_lock()
         if inputs.functions:
             self._functions(task, page, shop)
-        else:
+        if not inputs.function:
             self._service(task, page)
         return Made(GONE.digest, keep=False)
 

@@ -1,0 +1,154 @@
+"""The end of a run that changed the world: taken back if it has to be, then every record closed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fabric.app.pipeline import carried_out
+from fabric.app.room import Room
+from fabric.app.world import World
+from fabric.engine.bus import Bus
+from fabric.engine.result import GOOD, Outcome, RunResult
+from fabric.engine.run import Job, Run
+from fabric.engine.schedule import Caps
+from fabric.graph.undo import chained
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Deployment, Record, RecordRef
+from fabric.model.records_end import deployed, failed, gone_back, snapshot, taken_back
+from fabric.state.archives import archives_of, drop_archives
+from fabric.state.book import glance
+from fabric.state.contract import ref_of as ref_of_key
+from fabric.state.page import Page
+from fabric.state.receipts import drop_receipts, write_receipts
+from fabric.system.clock import SystemClock
+from fabric.tasks.deploy import ref_of
+
+WORLD_KINDS = frozenset({"deploy", "release", "remove", "restore"})
+
+
+@dataclass(slots=True)
+class Attempt:
+    """`caps` are for what has to be taken back. `rolled_back` are records that are as before."""
+
+    world: World
+    caps: Caps
+    rollback: bool = False
+    targets: Mapping[RecordRef, Deployment] = field(default_factory=dict)
+    rolled_back: set[RecordRef] = field(default_factory=set)
+    finals: dict[RecordRef, Record | None] = field(default_factory=dict)
+
+    def finish(self, room: Room, bus: Bus, result: RunResult) -> RunResult:
+        problems: list[Problem] = []
+        if self.rollback and not result.ok and not result.interrupted:
+            problems += self._take_back(room, bus, result)
+        ok = {page.base.ref: _is_good(result, page.base.ref) for page in self.world.book.pages}
+        for page in self.world.book.pages:
+            self.finals[page.base.ref] = self._final(page, ok=ok[page.base.ref])
+        problems += self._closed()
+        return replace(result, aftermath=tuple(problems))
+
+    def _final(self, page: Page, *, ok: bool) -> Record | None:
+        ref, record = page.base.ref, page.record
+        now = self.world.desk.now()
+        if ref in self.rolled_back:
+            return taken_back(page.base, record) if page.base.deployment_id else None
+        if not ok:
+            return failed(page.base, record, self.world.deployment_ids[ref], now)
+        if ref in self.targets:
+            return gone_back(record, self.targets[ref], now)
+        if not record.functions and page.base.functions:
+            return None
+        return deployed(page.base, record, self.world.deployment_ids[ref], now)
+
+    def _take_back(self, room: Room, bus: Bus, result: RunResult) -> Sequence[Problem]:
+        """Exactly what this run changed, the newest change first."""
+        pages = [page for page in self.world.book.pages if _moved(page)]
+        pages.sort(key=lambda page: _ended(result, page.base.ref), reverse=True)
+        if not pages:
+            return ()
+        targets = {page.base.ref: snapshot(page.base) for page in pages}
+        self.world.desk.go_back_to(targets)
+        ways = [
+            (page.record, targets[page.base.ref] if page.base.deployment_id else None)
+            for page in pages
+        ]
+        graph = chained(ways)
+        job = Job(graph, self.caps, (1.0,) * len(graph))
+        undone = carried_out(Run(job, room.stepper, bus, SystemClock()))
+        for page in pages:
+            if _is_good(undone, page.base.ref):
+                self.rolled_back.add(page.base.ref)
+        left = [page.base for page in pages if page.base.ref not in self.rolled_back]
+        return [*undone.problems, *map(_not_taken_back, left)]
+
+    def _closed(self) -> list[Problem]:
+        """Receipts first: once the state says that all is done, nobody comes back for them."""
+        problems: list[Problem] = []
+        for page in self.world.book.pages:
+            try:
+                page.require_lock()
+                self._receipts(page.base.ref)
+            except FabricError as error:
+                problems += error.problems
+        pages = self.world.book.pages
+        problems += self.world.book.close(lambda page: self.finals[page.base.ref])
+        if not problems:
+            for page in pages:
+                self._forget_archives(page)
+        return problems
+
+    def _receipts(self, ref: RecordRef) -> None:
+        home, final = Path(self.world.posts[ref].home), self.finals[ref]
+        if final is None:
+            drop_receipts(home, ref)
+        elif final.functions or final.deployment_id:
+            write_receipts(home, final)
+
+    def _forget_archives(self, page: Page) -> None:
+        ref = page.base.ref
+        gone = archives_of(page.base) - archives_of(self.finals[ref])
+        if gone:
+            drop_archives(self.world.book.shelf(ref), ref, gone, self._named_here(ref))
+
+    def _named_here(self, ref: RecordRef) -> frozenset[str]:
+        """Archives that other records of this folder still name."""
+        shelf = self.world.book.shelf(ref)
+        refs = (ref_of_key(key) for key in shelf.stores.state.list(""))
+        records = (glance(shelf, one) for one in refs if one)
+        return frozenset().union(*(archives_of(record) for record in records))
+
+
+def _is_good(result: RunResult, ref: RecordRef) -> bool:
+    return all(outcome.status in GOOD for outcome in outcomes_of(result, ref))
+
+
+def _ended(result: RunResult, ref: RecordRef) -> float:
+    return max((one.started + one.ms / 1000 for one in outcomes_of(result, ref)), default=0.0)
+
+
+def outcomes_of(result: RunResult, ref: RecordRef) -> list[Outcome]:
+    return [
+        outcome
+        for task, outcome in zip(result.graph.tasks, result.outcomes, strict=True)
+        if task.kind in WORLD_KINDS and ref_of(task.inputs) == ref
+    ]
+
+
+def _moved(page: Page) -> bool:
+    """Whether anything that the provider knows of is not as this run found it."""
+    base, record = page.base, page.record
+    names = ("functions", "endpoint", "outputs", "release_key")
+    return any(getattr(base, name) != getattr(record, name) for name in names)
+
+
+def _not_taken_back(base: Record) -> Problem:
+    ref = base.ref
+    where = f"--stage {ref.stage} --provider {ref.provider}"
+    command = f"fabric rollback --to {base.deployment_id} {where}"
+    if not base.deployment_id:
+        command = f"fabric remove {where}"
+    return Problem(
+        "rollback/incomplete",
+        f"`{ref.service}` ({ref.stage}, {ref.provider}) could not be put back as it was",
+        hint=f"when the cause is gone: {command}",
+    )

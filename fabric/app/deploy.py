@@ -1,0 +1,117 @@
+"""`deploy`: foresee, take the locks of what may change, run, and say what is live now."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from fabric.app.attempt import WORLD_KINDS, Attempt
+from fabric.app.deploy_report import deploy_report, unchanged_report
+from fabric.app.foresight import Foreseen, foresee
+from fabric.app.long_way import compile_project
+from fabric.app.pipeline import MakeListeners, Outlets, Work, carry_out, compiled_and_locked
+from fabric.app.project import open_project
+from fabric.app.request import Request, caps_of
+from fabric.app.settings import Settings
+from fabric.app.world import Means, World, claim_of, mismatch, open_world
+from fabric.config.values import Config
+from fabric.graph.decide import Action
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Mode, RecordRef
+from fabric.model.report import Report
+from fabric.state.book import Claim
+from fabric.state.errored import errored_problem
+from fabric.system.clock import time_ns
+from fabric.tasks.deploy import ref_of
+
+_ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How a deploy is to be done. `rollback` is what the flag says, None where it is not given."""
+
+    force: bool = False
+    rollback: bool | None = None
+    lock_timeout: float = 0.0
+
+
+def deploy(
+    request: Request, settings: Settings, wishes: Wishes, make_listeners: MakeListeners
+) -> Report:
+    """First a look without locks: where nothing is to be done, nothing is taken or written."""
+    started = time_ns()
+    work = compiled_and_locked(request, settings)
+    if not wishes.force:
+        with open_world(work.posts, settings, Means()) as world:
+            refuse(world)
+            seen = foresee(work, settings, world, lambda *_: None)
+            if not seen.plan.anything_to_do:
+                return unchanged_report(request, seen, world)
+    return _carried_out(request, settings, wishes, (make_listeners, started))
+
+
+def _carried_out(
+    request: Request, settings: Settings, wishes: Wishes, run: tuple[MakeListeners, int]
+) -> Report:
+    make_listeners, started = run
+    project = open_project(request.where, settings)
+    compiled = compile_project(project, request)
+    means = Means(project.units, wishes.force, wishes.lock_timeout)
+    rollback = any(rolls_back(wishes, unit.config, settings) for unit in project.units)
+    request = replace(request, fail_fast=request.fail_fast or rollback)
+    with open_world(compiled.posts, settings, means) as world:
+        refuse(world)
+        seen = foresee(compiled, settings, world, lambda *_: None)
+        world.book.expect(claims_of(seen, world, "deploy"))
+        work = Work(seen.work.site, seen.work.graph, {}, world=world)
+        attempt = Attempt(world, caps_of(request.concurrency, settings.cores), rollback)
+        outlets = Outlets(make_listeners, undo=attempt.finish)
+        try:
+            done = carry_out(request, settings, work, started, outlets)
+        except BaseException:
+            world.book.abandon()
+            raise
+        return deploy_report(request, seen, done, attempt)
+
+
+def rolls_back(wishes: Wishes, config: Config, settings: Settings) -> bool:
+    """The flag, then the config, then the variable."""
+    if wishes.rollback is not None:
+        return wishes.rollback
+    if config.deploy.rollback_on_failure is not None:
+        return config.deploy.rollback_on_failure
+    return settings.env.get(_ROLLBACK_VARIABLE, "") not in ("", "0", "false")
+
+
+def refuse(world: World) -> None:
+    """Raises all that forbids this run before anything was built or locked."""
+    problems = [
+        problem
+        for ref, post in sorted(world.posts.items())
+        for problem in (
+            *_of_mode(world, ref),
+            mismatch(post, world.book.record(ref)),
+            errored_problem(world.book.shelf(ref).home, ref),
+        )
+        if problem is not None
+    ]
+    if problems:
+        raise FabricError(*problems)
+
+
+def _of_mode(world: World, ref: RecordRef) -> Sequence[Problem]:
+    """Whether there is somebody to deploy at all in the mode that is asked for."""
+    try:
+        world.desk.deployer(ref, Mode(world.posts[ref].mode))
+    except FabricError as error:
+        return error.problems
+    return ()
+
+
+def claims_of(seen: Foreseen, world: World, operation: str) -> Iterator[Claim]:
+    """The records of all tasks that may change something, each with what may happen to it."""
+    intents: dict[RecordRef, list[tuple[str, str]]] = {}
+    for task, decision in zip(seen.plan.graph.tasks, seen.plan.decisions, strict=True):
+        wanted = world.desk.force or decision.action is not Action.SKIP
+        if task.kind in WORLD_KINDS and wanted:
+            intents.setdefault(ref_of(task.inputs), []).append((task.id, task.inputs.function))
+    return (claim_of(world.posts[ref], operation, tasks) for ref, tasks in intents.items())

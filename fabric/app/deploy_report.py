@@ -1,0 +1,141 @@
+"""What a deploy did, record by record and function by function, as values."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from fabric.app.attempt import Attempt, outcomes_of
+from fabric.app.build import problems_of
+from fabric.app.foresight import Foreseen
+from fabric.app.pipeline import Ran
+from fabric.app.post import Post
+from fabric.app.request import Request
+from fabric.app.world import World
+from fabric.engine.result import Outcome, RunResult, Status
+from fabric.graph.live import dropped_functions
+from fabric.model.records import Record
+from fabric.model.report import Report
+from fabric.model.task import DeployInputs
+from fabric.views.deploy_text import deploy_text
+
+Row = dict[str, Any]
+_WORST_FIRST = (Status.FAILED, Status.BLOCKED, Status.CANCELLED)
+
+
+def unchanged_report(request: Request, seen: Foreseen, world: World) -> Report:
+    """Nothing was to be done: what is live is what is asked for."""
+    rows = [
+        _row(post, world.book.record(ref), "unchanged", _unchanged(world.book.record(ref)))
+        for ref, post in sorted(world.posts.items())
+    ]
+    count = len(seen.plan.graph)
+    summary = {"ran": 0, "skipped": count, "failed": 0, "blocked": 0, "ms": 0}
+    return _report(request, seen, rows, summary)
+
+
+def _unchanged(record: Record | None) -> list[Row]:
+    return [
+        {"name": one.name, "status": "unchanged", "reason": "up to date", "ms": 0}
+        for one in (record.functions if record else ())
+    ]
+
+
+def deploy_report(request: Request, seen: Foreseen, done: Ran, attempt: Attempt) -> Report:
+    world, result = attempt.world, done.result
+    rows = [_deployment(post, result, attempt) for _, post in sorted(world.posts.items())]
+    counted = (Status.RAN, Status.SKIPPED, Status.FAILED, Status.BLOCKED)
+    summary = {status.value: result.count(status) for status in counted}
+    report = _report(request, seen, rows, {**summary, "ms": result.ms})
+    return replace(report, problems=problems_of(result), exit_code=result.exit_code)
+
+
+def _report(request: Request, seen: Foreseen, rows: list[Row], summary: dict[str, int]) -> Report:
+    document = {
+        "stage": seen.work.site.stage,
+        "rolledBack": any(row["status"] == "rolled-back" for row in rows),
+        "deployments": rows,
+        "levels": seen.plan.graph.levels,
+        "summary": summary,
+    }
+    warnings = seen.work.site.warnings
+    return Report(request.command, document, text=deploy_text(document), warnings=warnings)
+
+
+def _row(
+    post: Post, record: Record | None, status: str, functions: list[Row], error: str | None = None
+) -> Row:
+    return {
+        "service": post.service,
+        "provider": post.provider,
+        "mode": post.mode,
+        "deploymentId": record.deployment_id if record else "",
+        "endpoint": record.endpoint if record else "",
+        "outputs": dict(record.outputs) if record else {},
+        "status": status,
+        "error": error,
+        "functions": functions,
+    }
+
+
+def _deployment(post: Post, result: RunResult, attempt: Attempt) -> Row:
+    ref = post.ref
+    outcomes = outcomes_of(result, ref)
+    record = attempt.finals.get(ref, attempt.world.book.record(ref))
+    functions = list(_functions(post, result, attempt))
+    row = _row(post, record, _status(post, outcomes, attempt), functions, _error(outcomes))
+    if not row["deploymentId"] and any(one.status is Status.FAILED for one in outcomes):
+        row["deploymentId"] = attempt.world.deployment_ids[ref]
+    return row
+
+
+def _status(post: Post, outcomes: list[Outcome], attempt: Attempt) -> str:
+    if post.ref in attempt.rolled_back:
+        return "rolled-back"
+    found = {one.status for one in outcomes}
+    bad = next((status.value for status in _WORST_FIRST if status in found), "")
+    return bad or ("deployed" if Status.RAN in found else "unchanged")
+
+
+def _error(outcomes: list[Outcome]) -> str | None:
+    problems = (problem for one in outcomes for problem in one.problems)
+    return next((problem.message for problem in problems), None)
+
+
+def _functions(post: Post, result: RunResult, attempt: Attempt) -> Iterator[Row]:
+    pages = {page.base.ref: page.base for page in attempt.world.book.pages}
+    base = pages.get(post.ref, attempt.world.book.record(post.ref))
+    for task, outcome in zip(result.graph.tasks, result.outcomes, strict=True):
+        if (task.inputs.service, getattr(task.inputs, "provider", "")) != (
+            post.service,
+            post.provider,
+        ):
+            continue
+        if isinstance(task.inputs, DeployInputs):
+            yield from _deployed(task.inputs, outcome, base, attempt.finals.get(post.ref))
+        elif task.kind == "remove" and task.inputs.function:
+            status = "deleted" if outcome.status is Status.RAN else _word(outcome)
+            yield _function(task.inputs.function, status, outcome)
+
+
+def _deployed(
+    inputs: DeployInputs, outcome: Outcome, base: Record | None, final: Record | None
+) -> Iterator[Row]:
+    for name, _, _ in inputs.functions:
+        was = base.function(name) if base else None
+        now = final.function(name) if final else None
+        status = _word(outcome)
+        if outcome.status is Status.RAN:
+            same = was is not None and was == now
+            status = "created" if was is None else "unchanged" if same else "updated"
+        yield _function(name, status, outcome)
+    if outcome.status is Status.RAN and base is not None:
+        for name in dropped_functions(base, inputs):
+            yield _function(name, "deleted", outcome)
+
+
+def _word(outcome: Outcome) -> str:
+    return "unchanged" if outcome.status is Status.SKIPPED else outcome.status.value
+
+
+def _function(name: str, status: str, outcome: Outcome) -> Row:
+    return {"name": name, "status": status, "reason": outcome.reason, "ms": outcome.ms}

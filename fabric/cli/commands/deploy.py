@@ -1,0 +1,59 @@
+"""`fabric deploy`: options to wishes, wishes to a run that changes the world."""
+
+from typing import Any
+
+import click
+
+from fabric.cli.commands.build import request_of
+from fabric.cli.options import (
+    common_options,
+    deploy_options,
+    examples,
+    function_option,
+    lock_timeout_option,
+    place_options,
+    run_options,
+)
+
+
+@click.command(
+    epilog=examples("""
+fabric deploy                               deploy what changed, simulated by default
+fabric deploy --stage prod --rollback-on-failure  back to what was live if anything fails
+""")
+)
+@place_options
+@function_option
+@deploy_options
+@lock_timeout_option
+@run_options
+@common_options
+def deploy(**options: Any) -> int:
+    """Deploy the functions of a service.
+
+    Builds and packages what changed, then deploys only functions that are not live as they are
+    asked for; functions that the config names no more are deleted. Simulated unless
+    FABRIC_REAL_DEPLOY=1 or FABRIC_<PROVIDER>_REAL_DEPLOY=1 is set.
+    """
+    return run_deploy("deploy", **options)
+
+
+def run_deploy(command: str, **options: Any) -> int:
+    from fabric.app.deploy import Wishes
+    from fabric.app.deploy import deploy as deploy_services
+    from fabric.app.settings import read_settings
+    from fabric.cli.durations import seconds_of
+    from fabric.cli.listeners import Outlets, listeners
+    from fabric.cli.screen import Screen
+
+    settings = read_settings()
+    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
+    wishes = Wishes(
+        force=options["force"],
+        rollback=options["rollback"],
+        lock_timeout=seconds_of("--lock-timeout", options["lock_timeout"]),
+    )
+    options["stage"] = options.get("preview") or options["stage"]
+    request = request_of("deploy", command, **options)
+    heard = listeners(screen, settings, Outlets(options["events"], options["profile"]))
+    return screen.finish(deploy_services(request, settings, wishes, heard))

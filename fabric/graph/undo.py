@@ -1,0 +1,73 @@
+"""What puts records back to what they were: a chain of services, the newest change first."""
+
+from collections.abc import Sequence
+
+from fabric.graph.compile import deploys_whole_services
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.names import TaskId
+from fabric.model.records import Deployment, Record, RecordRef
+from fabric.model.task import RemoveInputs, RestoreInputs, Task
+
+
+def way_back(record: Record, target: Deployment, after: Sequence[TaskId] = ()) -> list[Task]:
+    """From what is live to an earlier deployment; the last task takes the service as a whole."""
+    ref = record.ref
+    then = {one.name: one for one in target.functions}
+    moved = tuple(name for name, one in then.items() if record.function(name) != one)
+    service = TaskId(f"restore:{ref.service}@{ref.provider}")
+    if deploys_whole_services(record.provider_id, record.mode):
+        return [Task(service, _restore(record, target, "", tuple(then)), tuple(after))]
+    restores = [
+        Task(_id("restore", ref, name), _restore(record, target, name, (name,)), tuple(after))
+        for name in moved
+    ]
+    needs = tuple(task.id for task in restores) or tuple(after)
+    last = Task(service, _restore(record, target, "", ()), needs)
+    removes = [
+        Task(_id("remove", ref, one.name), _remove(record, one.name), (service,))
+        for one in record.functions
+        if one.name not in then
+    ]
+    return [*restores, last, *removes]
+
+
+def way_out(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
+    """Everything of a record goes; providers of single functions are asked for each."""
+    ref = record.ref
+    whole = deploys_whole_services(record.provider_id, record.mode)
+    single = () if whole else tuple(one.name for one in record.functions)
+    tasks = [Task(_id("remove", ref, name), _remove(record, name), tuple(after)) for name in single]
+    needs = tuple(task.id for task in tasks) or tuple(after)
+    last = Task(TaskId(f"remove:{ref.service}@{ref.provider}"), _remove(record, ""), needs)
+    return [*tasks, last]
+
+
+def chained(ways: Sequence[tuple[Record, Deployment | None]]) -> TaskGraph:
+    """One service after the other, in the order given; those with no earlier deployment go."""
+    from fabric.graph.weave import weave  # networkx: imported when something is compiled
+
+    tasks: list[Task] = []
+    after: tuple[TaskId, ...] = ()
+    for record, target in ways:
+        steps = way_out(record, after) if target is None else way_back(record, target, after)
+        tasks += steps
+        after = tuple(task.id for task in steps)
+    return weave(tasks)
+
+
+def _restore(
+    record: Record, target: Deployment, function: str, functions: tuple[str, ...]
+) -> RestoreInputs:
+    ref = record.ref
+    return RestoreInputs(
+        ref.service, function, ref.provider, ref.stage, target.mode, target.deployment_id, functions
+    )
+
+
+def _remove(record: Record, function: str) -> RemoveInputs:
+    ref = record.ref
+    return RemoveInputs(ref.service, function, ref.provider, ref.stage, record.mode)
+
+
+def _id(kind: str, ref: RecordRef, function: str) -> TaskId:
+    return TaskId(f"{kind}:{ref.service}/{function}@{ref.provider}")

@@ -1,0 +1,55 @@
+"""What a deploy or a removal did, for people."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from fabric.views.words import duration, plural
+
+_SIGNS = {
+    "created": "+",
+    "updated": "~",
+    "deleted": "-",
+    "unchanged": " ",
+    "failed": "✗",
+    "blocked": "!",
+    "cancelled": "!",
+}
+_SHOWN = 40
+
+
+def deploy_text(document: Mapping[str, Any]) -> str:
+    """What moved, where each service answers now, and one line to sum up."""
+    rows = document["deployments"]
+    moved = [row for row in rows if row["status"] != "unchanged"]
+    lines = [line for row in moved[:_SHOWN] for line in _service(row)]
+    if len(moved) > _SHOWN:
+        lines.append(f"and {plural(len(moved) - _SHOWN, 'service')} more")
+    return "\n".join([*lines, _last_line(rows, document["summary"])])
+
+
+def _service(row: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{row['service']} on {row['provider']} ({row['mode']}): {row['status']}"
+    for one in row["functions"]:
+        if one["status"] != "unchanged":
+            url = row["outputs"].get(f"url_{one['name']}", "")
+            yield f"  {_SIGNS[one['status']]} {one['name']}  {url}".rstrip()
+    if row["endpoint"]:
+        yield f"  {row['endpoint']}"
+
+
+def _last_line(rows: Sequence[Mapping[str, Any]], summary: Mapping[str, int]) -> str:
+    functions = [one["status"] for row in rows for one in row["functions"]]
+    words = ("created", "updated", "deleted", "unchanged", "failed", "blocked", "cancelled")
+    counts = {word: functions.count(word) for word in words}
+    if not summary["ran"] and not summary["failed"] and not summary["blocked"]:
+        return f"Nothing to do: {plural(len(functions), 'function')} up to date."
+    said = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return f"Deploy: {said or 'no function'} ({duration(summary['ms'])})."
+
+
+def removal_text(document: Mapping[str, Any]) -> str:
+    lines = [f"- {row['service']} on {row['provider']}: removed" for row in document["removed"]]
+    lines += [
+        f"  {row['service']} on {row['provider']}: nothing was there" for row in document["absent"]
+    ]
+    return "\n".join(lines)
