@@ -35,6 +35,14 @@ def deploy_options(command: F) -> F:
     return command
 
 
+def removal_options(command: F) -> F:
+    """How removals run, and whether they ask first."""
+    for option in reversed(_REMOVAL):
+        command = option(command)
+    return command
+
+
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask first.")
 lock_timeout_option = click.option(
     "--lock-timeout", default="0", show_default=True, metavar="DURATION",
     help="Wait so long for a lock that somebody holds: 30s, 2m.",
@@ -87,18 +95,26 @@ _DEPLOY = (
     ),  # fmt: skip
     click.option("--preview", default="", metavar="NAME", help="Deploy to this isolated stage."),
 )
+_CONCURRENCY = click.option(
+    "--concurrency",
+    default="16",
+    show_default=True,
+    metavar="N",
+    help="Tasks at once: a number, or a percentage of the cores such as 50%.",
+)
+_FAIL_FAST = click.option(
+    "--fail-fast", is_flag=True, help="Start nothing more after the first failure."
+)
+_EVENTS = click.option(
+    "--events", default="", metavar="FILE", help="Write the run's events as NDJSON."
+)
+_REMOVAL = (yes_option, _CONCURRENCY, _FAIL_FAST, _EVENTS)
 _RUN = (
-    click.option(
-        "--concurrency",
-        default="16",
-        show_default=True,
-        metavar="N",
-        help="Tasks at once: a number, or a percentage of the cores such as 50%.",
-    ),  # fmt: skip
+    _CONCURRENCY,
     click.option("--no-cache", is_flag=True, help="Run every task, whatever is remembered."),
-    click.option("--fail-fast", is_flag=True, help="Start nothing more after the first failure."),
+    _FAIL_FAST,
     click.option("--out", default="", metavar="DIR", help="Copy the artifacts here as well."),
-    click.option("--events", default="", metavar="FILE", help="Write the run's events as NDJSON."),
+    _EVENTS,
     click.option("--profile", default="", metavar="FILE", help="Write a Chrome trace of the run."),
 )
 

@@ -179,7 +179,8 @@ def judge_remove(known: Known, inputs: RemoveInputs, record: Record | None) -> D
         return Decision(Action.SKIP, "not there", inputs=1, known=GONE)
     if known.upstream is None:
         return wait_for(known.unknown, 1)
-    reason = "it is no longer configured" if inputs.function else "it is to be removed"
+    after_release = any(need.startswith("release:") for need in known.task.needs)
+    reason = "no longer configured" if after_release else "to be removed"
     return Decision(Action.RUN, reason, digest_fields((known.task.id,)), 1)
 
 

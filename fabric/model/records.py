@@ -117,4 +117,5 @@ class Record:
     @property
     def is_stub(self) -> bool:
         """Only a holder's fence so far: nothing was ever deployed, nothing is on its way."""
-        return not (self.functions or self.pending or self.history or self.deployment_id)
+        known = self.functions or self.pending or self.history or self.deployment_id
+        return self.lifecycle is Lifecycle.DEPLOYING and not known

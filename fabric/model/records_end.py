@@ -17,10 +17,11 @@ def deployed(base: Record, record: Record, deployment_id: str, now: str) -> Reco
 
 
 def failed(base: Record, record: Record, deployment_id: str, now: str) -> Record:
-    """What is live now, under the id of the attempt if anything moved; no part of history."""
-    ended = replace(record, pending=(), lifecycle=Lifecycle.FAILED, updated_at=now)
-    moved = not _same(base, record)
-    return replace(ended, deployment_id=deployment_id if moved else base.deployment_id)
+    """What is live now, under the id of the attempt; where nothing moved it stays what it was."""
+    if _same(base, record) and base.deployment_id:
+        return taken_back(base, record)
+    ended = replace(record, pending=(), lifecycle=Lifecycle.FAILED)
+    return replace(ended, deployment_id=deployment_id, updated_at=now)
 
 
 def taken_back(base: Record, record: Record) -> Record:

@@ -1,4 +1,7 @@
-"""Records as JSON and back: versioned, checked, and the same bytes for the same record."""
+"""Records as JSON and back: versioned, checked, and the same bytes for the same record.
+
+History names the functions of each deployment by digest; each version of one is stored once.
+"""
 
 import json
 from collections.abc import Mapping
@@ -18,6 +21,7 @@ from fabric.model.records import (
 )
 
 VERSION = 1
+_VERSION_LENGTH = 32
 
 
 def encode(record: Record) -> bytes:
@@ -83,6 +87,7 @@ def document_of(record: Record) -> dict[str, Any]:
         "functions": [function_document(one) for one in record.functions],
         "pending": [intent_document(one) for one in record.pending],
         "history": [_deployment_document(one) for one in record.history],
+        "versions": _versions(record),
         "salt": record.salt,
         "updatedAt": record.updated_at,
     }
@@ -143,13 +148,33 @@ def _deployment_document(one: Deployment) -> dict[str, Any]:
         "endpoint": one.endpoint,
         "outputs": dict(one.outputs),
         "releaseKey": one.release_key,
-        "functions": [function_document(function) for function in one.functions],
+        "functions": [version_of(function) for function in one.functions],
         "updatedAt": one.updated_at,
     }
 
 
+def _versions(record: Record) -> dict[str, Any]:
+    """What history names and the current functions are not."""
+    current = {version_of(one) for one in record.functions}
+    past = {version_of(one): one for old in record.history for one in old.functions}
+    return {
+        version: function_document(past[version])
+        for version in sorted(past)
+        if version not in current
+    }
+
+
+def version_of(one: FunctionRecord) -> str:
+    return digest_bytes(json.dumps(function_document(one), sort_keys=True).encode())[
+        :_VERSION_LENGTH
+    ]
+
+
 def _record(document: Mapping[str, Any]) -> Record:
     ref = RecordRef(*(_text(document[name]) for name in ("service", "stage", "provider")))
+    functions = tuple(map(function_from, document["functions"]))
+    past = {name: function_from(one) for name, one in document["versions"].items()}
+    versions = {**past, **{version_of(one): one for one in functions}}
     return Record(
         ref=ref,
         provider_id=_text(document["providerId"]),
@@ -164,9 +189,9 @@ def _record(document: Mapping[str, Any]) -> Record:
         endpoint=_text(document["endpoint"]),
         outputs=_pairs(document["outputs"]),
         release_key=_text(document["releaseKey"]),
-        functions=tuple(map(function_from, document["functions"])),
+        functions=functions,
         pending=tuple(map(_intent, document["pending"])),
-        history=tuple(map(_deployment, document["history"])),
+        history=tuple(_deployment(one, versions) for one in document["history"]),
         updated_at=_text(document["updatedAt"]),
     )
 
@@ -181,14 +206,14 @@ def _intent(document: Mapping[str, Any]) -> Intent:
     )
 
 
-def _deployment(document: Mapping[str, Any]) -> Deployment:
+def _deployment(document: Mapping[str, Any], versions: Mapping[str, FunctionRecord]) -> Deployment:
     return Deployment(
         _text(document["deploymentId"]),
         Mode(document["mode"]),
         _text(document["endpoint"]),
         _pairs(document["outputs"]),
         _text(document["releaseKey"]),
-        tuple(map(function_from, document["functions"])),
+        tuple(versions[name] for name in document["functions"]),
         _text(document["updatedAt"]),
     )
 

@@ -53,3 +53,24 @@ def removal_text(document: Mapping[str, Any]) -> str:
         f"  {row['service']} on {row['provider']}: nothing was there" for row in document["absent"]
     ]
     return "\n".join(lines)
+
+
+def rollback_text(document: Mapping[str, Any]) -> str:
+    count = plural(len(document["functions"]), "function")
+    return (
+        f"{document['service']} on {document['provider']} is back at {document['to']} "
+        f"({count}; it was {document['from']})."
+    )
+
+
+def releases_text(document: Mapping[str, Any]) -> str:
+    rows = document["releases"]
+    if not rows:
+        return "Nothing was deployed yet."
+    lines = []
+    for row in rows:
+        mark = "*" if row["current"] else " "
+        lines.append(
+            f"{mark} {row['deploymentId']}  {row['updatedAt']}  {row['endpoint']}".rstrip()
+        )
+    return "\n".join(lines)

@@ -1,6 +1,6 @@
 """A plan for people: functions with their change, tasks with their reason, one line to sum up."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fabric.views.style import Style
@@ -42,15 +42,27 @@ def _service_block(service: Mapping[str, Any], style: Style) -> str:
     if not changed:
         return ""
     head = f"{style.strong(service['service'])} on {service['provider']} ({service['mode']})"
-    return "\n".join([head, *(_function_line(one, style) for one in changed), ""])
+    lines = [line for one in changed for line in _function_lines(one, style)]
+    return "\n".join([head, *lines, ""])
 
 
-def _function_line(function: Mapping[str, Any], style: Style) -> str:
+def _function_lines(function: Mapping[str, Any], style: Style) -> Iterator[str]:
     sign = _SIGNS[function["change"]]
     paint = {"+": style.good, "~": style.warn, "-": style.bad}[sign]
     triggers = ", ".join(trigger_words(one) for one in function["triggers"]) or "no trigger"
     layers = f"  layers {', '.join(function['layers'])}" if function["layers"] else ""
-    return f"  {paint(sign)} {function['name']}  {style.dim(triggers + layers)}"
+    yield f"  {paint(sign)} {function['name']}  {style.dim(triggers + layers)}"
+    for name, (old, new) in function["fields"].items():
+        yield f"      {name}: {_value(old)} {style.dim('->')} {_value(new)}"
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "(none)"
+    if isinstance(value, list):
+        words = (trigger_words(one) if isinstance(one, dict) else str(one) for one in value)
+        return ", ".join(words) or "(none)"
+    return str(value)
 
 
 def trigger_words(trigger: Mapping[str, Any]) -> str:

@@ -1,0 +1,221 @@
+"""`remove`: everything that a stage has at its providers goes, dependents first."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fabric.app.attempt import Attempt
+from fabric.app.build import problems_of
+from fabric.app.modes import mode_of
+from fabric.app.pipeline import MakeListeners, Outlets, Ran, Work, carry_out
+from fabric.app.post import Post
+from fabric.app.posts import Shelves, post_of
+from fabric.app.project import Project, open_project
+from fabric.app.request import Request, caps_of
+from fabric.app.settings import Settings
+from fabric.app.world import Means, World, claim_of, mismatch, open_world
+from fabric.engine.warm import Site
+from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.undo import way_out
+from fabric.model.catalog import facts_of
+from fabric.model.names import TaskId
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Mode, Record, RecordRef
+from fabric.model.report import Report
+from fabric.state.book import Claim, glance
+from fabric.state.contract import ref_of as ref_of_key
+from fabric.state.errored import errored_problem
+from fabric.state.receipts import drop_receipts
+from fabric.system.clock import time_ns
+from fabric.tasks.deploy import ref_of
+from fabric.views.deploy_text import removal_text
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What there is to remove, and what was looked for and is not there."""
+
+    records: Mapping[RecordRef, Record]
+    posts: tuple[Post, ...]
+    absent: tuple[Post, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """How long to wait for locks, and who is asked before anything real is deleted."""
+
+    lock_timeout: float
+    agrees: Callable[[str], bool]
+
+
+def remove(
+    request: Request, settings: Settings, consent: Consent, make_listeners: MakeListeners
+) -> Report:
+    started = time_ns()
+    project = open_project(request.where, settings)
+    found = find_records(project, request.where.provider, settings)
+    if not found.records:
+        for post in found.absent:
+            drop_receipts(Path(post.home), post.ref)
+        return _report(request, project, found, frozenset())
+    means = Means(project.units, lock_timeout=consent.lock_timeout)
+    with open_world(found.posts, settings, means) as world:
+        _refuse(world, found, settings)
+        _ask(found, consent)
+        graph = removal_graph(found.records, _dependents(project))
+        world.book.expect(_claims(graph, world))
+        site = Site(str(project.workspace), project.stage, project.warnings)
+        attempt = Attempt(world, caps_of(request.concurrency, settings.cores))
+        outlets = Outlets(make_listeners, undo=attempt.finish)
+        try:
+            work = Work(site, graph, {}, world=world)
+            done = carry_out(request, settings, work, started, outlets)
+        except BaseException:
+            world.book.abandon()
+            raise
+        gone = frozenset(ref for ref, final in attempt.finals.items() if final is None)
+        return _ended(_report(request, project, found, gone), done)
+
+
+def find_records(project: Project, provider: str, settings: Settings) -> Found:
+    """All records of these services and this stage; with a provider only its own."""
+    shelves = Shelves(settings)
+    posts: dict[RecordRef, Post] = {}
+    records: dict[RecordRef, Record] = {}
+    absent: list[Post] = []
+    try:
+        for unit in project.units:
+            own = post_of(unit, project.workspace)
+            shelf = shelves.shelf(own)
+            keys = shelf.stores.state.list(f"{own.service}/{own.stage}/")
+            refs = {ref for key in keys if (ref := ref_of_key(key))}
+            chosen = {ref for ref in refs if not provider or ref == own.ref}
+            there = {ref: one for ref in sorted(chosen) if (one := glance(shelf, ref))}
+            records |= there
+            posts |= {ref: _post_for(own, one) for ref, one in there.items()}
+            if own.ref not in there:
+                absent.append(own)
+    finally:
+        shelves.close()
+    return Found(records, tuple(posts.values()), tuple(absent))
+
+
+def _post_for(own: Post, record: Record) -> Post:
+    """A record says itself how it was deployed: that is how it goes."""
+    return replace(
+        own,
+        provider=record.ref.provider,
+        provider_id=record.provider_id,
+        region=record.region,
+        mode=record.mode.value,
+    )
+
+
+def _refuse(world: World, found: Found, settings: Settings) -> None:
+    problems: list[Problem] = []
+    for ref, record in sorted(found.records.items()):
+        post = world.posts[ref]
+        switched = replace(post, mode=_mode_now(record, settings))
+        said = _not_for_cloud1(record, settings) or mismatch(switched, record)
+        said = said or errored_problem(Path(post.home), ref) or _no_command(record, settings)
+        problems += [said] if said else []
+    if problems:
+        raise FabricError(*problems)
+
+
+def _ask(found: Found, consent: Consent) -> None:
+    real = [ref for ref, one in found.records.items() if one.mode is not Mode.SIMULATED]
+    names = ", ".join(f"{ref.service} ({ref.stage}, {ref.provider})" for ref in sorted(real))
+    if real and not consent.agrees(f"Delete {names} for real?"):
+        raise FabricError(Problem("remove/declined", "nothing was removed"))
+
+
+def _mode_now(record: Record, settings: Settings) -> str:
+    return mode_of(record.provider_id, settings.env)
+
+
+def _not_for_cloud1(record: Record, settings: Settings) -> Problem | None:
+    """Deleting in this cloud needs its own switch: the one for all providers is not enough."""
+    facts = facts_of(record.provider_id)
+    if record.mode is Mode.SIMULATED or facts is None or facts.prefix != "CLOUD1":
+        return None
+    if settings.env.get(facts.real_deploy_variable) == "1":
+        return None
+    return Problem(
+        "remove/not-enabled",
+        f"`{record.ref.service}` ({record.ref.stage}) is live at {record.provider_id}; "
+        "nothing was deleted",
+        hint=f"set {facts.real_deploy_variable}=1 to delete it there",
+    )
+
+
+def _no_command(record: Record, settings: Settings) -> Problem | None:
+    facts = facts_of(record.provider_id)
+    if record.mode is not Mode.COMMAND or facts is None:
+        return None
+    if settings.env.get(facts.destroy_command_variable):
+        return None
+    return Problem(
+        "remove/no-destroy-command",
+        f"`{record.ref.service}` ({record.ref.stage}) was deployed by a command, and there is none "
+        "to remove it",
+        hint=f"set {facts.destroy_command_variable}",
+    )
+
+
+def removal_graph(
+    records: Mapping[RecordRef, Record], dependents: Mapping[str, frozenset[str]]
+) -> TaskGraph:
+    """A service goes once all services that depend on it are gone."""
+    from fabric.graph.weave import weave  # networkx: imported when something is compiled
+
+    return weave(
+        task
+        for record in records.values()
+        for task in way_out(record, _removed_first(record, records, dependents))
+    )
+
+
+def _removed_first(
+    record: Record,
+    records: Mapping[RecordRef, Record],
+    dependents: Mapping[str, frozenset[str]],
+) -> list[TaskId]:
+    named = dependents.get(record.ref.service, frozenset())
+    return [
+        TaskId(f"remove:{one.service}@{one.provider}") for one in records if one.service in named
+    ]
+
+
+def _dependents(project: Project) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for unit in project.units:
+        for upstream in unit.upstream:
+            found.setdefault(upstream, set()).add(unit.service)
+    return {service: frozenset(names) for service, names in found.items()}
+
+
+def _claims(graph: TaskGraph, world: World) -> Iterator[Claim]:
+    tasks: dict[RecordRef, list[tuple[str, str]]] = {}
+    for task in graph.tasks:
+        tasks.setdefault(ref_of(task.inputs), []).append((task.id, task.inputs.function))
+    return (claim_of(world.posts[ref], "remove", rows) for ref, rows in tasks.items())
+
+
+def _report(request: Request, project: Project, found: Found, gone: frozenset[RecordRef]) -> Report:
+    document: dict[str, Any] = {
+        "stage": project.stage,
+        "removed": [
+            {"service": ref.service, "provider": ref.provider}
+            for ref in sorted(found.records)
+            if ref in gone
+        ],
+        "absent": [{"service": one.service, "provider": one.provider} for one in found.absent],
+    }
+    text = removal_text(document)
+    return Report(request.command, document, text=text, warnings=project.warnings)
+
+
+def _ended(report: Report, done: Ran) -> Report:
+    return replace(report, problems=problems_of(done.result), exit_code=done.result.exit_code)

@@ -1,0 +1,51 @@
+"""`fabric remove`: what a stage has at its providers goes."""
+
+from typing import Any
+
+import click
+
+from fabric.cli.commands.build import request_of
+from fabric.cli.options import (
+    common_options,
+    examples,
+    lock_timeout_option,
+    place_options,
+    removal_options,
+)
+
+
+@click.command(
+    epilog=examples("""
+fabric remove                    remove the service from stage dev
+fabric remove --stage prod --yes remove it from prod without being asked
+""")
+)
+@place_options
+@lock_timeout_option
+@removal_options
+@common_options
+def remove(**options: Any) -> int:
+    """Remove a deployment.
+
+    Deletes the functions at their provider, then the record, the state and the receipt of the
+    stage; other stages stay. What is not there is no error.
+    """
+    return run_remove("remove", **options)
+
+
+def run_remove(command: str, **options: Any) -> int:
+    from fabric.app.removal import Consent
+    from fabric.app.removal import remove as remove_services
+    from fabric.app.settings import read_settings
+    from fabric.cli.consent import asker
+    from fabric.cli.durations import seconds_of
+    from fabric.cli.listeners import Outlets, listeners
+    from fabric.cli.screen import Screen
+
+    settings = read_settings()
+    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
+    timeout = seconds_of("--lock-timeout", options["lock_timeout"])
+    consent = Consent(timeout, asker(screen, settings, yes=options["yes"]))
+    request = request_of("deploy", command, **options)
+    heard = listeners(screen, settings, Outlets(options["events"], ""))
+    return screen.finish(remove_services(request, settings, consent, heard))
