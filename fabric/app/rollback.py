@@ -13,7 +13,7 @@ from fabric.app.project import open_project
 from fabric.app.removal import find_records
 from fabric.app.request import Request, caps_of
 from fabric.app.settings import Settings
-from fabric.app.world import Means, claim_of, open_world
+from fabric.app.world import Means, World, claim_of, open_world
 from fabric.engine.warm import Site
 from fabric.graph.undo import chained
 from fabric.model.problems import FabricError, Problem
@@ -21,6 +21,7 @@ from fabric.model.records import Deployment, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
 from fabric.system.clock import time_ns
+from fabric.tasks.restore import moved_problem, moved_variables
 from fabric.views.deploy_text import releases_text, rollback_text
 
 
@@ -44,6 +45,7 @@ def rollback(
         refuse(world)
         records = {ref: record for ref in world.posts if (record := world.book.record(ref))}
         ref, target = _target(records, back)
+        _refuse_other_values(world, records[ref], target)
         graph = chained([(records[ref], target)])
         world.desk.go_back_to({ref: target})
         tasks = ((task.id, task.inputs.function) for task in graph.tasks)
@@ -69,6 +71,19 @@ def rollback(
         warnings=project.warnings,
         exit_code=done.result.exit_code,
     )
+
+
+def _refuse_other_values(world: World, record: Record, target: Deployment) -> None:
+    """Before anything is touched: half a rollback helps nobody."""
+    if world.desk.force:
+        return
+    moved = {
+        one.name: moved_variables(one, world.desk.values(record.ref, one.name).env, record.salt)
+        for one in target.functions
+    }
+    problems = [moved_problem(record.ref, name, names) for name, names in moved.items() if names]
+    if problems:
+        raise FabricError(*problems)
 
 
 def _document(ref: RecordRef, before: Record, after: Record) -> dict[str, Any]:

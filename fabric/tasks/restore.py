@@ -1,6 +1,7 @@
 """Take functions back to an earlier deployment: kept archives and settings, no source needed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fabric.graph.decide import Decision
 from fabric.graph.live import GONE, judge_restore, keyed
@@ -63,7 +64,7 @@ class RestoreKind:
             raise
         shop.say(task.id, deployed.talk)
         for one in then:
-            page.add(FunctionDone(task.id, one))
+            page.add(FunctionDone(task.id, self._as_live(ref, one, page.record.salt)))
 
     def _service(self, task: Task, page: Page) -> None:
         inputs = _inputs(task)
@@ -84,23 +85,36 @@ class RestoreKind:
         env = self._environment(ref, one, salt)
         return FunctionOrder(one.name, artifact, plain, one.triggers, one.layers, env)
 
+    def _as_live(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionRecord:
+        """With other values than it had then, it is not what its key says."""
+        env = self._desk.values(ref, one.name).env
+        if not moved_variables(one, env, salt):
+            return one
+        names = {name for name, _ in one.environment}
+        today = keyed_values(tuple(pair for pair in env if pair[0] in names), salt)
+        return replace(one, key="", environment=today)
+
     def _environment(self, ref: RecordRef, one: FunctionRecord, salt: str) -> Pairs:
         """Values are never kept, so those of today have to be those of then."""
         env = self._desk.values(ref, one.name).env
         moved = moved_variables(one, env, salt)
         if moved and not self._desk.force:
-            raise FabricError(_moved_problem(ref, one.name, moved))
+            raise FabricError(moved_problem(ref, one.name, moved))
         names = {name for name, _ in one.environment}
         return tuple(pair for pair in env if pair[0] in names)
 
 
 def moved_variables(one: FunctionRecord, env: Pairs, salt: str) -> tuple[str, ...]:
     """The variables whose values today are not those that were deployed."""
-    today = dict(keyed(tuple((name, digest_fields((value,))) for name, value in env), salt))
+    today = dict(keyed_values(env, salt))
     return tuple(name for name, digest in one.environment if today.get(name) != digest)
 
 
-def _moved_problem(ref: RecordRef, function: str, names: Sequence[str]) -> Problem:
+def keyed_values(env: Pairs, salt: str) -> Pairs:
+    return keyed(tuple((name, digest_fields((value,))) for name, value in env), salt)
+
+
+def moved_problem(ref: RecordRef, function: str, names: Sequence[str]) -> Problem:
     return Problem(
         "rollback/environment",
         f"`{ref.service}/{function}`: {', '.join(names)} had other values then, "
