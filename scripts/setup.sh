@@ -25,6 +25,8 @@ until .venv/bin/python -m pip install --quiet --disable-pip-version-check --retr
     try=$((try + 1))
 done
 
+[ "$kind" = dev ] && sh scripts/test-tools.sh
+
 mkdir -p .stamp
 touch ".stamp/$kind"
 [ "$kind" = dev ] && touch .stamp/run

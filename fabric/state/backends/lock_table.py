@@ -3,7 +3,6 @@
 An item is far smaller than a state may become: this is for locks only.
 """
 
-import contextlib
 import secrets
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -121,16 +120,25 @@ class LockTable:
 
     def _make_table(self) -> None:
         with explained(self.place):
-            # ResourceInUse: another process makes the same table at this moment.
-            with contextlib.suppress(self._client.exceptions.ResourceInUseException):
-                self._client.create_table(
-                    TableName=self._table,
-                    KeySchema=[_HASH_KEY],
-                    AttributeDefinitions=[_TEXT_KEY],
-                    BillingMode="PAY_PER_REQUEST",
-                )
+            self._create_table()
             waiter = self._client.get_waiter("table_exists")
             waiter.wait(TableName=self._table, WaiterConfig=_UNTIL_ACTIVE)
+
+    def _create_table(self) -> None:
+        from botocore.exceptions import ClientError
+
+        try:
+            self._client.create_table(
+                TableName=self._table,
+                KeySchema=[_HASH_KEY],
+                AttributeDefinitions=[_TEXT_KEY],
+                BillingMode="PAY_PER_REQUEST",
+            )
+        except ClientError as error:
+            # Another process makes the same table at this moment. The error is known by its name:
+            # the client's own exception classes are not the same ones in all threads.
+            if code_of(error) != "ResourceInUseException":
+                raise
 
 
 def _condition(expected: Version | None) -> Mapping[str, object]:

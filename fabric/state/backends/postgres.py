@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _CONNECT_SECONDS = 5
 _SILENCE_MILLISECONDS = 30_000
+# A network that went away is noticed within half a minute, also while nothing is sent.
+_IDLE_SECONDS, _PROBE_SECONDS, _PROBES = 10, 5, 4
 # A server that refuses to let us in names no SQLSTATE to the client: only words.
 _REFUSALS = ("authentication failed", "no password supplied", "pg_hba.conf", "role ")
 _UNDEFINED_TABLE = "42P01"
@@ -92,6 +94,9 @@ class Postgres:
                 prepare_threshold=None,
                 connect_timeout=_CONNECT_SECONDS,
                 tcp_user_timeout=_SILENCE_MILLISECONDS,
+                keepalives_idle=_IDLE_SECONDS,
+                keepalives_interval=_PROBE_SECONDS,
+                keepalives_count=_PROBES,
             )
         return self._connection
 

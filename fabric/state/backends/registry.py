@@ -1,7 +1,7 @@
 """From the config's `backend` keys and the environment to open stores. Reaches none of them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -33,7 +33,7 @@ class Wish:
     """What a store is opened from. `home` is the project's `.fabric` folder."""
 
     settings: Mapping[str, str]
-    env: Mapping[str, str]
+    env: Mapping[str, str] = field(repr=False)
     home: Path
     patience: Patience
 

@@ -18,7 +18,7 @@ class Web:
         with reaching(self._place):
             reply = self._http.send(request)
         if reply.status in _LOCKED_OUT:
-            raise refused(self._place, f"status {reply.status}")
+            raise refused(self._place, f"status {reply.status}: {_words(reply)}")
         if not reply.ok and reply.status not in _MOVED:
             raise failed(self._place, f"status {reply.status}: {_words(reply)}")
         return reply
@@ -28,4 +28,6 @@ class Web:
 
 
 def _words(reply: Reply) -> str:
+    if code := reply.headers.get("x-ms-error-code"):
+        return code
     return " ".join(reply.content[:_WORDS_END].decode(errors="replace").split())

@@ -1,0 +1,41 @@
+#!/bin/sh
+# System packages that only the tests need: a PostgreSQL server. Quick when it is there already.
+# No daemon is started: the tests start servers of their own, on free ports.
+set -eu
+settings=/etc/postgresql-common/createcluster.conf
+
+has_postgres() {
+    command -v initdb >/dev/null 2>&1 && return 0
+    for program in /usr/lib/postgresql/*/bin/initdb; do
+        [ -x "$program" ] && return 0
+    done
+    return 1
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+install() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null
+}
+
+# Debian makes a cluster and starts it when the server comes in, unless it was told not to.
+install_postgres() {
+    as_root apt-get update -qq && install postgresql-common &&
+        as_root sed -ri 's/^#?(create_main_cluster) .*$/\1 = false/' "$settings" &&
+        install postgresql
+}
+
+has_postgres && exit 0
+command -v apt-get >/dev/null 2>&1 || {
+    echo "the tests need a PostgreSQL server: install one, so that initdb is on PATH" >&2
+    exit 1
+}
+try=1
+until install_postgres; do
+    [ "$try" -lt 4 ] || exit 1
+    echo "the installation failed; trying again ($try)" >&2
+    sleep $((try * 5))
+    try=$((try + 1))
+done

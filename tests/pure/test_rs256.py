@@ -1,0 +1,68 @@
+"""The signature of a service account, against the one that openssl makes."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fabric.state.backends.rs256 import read_key, sign, token
+
+HEADER = "-----BEGIN PRIVATE KEY-----"
+FOOTER = "-----END PRIVATE KEY-----"
+
+
+def made_by_openssl(folder: Path, *words: str) -> tuple[Path, str]:
+    file = folder / "key.pem"
+    subprocess.run(["openssl", "genpkey", *words, "-out", file], check=True, capture_output=True)
+    return file, file.read_text()
+
+
+@pytest.mark.parametrize("bits", [1024, 2048, 3072])
+def test_it_signs_as_openssl_does(bits: int, tmp_path: Path) -> None:
+    file, pem = made_by_openssl(
+        tmp_path, "-algorithm", "RSA", "-pkeyopt", f"rsa_keygen_bits:{bits}"
+    )
+    theirs = subprocess.run(
+        ["openssl", "dgst", "-sha256", "-sign", file],
+        input=b"a message",
+        capture_output=True,
+        check=True,
+    ).stdout
+    assert sign(b"a message", read_key(pem)) == theirs
+
+
+def test_a_token_has_three_parts_without_padding(tmp_path: Path) -> None:
+    _, pem = made_by_openssl(tmp_path, "-algorithm", "RSA")
+    made = token({"alg": "RS256"}, {"iat": 1}, read_key(pem))
+    head, claims, signature = made.split(".")
+    assert (head, claims) == ("eyJhbGciOiJSUzI1NiJ9", "eyJpYXQiOjF9")
+    assert "=" not in signature
+
+
+def test_a_key_does_not_show_itself(tmp_path: Path) -> None:
+    _, pem = made_by_openssl(tmp_path, "-algorithm", "RSA")
+    key = read_key(pem)
+    assert str(key.exponent) not in repr(key)
+
+
+@pytest.mark.parametrize(
+    "pem",
+    [
+        "",
+        "hush",
+        f"{HEADER}\nhush\n",
+        f"{HEADER}\nhush!\n{FOOTER}",
+        f"{HEADER}\nMAA=\n{FOOTER}",
+        f"{HEADER}\n\n{FOOTER}",
+    ],
+)
+def test_what_is_no_key_is_refused_without_a_word_of_it(pem: str) -> None:
+    with pytest.raises(ValueError, match="key") as caught:
+        read_key(pem)
+    assert "hush" not in str(caught.value)
+
+
+def test_a_key_of_another_kind_is_refused(tmp_path: Path) -> None:
+    _, pem = made_by_openssl(tmp_path, "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
+    with pytest.raises(ValueError, match="key"):
+        read_key(pem)
