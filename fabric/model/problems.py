@@ -54,7 +54,11 @@ _AREAS = {
     "lock": ExitCode.LOCKED,
     "credentials": ExitCode.NO_CREDENTIALS,
 }
-_CODES = {"run/interrupted": ExitCode.INTERRUPTED, "run/partial": ExitCode.PARTIAL}
+_CODES = {
+    "run/interrupted": ExitCode.INTERRUPTED,
+    "run/partial": ExitCode.PARTIAL,
+    "source/unreachable": ExitCode.UNREACHABLE,
+}
 
 
 def exit_code_of(problem: Problem) -> ExitCode:

@@ -1,0 +1,228 @@
+"""A source from the network into a file: few redirects, never inwards, never more than agreed."""
+
+import contextlib
+import hashlib
+import http.client
+import os
+import re
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.model.names import Digest
+from fabric.model.problems import FabricError, Problem
+from fabric.system.clock import Clock
+from fabric.system.disk import write_problem
+from fabric.system.source.addresses import Hop, refusal
+from fabric.system.source.location import Location, locate
+from fabric.system.source.network import Network, RealNetwork
+
+_CHUNK = 1 << 16
+_OK = 200
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """`quiet` is how long one answer of the other side may take, `seconds` how long the body."""
+
+    size: int = 200_000_000
+    redirects: int = 5
+    quiet: float = 30
+    seconds: float = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """`url` is where the redirects led to, without its query."""
+
+    path: Path
+    url: str
+    sha256: Digest
+    size: int
+    warnings: tuple[Problem, ...] = ()
+
+
+def fetch(
+    url: str,
+    target: Path,
+    *,
+    sha256: str = "",
+    limits: FetchLimits | None = None,
+    network: Network | None = None,
+) -> Fetched:
+    """Fetch into `target`, which must not be there yet; it is not there after a failure."""
+    wanted = _pin(sha256)
+    agreed = limits or FetchLimits()
+    way = _Way(network or RealNetwork(), agreed)
+    with contextlib.ExitStack() as connections:
+        arrived = way.follow(locate(url), connections)
+        body = _read(arrived, agreed, way.network.clock)
+        digest, size = _store(body, target)
+    shown = arrived.location.shown
+    if wanted and digest != wanted:
+        target.unlink()
+        raise _refused("hash", f"`{shown}` has the sha256 {digest}, and not {wanted}")
+    warnings = () if wanted or not arrived.insecure else (_warning(arrived.insecure, digest),)
+    return Fetched(target, shown, digest, size, warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrived:
+    """`insecure` is the first address on the way that was not spoken to over TLS."""
+
+    location: Location
+    response: http.client.HTTPResponse
+    insecure: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    network: Network
+    limits: FetchLimits
+
+    def follow(self, location: Location, connections: contextlib.ExitStack) -> _Arrived:
+        here: Hop | None = None
+        insecure = ""
+        for _ in range(self.limits.redirects + 1):
+            addresses = self._addresses(location, here)
+            here, response = self._ask(location, addresses, connections)
+            insecure = insecure or (location.shown if location.scheme == "http" else "")
+            leads_to = response.headers.get("Location", "")
+            if response.status in _REDIRECTS and leads_to:
+                location = location.joined(leads_to)
+                continue
+            if response.status != _OK:
+                raise _refused("status", f"`{location.shown}` answered {response.status}")
+            return _Arrived(location, response, insecure)
+        raise _refused("redirect", f"the source redirects more than {self.limits.redirects} times")
+
+    def _addresses(self, location: Location, here: Hop | None) -> tuple[str, ...]:
+        """Looked up once. Each one is checked: which of them answers is not for a redirect."""
+        try:
+            addresses = self.network.addresses(location.host, location.port)
+        except (OSError, UnicodeError) as error:
+            raise _unreachable(location, error) from error
+        for address in addresses:
+            why = refusal(here, Hop(location.scheme, address)) if here else ""
+            if why:
+                message = f"the redirect to `{location.shown}` is not followed: {why}"
+                raise _refused("redirect", message)
+        return addresses
+
+    def _ask(
+        self,
+        location: Location,
+        addresses: tuple[str, ...],
+        connections: contextlib.ExitStack,
+    ) -> tuple[Hop, http.client.HTTPResponse]:
+        try:
+            address, channel = self._connect(location, addresses)
+            # For the form of the request only: the channel is there, to an address we checked.
+            connection = http.client.HTTPConnection(location.host, location.port)
+            connections.callback(connection.close)
+            connection.sock = channel
+            headers = {"Host": location.authority, "User-Agent": "fabric"}
+            connection.request("GET", location.target, headers=headers)
+            response = connections.enter_context(connection.getresponse())
+            return Hop(location.scheme, address), response
+        except (OSError, http.client.HTTPException) as error:
+            raise _unreachable(location, error) from error
+
+    def _connect(self, location: Location, addresses: tuple[str, ...]) -> tuple[str, socket.socket]:
+        """To the first address that answers."""
+        failure = OSError("it has no address")
+        for address in addresses:
+            try:
+                channel = self.network.connect(address, location.port, self.limits.quiet)
+            except OSError as error:
+                failure = error
+                continue
+            return address, self._secured(channel, location)
+        raise failure
+
+    def _secured(self, channel: socket.socket, location: Location) -> socket.socket:
+        if location.scheme != "https":
+            return channel
+        try:
+            return self.network.secured(channel, location.host)
+        except BaseException:
+            channel.close()
+            raise
+
+
+def _read(arrived: _Arrived, limits: FetchLimits, clock: Clock) -> Iterator[bytes]:
+    """The body, counted while it comes; what was announced only says when it is cut off."""
+    response, shown = arrived.response, arrived.location
+    announced = response.length
+    until = clock.monotonic() + limits.seconds
+    size = 0
+    while size != announced:
+        room = _CHUNK if announced is None else min(_CHUNK, announced - size)
+        try:
+            chunk = response.read1(room)
+        except (OSError, http.client.HTTPException) as error:
+            raise _unreachable(shown, error) from error
+        if not chunk:
+            break
+        size += len(chunk)
+        if size > limits.size:
+            raise _refused("too-large", f"`{shown.shown}` is larger than {limits.size:,} bytes")
+        if clock.monotonic() > until:
+            raise _unreachable(shown, OSError(f"it takes longer than {limits.seconds:.0f} s"))
+        yield chunk
+    if announced is not None and size < announced:
+        raise _unreachable(shown, OSError("it ended early"))
+
+
+def _store(body: Iterator[bytes], target: Path) -> tuple[Digest, int]:
+    digest, size = hashlib.sha256(), 0
+    try:
+        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise write_problem(target, error) from error
+    try:
+        with os.fdopen(fd, "wb") as file:
+            for chunk in body:
+                digest.update(chunk)
+                size += len(chunk)
+                file.write(chunk)
+    except OSError as error:
+        target.unlink()
+        raise write_problem(target, error) from error
+    except BaseException:
+        target.unlink()
+        raise
+    return Digest(digest.hexdigest()), size
+
+
+def _pin(sha256: str) -> str:
+    wanted = sha256.strip().lower()
+    if wanted and not _SHA256.fullmatch(wanted):
+        raise _refused("hash", "a sha256 has 64 hexadecimal digits")
+    return wanted
+
+
+def _warning(shown: str, digest: Digest) -> Problem:
+    return Problem(
+        "source/insecure",
+        f"the source came over `{shown}`: anyone on the way could have changed it",
+        hint=f"use https, or pin it: --source-sha256 {digest}",
+    )
+
+
+def _refused(what: str, message: str) -> FabricError:
+    return FabricError(Problem(f"input/source-{what}", message))
+
+
+def _unreachable(location: Location, error: Exception) -> FabricError:
+    reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
+    return FabricError(
+        Problem(
+            "source/unreachable",
+            f"cannot fetch `{location.shown}`: {reason}",
+            hint="is the address right, and does it answer from here?",
+        )
+    )

@@ -1,0 +1,54 @@
+"""Which addresses are out in the world, and where a redirect may lead. No effects."""
+
+import ipaddress
+from dataclasses import dataclass
+from typing import TypeAlias
+
+_Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# Networks whose last 32 bits are an IPv4 address that a gateway goes to.
+_TRANSLATED = tuple(
+    ipaddress.ip_network(net) for net in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One stop on the way to a source: what is spoken there, and the address that was reached."""
+
+    scheme: str
+    address: str
+
+
+def refusal(here: Hop, there: Hop) -> str:
+    """Why a redirect from here to there is not followed; empty where it is."""
+    if here.scheme == "https" and there.scheme != "https":
+        return "it leads from https to http"
+    if is_public(here.address) and not is_public(there.address):
+        return "it leads from a public address to one that is not"
+    return ""
+
+
+def is_public(address: str) -> bool:
+    """Whether anyone can reach it; not so for private, local, shared and reserved networks."""
+    return all(_is_global(one) for one in _meant(ipaddress.ip_address(address)))
+
+
+def _is_global(address: _Address) -> bool:
+    site_local = isinstance(address, ipaddress.IPv6Address) and address.is_site_local
+    return address.is_global and not address.is_multicast and not site_local
+
+
+def _meant(address: _Address) -> tuple[_Address, ...]:
+    """The address, or those that it carries: mapped, translated and tunnelled ones lead there."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return (address,)
+    if address.ipv4_mapped:
+        return (address.ipv4_mapped,)
+    if address.sixtofour:
+        return (address, address.sixtofour)
+    if address.teredo:
+        return (address, *address.teredo)
+    if any(address in network for network in _TRANSLATED):
+        return (ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF),)
+    return (address,)

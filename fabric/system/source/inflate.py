@@ -1,0 +1,39 @@
+"""Compressed bytes to plain ones, a bounded piece at a time; nothing may follow their end."""
+
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from fabric.system.source.entries import refuse
+
+_CHUNK = 1 << 16
+_GZIP = zlib.MAX_WBITS | 16
+_RAW = -zlib.MAX_WBITS
+
+
+def gunzipped(file: BinaryIO) -> Iterator[bytes]:
+    return _inflated(iter(lambda: file.read(_CHUNK), b""), _GZIP, "")
+
+
+def inflated(raw: Iterator[bytes], entry: str) -> Iterator[bytes]:
+    """The bytes of a zip file's entry."""
+    return _inflated(raw, _RAW, entry)
+
+
+def _inflated(raw: Iterator[bytes], kind: int, entry: str) -> Iterator[bytes]:
+    inflater = zlib.decompressobj(kind)
+    try:
+        for chunk in raw:
+            if inflater.eof:
+                refuse("has something after its end", entry)
+            yield inflater.decompress(chunk, _CHUNK)
+            while inflater.unconsumed_tail:
+                yield inflater.decompress(inflater.unconsumed_tail, _CHUNK)
+        while not inflater.eof and (last := inflater.decompress(b"", _CHUNK)):
+            yield last
+    except zlib.error:
+        refuse("is damaged: it cannot be inflated", entry)
+    if not inflater.eof:
+        refuse("ends early", entry)
+    if inflater.unused_data:
+        refuse("has something after its end", entry)

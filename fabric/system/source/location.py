@@ -1,0 +1,64 @@
+"""The URL of a source, taken apart and checked. No effects."""
+
+from dataclasses import dataclass
+from urllib.parse import quote, urljoin, urlsplit
+
+from fabric.model.problems import FabricError, Problem
+
+_PORTS = {"http": 80, "https": 443}
+_IN_TARGETS = "%/:=&?~+!$,;'@()*[]-._"
+_LONGEST = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """`target` is the path and the query; `shown` is without the query: it may hold a key."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+
+    @property
+    def shown(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.target.partition('?')[0]}"
+
+    def joined(self, reference: str) -> "Location":
+        """Where a redirect leads to."""
+        return locate(urljoin(f"{self.scheme}://{self.authority}{self.target}", reference))
+
+    @property
+    def authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+def locate(url: str) -> Location:
+    if len(url) > _LONGEST or not url.isprintable() or " " in url:
+        raise _bad("is no URL")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        name = host.encode("idna").decode() if not host.isascii() else host
+    except ValueError as error:
+        raise _bad(f"is no URL: {error}") from error
+    if parts.scheme not in _PORTS:
+        raise _bad("must begin with `https://` or `http://`")
+    if "@" in parts.netloc:
+        raise _bad("must not hold a user or a password")
+    if not name or name.startswith("."):
+        raise _bad("names no host")
+    target = quote(parts.path or "/", safe=_IN_TARGETS)
+    query = f"?{quote(parts.query, safe=_IN_TARGETS)}" if parts.query else ""
+    return Location(parts.scheme, name, port or _PORTS[parts.scheme], target + query)
+
+
+def _bad(what: str) -> FabricError:
+    # The URL itself is not quoted: it may hold a password.
+    return FabricError(
+        Problem(
+            "input/source-url",
+            f"the URL of the source {what}",
+            hint="give an https address of a `.zip`, `.tar.gz` or `.tgz` file",
+        )
+    )

@@ -1,0 +1,35 @@
+"""How a source is reached: names to addresses, addresses to connections."""
+
+import socket
+import ssl
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from fabric.system.clock import Clock, SystemClock
+
+
+class Network(Protocol):
+    @property
+    def clock(self) -> Clock: ...
+    def addresses(self, host: str, port: int) -> tuple[str, ...]:
+        """All addresses of a host, best first. Raises OSError when there is none."""
+
+    def connect(self, address: str, port: int, seconds: float) -> socket.socket: ...
+    def secured(self, plain: socket.socket, host: str) -> socket.socket:
+        """TLS on top, for the name that was asked for and not for the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class RealNetwork:
+    clock: Clock = field(default_factory=SystemClock)
+
+    def addresses(self, host: str, port: int) -> tuple[str, ...]:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return tuple(dict.fromkeys(str(place[0]) for *_, place in found))
+
+    def connect(self, address: str, port: int, seconds: float) -> socket.socket:
+        # An address is not looked up again: what was checked is what is reached.
+        return socket.create_connection((address, port), seconds)
+
+    def secured(self, plain: socket.socket, host: str) -> socket.socket:
+        return ssl.create_default_context().wrap_socket(plain, server_hostname=host)

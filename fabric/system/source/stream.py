@@ -1,0 +1,47 @@
+"""Chunks of any size, taken in the sizes that a format needs, and counted."""
+
+from collections.abc import Iterator
+
+from fabric.system.source.entries import refuse
+
+_CHUNK = 1 << 16
+
+
+class Stream:
+    """Read once, from front to back; more than `most` bytes are refused."""
+
+    def __init__(self, chunks: Iterator[bytes], most: int) -> None:
+        self._chunks = chunks
+        self._most = most
+        self._left = most
+        self._waiting = b""
+
+    def take(self, size: int) -> bytes:
+        """Exactly so many bytes."""
+        return b"".join(self._take(size))
+
+    def pieces(self, size: int, block: int) -> Iterator[bytes]:
+        """So many bytes, and the padding that fills up their last block."""
+        yield from self._take(size)
+        self.take(-size % block)
+
+    def expect_only_zeros(self) -> None:
+        while not self._waiting.strip(b"\0") and self._fill():
+            pass
+        if self._waiting.strip(b"\0"):
+            refuse("has something after its end")
+
+    def _take(self, size: int) -> Iterator[bytes]:
+        while size:
+            if not self._waiting and not self._fill():
+                refuse("ends early")
+            piece, self._waiting = self._waiting[:size], self._waiting[size:]
+            size -= len(piece)
+            yield piece
+
+    def _fill(self) -> bool:
+        self._waiting = next((chunk for chunk in self._chunks if chunk), b"")
+        self._left -= len(self._waiting)
+        if self._left < 0:
+            refuse(f"is larger than {self._most:,} bytes when unpacked")
+        return bool(self._waiting)

@@ -1,0 +1,123 @@
+"""A tar.gz read strictly and in one pass: plain files and folders, long names, nothing else."""
+
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO
+
+from fabric.system.source.entries import Entry, UnpackLimits, refuse, text_of
+from fabric.system.source.inflate import gunzipped
+from fabric.system.source.stream import Stream
+
+_BLOCK = 512
+_ZEROS = bytes(_BLOCK)
+# Headers and padding count as well: a bomb may be made of them alone.
+_HEADROOM = 4 * _BLOCK
+_LONGEST_EXTRA = 1 << 16
+_FILES = (b"0", b"\0", b"7")
+_FOLDER = b"5"
+_OTHERS = {
+    b"1": "is a hard link",
+    b"2": "is a symbolic link",
+    b"3": "is a device",
+    b"4": "is a device",
+    b"6": "is a named pipe",
+}
+
+
+def tar_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[Entry]:
+    stream = Stream(gunzipped(file), limits.size + limits.entries * _HEADROOM)
+    said: Mapping[str, bytes] = {}
+    while (header := stream.take(_BLOCK)) != _ZEROS:
+        _check_sum(header)
+        kind, size = header[156:157], _number(header[124:136])
+        if kind in _EXTRAS:
+            said = {**said, **_EXTRAS[kind](_extra(stream, size))}
+            continue
+        name = text_of(said.get("path") or _name(header))
+        size = _number(said["size"], 10) if "size" in said else size
+        is_folder = _is_folder(kind, name, size)
+        content = stream.pieces(size, _BLOCK)
+        yield Entry(name, is_folder, bool(_number(header[100:108]) & 0o100), content)
+        for _ in content:
+            pass
+        said = {}
+    stream.expect_only_zeros()
+
+
+def _is_folder(kind: bytes, name: str, size: int) -> bool:
+    if kind not in (*_FILES, _FOLDER):
+        refuse(_OTHERS.get(kind, "is neither a file nor a folder"), name)
+    # Before there was a kind for folders, a slash at the end said it.
+    is_folder = kind == _FOLDER or name.endswith("/")
+    if is_folder and size:
+        refuse("is a folder with content", name)
+    return is_folder
+
+
+def _name(header: bytes) -> bytes:
+    name = _until_nul(header[:100])
+    prefix = _until_nul(header[345:500]) if header[257:263] == b"ustar\0" else b""
+    return prefix + b"/" + name if prefix else name
+
+
+def _until_nul(field: bytes) -> bytes:
+    text, _, rest = field.partition(b"\0")
+    if rest.strip(b"\0"):
+        refuse("has a NUL in its name", text.decode(errors="replace"))
+    return text
+
+
+def _check_sum(header: bytes) -> None:
+    """The sum of all bytes, its own place counted as blanks."""
+    if sum(header) - sum(header[148:156]) + 8 * 0x20 != _number(header[148:156]):
+        refuse("is damaged: a header's checksum is wrong")
+
+
+def _number(field: bytes, base: int = 8) -> int:
+    """Octal digits, or the bytes of a number that is too large for them."""
+    if field[:1] == b"\x80":
+        return int.from_bytes(field[1:])
+    text = field.strip(b" \0") or b"0"
+    if not text.isdigit():
+        refuse("is damaged: a header has a number that is none")
+    try:
+        return int(text, base)
+    except ValueError:
+        refuse("is damaged: a header has a number that is none")
+
+
+def _extra(stream: Stream, size: int) -> bytes:
+    """What a header says of the entry that follows; never long."""
+    if size > _LONGEST_EXTRA:
+        refuse("has a name that is too long")
+    return b"".join(stream.pieces(size, _BLOCK))
+
+
+def _long_name(text: bytes) -> dict[str, bytes]:
+    return {"path": _until_nul(text)}
+
+
+def _records(text: bytes) -> dict[str, bytes]:
+    """`<length> <key>=<value>\\n`, one after the other; only what changes an entry counts."""
+    found = {}
+    while text:
+        digits, _, rest = text.partition(b" ")
+        length = int(digits) if digits.isdigit() and len(digits) < len(b"100000") else 0
+        record, text = rest[: length - len(digits) - 1], text[length:]
+        key, equals, value = record.partition(b"=")
+        if not length or not equals or not value.endswith(b"\n"):
+            refuse("is damaged: a header cannot be read")
+        if key.startswith(b"GNU.sparse."):
+            refuse("has a sparse file")
+        if key in (b"path", b"size"):
+            found[key.decode()] = _until_nul(value[:-1])
+    return found
+
+
+def _records_for_all(text: bytes) -> dict[str, bytes]:
+    """A comment, mostly; one name for all entries can only be meant badly."""
+    if _records(text):
+        refuse("has a name or a size for all its entries")
+    return {}
+
+
+_EXTRAS = {b"x": _records, b"g": _records_for_all, b"L": _long_name}

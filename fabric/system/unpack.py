@@ -1,0 +1,103 @@
+"""Somebody else's archive into a fresh private folder: all of it, or nothing at all."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from fabric.model.problems import FabricError, Problem
+from fabric.system.disk import write_problem
+from fabric.system.source.entries import Entry, Refused, UnpackLimits, refuse
+from fabric.system.source.names import Names
+from fabric.system.source.tar_entries import tar_entries
+from fabric.system.source.zip_entries import zip_entries
+
+CONFIG = "fabric.yml"
+_LONGEST_SHOWN = 120
+_KINDS: dict[bytes, Callable[[BinaryIO, UnpackLimits], Iterator[Entry]]] = {
+    b"PK": zip_entries,
+    b"\x1f\x8b": tar_entries,
+}
+
+
+def unpack(archive: Path, target: Path, limits: UnpackLimits | None = None) -> None:
+    """Unpack a `.zip`, `.tar.gz` or `.tgz` into `target`, a folder that must not be there yet.
+
+    What kind it is stands in its first bytes, not in its name.
+    """
+    try:
+        target.mkdir(mode=0o700)
+    except OSError as error:
+        raise write_problem(target, error) from error
+    try:
+        with archive.open("rb") as file:
+            _write_all(file, target, limits or UnpackLimits())
+    except Refused as error:
+        shutil.rmtree(target)
+        raise _problem(error) from error
+    except OSError as error:
+        shutil.rmtree(target, ignore_errors=True)
+        raise write_problem(target, error) from error
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+
+
+def shallowest_config(folder: Path) -> Path:
+    """The `fabric.yml` nearest to the top; of several at one depth the first by name."""
+    found = [path.relative_to(folder) for path in folder.rglob(CONFIG) if path.is_file()]
+    if not found:
+        raise FabricError(
+            Problem(
+                "input/no-config",
+                f"the source holds no `{CONFIG}`",
+                hint=f"put `{CONFIG}` into the archive, beside the functions",
+            )
+        )
+    return folder / min(found, key=lambda path: (len(path.parts), path.parts))
+
+
+def _write_all(file: BinaryIO, target: Path, limits: UnpackLimits) -> None:
+    names = Names(limits.entries)
+    left = limits.size
+    for entry in _entries(file, limits):
+        path = names.admit(entry.name, is_folder=entry.is_folder)
+        if entry.is_folder:
+            (target / path).mkdir(parents=True, exist_ok=True)
+        else:
+            left -= _write(entry, target / path, min(left, limits.file))
+
+
+def _entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[Entry]:
+    reader = _KINDS.get(file.read(2))
+    if reader is None:
+        refuse("is neither a zip nor a tar.gz file")
+    file.seek(0)
+    return reader(file, limits)
+
+
+def _write(entry: Entry, path: Path, most: int) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mode = 0o755 if entry.is_executable else 0o644
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    size = 0
+    with os.fdopen(fd, "wb") as file:
+        for chunk in entry.content:
+            size += len(chunk)
+            if size > most:
+                refuse("is too large", entry.name)
+            file.write(chunk)
+    return size
+
+
+def _problem(error: Refused) -> FabricError:
+    entry = ascii(error.entry)[1:-1][:_LONGEST_SHOWN]
+    what = f"`{entry}` {error.why}" if error.entry else f"it {error.why}"
+    return FabricError(
+        Problem(
+            "input/bad-archive",
+            f"the archive is not taken: {what}",
+            hint="pack plain files and folders with `zip -r` or `tar -czf`",
+        )
+    )
