@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fabric.app.attempt import WORLD_KINDS, Attempt
+from fabric.app.attempt import Attempt
 from fabric.app.deploy_report import deploy_report, unchanged_report
 from fabric.app.foresight import Foreseen, foresee
 from fabric.app.long_way import compile_project
@@ -17,6 +17,7 @@ from fabric.graph.decide import Action
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Mode, RecordRef
 from fabric.model.report import Report
+from fabric.model.task import WORLD_KINDS
 from fabric.state.book import Claim
 from fabric.state.errored import errored_problem
 from fabric.system.clock import time_ns

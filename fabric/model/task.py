@@ -280,6 +280,10 @@ class RestoreInputs:
         return option_entries(self, "service", "function")
 
 
+# Tasks that change more than files on this machine.
+WORLD_KINDS = frozenset(
+    cls.kind for cls in (DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs)
+)
 INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
     cls.kind: cls
     for cls in (
