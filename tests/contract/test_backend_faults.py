@@ -12,7 +12,9 @@ import pytest
 
 from fabric.config.values import BackendKind
 from fabric.model.problems import FabricError
+from fabric.state.backends.postgres import Postgres
 from fabric.state.backends.settled import Settled
+from fabric.state.backends.sql import Sql
 from fabric.state.contract import Backend, MovedError, Version
 from fabric.state.probe import refuse_unconditional
 from tests.servers import stores
@@ -185,6 +187,22 @@ def test_a_connection_that_the_server_ended_is_made_again(fleet: Fleet, tmp_path
     with psycopg.connect(space.env["MY_URL"]) as other:
         other.execute(end_all, (f"%{space.settings['sqlTable']}%",))
     assert backend.write(KEY, b"two", version) != version
+    backend.close()
+
+
+@pytest.mark.slow
+def test_a_row_that_somebody_keeps_locked_is_not_waited_for_without_end(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    space = stores.POSTGRES.space(fleet, tmp_path)
+    url, table = space.env["MY_URL"], space.settings["sqlTable"]
+    backend = Sql(Postgres(url, "MY_URL", IMPATIENT, silence=0.3), table)
+    version = backend.write(KEY, b"one", None)
+    with psycopg.connect(url) as other:
+        other.execute(f'SELECT 1 FROM "{table}" FOR UPDATE'.encode())  # noqa: S608
+        with pytest.raises(FabricError) as caught:
+            backend.write(KEY, b"two", version)
+    assert caught.value.first.code == "backend/unreachable"
     backend.close()
 
 
