@@ -255,15 +255,26 @@ def test_a_service_account_signs_for_its_token(gcs: Gcs, tmp_path: Path) -> None
     backend.close()
 
 
-def test_a_token_service_that_says_no_is_a_refusal(gcs: Gcs, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (Answer(400, b'{"error": "invalid_grant"}'), "credentials/refused"),
+        (Answer(200, b"{}"), "backend/failed"),
+        (Answer(200, b"no JSON"), "backend/failed"),
+    ],
+    ids=["refused", "empty", "foreign"],
+)
+def test_a_token_service_without_a_token_is_a_problem(
+    answer: Answer, problem: str, gcs: Gcs, tmp_path: Path
+) -> None:
     (tmp_path / "account.json").write_text(service_account(gcs, new_key()))
     env = {"OBJSTORE2_CREDENTIALS_FILE": str(tmp_path / "account.json")}
     space = space_of(gcs, tmp_path)
     backend = Space(space.kind, space.home, space.settings, env).open()
-    gcs.faults = [Answer(400, b'{"error": "invalid_grant"}')]
+    gcs.faults = [answer]
     with pytest.raises(FabricError) as caught:
         backend.read(KEY)
-    assert caught.value.first.code == "credentials/refused"
+    assert caught.value.first.code == problem
     backend.close()
 
 

@@ -97,7 +97,10 @@ def _objstore1(wish: _Wish) -> Stores:
 
     bucket = wish.needed("objstore1Bucket")
     prefix = wish.settings.get("objstore1Prefix", "")
-    state = Settled(Objstore1(account(wish.env, "S3"), bucket, prefix, wish.patience))
+    keys = account(wish.env, "S3")
+    if keys.endpoint:
+        _checked("OBJSTORE1_ENDPOINT_URL", keys.endpoint)
+    state = Settled(Objstore1(keys, bucket, prefix, wish.patience))
     table = wish.settings.get("lockTable")
     if not table:
         return Stores(state, state)
