@@ -107,6 +107,12 @@ def test_a_bad_moment_is_waited_for(fault: Answer, gcs: Gcs, backend: Backend) -
     assert gcs.calls == 2
 
 
+@pytest.mark.parametrize("service", ["SlowDown", "ThrottlingException", "rateLimitExceeded"])
+def test_a_service_may_be_named_like_an_error(service: str, gcs: Gcs, backend: Backend) -> None:
+    assert backend.read(f"{service}/dev/x.state.json") is None
+    assert gcs.calls == 1
+
+
 def test_a_bad_moment_that_does_not_end_is_an_unreachable_store(gcs: Gcs, backend: Backend) -> None:
     gcs.faults = [Answer(503)] * IMPATIENT.tries
     with pytest.raises(FabricError, match="503") as caught:
