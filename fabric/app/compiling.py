@@ -5,7 +5,7 @@ variable that one is bound to, is not what it was.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ class Compiled:
 
     `sources` are all paths that were read, or looked for, to get here; `bound_names` the variables.
     `posts` say where the records of its services lie, `neighbours` where those of services lie that
-    these depend on.
+    these depend on. `serials` say how far the records are, once they were looked at.
     """
 
     site: Site
@@ -36,6 +36,7 @@ class Compiled:
     bound_names: frozenset[str]
     posts: tuple[Post, ...] = ()
     neighbours: tuple[Post, ...] = ()
+    serials: Mapping[str, int] = field(default_factory=dict)
 
 
 def compiled(request: Request, settings: Settings) -> Compiled:

@@ -11,6 +11,7 @@ from fabric.app.long_way import compile_project
 from fabric.app.pipeline import MakeListeners, Outlets, Work, carry_out, compiled_and_locked
 from fabric.app.project import open_project
 from fabric.app.request import Request, caps_of
+from fabric.app.saved_plan import read_seal, refuse_moved
 from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, mismatch, open_world
 from fabric.config.values import Config
@@ -29,11 +30,13 @@ _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """How a deploy is to be done. `rollback` is what the flag says, None where it is not given."""
+    """How a deploy is to be done. `rollback` is what the flag says, None where it is not given;
+    `plan` is a saved plan that still has to fit."""
 
     force: bool = False
     rollback: bool | None = None
     lock_timeout: float = 0.0
+    plan: str = ""
 
 
 def deploy(
@@ -46,6 +49,7 @@ def deploy(
         with open_world(work.posts, settings, Means(neighbours=work.neighbours)) as world:
             refuse(world, work)
             seen = foresee(work, settings, world, lambda *_: None)
+            _refuse_moved(wishes, settings, seen)
             if not seen.plan.anything_to_do:
                 return unchanged_report(request, seen, world)
     return _carried_out(request, settings, wishes, (make_listeners, started))
@@ -63,6 +67,7 @@ def _carried_out(
     with open_world(compiled.posts, settings, means) as world:
         refuse(world, compiled)
         seen = foresee(compiled, settings, world, lambda *_: None)
+        _refuse_moved(wishes, settings, seen)
         world.book.expect(claims_of(seen, world, "deploy"))
         work = Work(seen.work.site, seen.work.graph, {}, world=world)
         attempt = Attempt(world, caps_of(request.concurrency, settings.cores), rollback)
@@ -73,6 +78,11 @@ def _carried_out(
             world.book.abandon()
             raise
         return deploy_report(request, seen, done, attempt)
+
+
+def _refuse_moved(wishes: Wishes, settings: Settings, seen: Foreseen) -> None:
+    if wishes.plan:
+        refuse_moved(read_seal(settings.cwd / wishes.plan), seen)
 
 
 def rolls_back(wishes: Wishes, config: Config, settings: Settings) -> bool:

@@ -38,7 +38,9 @@ def against_live(work: Compiled, made: Plan, world: World) -> Compiled:
     code = DeployKind(world.desk).code(deploys[0]) if deploys else ()
     missing = tuple(missing_upstreams(made.graph, world))
     site = replace(work.site, warnings=(*work.site.warnings, *missing))
-    return replace(work, site=site, services=live_rows(work.services, made, records, code))
+    rows = live_rows(work.services, made, records, code)
+    serials = {ref.path: one.serial if one else 0 for ref, one in sorted(records.items())}
+    return replace(work, site=site, services=rows, serials=serials)
 
 
 def missing_upstreams(graph: TaskGraph, world: World) -> Iterator[Problem]:

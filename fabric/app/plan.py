@@ -11,6 +11,7 @@ from fabric.app.encore import Encore, keep_plan
 from fabric.app.pipeline import AfterPlan, planned
 from fabric.app.request import Request
 from fabric.app.room import Room
+from fabric.app.saved_plan import FORMAT, seal
 from fabric.app.settings import Settings
 from fabric.graph.decide import Action
 from fabric.graph.draw import draw
@@ -125,7 +126,7 @@ def _shown(
     if options.graph:
         text, notes = _picture(made, options, cwd)
     else:
-        text, notes = plan_text(result, style), _saved(result, options, cwd)
+        text, notes = plan_text(result, style), _saved(result, plan, options, cwd)
     return Report(
         request.command,
         result,
@@ -216,9 +217,14 @@ def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
     return "", f"wrote {options.out}"
 
 
-def _saved(result: dict[str, Any], options: PlanOptions, cwd: Path) -> str:
+def _saved(
+    result: dict[str, Any], plan: tuple[Compiled, Plan], options: PlanOptions, cwd: Path
+) -> str:
     if not options.out:
         return ""
-    content = json.dumps({"formatVersion": 1, "plan": result}, indent=1) + "\n"
+    work, made = plan
+    sealed = seal(made, work.serials)
+    document = {"formatVersion": FORMAT, "plan": result, "seal": sealed}
+    content = json.dumps(document, indent=1) + "\n"
     write_atomic(cwd / options.out, content.encode(), mode=0o600)
     return f"saved the plan as {options.out}"

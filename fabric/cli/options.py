@@ -104,6 +104,12 @@ _DEPLOY = (
         default=None,
         help="Take everything back to what was live if anything fails.",
     ),  # fmt: skip
+    click.option(
+        "--plan",
+        default="",
+        metavar="FILE",
+        help="Only if a saved plan (plan --out) still fits: else say what moved.",
+    ),  # fmt: skip
     click.option("--preview", default="", metavar="NAME", help="Deploy to this isolated stage."),
 )
 _CONCURRENCY = click.option(

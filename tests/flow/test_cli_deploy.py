@@ -497,3 +497,50 @@ def test_what_cannot_be_put_back_is_named_with_the_command_that_would(tmp_path: 
 
 
 UNHEALTHY = ROUTE + "deploy: {healthCheck: {enabled: true, url: 'http://127.0.0.1:1/health'}}\n"
+
+
+# Saved plans.
+
+
+def test_a_saved_plan_is_carried_out_while_it_fits(tmp_path: Path) -> None:
+    made = project(tmp_path, ROUTE)
+    assert made.fabric("plan", "--out", "plan.json").code == 0
+    assert made.json("deploy", "--plan", "plan.json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("moves", "named"),
+    [
+        ({"src/two.py": handler("other")}, "inputs of build:shop/two changed"),
+        (
+            {"fabric.yml": ROUTE.replace("two.handler}", "two.handler, memory: 512}")},
+            "deploy:shop/two",
+        ),
+    ],
+    ids=["input", "config"],
+)
+def test_a_saved_plan_that_does_not_fit_names_what_moved(
+    moves: dict[str, str], named: str, tmp_path: Path
+) -> None:
+    made = project(tmp_path, ROUTE)
+    made.fabric("plan", "--out", "plan.json")
+    made.write(moves)
+    done = made.json("deploy", "--plan", "plan.json")
+    assert (done.code, done.error["code"]) == (1, "plan/stale")
+    assert named in done.error["message"]
+    assert not (made.root / STATE).exists()
+
+
+def test_a_saved_plan_does_not_survive_a_deploy(tmp_path: Path) -> None:
+    made = project(tmp_path, ROUTE)
+    made.fabric("plan", "--out", "plan.json")
+    made.fabric("deploy")
+    assert "is at serial" in made.json("deploy", "--plan", "plan.json").error["message"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"formatVersion": 1}'])
+def test_what_is_no_saved_plan_is_refused(text: str, tmp_path: Path) -> None:
+    made = project(tmp_path, ROUTE)
+    made.write({"plan.json": text})
+    done = made.json("deploy", "--plan", "plan.json")
+    assert (done.code, done.error["code"]) == (65, "input/bad-plan")

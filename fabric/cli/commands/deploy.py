@@ -55,6 +55,7 @@ def run_deploy(command: str, **options: Any) -> int:
         force=options["force"],
         rollback=options["rollback"],
         lock_timeout=seconds_of("--lock-timeout", options["lock_timeout"]),
+        plan=options["plan"],
     )
     options["stage"] = options.get("preview") or options["stage"]
     request = request_of("deploy", command, **options)
