@@ -523,6 +523,7 @@ def test_a_saved_plan_that_does_not_fit_names_what_moved(
     moves: dict[str, str], named: str, tmp_path: Path
 ) -> None:
     made = project(tmp_path, ROUTE)
+    made.fabric("build")
     made.fabric("plan", "--out", "plan.json")
     made.write(moves)
     done = made.json("deploy", "--plan", "plan.json")
