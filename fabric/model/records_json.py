@@ -21,6 +21,7 @@ from fabric.model.records import (
 )
 
 VERSION = 1
+CORRUPT = "state/corrupt"
 _VERSION_LENGTH = 32
 
 
@@ -35,7 +36,7 @@ def decode(content: bytes, name: str) -> Record:
     """A record out of its stored form; `name` is where it came from, for people."""
     try:
         document = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _corrupt(name, "it is not JSON") from error
     return from_document(document, name)
 
@@ -237,7 +238,7 @@ def _whole(value: object) -> int:
 def _corrupt(name: str, why: str) -> FabricError:
     return FabricError(
         Problem(
-            "state/corrupt",
+            CORRUPT,
             f"`{name}` is no readable state: {why}",
             hint="`fabric state restore` takes a backup back; the last good one may lie beside it",
             where=Place(name),

@@ -140,6 +140,15 @@ def test_every_kind_of_backend_loads(kind: BackendKind) -> None:
 def test_a_backend_has_the_settings_of_its_kind_only() -> None:
     text = HEAD + ONE + "backend: {kind: objstore1, objstore1Bucket: b, sqlTable: t}\n"
     assert loaded(text).backend.settings == (("objstore1Bucket", "b"),)
+
+
+def test_a_backend_knows_the_settings_of_other_kinds_for_a_migration() -> None:
+    text = HEAD + ONE + "backend: {kind: local, objstore1Bucket: b, objstore1Prefix: p}\n"
+    backend = loaded(text).backend
+    bucket = (("objstore1Bucket", "b"), ("objstore1Prefix", "p"))
+    assert backend.settings == ()
+    assert backend.settings_of(BackendKind.OBJSTORE1) == bucket
+    assert backend.settings_of(BackendKind.OBJSTORE2) == ()
     assert warned(text) == ["config/no-effect"]
 
 
