@@ -30,7 +30,7 @@ def compile_project(project: Project, request: Request) -> Compiled:
         tuple(service_row(unit, request.verb) for unit in project.units),
         frozenset(str(path) for path in (*project.sources, *project.looked_for)),
         project.bound_names,
-        tuple(post_of(unit, project.workspace) for unit in project.units),
+        tuple(post_of(unit, project.workspace, request.where.home) for unit in project.units),
     )
 
 

@@ -143,7 +143,7 @@ def carry_out(
     )
     with open_room(workspace, settings, opening) as room:
         seconds = _prepared(work, room)
-        bus = Bus(run_id, clock, outlets.make_listeners(run_id, workspace))
+        bus = Bus(run_id, clock, outlets.make_listeners(run_id, _home(request, workspace)))
         _hear_talk(bus, room, work)
         job = Job(work.graph, caps, seconds, work.known, fail_fast=request.fail_fast)
         total = len(work.graph) - len(work.known)
@@ -159,6 +159,11 @@ def carry_out(
         room.stores.ledger.flush()
         outlets.after(room, done)
     return done
+
+
+def _home(request: Request, workspace: Path) -> Path:
+    """Where the run's journal is kept."""
+    return Path(request.where.home) if request.where.home else workspace / ".fabric"
 
 
 def _hear_talk(bus: Bus, room: Room, work: Work) -> None:

@@ -26,7 +26,7 @@ from fabric.views.plan_text import explain_text, plan_text
 from fabric.views.style import Style
 
 if TYPE_CHECKING:
-    from fabric.app.world import World
+    from fabric.app.world import Means, World
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,17 +62,41 @@ def foreseen(
     work = compiled(request, settings)
     if request.verb is not Verb.DEPLOY:
         return work, planned(work, settings, after)
-    from fabric.app.foresight import against_live, foresee
-    from fabric.app.world import Means, open_world
+    from fabric.app.world import Means
 
-    with open_world(work.posts, settings, Means()) as world:
+    try:
+        return _live(work, settings, after, Means())
+    except FabricError as error:
+        if error.first.code not in _NO_SIGHT:
+            raise
+        blind, made = _live(work, settings, lambda *_: None, Means(blind=True))
+        told = _unseen(error.first)
+        site = dataclasses.replace(blind.site, warnings=(*blind.site.warnings, told))
+        return dataclasses.replace(blind, site=site), made
+
+
+# A machine that was never given the means to read the state may still look at a plan.
+_NO_SIGHT = ("credentials/missing", "backend/not-installed")
+
+
+def _unseen(why: Problem) -> Problem:
+    message = f"what is live is not known here: {why.message}"
+    return Problem("plan/blind", f"{message}; everything is shown as new", why.hint)
+
+
+def _live(
+    work: Compiled, settings: Settings, after: AfterPlan, means: "Means"
+) -> tuple[Compiled, Plan]:
+    from fabric.app.foresight import against_live, foresee
+    from fabric.app.world import open_world
+
+    with open_world(work.posts, settings, means) as world:
 
         def with_records(room: Room, wider: Compiled, made: Plan, entries: frozenset[str]) -> None:
-            seen = dataclasses.replace(
-                against_live(wider, made, world), sources=wider.sources | _states(world)
-            )
             if all(post.backend == "local" for post in work.posts):
-                after(room, seen, made, entries)
+                live = against_live(wider, made, world)
+                sources = wider.sources | _states(world)
+                after(room, dataclasses.replace(live, sources=sources), made, entries)
 
         found = foresee(work, settings, world, with_records)
     return found.work, found.plan

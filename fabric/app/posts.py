@@ -10,6 +10,7 @@ from fabric.app.settings import Settings
 from fabric.config.values import BackendKind
 from fabric.graph.compile import Unit
 from fabric.model.records import Mode, Record, RecordRef
+from fabric.state.backends.nothing import Nothing
 from fabric.state.shelf import Shelf, Stores
 
 # These lie below the project's own folder: each project has its own.
@@ -51,10 +52,14 @@ def as_recorded(own: Post, record: Record) -> Post:
 
 
 class Shelves:
-    """The back ends of a run, each opened once, when it is first asked for."""
+    """The back ends of a run, each opened once, when it is first asked for.
 
-    def __init__(self, settings: Settings) -> None:
+    Blind ones know of nothing: for previews without credentials for the state.
+    """
+
+    def __init__(self, settings: Settings, *, blind: bool = False) -> None:
         self._settings = settings
+        self._blind = blind
         self._open: dict[tuple[object, ...], Stores] = {}
 
     def of(self, posts: Iterable[Post]) -> Mapping[RecordRef, Shelf]:
@@ -67,6 +72,9 @@ class Shelves:
         return Shelf(Path(post.home), self._open[key])
 
     def _opened(self, post: Post) -> Stores:
+        if self._blind:
+            nothing = Nothing()
+            return Stores(nothing, nothing)
         from fabric.state.backends.registry import open_backend
 
         env = environment(Path(post.folder), self._settings.env)

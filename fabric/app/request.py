@@ -12,13 +12,17 @@ CONFIG_NAME = "fabric.yml"
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which services are meant, as the user said it."""
+    """Which services are meant, as the user said it.
+
+    `home` is where `.fabric` lies when that is not beside the config.
+    """
 
     config: str = CONFIG_NAME
     compose: str = ""
     stage: str = ""
     provider: str = ""
     services: tuple[str, ...] = ()
+    home: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,13 @@ class Means:
     units: Sequence[Unit] = ()
     force: bool = False
     lock_timeout: float = 0.0
+    blind: bool = False
 
 
 @contextlib.contextmanager
 def open_world(posts: Iterable[Post], settings: Settings, means: Means) -> Iterator[World]:
     by_ref = {post.ref: post for post in posts}
-    shelves = Shelves(settings)
+    shelves = Shelves(settings, blind=means.blind)
     try:
         book = Book(shelves.of(by_ref.values()), around(settings, means.lock_timeout))
         ids = {ref: new_deployment_id(ref) for ref in by_ref}

@@ -30,6 +30,7 @@ ROOT = (
     _row("remove", _DAILY, "Remove what a stage has at its providers."),
     _row("rollback", _DAILY, "Go back to an earlier deployment."),
     _row("releases", _LOOK, "List what was deployed, newest first.", "rollback"),
+    _row("invoke", _DAILY, "Call a function: run."),
     _row("compose", _MANY, "Plan, build and package all services of a compose file."),
     _row("explain", _LOOK, "Tell why one task would run, input by input."),
     _row("doctor", _LOOK, "Check tools, credentials and the state back end."),
@@ -69,6 +70,8 @@ COMPOSE = (
         "list_services",
     ),
 )
+
+INVOKE = (Row("run", "Commands", "Call a deployed function.", "fabric.cli.commands.invoke", "run"),)
 
 
 def _state(name: str, group: str, text: str, module: str, attribute: str = "") -> Row:

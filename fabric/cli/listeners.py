@@ -23,10 +23,10 @@ class Outlets:
 def listeners(
     screen: Screen, settings: Settings, outlets: Outlets
 ) -> Callable[[str, Path], Sequence[Listener]]:
-    """A maker of listeners: called once the run has an id and its workspace is known."""
+    """A maker of listeners: called once the run has an id and a place to be kept."""
 
-    def make(run_id: str, workspace: Path) -> Sequence[Listener]:
-        heard: list[Listener] = [Journal(workspace / ".fabric" / "runs", run_id)]
+    def make(run_id: str, home: Path) -> Sequence[Listener]:
+        heard: list[Listener] = [Journal(home / "runs", run_id)]
         if outlets.events:
             heard.append(EventFile(settings.cwd / Path(outlets.events)))
         if outlets.profile:

@@ -35,6 +35,13 @@ def deploy_options(command: F) -> F:
     return command
 
 
+def source_options(command: F) -> F:
+    """A project that lies somewhere else."""
+    for option in reversed(_SOURCE):
+        command = option(command)
+    return command
+
+
 def removal_options(command: F) -> F:
     """How removals run, and whether they ask first."""
     for option in reversed(_REMOVAL):
@@ -109,6 +116,17 @@ _EVENTS = click.option(
     "--events", default="", metavar="FILE", help="Write the run's events as NDJSON."
 )
 _REMOVAL = (yes_option, _CONCURRENCY, _FAIL_FAST, _EVENTS)
+_SOURCE = (
+    click.option(
+        "--source",
+        default="",
+        metavar="URL",
+        help="Deploy the project in this .zip, .tar.gz or .tgz (https; http with a warning).",
+    ),  # fmt: skip
+    click.option(
+        "--source-sha256", default="", metavar="HEX", help="The digest the archive must have."
+    ),
+)
 _RUN = (
     _CONCURRENCY,
     click.option("--no-cache", is_flag=True, help="Run every task, whatever is remembered."),

@@ -57,6 +57,7 @@ _AREAS = {
 _CODES = {
     "run/interrupted": ExitCode.INTERRUPTED,
     "run/partial": ExitCode.PARTIAL,
+    "provider/unreachable": ExitCode.UNREACHABLE,
     "source/unreachable": ExitCode.UNREACHABLE,
 }
 

@@ -26,9 +26,11 @@ def receipt_entry(record: Record) -> dict[str, Any]:
 def _function(one: FunctionRecord) -> dict[str, Any]:
     document = function_document(one)
     names = ("name", "resourceName", "resourceId", "endpoint", "handler", "triggers", "updatedAt")
+    settings = dict(one.settings)
     return {
         **{name: document[name] for name in names},
-        "runtime": dict(one.settings).get("runtime", ""),
+        "runtime": settings.get("runtime", ""),
+        "timeout": int(settings.get("timeout") or 0),
     }
 
 

@@ -9,7 +9,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Record, RecordRef
 from fabric.state.contract import MovedError, Version, archive_folder, archive_key
 from fabric.state.shelf import Shelf
-from fabric.system.disk import read_bytes, remove_file, write_atomic
+from fabric.system.disk import read_bytes, remove, write_atomic
 
 LOCAL = "local"
 
@@ -96,7 +96,7 @@ def drop_archives(
     backend = shelf.stores.state
     for sha256 in sorted(gone):
         if sha256 not in kept:
-            remove_file(archive_path(shelf.home, sha256))
+            remove(archive_path(shelf.home, sha256))
         if backend.kind != LOCAL:
             key = archive_key(ref, sha256)
             stored = backend.read(key)

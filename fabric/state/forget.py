@@ -9,7 +9,7 @@ from fabric.state.locks import lost_problem
 from fabric.state.receipts import drop_receipts
 from fabric.state.shelf import Shelf
 from fabric.state.wal import discard_logs
-from fabric.system.disk import remove_empty, remove_file
+from fabric.system.disk import remove, remove_empty_folders
 
 
 def forget(shelf: Shelf, ref: RecordRef, around: Surroundings) -> bool:
@@ -24,6 +24,6 @@ def forget(shelf: Shelf, ref: RecordRef, around: Surroundings) -> bool:
                 raise FabricError(lost_problem(ref)) from error
         drop_receipts(shelf.home, ref)
         discard_logs(shelf.home, ref)
-        remove_file(errored_path(shelf.home, ref))
-        remove_empty(errored_path(shelf.home, ref).parent, shelf.home)
+        remove(errored_path(shelf.home, ref))
+        remove_empty_folders(errored_path(shelf.home, ref).parent, shelf.home)
     return stored is not None

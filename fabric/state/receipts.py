@@ -8,7 +8,7 @@ from typing import Any
 
 from fabric.model.receipt import receipt_entry, with_entry, without_entry
 from fabric.model.records import Record, RecordRef
-from fabric.system.disk import file_lock, read_bytes, remove_empty, remove_file, write_atomic
+from fabric.system.disk import file_lock, read_bytes, remove, remove_empty_folders, write_atomic
 
 
 def receipt_path(home: Path, stage: str) -> Path:
@@ -39,13 +39,13 @@ def drop_receipts(home: Path, ref: RecordRef) -> None:
         path = receipt_path(home, ref.stage)
         rest = without_entry(read_document(path), ref.stage, ref.service, ref.provider)
         if rest is None:
-            remove_file(path)
+            remove(path)
         else:
             _write(path, rest)
         path = deploy_record_path(home, ref.provider)
         if _describes(read_document(path), ref):
-            remove_file(path)
-            remove_empty(path.parent, home)
+            remove(path)
+            remove_empty_folders(path.parent, home)
 
 
 def read_document(path: Path) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fabric.model.records import Record, RecordRef
 from fabric.model.records_log import Entry, applied, entry_document, entry_from, settled
-from fabric.system.disk import remove_empty, remove_file
+from fabric.system.disk import remove, remove_empty_folders
 from fabric.system.journal import Journal, read_lines
 
 
@@ -74,5 +74,5 @@ def discard_logs(home: Path, ref: RecordRef) -> None:
     """What they held is in the back end now, or void."""
     folder = wal_folder(home, ref)
     for path in folder.glob("*.log"):
-        remove_file(path)
-    remove_empty(folder, home)
+        remove(path)
+    remove_empty_folders(folder, home)

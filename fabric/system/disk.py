@@ -207,21 +207,3 @@ def _open_lock(path: str | Path) -> int:
     except FileNotFoundError:
         make_folder(Path(path).parent, 0o700)
         return os.open(path, flags, 0o600)
-
-
-def remove_file(path: Path) -> None:
-    """Take a file away; one that is gone already is no error."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise write_problem(path, error) from error
-
-
-def remove_empty(folder: Path, top: Path) -> None:
-    """Take away a folder, and those above it below `top`, as far as they are empty."""
-    while folder != top and folder.is_relative_to(top):
-        try:
-            folder.rmdir()
-        except OSError:
-            return
-        folder = folder.parent

@@ -1,13 +1,23 @@
-"""One question to an address: does it answer as something that is well?"""
+"""Plain calls over HTTP: does an address answer, and what does a function say."""
 
 import http.client
 import time
 import urllib.error
 import urllib.request
+from dataclasses import dataclass
+
+from fabric.model.problems import FabricError, Problem
 
 _SECONDS = 10.0
 _TRIES = 3
 _PAUSE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    text: str
+    ms: int
 
 
 def answers(url: str) -> str:
@@ -22,8 +32,27 @@ def answers(url: str) -> str:
     return said
 
 
+def posted(url: str, body: bytes, seconds: float) -> Answer:
+    """A JSON document sent to a function; an answer of any status is an answer."""
+    begun = time.monotonic()
+    if not _is_web(url):
+        raise _unreachable(url, "it is no address that can be called")
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(url, body, headers)  # noqa: S310 - the scheme is checked
+    try:
+        with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310
+            status, content = answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            status, content = error.code, error.read()
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise _unreachable(url, str(getattr(error, "reason", error))) from error
+    ms = round((time.monotonic() - begun) * 1000)
+    return Answer(status, content.decode(errors="replace"), ms)
+
+
 def _asked(url: str) -> str:
-    if not url.startswith(("http://", "https://")):
+    if not _is_web(url):
         return "is no address that can be asked"
     try:
         with urllib.request.urlopen(url, timeout=_SECONDS):  # noqa: S310 - the scheme is checked
@@ -33,3 +62,11 @@ def _asked(url: str) -> str:
         return f"answers {error.code}"
     except (OSError, http.client.HTTPException, ValueError) as error:
         return f"cannot be reached ({getattr(error, 'reason', error)})"
+
+
+def _is_web(url: str) -> bool:
+    return url.startswith(("http://", "https://"))
+
+
+def _unreachable(url: str, why: str) -> FabricError:
+    return FabricError(Problem("provider/unreachable", f"{url} cannot be reached: {why}"))

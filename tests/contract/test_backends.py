@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import ExitCode, FabricError
+from fabric.model.records import RecordRef
 from fabric.state.contract import Backend, MovedError, Version, archive_key
 from fabric.state.probe import refuse_unconditional
 from tests.servers import stores
@@ -16,6 +17,7 @@ from tests.servers.stores import Space, Store
 
 # The first run on a machine installs servers.
 pytestmark = pytest.mark.timeout(600)
+ARCHIVE = archive_key(RecordRef("api", "dev", "edge"), "0" * 64)
 KEY = "api-1/dev.eu/cloud1-lambda.state.json"
 WRITERS = 8
 _REMOTE = (stores.OBJSTORE1, stores.OBJSTORE2, stores.OBJSTORE3)
@@ -177,8 +179,8 @@ def test_keys_are_listed_by_prefix_and_sorted(backend: Backend) -> None:
 def test_an_archive_comes_back_byte_by_byte(space: Space, backend: Backend) -> None:
     size = 300_000 if space.in_lock_table else 3_000_000
     archive = bytes(range(256)) * (size // 256) + b"\r\n\x00"
-    backend.write(archive_key("0" * 64), archive, None)
-    found = backend.read(archive_key("0" * 64))
+    backend.write(ARCHIVE, archive, None)
+    found = backend.read(ARCHIVE)
     assert found is not None
     assert found.content == archive
 

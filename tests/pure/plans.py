@@ -41,14 +41,16 @@ def service(name: str, functions: Sequence[str], *upstream: str) -> list[Task]:
     for function in functions:
         own = f"{name}/{function}"
         built, packed = TaskId(f"build:{own}"), TaskId(f"package:{own}")
-        deploy = DeployInputs(name, function, PROVIDER, "dev", "simulated", (), ())
+        deploy = DeployInputs(
+            name, function, PROVIDER, "dev", "simulated", (), ((function, (), ()),)
+        )
         tasks += [
             Task(built, BuildInputs(name, function, name, "x.ts", "nodejs20")),
             Task(packed, PackageInputs(name, function, name), (built,)),
             Task(TaskId(f"deploy:{own}@{PROVIDER}"), deploy, (packed, *waits)),
         ]
     deployed = tuple(task.id for task in tasks if task.kind == "deploy")
-    release = ReleaseInputs(name, PROVIDER, "dev", "simulated", ())
+    release = ReleaseInputs(name, PROVIDER, "dev", "simulated", (), tuple(functions))
     return [*tasks, Task(_release(name), release, (*deployed, *waits))]
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from fabric.config.values import BackendKind
-from fabric.state.backends.registry import Stores, open_backend
+from fabric.state.backends.registry import open_backend
 from fabric.state.contract import Backend
+from fabric.state.shelf import Stores
 from fabric.system.retry import Patience
 from tests.servers.azurite import CONTAINER
 from tests.servers.fleet import Fleet

@@ -1,5 +1,6 @@
 """`fabric deploy`: options to wishes, wishes to a run that changes the world."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ from fabric.cli.options import (
     lock_timeout_option,
     place_options,
     run_options,
+    source_options,
 )
 
 
@@ -24,6 +26,7 @@ fabric deploy --stage prod --rollback-on-failure  back to what was live if anyth
 )
 @place_options
 @function_option
+@source_options
 @deploy_options
 @lock_timeout_option
 @run_options
@@ -56,4 +59,11 @@ def run_deploy(command: str, **options: Any) -> int:
     options["stage"] = options.get("preview") or options["stage"]
     request = request_of("deploy", command, **options)
     heard = listeners(screen, settings, Outlets(options["events"], options["profile"]))
-    return screen.finish(deploy_services(request, settings, wishes, heard))
+    if not options.get("source"):
+        return screen.finish(deploy_services(request, settings, wishes, heard))
+    from fabric.app.source import Source, sourced
+
+    source = Source(options["source"], options["source_sha256"])
+    with sourced(source, request, settings) as found:
+        report = deploy_services(found.request, found.settings, wishes, heard)
+    return screen.finish(replace(report, warnings=(*found.warnings, *report.warnings)))

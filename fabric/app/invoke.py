@@ -1,0 +1,193 @@
+"""`invoke run`: call a deployed function, where the receipt says that it is."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fabric.app.files import config_in
+from fabric.app.posts import Shelves, post_of
+from fabric.app.project import Project, open_project
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.model.problems import ExitCode, FabricError, Problem
+from fabric.model.receipt import entries_of, receipt_entry
+from fabric.model.records import Mode, RecordRef
+from fabric.model.report import Report
+from fabric.model.spelling import nearest
+from fabric.state.archives import archive_path, find_archive
+from fabric.state.book import glance
+from fabric.state.receipts import read_document, receipt_path
+from fabric.state.shelf import Shelf
+
+_SECONDS = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A function as a receipt has it, and the deployment that it belongs to."""
+
+    entry: Mapping[str, Any]
+    function: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return str(self.function.get("name", ""))
+
+    @property
+    def url(self) -> str:
+        outputs = self.entry.get("outputs") or {}
+        found = outputs.get(f"url_{self.name}") or self.function.get("endpoint")
+        return str(found or self.entry.get("endpoint") or "")
+
+
+def invoke_run(request: Request, settings: Settings, payload: bytes) -> Report:
+    event = _event(payload)
+    stage = settings.stage(request.where.stage)
+    home = config_in(settings.cwd / request.where.config).parent / ".fabric"
+    project = _project(request, settings)
+    entries = _entries(home, stage, project, settings)
+    called = _called(entries, request, stage)
+    if called.entry.get("mode") == Mode.SIMULATED:
+        return _here(request, called, event, (home, project, settings))
+    return _there(request, called, event)
+
+
+def _event(payload: bytes) -> str:
+    try:
+        text = payload.decode().strip()
+        json.loads(text or "{}")
+    except ValueError as error:
+        hint = """a payload is one JSON document, for example '{"id": 1}'"""
+        raise FabricError(Problem("input/bad-payload", "the payload is not JSON", hint)) from error
+    return text or "{}"
+
+
+def _project(request: Request, settings: Settings) -> Project | None:
+    """The config gives variables; a deployed function can be called without it."""
+    if not config_in(settings.cwd / request.where.config).is_file():
+        return None
+    return open_project(request.where, settings)
+
+
+def _entries(
+    home: Path, stage: str, project: Project | None, settings: Settings
+) -> list[dict[str, Any]]:
+    """From the receipt; a project whose state others write too may have none here yet."""
+    found = entries_of(read_document(receipt_path(home, stage)))
+    if found or project is None:
+        return found
+    posts = [post_of(unit, project.workspace) for unit in project.units]
+    shelves = Shelves(settings)
+    try:
+        remote = [post for post in posts if post.backend != "local"]
+        records = [glance(shelves.shelf(post), post.ref) for post in remote]
+    finally:
+        shelves.close()
+    return [receipt_entry(record) for record in records if record]
+
+
+def _called(entries: list[dict[str, Any]], request: Request, stage: str) -> Called:
+    provider = request.where.provider
+    found = [
+        Called(entry, function)
+        for entry in entries
+        if provider in ("", entry.get("provider"))
+        for function in entry.get("functions") or ()
+    ]
+    if not found:
+        hint = "`fabric deploy` first, or name another --stage"
+        message = f"nothing is deployed in stage `{stage}`"
+        raise FabricError(Problem("invoke/not-deployed", message, hint))
+    asked = next(iter(request.functions), "")
+    chosen = [one for one in found if asked in ("", one.name)]
+    if not chosen:
+        raise FabricError(_no_function(asked, [one.name for one in found], stage))
+    if not asked and len(chosen) > 1:
+        names = ", ".join(sorted({one.name for one in chosen}))
+        raise FabricError(
+            Problem("usage/no-function", "which function is meant?", hint=f"--function, of {names}")
+        )
+    return chosen[0]
+
+
+def _no_function(asked: str, known: list[str], stage: str) -> Problem:
+    guess = nearest(asked, known)
+    hint = f"did you mean `{guess}`?" if guess else f"deployed are: {', '.join(sorted(known))}"
+    message = f"no function `{asked}` is deployed in stage `{stage}`"
+    return Problem("invoke/not-deployed", message, hint)
+
+
+def _here(
+    request: Request, called: Called, event: str, place: tuple[Path, Project | None, Settings]
+) -> Report:
+    """A simulated deployment runs on this machine: the archive that was deployed, nothing else."""
+    from fabric.runtimes.invoke import Invocation, invoke
+
+    home, project, settings = place
+    call = Invocation(
+        called.name,
+        _archive(called, home, project, settings),
+        str(called.function.get("handler", "")),
+        str(called.function.get("runtime", "")),
+        event,
+        _env(called, project),
+        float(called.function.get("timeout") or _SECONDS),
+    )
+    answer = invoke(call, settings.env)
+    return _report(request, called, (json.loads(answer.response), answer.logs, answer.ms))
+
+
+def _archive(called: Called, home: Path, project: Project | None, settings: Settings) -> bytes:
+    sha256 = str((called.entry.get("artifacts") or {}).get(called.name, ""))
+    if project is None or archive_path(home, sha256).is_file():
+        return archive_path(home, sha256).read_bytes()
+    post = post_of(project.units[0], project.workspace)
+    shelves = Shelves(settings)
+    try:
+        shelf = Shelf(home, shelves.shelf(post).stores)
+        ref = RecordRef(
+            str(called.entry.get("service")), post.stage, str(called.entry.get("provider"))
+        )
+        return find_archive(shelf, ref, sha256)
+    finally:
+        shelves.close()
+
+
+def _env(called: Called, project: Project | None) -> tuple[tuple[str, str], ...]:
+    units = project.units if project else ()
+    functions = (one for unit in units for one in unit.config.functions)
+    return next((one.env for one in functions if one.name == called.name), ())
+
+
+def _there(request: Request, called: Called, event: str) -> Report:
+    from fabric.system.health import posted
+
+    if not called.url:
+        message = f"`{called.name}` has no address to be called at"
+        raise FabricError(Problem("invoke/no-endpoint", message))
+    answer = posted(called.url, event.encode(), _SECONDS)
+    try:
+        response = json.loads(answer.text)
+    except ValueError:
+        response = answer.text
+    report = _report(request, called, (response, "", answer.ms))
+    if answer.status < 400:  # noqa: PLR2004 - from here on HTTP says that it failed
+        return report
+    message = f"`{called.name}` at {called.url} answered {answer.status}"
+    problems = (Problem("invoke/failed", message),)
+    return Report(request.command, report.result, problems=problems, exit_code=ExitCode.FAILED)
+
+
+def _report(request: Request, called: Called, answer: tuple[Any, str, int]) -> Report:
+    response, logs, ms = answer
+    document = {
+        "function": called.name,
+        "provider": called.entry.get("provider"),
+        "simulated": called.entry.get("mode") == Mode.SIMULATED,
+        "response": response,
+        "logs": logs,
+        "ms": ms,
+    }
+    return Report(request.command, document, text=json.dumps(response), notes=logs.rstrip("\n"))

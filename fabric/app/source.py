@@ -1,0 +1,48 @@
+"""A project from somewhere else: fetched, unpacked into a folder of its own, gone afterwards."""
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.model.problems import Problem
+from fabric.system.fetch import fetch
+from fabric.system.unpack import shallowest_config, unpack
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an archive is, and the digest that it must have (empty: any)."""
+
+    url: str
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sourced:
+    """The same wish, about what was fetched; everything that is kept goes to the working folder."""
+
+    request: Request
+    settings: Settings
+    warnings: tuple[Problem, ...]
+
+
+@contextlib.contextmanager
+def sourced(source: Source, request: Request, settings: Settings) -> Iterator[Sourced]:
+    with tempfile.TemporaryDirectory(prefix="fabric-source-") as folder:
+        base = Path(folder).resolve()
+        fetched = fetch(source.url, base / "archive", sha256=source.sha256)
+        unpack(fetched.path, base / "project")
+        config = shallowest_config(base / "project")
+        home = settings.cwd / ".fabric"
+        where = replace(request.where, config=str(config), home=str(home))
+        env = {"FABRIC_CACHE_DIR": str(home / "cache"), **settings.env}
+        yield Sourced(
+            replace(request, where=where),
+            replace(settings, env=MappingProxyType(env)),
+            fetched.warnings,
+        )

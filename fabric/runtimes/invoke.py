@@ -1,0 +1,167 @@
+"""A deployed archive called once on this machine: a child of its own, with nothing but its own."""
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
+from fabric.runtimes.archive import unpacked
+from fabric.runtimes.nodejs.toolchain import find_node
+from fabric.system.bounded import Ending, Limits, Overheard, run_bounded
+from fabric.system.disk import make_folder, read_bytes, write_atomic
+from fabric.system.source.entries import Refused
+from fabric.system.source.names import checked_parts
+
+_HERE = Path(__file__).parent
+_QUOTED_LINES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """`event` is JSON text; `handler` is `<module path in the archive>.<export>`."""
+
+    function: str
+    archive: bytes = field(repr=False)
+    handler: str
+    runtime: str
+    event: str = "null"
+    env: Pairs = field(default=(), repr=False)
+    timeout: float = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Invoked:
+    """`response` is JSON text. `logs` is all that the handler wrote, as it wrote it."""
+
+    response: str
+    logs: str
+    ms: int
+
+
+def invoke(call: Invocation, parent: Mapping[str, str]) -> Invoked:
+    """Call the handler. Of the `parent`'s variables it sees none but PATH."""
+    program = _program(call, parent)
+    with tempfile.TemporaryDirectory(prefix="fabric-invoke-") as made:
+        folder = Path(made).resolve()
+        _lay_out(call, folder)
+        heard, answer = _run(program, call, folder, parent)
+    return _read(call, heard, answer)
+
+
+def _program(call: Invocation, parent: Mapping[str, str]) -> list[str]:
+    language = next((name for name in _PROGRAMS if call.runtime.startswith(name)), None)
+    if language is None:
+        raise FabricError(
+            Problem(
+                "invoke/unknown-runtime",
+                f"function `{call.function}`: runtime `{call.runtime}` cannot be run here",
+            )
+        )
+    return _PROGRAMS[language](parent)
+
+
+def _node(parent: Mapping[str, str]) -> list[str]:
+    return [str(find_node(parent)), str(_HERE / "nodejs" / "harness.mjs")]
+
+
+def _python(parent: Mapping[str, str]) -> list[str]:  # noqa: ARG001 - fabric's own interpreter
+    # Neither fabric's packages nor the user's: what is not in the archive is not there.
+    return [sys.executable, "-s", "-S", "-P", str(_HERE / "python" / "harness.py")]
+
+
+_PROGRAMS: dict[str, Callable[[Mapping[str, str]], list[str]]] = {
+    "nodejs": _node,
+    "python": _python,
+}
+
+
+def _lay_out(call: Invocation, folder: Path) -> None:
+    for name in ("code", "home", "tmp"):
+        make_folder(folder / name, 0o700)
+    for file in unpacked(call.archive):
+        try:
+            path = "/".join(checked_parts(file.path))
+        except Refused as error:
+            message = f"the archive of `{call.function}` is damaged: `{file.path}` {error.why}"
+            raise FabricError(Problem("invoke/bad-archive", message)) from error
+        write_atomic(folder / "code" / path, file.content, mode=0o755 if file.executable else 0o644)
+    module, _, name = call.handler.rpartition(".")
+    said = {
+        "folder": str(folder / "code"),
+        "module": module,
+        "name": name,
+        "functionName": call.function,
+        "seconds": call.timeout,
+        "event": _event(call),
+    }
+    write_atomic(folder / "call.json", json.dumps(said).encode(), mode=0o600)
+
+
+def _event(call: Invocation) -> Any:
+    try:
+        return json.loads(call.event)
+    except ValueError as error:
+        message = f"the payload for `{call.function}` is not JSON: {error}"
+        raise FabricError(Problem("input/bad-payload", message)) from error
+
+
+def _run(
+    program: list[str], call: Invocation, folder: Path, parent: Mapping[str, str]
+) -> tuple[Overheard, bytes]:
+    env = {
+        "PATH": parent.get("PATH", os.defpath),
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "HOME": str(folder / "home"),
+        "TMPDIR": str(folder / "tmp"),
+        **dict(call.env),
+    }
+    answer = folder / "answer"
+    with answer.open("xb") as file:
+        heard = run_bounded(
+            [*program, str(folder / "call.json"), str(file.fileno())],
+            cwd=folder / "code",
+            env=env,
+            limits=Limits(seconds=call.timeout),
+            pass_fds=(file.fileno(),),
+        )
+    return heard, read_bytes(answer)
+
+
+def _read(call: Invocation, heard: Overheard, answer: bytes) -> Invoked:
+    logs = "".join(raw.decode(errors="replace") for raw in (heard.stdout, heard.stderr))
+    match heard.ending:
+        case Ending.TIMED_OUT:
+            raise _problem(call, "timeout", f"did not end within {call.timeout:g} s", logs)
+        case Ending.TOO_MUCH:
+            raise _problem(call, "failed", "wrote without end to its output", logs)
+    found = _document(answer)
+    if "error" in found:
+        error = found["error"]
+        raise _problem(call, "failed", f"failed: {error['type']}: {error['message']}", logs)
+    if "response" not in found:
+        raise _problem(call, "failed", f"gave no answer (exit code {heard.code})", logs)
+    response = json.dumps(found["response"], ensure_ascii=False, separators=(",", ":"))
+    return Invoked(response, logs, int(found["ms"]))
+
+
+def _document(answer: bytes) -> dict[str, Any]:
+    """What the harness said; a handler that wrote there itself has said nothing."""
+    try:
+        found = json.loads(answer)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _problem(call: Invocation, what: str, message: str, logs: str) -> FabricError:
+    frame = "\n".join(logs.strip().splitlines()[-_QUOTED_LINES:])
+    return FabricError(
+        Problem(f"invoke/{what}", f"function `{call.function}` {message}", frame=frame)
+    )

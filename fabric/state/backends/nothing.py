@@ -1,0 +1,39 @@
+"""A back end that nobody can look into: every record is absent, and nothing can be written."""
+
+from fabric.model.problems import FabricError, Problem
+from fabric.state.contract import Stored, Version
+
+
+class Nothing:
+    """For previews on machines that have no credentials for the state."""
+
+    @property
+    def kind(self) -> str:
+        return "nothing"
+
+    @property
+    def place(self) -> str:
+        return "nowhere"
+
+    def read(self, key: str) -> Stored | None:
+        del key
+        return None
+
+    def write(self, key: str, content: bytes, expected: Version | None) -> Version:
+        del key, content, expected
+        raise FabricError(_problem())
+
+    def delete(self, key: str, expected: Version) -> None:
+        del key, expected
+        raise FabricError(_problem())
+
+    def list(self, prefix: str) -> tuple[str, ...]:
+        del prefix
+        return ()
+
+    def close(self) -> None:
+        return
+
+
+def _problem() -> Problem:
+    return Problem("backend/unreachable", "there is no state back end to write to")
