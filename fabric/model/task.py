@@ -280,6 +280,26 @@ class RestoreInputs:
         return option_entries(self, "service", "function")
 
 
+@dataclass(frozen=True, slots=True)
+class ProbeInputs:
+    """One look at the surroundings of a service; what it finds holds for this moment only."""
+
+    kind: ClassVar[str] = "probe"
+    lane: ClassVar[Lane] = Lane.IO
+
+    service: str
+    provider: str
+    stage: str
+    check: str
+
+    @property
+    def function(self) -> str:
+        return ""
+
+    def entries(self) -> tuple[Entry, ...]:
+        return option_entries(self, "service")
+
+
 INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
     cls.kind: cls
     for cls in (
@@ -290,5 +310,6 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
         ReleaseInputs,
         RemoveInputs,
         RestoreInputs,
+        ProbeInputs,
     )
 }
