@@ -75,18 +75,14 @@ def lost_archives(shelf: Shelf, record: Record) -> tuple[str, ...]:
 
 def copy_archive(source: Shelf, target: Shelf, ref: RecordRef, sha256: str) -> None:
     """From where one back end keeps it to where another one does; raises where it is lost."""
-    content = find_archive(source, ref, sha256)
-    if target.stores.state.kind != LOCAL:
-        key = archive_key(ref, sha256)
-        with contextlib.suppress(MovedError):
-            target.stores.state.write(key, content, None)
-        copied = target.stores.state.read(key)
-        if copied is None or copied.content != content:
-            raise FabricError(
-                Problem(
-                    "state/not-copied", f"`{target.stores.state.place}` gave `{key}` back wrong"
-                )
-            )
+    keep_archive(target, ref, find_archive(source, ref, sha256))
+    if target.stores.state.kind == LOCAL:
+        return
+    copied = target.stores.state.read(archive_key(ref, sha256))
+    if copied is None or digest_bytes(copied.content) != sha256:
+        place = target.stores.state.place
+        message = f"`{place}` gave the archive {sha256[:12]} of `{ref.service}` back wrong"
+        raise FabricError(Problem("state/not-copied", message, hint="the source is as it was"))
 
 
 def drop_archives(
