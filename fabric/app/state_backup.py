@@ -9,6 +9,7 @@ from fabric.app.state_change import Agrees
 from fabric.app.state_scope import Asked, Scope, open_scope
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Record
+from fabric.model.records_json import ref_document
 from fabric.model.report import Report
 from fabric.state.backup import Backup, decode_backup, encode_backup
 from fabric.state.restore import refuse_other_lineages, restore
@@ -81,9 +82,7 @@ def _nothing(scope: Scope, where: str) -> Problem:
 
 def _row(record: Record) -> dict[str, Any]:
     return {
-        "service": record.ref.service,
-        "stage": record.ref.stage,
-        "provider": record.ref.provider,
+        **ref_document(record.ref),
         "deploymentId": record.deployment_id,
         "serial": record.serial,
     }

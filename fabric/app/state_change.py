@@ -1,16 +1,15 @@
 """`state push`, `rm` and `force-unlock`: one record is put right by hand."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import astuple, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fabric.app.files import read_input
 from fabric.app.settings import Settings
 from fabric.app.state_scope import Asked, Scope, open_scope
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Record, RecordRef
-from fabric.model.records_json import decode
+from fabric.model.records_json import decode, ref_document
 from fabric.model.report import Report
 from fabric.state.backup import sound
 from fabric.state.book import held
@@ -41,7 +40,7 @@ def push(asked: Asked, settings: Settings, file: str, *, force: bool) -> Report:
         _refuse_other_service(record.ref, scope)
         pushed = _pushed(scope, record, force=force)
         drop_errored(scope.shelf.home, record.ref, content)
-    document = {**_named(record.ref), "serial": pushed.serial, "file": str(path)}
+    document = {**ref_document(record.ref), "serial": pushed.serial, "file": str(path)}
     text = f"{shown(record.ref)} is stored with serial {pushed.serial}."
     return Report(asked.command, document, text=text)
 
@@ -101,7 +100,7 @@ def remove_record(asked: Asked, settings: Settings, agrees: Agrees) -> Report:
             raise FabricError(Problem("state/declined", "nothing was forgotten"))
         removed = forget(scope.shelf, ref, scope.around)
     said = "is forgotten; its provider was not asked" if removed else "had no state"
-    document = {**_named(ref), "removed": removed}
+    document = {**ref_document(ref), "removed": removed}
     return Report(asked.command, document, text=f"{shown(ref)} {said}.")
 
 
@@ -119,7 +118,3 @@ def force_unlock(asked: Asked, settings: Settings, agrees: Agrees) -> Report:
         unlock(scope.shelf.stores.locks, ref, holder)
     document = {"unlocked": True, "holder": holder_document(holder)}
     return Report(asked.command, document, text=f"{shown(ref)} is free; it was locked by {by}.")
-
-
-def _named(ref: RecordRef) -> Mapping[str, Any]:
-    return dict(zip(("service", "stage", "provider"), astuple(ref), strict=True))

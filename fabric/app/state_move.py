@@ -5,6 +5,7 @@ from dataclasses import replace
 from fabric.app.settings import Settings
 from fabric.app.state_scope import Asked, kind_of, open_scope
 from fabric.model.problems import FabricError, Problem
+from fabric.model.records_json import ref_document
 from fabric.model.report import Report
 from fabric.state.migrate import migrate
 from fabric.state.survey import survey
@@ -23,15 +24,7 @@ def migrate_records(asked: Asked, settings: Settings, source: str, target: str) 
     ):
         refs = tuple(survey(old.shelf, old.refs()).required())
         done = migrate(old.shelf, new.shelf, refs, old.around)
-    rows = [
-        {
-            "service": one.ref.service,
-            "stage": one.ref.stage,
-            "provider": one.ref.provider,
-            "serial": one.serial,
-        }
-        for one in done.records
-    ]
+    rows = [{**ref_document(one.ref), "serial": one.serial} for one in done.records]
     document = {"from": kinds[0], "to": kinds[1], "records": rows, "archives": done.archives}
     text = migrate_text(document)
     return Report(asked.command, document, text=text, warnings=done.warnings)

@@ -13,9 +13,11 @@ from fabric.app.world import Means, open_world
 from fabric.model.problems import FabricError, Problem
 from fabric.model.receipt import entries_of
 from fabric.model.records import Mode, Record, RecordRef
+from fabric.model.records_json import ref_document
 from fabric.model.report import Report
 from fabric.state.archives import LOCAL, lost_archives
 from fabric.state.book import glance, held
+from fabric.state.errored import errored_path
 from fabric.state.receipts import deploy_record_path, read_document, receipt_path, write_receipts
 from fabric.state.reconcile import Evidence, describes, findings, has_receipt_drift, summed_up
 from fabric.state.survey import Survey, refs_in, survey
@@ -45,18 +47,14 @@ def reconcile(asked: Asked, settings: Settings, *, fix: bool) -> Report:
         warnings = (*scope.project.warnings, *looked.warnings)
     document: dict[str, Any] = {"entries": [_entry(one) for one in looked.evidence]}
     if fix:
-        document["fixed"] = [_named(ref) for ref in fixed]
+        document["fixed"] = [ref_document(ref) for ref in fixed]
     text = reconcile_text(document)
     return Report(asked.command, document, text=text, problems=looked.problems, warnings=warnings)
 
 
 def _entry(evidence: Evidence) -> dict[str, Any]:
     said = summed_up(findings(evidence))
-    return {**_named(evidence.ref), "status": said.status, "detail": said.detail}
-
-
-def _named(ref: RecordRef) -> dict[str, str]:
-    return {"service": ref.service, "stage": ref.stage, "provider": ref.provider}
+    return {**ref_document(evidence.ref), "status": said.status, "detail": said.detail}
 
 
 def _look(scope: Scope, settings: Settings) -> _Looked:
@@ -118,6 +116,7 @@ def _evidence(
         lost_archives(scope.shelf, record) if record else (),
         _functions(scope, ref),
         live,
+        errored_path(home, ref).exists(),
     )
 
 

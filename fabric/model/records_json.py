@@ -68,15 +68,17 @@ def checksum_of(document: Mapping[str, Any]) -> str:
     return digest_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
 
 
+def ref_document(ref: RecordRef) -> dict[str, str]:
+    return {"service": ref.service, "stage": ref.stage, "provider": ref.provider}
+
+
 def document_of(record: Record) -> dict[str, Any]:
     return {
         "version": VERSION,
         "lineage": record.lineage,
         "serial": record.serial,
         "fence": record.fence,
-        "service": record.ref.service,
-        "stage": record.ref.stage,
-        "provider": record.ref.provider,
+        **ref_document(record.ref),
         "providerId": record.provider_id,
         "region": record.region,
         "mode": record.mode,

@@ -23,7 +23,8 @@ class Evidence:
     """All that is known of a record. `receipt` and `deploy_record` are whole files, None where
     there is none; `functions` are those of the config, None where no config names the record;
     `live` are the digests of the code that the provider has of the functions that it was asked
-    for: empty where it does not tell, None where it has no such function."""
+    for: empty where it does not tell, None where it has no such function. `is_errored`: a later
+    state lies on this machine and waits to be pushed."""
 
     ref: RecordRef
     record: Record | None
@@ -33,6 +34,7 @@ class Evidence:
     lost_archives: tuple[str, ...] = ()
     functions: frozenset[str] | None = None
     live: Mapping[str, str | None] = field(default_factory=dict)
+    is_errored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ def findings(evidence: Evidence) -> tuple[Finding, ...]:
         return tuple(_without_record(evidence))
     return (
         *_at_provider(record, evidence),
+        *_unfinished(record, evidence),
         *_receipts(record, evidence),
         *_archives(evidence),
         *_config(record, evidence),
@@ -85,6 +88,14 @@ def _at_provider(record: Record, evidence: Evidence) -> Iterator[Finding]:
             yield Finding(Status.MISSING, f"function `{name}` is not at the provider")
         elif known and code not in ("", known.artifact_sha256):
             yield Finding(Status.DRIFTED, f"function `{name}` has other code at the provider")
+
+
+def _unfinished(record: Record, evidence: Evidence) -> Iterator[Finding]:
+    if record.pending:
+        names = ", ".join(f"`{one.task}`" for one in record.pending)
+        yield Finding(Status.DRIFTED, f"nobody knows how {names} ended; the next deploy finds out")
+    if evidence.is_errored:
+        yield Finding(Status.DRIFTED, "a later state waits to be written: `fabric state push`")
 
 
 def _receipts(record: Record, evidence: Evidence) -> Iterator[Finding]:

@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 from fabric.model.receipt import receipt_entry, with_entry
+from fabric.model.records import Intent, Operation
 from fabric.state.reconcile import Evidence, Status, findings, has_receipt_drift, summed_up
 from tests.records import function, record
 
 RECORD = record()
+INTENT = Intent("deploy:shop/hello@cloud1-lambda", Operation.DEPLOY, "hello")
 GOOD = Evidence(
     RECORD.ref,
     RECORD,
@@ -41,6 +43,8 @@ def test_what_agrees_is_in_sync() -> None:
         (replace(GOOD, deploy_record={"service": "shop", "stage": "prod"}), Status.IN_SYNC),
         (replace(GOOD, deploy_record={"service": "shop", "stage": "dev"}), Status.DRIFTED),
         (replace(GOOD, lost_archives=("a" * 64,)), Status.DRIFTED),
+        (replace(GOOD, is_errored=True), Status.DRIFTED),
+        (replace(GOOD, record=replace(RECORD, pending=(INTENT,))), Status.DRIFTED),
         (replace(GOOD, functions=frozenset()), Status.ORPHANED),
         (replace(GOOD, functions=None), Status.ORPHANED),
         (replace(GOOD, live={"hello": None}), Status.MISSING),
