@@ -15,6 +15,7 @@ from fabric.graph.undo import chained
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Deployment, Record, RecordRef
 from fabric.model.records_end import deployed, failed, gone_back, snapshot, taken_back
+from fabric.model.task import WORLD_KINDS
 from fabric.state.archives import archives_of, drop_archives
 from fabric.state.book import glance
 from fabric.state.contract import ref_of as ref_of_key
@@ -22,8 +23,6 @@ from fabric.state.page import Page
 from fabric.state.receipts import drop_receipts, write_receipts
 from fabric.system.clock import SystemClock
 from fabric.tasks.deploy import ref_of
-
-WORLD_KINDS = frozenset({"deploy", "release", "remove", "restore"})
 
 
 @dataclass(slots=True)

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fabric.app.attempt import WORLD_KINDS, Attempt
+from fabric.app.attempt import Attempt
+from fabric.app.compiling import Compiled
 from fabric.app.deploy_report import deploy_report, unchanged_report
-from fabric.app.foresight import Foreseen, foresee
+from fabric.app.foresight import Foreseen, foresee, missing_upstreams
 from fabric.app.long_way import compile_project
 from fabric.app.pipeline import MakeListeners, Outlets, Work, carry_out, compiled_and_locked
 from fabric.app.project import open_project
@@ -17,6 +18,7 @@ from fabric.graph.decide import Action
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Mode, RecordRef
 from fabric.model.report import Report
+from fabric.model.task import WORLD_KINDS
 from fabric.state.book import Claim
 from fabric.state.errored import errored_problem
 from fabric.system.clock import time_ns
@@ -41,8 +43,8 @@ def deploy(
     started = time_ns()
     work = compiled_and_locked(request, settings)
     if not wishes.force:
-        with open_world(work.posts, settings, Means()) as world:
-            refuse(world)
+        with open_world(work.posts, settings, Means(neighbours=work.neighbours)) as world:
+            refuse(world, work)
             seen = foresee(work, settings, world, lambda *_: None)
             if not seen.plan.anything_to_do:
                 return unchanged_report(request, seen, world)
@@ -55,11 +57,11 @@ def _carried_out(
     make_listeners, started = run
     project = open_project(request.where, settings)
     compiled = compile_project(project, request)
-    means = Means(project.units, wishes.force, wishes.lock_timeout)
+    means = Means(project.units, wishes.force, wishes.lock_timeout, neighbours=compiled.neighbours)
     rollback = any(rolls_back(wishes, unit.config, settings) for unit in project.units)
     request = replace(request, fail_fast=request.fail_fast or rollback)
     with open_world(compiled.posts, settings, means) as world:
-        refuse(world)
+        refuse(world, compiled)
         seen = foresee(compiled, settings, world, lambda *_: None)
         world.book.expect(claims_of(seen, world, "deploy"))
         work = Work(seen.work.site, seen.work.graph, {}, world=world)
@@ -82,17 +84,21 @@ def rolls_back(wishes: Wishes, config: Config, settings: Settings) -> bool:
     return settings.env.get(_ROLLBACK_VARIABLE, "") not in ("", "0", "false")
 
 
-def refuse(world: World) -> None:
+def refuse(world: World, work: Compiled | None = None) -> None:
     """Raises all that forbids this run before anything was built or locked."""
+    missing = missing_upstreams(work.graph, world) if work else ()
     problems = [
-        problem
-        for ref, post in sorted(world.posts.items())
-        for problem in (
-            *_of_mode(world, ref),
-            mismatch(post, world.book.record(ref)),
-            errored_problem(world.book.shelf(ref).home, ref),
-        )
-        if problem is not None
+        *missing,
+        *(
+            problem
+            for ref, post in sorted(world.posts.items())
+            for problem in (
+                *_of_mode(world, ref),
+                mismatch(post, world.book.record(ref)),
+                errored_problem(world.book.shelf(ref).home, ref),
+            )
+            if problem is not None
+        ),
     ]
     if problems:
         raise FabricError(*problems)

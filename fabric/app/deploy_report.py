@@ -13,6 +13,7 @@ from fabric.app.request import Request
 from fabric.app.world import World
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.graph.live import dropped_functions
+from fabric.model.problems import ExitCode
 from fabric.model.records import Record
 from fabric.model.report import Report
 from fabric.model.task import DeployInputs
@@ -46,7 +47,15 @@ def deploy_report(request: Request, seen: Foreseen, done: Ran, attempt: Attempt)
     counted = (Status.RAN, Status.SKIPPED, Status.FAILED, Status.BLOCKED)
     summary = {status.value: result.count(status) for status in counted}
     report = _report(request, seen, rows, {**summary, "ms": result.ms})
-    return replace(report, problems=problems_of(result), exit_code=result.exit_code)
+    return replace(report, problems=problems_of(result), exit_code=_exit_code(result, rows))
+
+
+def _exit_code(result: RunResult, rows: list[Row]) -> ExitCode:
+    """Where everything went back, nothing was done in part."""
+    done = any(row["status"] in ("deployed", "failed") for row in rows)
+    if result.exit_code is ExitCode.PARTIAL and not done:
+        return ExitCode.FAILED
+    return result.exit_code
 
 
 def _report(request: Request, seen: Foreseen, rows: list[Row], summary: dict[str, int]) -> Report:

@@ -1,10 +1,11 @@
 """What a deploy would do to what is live: the graph with its removals, judged by the records."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fabric.app.changes import live_rows
 from fabric.app.compiling import Compiled
+from fabric.app.desk import not_deployed, ref_of_release
 from fabric.app.pipeline import AfterPlan, planned
 from fabric.app.settings import Settings
 from fabric.app.world import World
@@ -12,6 +13,7 @@ from fabric.graph.compile import deploys_whole_services
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.names import TaskId
+from fabric.model.problems import Problem
 from fabric.model.records import Record
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
 from fabric.tasks.deploy import DeployKind, ref_of
@@ -34,7 +36,21 @@ def against_live(work: Compiled, made: Plan, world: World) -> Compiled:
     records = {ref: world.book.record(ref) for ref in world.posts}
     deploys = [task for task in made.graph.tasks if task.kind == "deploy"]
     code = DeployKind(world.desk).code(deploys[0]) if deploys else ()
-    return replace(work, services=live_rows(work.services, made, records, code))
+    missing = tuple(missing_upstreams(made.graph, world))
+    site = replace(work.site, warnings=(*work.site.warnings, *missing))
+    return replace(work, site=site, services=live_rows(work.services, made, records, code))
+
+
+def missing_upstreams(graph: TaskGraph, world: World) -> Iterator[Problem]:
+    """Services that are depended on, are no part of the run, and are not live."""
+    seen = set()
+    releases = (one for one in graph.inputs_of("release") if isinstance(one, ReleaseInputs))
+    for inputs in releases:
+        for name in inputs.outside:
+            giver = ref_of_release(name, inputs.stage)
+            if (inputs.service, giver) not in seen and world.book.record(giver) is None:
+                yield not_deployed(inputs.service, giver)
+            seen.add((inputs.service, giver))
 
 
 def with_removals(work: Compiled, world: World) -> Compiled:

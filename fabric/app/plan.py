@@ -65,11 +65,13 @@ def foreseen(
     from fabric.app.world import Means
 
     try:
-        return _live(work, settings, after, Means())
+        return _live(work, settings, after, Means(neighbours=work.neighbours))
     except FabricError as error:
         if error.first.code not in _NO_SIGHT:
             raise
-        blind, made = _live(work, settings, lambda *_: None, Means(blind=True))
+        blind, made = _live(
+            work, settings, lambda *_: None, Means(blind=True, neighbours=work.neighbours)
+        )
         told = _unseen(error.first)
         site = dataclasses.replace(blind.site, warnings=(*blind.site.warnings, told))
         return dataclasses.replace(blind, site=site), made
@@ -93,7 +95,7 @@ def _live(
     with open_world(work.posts, settings, means) as world:
 
         def with_records(room: Room, wider: Compiled, made: Plan, entries: frozenset[str]) -> None:
-            if all(post.backend == "local" for post in work.posts):
+            if all(post.backend == "local" for post in (*work.posts, *work.neighbours)):
                 live = against_live(wider, made, world)
                 sources = wider.sources | _states(world)
                 after(room, dataclasses.replace(live, sources=sources), made, entries)
@@ -105,7 +107,7 @@ def _live(
 def _states(world: "World") -> frozenset[str]:
     """The files of this machine that a local record is read from, there or not."""
     found: set[str] = set()
-    for ref, post in world.posts.items():
+    for ref, post in {**world.neighbours, **world.posts}.items():
         home = Path(post.home)
         record = world.book.record(ref)
         found.add(str(home / "state" / state_key(ref)))

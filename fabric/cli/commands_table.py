@@ -31,7 +31,7 @@ ROOT = (
     _row("rollback", _DAILY, "Go back to an earlier deployment."),
     _row("releases", _LOOK, "List what was deployed, newest first.", "rollback"),
     _row("invoke", _DAILY, "Call a function: run."),
-    _row("compose", _MANY, "Plan, build and package all services of a compose file."),
+    _row("compose", _MANY, "Plan, build, deploy and remove all services of a compose file."),
     _row("explain", _LOOK, "Tell why one task would run, input by input."),
     _row("doctor", _LOOK, "Check tools, credentials and the state back end."),
     _row("runs", _LOOK, "List and show the journals of past runs."),
@@ -44,31 +44,19 @@ ROOT = (
     ),
 )
 
+
+def _compose(name: str, text: str, attribute: str = "") -> Row:
+    return Row(name, "Commands", text, "fabric.cli.commands.compose", attribute or name)
+
+
 COMPOSE = (
-    Row(
-        "plan", "Commands", "Plan all services as one graph.", "fabric.cli.commands.compose", "plan"
-    ),
-    Row(
-        "build",
-        "Commands",
-        "Build the functions of all services.",
-        "fabric.cli.commands.compose",
-        "build",
-    ),
-    Row(
-        "package",
-        "Commands",
-        "Package the functions of all services.",
-        "fabric.cli.commands.compose",
-        "package",
-    ),
-    Row(
-        "list",
-        "Commands",
-        "List the services and what they depend on.",
-        "fabric.cli.commands.compose",
-        "list_services",
-    ),
+    _compose("plan", "Plan all services as one graph."),
+    _compose("build", "Build the functions of all services."),
+    _compose("package", "Package the functions of all services."),
+    _compose("deploy", "Deploy all services, upstreams first."),
+    _compose("remove", "Remove all services, dependents first."),
+    _compose("outputs", "Print what the deployed services give."),
+    _compose("list", "List the services and what they depend on.", "list_services"),
 )
 
 INVOKE = (Row("run", "Commands", "Call a deployed function.", "fabric.cli.commands.invoke", "run"),)

@@ -7,7 +7,7 @@ from fabric.graph.decide import Decision
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.problems import ExitCode, Problem, exit_code_of
-from fabric.model.task import Output
+from fabric.model.task import WORLD_KINDS, Output
 
 
 class Status(StrEnum):
@@ -71,10 +71,13 @@ class RunResult:
         return ExitCode.PARTIAL if self._some_unit_done() else ExitCode.FAILED
 
     def _some_unit_done(self) -> bool:
+        """Of a run that changes the world only that counts: what was built for it is no result."""
+        rows = list(zip(self.graph.tasks, self.outcomes, strict=True))
+        changing = [row for row in rows if row[0].kind in WORLD_KINDS]
         bad = set()
         units = set()
-        for task, outcome in zip(self.graph.tasks, self.outcomes, strict=True):
-            unit = (task.inputs.service, task.inputs.function)
+        for task, outcome in changing or rows:
+            unit = (task.inputs.service, task.inputs.function, bool(changing) and task.kind)
             units.add(unit)
             if outcome.status not in GOOD:
                 bad.add(unit)

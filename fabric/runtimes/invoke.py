@@ -4,6 +4,8 @@ import json
 import os
 import sys
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,13 +86,13 @@ _PROGRAMS: dict[str, Callable[[Mapping[str, str]], list[str]]] = {
 def _lay_out(call: Invocation, folder: Path) -> None:
     for name in ("code", "home", "tmp"):
         make_folder(folder / name, 0o700)
-    for file in unpacked(call.archive):
-        try:
-            path = "/".join(checked_parts(file.path))
-        except Refused as error:
-            message = f"the archive of `{call.function}` is damaged: `{file.path}` {error.why}"
-            raise FabricError(Problem("invoke/bad-archive", message)) from error
-        write_atomic(folder / "code" / path, file.content, mode=0o755 if file.executable else 0o644)
+    try:
+        for file in unpacked(call.archive):
+            path = folder.joinpath("code", *checked_parts(file.path))
+            write_atomic(path, file.content, mode=0o755 if file.executable else 0o644)
+    except (Refused, zipfile.BadZipFile, zlib.error) as error:
+        message = f"the archive of `{call.function}` is damaged: {str(error).lower()}"
+        raise FabricError(Problem("invoke/bad-archive", message)) from error
     module, _, name = call.handler.rpartition(".")
     said = {
         "folder": str(folder / "code"),

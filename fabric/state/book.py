@@ -13,12 +13,15 @@ from fabric.state.contract import Stored, state_key
 from fabric.state.errored import errored_problem
 from fabric.state.locks import LockKeeper, Tell, Terms
 from fabric.state.page import Opening, Page
+from fabric.state.probe import refuse_unconditional
 from fabric.state.shelf import Shelf
 from fabric.state.wal import read_log, replayed, wal_path
 from fabric.system.clock import Clock
 from fabric.system.identity import Process
 
 _FLUSH_SECONDS = 0.5
+# Our own code keeps the conditions of these; a store behind a network is tried out first.
+_SURE = frozenset({"local", "sql"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,9 @@ class Book:
     def _keeper(self, shelf: Shelf) -> LockKeeper:
         locks = shelf.stores.locks
         if id(locks) not in self._keepers:
+            for store in {id(store): store for store in (locks, shelf.stores.state)}.values():
+                if store.kind not in _SURE:
+                    refuse_unconditional(store, secrets.token_hex(8))
             around = self._around
             self._keepers[id(locks)] = LockKeeper(locks, around.me, around.clock, around.terms)
         return self._keepers[id(locks)]

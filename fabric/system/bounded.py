@@ -84,7 +84,9 @@ class _Reader:
         self.thread.start()
 
     def kept(self) -> bytes:
-        return bytes(self._bytes)
+        """What is kept begins with a whole line: half of a secret would not be known as one."""
+        text = bytes(self._bytes)
+        return text.partition(b"\n")[2] if self.is_full else text
 
     def _read(self) -> None:
         with self._stream as stream:

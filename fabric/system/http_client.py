@@ -14,10 +14,11 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 30.0
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 _ERROR = 400
-# Some services say "slow down" with a status that otherwise means "never".
+# Some services say "slow down" with a status that otherwise means "never". Only as a whole word of
+# JSON or XML: a body may also quote a path that somebody named so.
 _THROTTLED = re.compile(
-    rb"Throttl|TooManyRequests|RequestLimitExceeded|[rR]ate ?[lL]imit ?[eE]xceeded|SlowDown"
-    rb"|ServerBusy"
+    rb"""[">](?:Throttl(?:ing|ed)(?:Exception)?|TooManyRequests(?:Exception)?|RequestLimitExceeded"""
+    rb"""|(?:user)?[rR]ateLimitExceeded|SlowDown|ServerBusy)["<]"""
 )
 _NAMES_END = 4096
 

@@ -12,7 +12,9 @@ import pytest
 
 from fabric.config.values import BackendKind
 from fabric.model.problems import FabricError
+from fabric.state.backends.postgres import Postgres
 from fabric.state.backends.settled import Settled
+from fabric.state.backends.sql import Sql
 from fabric.state.contract import Backend, MovedError, Version
 from fabric.state.probe import refuse_unconditional
 from tests.servers import stores
@@ -105,6 +107,12 @@ def test_a_bad_moment_is_waited_for(fault: Answer, gcs: Gcs, backend: Backend) -
     assert gcs.calls == 2
 
 
+@pytest.mark.parametrize("service", ["SlowDown", "ThrottlingException", "rateLimitExceeded"])
+def test_a_service_may_be_named_like_an_error(service: str, gcs: Gcs, backend: Backend) -> None:
+    assert backend.read(f"{service}/dev/x.state.json") is None
+    assert gcs.calls == 1
+
+
 def test_a_bad_moment_that_does_not_end_is_an_unreachable_store(gcs: Gcs, backend: Backend) -> None:
     gcs.faults = [Answer(503)] * IMPATIENT.tries
     with pytest.raises(FabricError, match="503") as caught:
@@ -189,6 +197,22 @@ def test_a_connection_that_the_server_ended_is_made_again(fleet: Fleet, tmp_path
 
 
 @pytest.mark.slow
+def test_a_row_that_somebody_keeps_locked_is_not_waited_for_without_end(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    space = stores.POSTGRES.space(fleet, tmp_path)
+    url, table = space.env["MY_URL"], space.settings["sqlTable"]
+    backend = Sql(Postgres(url, "MY_URL", IMPATIENT, silence=0.3), table)
+    version = backend.write(KEY, b"one", None)
+    with psycopg.connect(url) as other:
+        other.execute(f'SELECT 1 FROM "{table}" FOR UPDATE'.encode())  # noqa: S608
+        with pytest.raises(FabricError) as caught:
+            backend.write(KEY, b"two", version)
+    assert caught.value.first.code == "backend/unreachable"
+    backend.close()
+
+
+@pytest.mark.slow
 def test_a_database_that_is_not_there_is_missing(fleet: Fleet, tmp_path: Path) -> None:
     space = stores.POSTGRES.space(fleet, tmp_path)
     url = space.env["MY_URL"].removesuffix("postgres") + "nothing"
@@ -237,15 +261,26 @@ def test_a_service_account_signs_for_its_token(gcs: Gcs, tmp_path: Path) -> None
     backend.close()
 
 
-def test_a_token_service_that_says_no_is_a_refusal(gcs: Gcs, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (Answer(400, b'{"error": "invalid_grant"}'), "credentials/refused"),
+        (Answer(200, b"{}"), "backend/failed"),
+        (Answer(200, b"no JSON"), "backend/failed"),
+    ],
+    ids=["refused", "empty", "foreign"],
+)
+def test_a_token_service_without_a_token_is_a_problem(
+    answer: Answer, problem: str, gcs: Gcs, tmp_path: Path
+) -> None:
     (tmp_path / "account.json").write_text(service_account(gcs, new_key()))
     env = {"OBJSTORE2_CREDENTIALS_FILE": str(tmp_path / "account.json")}
     space = space_of(gcs, tmp_path)
     backend = Space(space.kind, space.home, space.settings, env).open()
-    gcs.faults = [Answer(400, b'{"error": "invalid_grant"}')]
+    gcs.faults = [answer]
     with pytest.raises(FabricError) as caught:
         backend.read(KEY)
-    assert caught.value.first.code == "credentials/refused"
+    assert caught.value.first.code == problem
     backend.close()
 
 

@@ -79,10 +79,22 @@ def test_a_url_that_names_no_database_is_refused_and_not_shown(url: str) -> None
 
 
 @pytest.mark.parametrize("url", ["ftp://host", "host:80", "https://u:hush@host"])
-def test_an_endpoint_has_to_be_a_plain_web_address(url: str) -> None:
-    env = {"OBJSTORE2_ACCESS_TOKEN": "t", "OBJSTORE2_ENDPOINT_URL": url}
-    problem = refusal(BackendKind.OBJSTORE2, {"objstore2Bucket": "b"}, env)
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        (BackendKind.OBJSTORE1, {"objstore1Bucket": "b"}),
+        (BackendKind.OBJSTORE2, {"objstore2Bucket": "b"}),
+        (BackendKind.OBJSTORE3, {"objstore3Container": "b"}),
+    ],
+)
+def test_an_endpoint_has_to_be_a_plain_web_address(
+    kind: BackendKind, settings: dict[str, str], url: str
+) -> None:
+    name = f"{kind.upper()}_ENDPOINT_URL"
+    env = {"OBJSTORE2_ACCESS_TOKEN": "t", "OBJSTORE3_ACCOUNT": "a", "OBJSTORE3_KEY": "a2V5"}
+    problem = refusal(kind, settings, {**env, name: url})
     assert problem.code == "backend/bad-url"
+    assert name in problem.message
     assert "hush" not in f"{problem}"
 
 
@@ -161,6 +173,41 @@ def test_a_file_that_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
         backend.read(KEY)
     assert caught.value.first.code == "backend/unreachable"
     backend.close()
+
+
+def test_a_table_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / "state.db")
+    other.execute("CREATE TABLE fabric_state (key TEXT, version INTEGER, content TEXT)")
+    other.execute("INSERT INTO fabric_state VALUES (?, 1, 'theirs')", (KEY,))
+    other.commit()
+    other.close()
+    backend = open_backend(BackendKind.SQL, {}, {}, tmp_path).state
+    for call in (lambda: backend.read(KEY), lambda: backend.write(KEY, b"one", None)):
+        with pytest.raises(FabricError) as caught:
+            call()
+        assert caught.value.first.code == "backend/failed"
+    backend.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no JSON: hush",
+        "[]",
+        '{"type": "authorized_user", "refresh_token": "hush"}',
+        '{"client_email": "a@b", "private_key": "hush", "token_uri": "https://t"}',
+    ],
+)
+def test_a_file_that_is_no_service_account_is_refused_and_not_quoted(
+    text: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "key.json"
+    file.write_text(text)
+    env = {"OBJSTORE2_CREDENTIALS_FILE": str(file)}
+    problem = refusal(BackendKind.OBJSTORE2, {"objstore2Bucket": "b"}, env)
+    assert problem.code == "credentials/missing"
+    assert str(file) in problem.message
+    assert "hush" not in f"{problem}"
 
 
 def test_a_connection_string_names_account_key_and_endpoint() -> None:

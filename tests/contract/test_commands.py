@@ -280,6 +280,12 @@ def test_a_role_that_was_just_made_is_waited_for(tmp_path: Path) -> None:
     assert "20 to 60 seconds" in problem.hint
 
 
+def test_of_a_long_talk_the_last_whole_lines_are_kept(tmp_path: Path) -> None:
+    script = f"import sys\nfor n in range(1000):\n    print('talk', n, file=sys.stderr)\n{GOOD}"
+    deployer = says(tmp_path, script, limits=Limits(stderr=25))
+    assert deployer.deploy(site(), (order(),)).talk == "talk 998\ntalk 999\n"
+
+
 LEAKS = (
     SECRET,
     f"Authorization: Bearer {SECRET}",

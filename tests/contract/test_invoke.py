@@ -215,6 +215,7 @@ def test_a_python_handler_imports_what_lies_beside_it_and_nothing_of_fabrics() -
 BAD = {
     "runtime": (Invocation("f", bundle(), "a.b", "ruby3"), "invoke/unknown-runtime"),
     "payload": (Invocation("f", bundle(), "a.b", "python3.11", "{"), "input/bad-payload"),
+    "no-archive": (Invocation("f", b"PK", "a.b", "python3.11"), "invoke/bad-archive"),
     "archive": (
         Invocation("f", bundle(**{"../x": ""}), "a.b", "python3.11"),
         "invoke/bad-archive",

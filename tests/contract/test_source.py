@@ -250,6 +250,14 @@ def test_a_hostile_zip_is_refused(content: bytes, why: str, tmp_path: Path) -> N
     assert why in refused(content, tmp_path).message
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("size", [65_536, 131_072, 200_000])
+def test_bytes_behind_a_long_content_are_refused(size: int, tmp_path: Path) -> None:
+    content = bytes(size)
+    entry = Zipped("a", content, raw=deflated(content) + b"more")
+    assert "after its end" in refused(zip_of(entry), tmp_path, UnpackLimits()).message
+
+
 A = tar_entry("a", b"aaaa")
 TARS = {
     "hard-link": (tar_of(tar_entry("l", kind=b"1")), "hard link"),

@@ -24,7 +24,7 @@ class Context:
 
 
 def called(call: dict[str, Any]) -> dict[str, Any]:
-    sys.path.insert(0, call["folder"])
+    sys.path[:0] = import_roots(call["folder"], call["module"])
     module = importlib.import_module(call["module"].replace("/", "."))
     handler = getattr(module, call["name"])
     start = time.monotonic()
@@ -32,6 +32,13 @@ def called(call: dict[str, Any]) -> dict[str, Any]:
     if inspect.isawaitable(response):
         response = asyncio.run(_awaited(response))
     return {"response": response, "ms": round((time.monotonic() - start) * 1000)}
+
+
+def import_roots(folder: str, module: str) -> list[str]:
+    """Where the build looked for imports too: the top, the entry's folder, and those between."""
+    parts = module.split("/")[:-1]
+    deepest_first = range(len(parts), 0, -1)
+    return [folder, *(os.path.join(folder, *parts[:depth]) for depth in deepest_first)]
 
 
 async def _awaited(response: Any) -> Any:

@@ -2,9 +2,10 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from fabric.model.secrecy import without_userinfo
 from fabric.state.backends.failures import (
     extra,
     failed,
@@ -33,14 +34,11 @@ _THROTTLED = frozenset(
 class Account:
     """Keys that are empty are left to the client's own chain: profiles, roles, metadata."""
 
-    key_id: str
-    secret: str
-    token: str
+    key_id: str = field(repr=False)
+    secret: str = field(repr=False)
+    token: str = field(repr=False)
     region: str
     endpoint: str
-
-    def __repr__(self) -> str:
-        return f"Account(region={self.region!r})"
 
 
 def account(env: Mapping[str, str], service: str) -> Account:
@@ -128,4 +126,4 @@ def _answer_problem(place: str, error: Any) -> Exception:
 
 
 def _words(error: Exception) -> str:
-    return " ".join(str(error).split())
+    return without_userinfo(" ".join(str(error).split()))

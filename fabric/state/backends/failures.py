@@ -8,7 +8,7 @@ from fabric.system.retry import TransientError
 
 
 def unreachable(place: str, why: str) -> FabricError:
-    hint = "check the network and the endpoint; nothing was changed by this command"
+    hint = "check the network and the endpoint, then run the command again"
     return FabricError(Problem("backend/unreachable", f"cannot reach `{place}`: {why}", hint=hint))
 
 

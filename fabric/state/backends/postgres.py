@@ -1,11 +1,16 @@
 """A PostgreSQL server: one guarded connection, opened on first use and again when it is lost."""
 
+import contextlib
+import os
+import socket
 import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from fabric.model.secrecy import without_values
 from fabric.state.backends.failures import bad_url, extra, failed, missing, reaching, refused
 from fabric.state.backends.sql import NoTableError, Rows, Value
+from fabric.system.http_client import CONNECT_SECONDS, READ_SECONDS
 from fabric.system.retry import Patience, TransientError, patiently
 
 if TYPE_CHECKING:
@@ -17,8 +22,6 @@ if TYPE_CHECKING:
     Cursor: TypeAlias = psycopg.Cursor[tuple[Any, ...]]
 
 T = TypeVar("T")
-_CONNECT_SECONDS = 5
-_SILENCE_MILLISECONDS = 30_000
 # A network that went away is noticed within half a minute, also while nothing is sent.
 _IDLE_SECONDS, _PROBE_SECONDS, _PROBES = 10, 5, 4
 # A server that refuses to let us in names no SQLSTATE to the client: only words.
@@ -34,8 +37,10 @@ _TRANSIENT = ("40001", "40P01", "53300", "57P01", "57P02", "57P03", *_ALREADY_TH
 class Postgres:
     bytes_type = "BYTEA"
 
-    def __init__(self, url: str, name: str, patience: Patience) -> None:
-        """`name` is the variable that the URL comes from."""
+    def __init__(
+        self, url: str, name: str, patience: Patience, silence: float = READ_SECONDS
+    ) -> None:
+        """`name` is the variable that the URL comes from, `silence` how long an answer may take."""
         with extra("postgres"):
             import psycopg.conninfo
         try:
@@ -48,6 +53,7 @@ class Postgres:
         host = parts.get("host") or "localhost"
         self._place = f"postgresql://{host}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
         self._patience = patience
+        self._silence = silence
         self._guard = threading.Lock()
         self._connection: psycopg.Connection | None = None
 
@@ -76,8 +82,9 @@ class Postgres:
         import psycopg
 
         try:
-            cursor = self._open().execute(statement.replace("?", "%s").encode(), values or None)
-            return take(cursor)
+            connection = self._open()
+            with _limited(connection, self._silence):
+                return take(connection.execute(_marked(statement), values or None))
         except psycopg.Error as error:
             raise self._problem(error) from error
 
@@ -92,8 +99,8 @@ class Postgres:
                 self._url,
                 autocommit=True,
                 prepare_threshold=None,
-                connect_timeout=_CONNECT_SECONDS,
-                tcp_user_timeout=_SILENCE_MILLISECONDS,
+                connect_timeout=int(CONNECT_SECONDS),
+                tcp_user_timeout=int(self._silence * 1000),
                 keepalives_idle=_IDLE_SECONDS,
                 keepalives_interval=_PROBE_SECONDS,
                 keepalives_count=_PROBES,
@@ -134,3 +141,30 @@ def _all_rows(cursor: "Cursor") -> Rows:
 
 def _row_count(cursor: "Cursor") -> int:
     return cursor.rowcount
+
+
+def _marked(statement: str) -> bytes:
+    return statement.replace("?", "%s").encode()
+
+
+@contextlib.contextmanager
+def _limited(connection: "psycopg.Connection", seconds: float) -> Iterator[None]:
+    """A server that hangs, or a row that somebody keeps locked, is not waited for without end."""
+    timer = threading.Timer(seconds, _hang_up, (connection,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _hang_up(connection: "psycopg.Connection") -> None:
+    """Who waits on the other thread sees a connection that broke."""
+    import psycopg
+
+    with (
+        contextlib.suppress(OSError, psycopg.Error),
+        socket.socket(fileno=os.dup(connection.fileno())) as line,
+    ):
+        line.shutdown(socket.SHUT_RDWR)

@@ -3,33 +3,30 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from fabric.config.values import BackendKind
 from fabric.model.problems import FabricError, Problem
-from fabric.state.backends import cloud1, shared_key, tokens
 from fabric.state.backends.failures import bad_url, extra, no_credentials
 from fabric.state.backends.local import Local
-from fabric.state.backends.lock_table import LockTable
-from fabric.state.backends.objstore1 import Objstore1
-from fabric.state.backends.objstore2 import DEFAULT_ENDPOINT, Objstore2
-from fabric.state.backends.objstore3 import Objstore3
-from fabric.state.backends.postgres import Postgres
 from fabric.state.backends.settled import Settled
-from fabric.state.backends.sql import Sql
-from fabric.state.backends.sqlite import Sqlite
 from fabric.state.contract import Backend
 from fabric.state.shelf import Stores
 from fabric.system.clock import SystemClock
-from fabric.system.http_client import Http, open_http
 from fabric.system.retry import PATIENT, Patience
+
+if TYPE_CHECKING:
+    from fabric.state.backends.sql import Database
+    from fabric.state.backends.tokens import Bearer
+    from fabric.system.http_client import Http
 
 _SQL_URL = "FABRIC_STATE_SQL_URL"
 _SQL_TABLE = "fabric_state"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class _Wish:
     """What a store is opened from. `home` is the project's `.fabric` folder."""
 
     settings: Mapping[str, str]
@@ -43,9 +40,6 @@ class Wish:
         problem = Problem("config/backend-incomplete", f"the state back end needs `{key}`")
         raise FabricError(problem)
 
-    def endpoint(self, name: str, default: str) -> str:
-        return _checked(name, self.env.get(name) or default)
-
 
 def open_backend(
     kind: BackendKind,
@@ -55,49 +49,70 @@ def open_backend(
     patience: Patience = PATIENT,
 ) -> Stores:
     """The stores of a config; whether they can be reached shows on the first call."""
-    return _OPENERS[kind](Wish(settings, env, home, patience))
+    return _OPENERS[kind](_Wish(settings, env, home, patience))
 
 
-def _local(wish: Wish) -> Stores:
+# Each opener imports its own kind: a project has one, and the others cost as much to load.
+def _local(wish: _Wish) -> Stores:
     return _one(Local(wish.home / "state"))
 
 
-def _sql(wish: Wish) -> Stores:
+def _sql(wish: _Wish) -> Stores:
+    from fabric.state.backends.sql import Sql
+
+    return _one(Sql(_database(wish), wish.settings.get("sqlTable") or _SQL_TABLE))
+
+
+def _database(wish: _Wish) -> "Database":
     name = wish.settings.get("sqlConnectionStringEnv") or _SQL_URL
-    table = wish.settings.get("sqlTable") or _SQL_TABLE
     url = wish.env.get(name, "")
-    if not url:
-        return _one(Sql(Sqlite(wish.home / "state.db"), table))
     scheme = url.partition(":")[0].lower()
-    if scheme == "sqlite":
-        return _one(Sql(Sqlite(_sqlite_path(name, url, wish.home.parent)), table))
     if scheme in ("postgresql", "postgres"):
-        return _one(Sql(Postgres(url, name, wish.patience), table))
+        from fabric.state.backends.postgres import Postgres
+
+        return Postgres(url, name, wish.patience)
+    if scheme in ("", "sqlite"):
+        from fabric.state.backends.sqlite import Sqlite
+
+        default = wish.home / "state.db"
+        return Sqlite(_sqlite_path(name, url, wish.home.parent) if url else default)
     raise bad_url(name, "it begins with none of `sqlite:`, `postgresql:` and `postgres:`")
 
 
-def _objstore1(wish: Wish) -> Stores:
+def _objstore1(wish: _Wish) -> Stores:
+    from fabric.state.backends.cloud1 import account
+    from fabric.state.backends.objstore1 import Objstore1
+
     bucket = wish.needed("objstore1Bucket")
     prefix = wish.settings.get("objstore1Prefix", "")
-    keys = cloud1.account(wish.env, "S3")
+    keys = account(wish.env, "S3")
+    if keys.endpoint:
+        _checked("OBJSTORE1_ENDPOINT_URL", keys.endpoint)
     state = Settled(Objstore1(keys, bucket, prefix, wish.patience))
     table = wish.settings.get("lockTable")
     if not table:
         return Stores(state, state)
-    keys = cloud1.account(wish.env, "DYNAMODB")
-    locks = LockTable(keys, table, f"{bucket}/{prefix}", wish.patience)
-    return Stores(state, Settled(locks))
+    from fabric.state.backends.lock_table import LockTable
+
+    keys = account(wish.env, "DYNAMODB")
+    return Stores(state, Settled(LockTable(keys, table, f"{bucket}/{prefix}", wish.patience)))
 
 
-def _objstore2(wish: Wish) -> Stores:
+def _objstore2(wish: _Wish) -> Stores:
+    from fabric.state.backends.objstore2 import DEFAULT_ENDPOINT, Objstore2
+
     bucket = wish.needed("objstore2Bucket")
-    endpoint = wish.endpoint("OBJSTORE2_ENDPOINT_URL", DEFAULT_ENDPOINT)
+    endpoint = _checked(
+        "OBJSTORE2_ENDPOINT_URL", wish.env.get("OBJSTORE2_ENDPOINT_URL") or DEFAULT_ENDPOINT
+    )
     http = _http(wish.patience)
     prefix = wish.settings.get("objstore2Prefix", "")
     return _one(Objstore2(http, _bearer(wish, http), endpoint, bucket, prefix))
 
 
-def _bearer(wish: Wish, http: Http) -> tokens.Bearer:
+def _bearer(wish: _Wish, http: "Http") -> "Bearer":
+    from fabric.state.backends import tokens
+
     if token := wish.env.get("OBJSTORE2_ACCESS_TOKEN"):
         return tokens.GivenToken(token)
     if file := wish.env.get("OBJSTORE2_CREDENTIALS_FILE"):
@@ -105,15 +120,18 @@ def _bearer(wish: Wish, http: Http) -> tokens.Bearer:
     raise no_credentials("objstore2", tokens.CREDENTIALS)
 
 
-def _objstore3(wish: Wish) -> Stores:
+def _objstore3(wish: _Wish) -> Stores:
+    from fabric.state.backends.objstore3 import Objstore3
+    from fabric.state.backends.shared_key import account
+
     container = wish.needed("objstore3Container")
-    account = shared_key.account(wish.env)
-    _checked("OBJSTORE3_ENDPOINT_URL", account.endpoint)
+    owner = account(wish.env)
+    _checked("OBJSTORE3_ENDPOINT_URL", owner.endpoint)
     prefix = wish.settings.get("objstore3Prefix", "")
-    return _one(Objstore3(_http(wish.patience), account, SystemClock(), container, prefix))
+    return _one(Objstore3(_http(wish.patience), owner, SystemClock(), container, prefix))
 
 
-_OPENERS: dict[BackendKind, Callable[[Wish], Stores]] = {
+_OPENERS: dict[BackendKind, Callable[[_Wish], Stores]] = {
     BackendKind.LOCAL: _local,
     BackendKind.SQL: _sql,
     BackendKind.OBJSTORE1: _objstore1,
@@ -127,7 +145,9 @@ def _one(backend: Backend) -> Stores:
     return Stores(settled, settled)
 
 
-def _http(patience: Patience) -> Http:
+def _http(patience: Patience) -> "Http":
+    from fabric.system.http_client import open_http
+
     with extra("cloud"):
         return open_http(patience)
 

@@ -27,7 +27,8 @@ def _inflated(raw: Iterator[bytes], kind: int, entry: str) -> Iterator[bytes]:
             if inflater.eof:
                 refuse("has something after its end", entry)
             yield inflater.decompress(chunk, _CHUNK)
-            while inflater.unconsumed_tail:
+            # Past its end an inflater keeps a tail that it never takes.
+            while inflater.unconsumed_tail and not inflater.eof:
                 yield inflater.decompress(inflater.unconsumed_tail, _CHUNK)
         while not inflater.eof and (last := inflater.decompress(b"", _CHUNK)):
             yield last
