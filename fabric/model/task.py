@@ -283,6 +283,26 @@ class RestoreInputs:
         return option_entries(self, "service", "function")
 
 
+@dataclass(frozen=True, slots=True)
+class ProbeInputs:
+    """One look at the surroundings of a service; what it finds holds for this moment only."""
+
+    kind: ClassVar[str] = "probe"
+    lane: ClassVar[Lane] = Lane.IO
+
+    service: str
+    provider: str
+    stage: str
+    check: str
+
+    @property
+    def function(self) -> str:
+        return ""
+
+    def entries(self) -> tuple[Entry, ...]:
+        return option_entries(self, "service")
+
+
 # Tasks that change more than files on this machine.
 WORLD_KINDS = frozenset(
     cls.kind for cls in (DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs)
@@ -297,5 +317,6 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
         ReleaseInputs,
         RemoveInputs,
         RestoreInputs,
+        ProbeInputs,
     )
 }

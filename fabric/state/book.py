@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Intent, Lifecycle, Mode, Record, RecordRef
-from fabric.model.records_json import decode
+from fabric.model.records_json import CORRUPT, decode
 from fabric.state.contract import Stored, state_key
 from fabric.state.errored import errored_problem
 from fabric.state.locks import LockKeeper, Tell, Terms
@@ -122,13 +122,13 @@ class Book:
     def _opened(self, claim: Claim) -> Page:
         ref, shelf = claim.ref, self._shelves[claim.ref]
         keeper = self._keeper(shelf)
-        before = _stored(shelf, ref)
+        before = read_record(shelf, ref)
         fence = before[0].fence if before else 0
         fence = keeper.take(ref, claim.operation, fence, self._tell)
         waiting = errored_problem(shelf.home, ref)
         if waiting:
             raise FabricError(waiting)
-        found = _stored(shelf, ref)
+        found = read_record(shelf, ref)
         record = _with_log(shelf, found[0]) if found else None
         refused = claim.refuse(None if record is None or record.is_stub else record)
         if refused:
@@ -191,12 +191,13 @@ class Book:
 
 def glance(shelf: Shelf, ref: RecordRef) -> Record | None:
     """The record with this machine's unwritten results on top; takes no lock, writes nothing."""
-    found = _stored(shelf, ref)
+    found = read_record(shelf, ref)
     record = _with_log(shelf, found[0]) if found else None
     return None if record is None or record.is_stub else record
 
 
-def _stored(shelf: Shelf, ref: RecordRef) -> tuple[Record, Stored] | None:
+def read_record(shelf: Shelf, ref: RecordRef) -> tuple[Record, Stored] | None:
+    """The record as it is stored, stubs too; raises where it cannot be read."""
     stored = shelf.stores.state.read(state_key(ref))
     if stored is None:
         return None
@@ -216,21 +217,26 @@ def _new_record(ref: RecordRef) -> Record:
 @contextlib.contextmanager
 def held(
     shelf: Shelf, refs: Iterable[RecordRef], operation: str, around: Surroundings
-) -> Iterator[None]:
-    """The locks of records that are changed by other means than a run: restore, push, remove."""
+) -> Iterator[Mapping[RecordRef, int]]:
+    """The locks of records that are changed by other means than a run: restore, push, remove.
+
+    Gives the fence of each: above that of every holder before.
+    """
     keeper = LockKeeper(shelf.stores.locks, around.me, around.clock, around.terms)
     try:
-        for ref in sorted(refs):
-            found = _stored_fence(shelf, ref)
-            keeper.take(ref, operation, found, lambda _: None)
-        yield
+        yield {
+            ref: keeper.take(ref, operation, _stored_fence(shelf, ref), lambda _: None)
+            for ref in sorted(refs)
+        }
     finally:
         keeper.release()
 
 
 def _stored_fence(shelf: Shelf, ref: RecordRef) -> int:
     try:
-        found = _stored(shelf, ref)
-    except FabricError:
+        found = read_record(shelf, ref)
+    except FabricError as error:
+        if error.first.code != CORRUPT:
+            raise
         return 0  # what cannot be read may still be replaced by a restore
     return found[0].fence if found else 0

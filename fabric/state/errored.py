@@ -6,7 +6,7 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records import Record, RecordRef
 from fabric.model.records_json import encode
 from fabric.state.contract import STATE_SUFFIX
-from fabric.system.disk import write_atomic
+from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
 
 
 def errored_path(home: Path, ref: RecordRef) -> Path:
@@ -39,6 +39,14 @@ def errored_problem(home: Path, ref: RecordRef) -> Problem | None:
         hint=f"push it: {push_command(path)}; or delete that file to go on without it",
         where=Place(str(path)),
     )
+
+
+def drop_errored(home: Path, ref: RecordRef, content: bytes) -> None:
+    """The record has reached its back end: what was kept of it goes, if it is just that."""
+    path = errored_path(home, ref)
+    if path.is_file() and read_bytes(path) == content:
+        remove(path)
+        remove_empty_folders(path.parent, home)
 
 
 def push_command(path: Path) -> str:
