@@ -1,11 +1,13 @@
 """The end of a run that changed the world: taken back if it has to be, then every record closed."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fabric.app.pipeline import carried_out
 from fabric.app.room import Room
+from fabric.app.traces import keep_traces
 from fabric.app.world import World
 from fabric.engine.bus import Bus
 from fabric.engine.result import GOOD, Outcome, RunResult
@@ -43,6 +45,7 @@ class Attempt:
         ok = {page.base.ref: _is_good(result, page.base.ref) for page in self.world.book.pages}
         for page in self.world.book.pages:
             self.finals[page.base.ref] = self._final(page, ok=ok[page.base.ref])
+        self._keep_traces(room, result)
         problems += self._closed()
         return replace(result, aftermath=tuple(problems))
 
@@ -95,6 +98,14 @@ class Attempt:
             for page in pages:
                 self._forget_archives(page)
         return problems
+
+    def _keep_traces(self, room: Room, result: RunResult) -> None:
+        """A help for other machines, no more: the deploy does not fail for it."""
+        for page in self.world.book.pages:
+            ref, final = page.base.ref, self.finals[page.base.ref]
+            if final is not None and final.functions != page.base.functions:
+                with contextlib.suppress(FabricError):
+                    keep_traces(room, result.graph, self.world.book.shelf(ref), final)
 
     def _receipts(self, ref: RecordRef) -> None:
         home, final = Path(self.world.posts[ref].home), self.finals[ref]

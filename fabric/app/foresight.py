@@ -7,7 +7,9 @@ from fabric.app.changes import live_rows
 from fabric.app.compiling import Compiled
 from fabric.app.desk import not_deployed, ref_of_release
 from fabric.app.pipeline import AfterPlan, planned
+from fabric.app.room import Room
 from fabric.app.settings import Settings
+from fabric.app.traces import recall_traces
 from fabric.app.world import World
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.plan import Plan
@@ -28,7 +30,11 @@ class Foreseen:
 def foresee(work: Compiled, settings: Settings, world: World, after: AfterPlan) -> Foreseen:
     """The plan of a deploy, its rows against what is live. Takes no lock, changes nothing."""
     wider = with_removals(work, world)
-    made = planned(wider, settings, after, world.desk)
+
+    def ready(room: Room) -> None:
+        recall_traces(room, wider.graph, world)
+
+    made = planned(wider, settings, after, world.desk, ready)
     return Foreseen(against_live(wider, made, world), made)
 
 

@@ -70,6 +70,11 @@ def archive_folder(ref: RecordRef) -> str:
     return f"{_ARCHIVES}{ref.path}/"
 
 
+def traces_key(ref: RecordRef) -> str:
+    """How the live functions were built: kept with their archives."""
+    return f"{_ARCHIVES}{ref.path}/traces.json"
+
+
 def ref_of(key: str) -> RecordRef | None:
     """The record that a key stands for; None for locks, archives and foreign things."""
     parts = key.removesuffix(STATE_SUFFIX).split("/")

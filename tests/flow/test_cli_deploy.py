@@ -545,3 +545,43 @@ def test_what_is_no_saved_plan_is_refused(text: str, tmp_path: Path) -> None:
     made.write({"plan.json": text})
     done = made.json("deploy", "--plan", "plan.json")
     assert (done.code, done.error["code"]) == (65, "input/bad-plan")
+
+
+# Other machines.
+
+SHARED = ROUTE + "backend: {kind: sql, sqlConnectionStringEnv: STATE_URL}\n"
+
+
+def test_a_machine_that_built_nothing_knows_that_nothing_is_to_be_done(tmp_path: Path) -> None:
+    env = {"STATE_URL": f"sqlite:////{tmp_path}/shared.db"}
+    first = project(tmp_path / "first", SHARED)
+    assert first.json("deploy", env=env).code == 0
+    second = project(tmp_path / "second", SHARED)
+    assert second.json("plan", env=env).result["summary"] == {
+        "create": 0, "update": 0, "delete": 0, "unchanged": 2,
+        "tasks": 7, "run": 0, "skip": 7, "wait": 0,
+    }  # fmt: skip
+    result = second.json("deploy", env=env).result
+    assert (result["summary"]["ran"], result["deployments"][0]["status"]) == (0, "unchanged")
+    assert not (second.root / ".fabric/build").exists()
+
+
+def test_a_machine_with_other_sources_builds_what_is_different(tmp_path: Path) -> None:
+    env = {"STATE_URL": f"sqlite:////{tmp_path}/shared.db"}
+    project(tmp_path / "first", SHARED).json("deploy", env=env)
+    second = project(tmp_path / "second", SHARED)
+    second.write({"src/two.py": handler("other")})
+    assert statuses(second.json("deploy", env=env).result) == {"one": "unchanged", "two": "updated"}
+
+
+def test_a_rollback_on_another_machine_takes_archives_from_the_state(tmp_path: Path) -> None:
+    env = {"STATE_URL": f"sqlite:////{tmp_path}/shared.db"}
+    first = project(tmp_path / "first", SHARED)
+    first.json("deploy", env=env)
+    first.write({"src/one.py": handler("newer")})
+    first.json("deploy", env=env)
+    second = project(tmp_path / "second", SHARED)
+    shutil.rmtree(second.root / "src")
+    assert second.json("rollback", env=env).code == 0
+    called = second.json("invoke", "run", "--function", "one", env=env)
+    assert called.result["response"] == "one"
