@@ -5,8 +5,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
+from fabric.app.schemas import schema_text
 from fabric.model.catalog import PROVIDER_IDS
 from tests.project import PYTHON, Project, handler, project, service
 from tests.tool import Tool
@@ -72,6 +74,15 @@ def test_a_deploy_leaves_a_record_a_state_and_a_receipt(tmp_path: Path) -> None:
     assert record["provider"] == "cloud1-lambda"
     assert record["endpoint"] == state["endpoint"]
     assert set(entry["artifacts"]) == {"one", "two"}
+
+
+def test_a_state_is_what_its_schema_says(tmp_path: Path) -> None:
+    made = deployed(tmp_path)
+    made.write({"src/one.py": handler("newer")})
+    made.fabric("deploy")
+    rules = json.loads(schema_text("state"))
+    assert list(jsonschema.Draft7Validator(rules).iter_errors(read(made, STATE))) == []
+    assert read(made, STATE)["versions"] != {}
 
 
 def test_files_of_the_state_are_for_their_owner_alone(tmp_path: Path) -> None:
