@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from fabric.app.schemas import schema_text
 from fabric.model.catalog import PROVIDER_IDS
-from tests.project import PYTHON, Project, handler, project, service
+from tests.project import PYTHON, Project, environment, handler, project, service
 from tests.tool import Tool
 
 STATE = ".fabric/state/shop/dev/cloud1-lambda.state.json"
@@ -596,3 +598,31 @@ def test_a_rollback_on_another_machine_takes_archives_from_the_state(tmp_path: P
     assert second.json("rollback", env=env).code == 0
     called = second.json("invoke", "run", "--function", "one", env=env)
     assert called.result["response"] == "one"
+
+
+# The network.
+
+_NO_SOCKETS = """\
+import sys
+
+def refuse(event, args):
+    if event.startswith("socket."):
+        raise RuntimeError(f"{event} in a simulated run")
+
+sys.addaudithook(refuse)
+sys.argv = ["fabric", *sys.argv[1:]]
+from fabric.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("provider", PROVIDER_IDS)
+def test_a_simulated_run_opens_no_socket(provider: str, tmp_path: Path) -> None:
+    made = project(tmp_path, PYTHON.replace("cloud1-lambda", provider))
+    for command in (("plan",), ("deploy",), ("state", "reconcile"), ("rollback",), ("remove",)):
+        words = [sys.executable, "-c", _NO_SOCKETS, *command, "--json"]
+        done = subprocess.run(
+            words, cwd=made.root, env=environment(made.home), capture_output=True, check=False
+        )
+        assert b"simulated run" not in done.stdout + done.stderr
+        assert done.returncode == (1 if command == ("rollback",) else 0), done.stdout
