@@ -59,12 +59,16 @@ def _moves(source: Shelf, target: Shelf, refs: Iterable[RecordRef]) -> tuple[Mov
 
 def _move(target: Shelf, record: Record, content: bytes) -> tuple[Move, Problem | None]:
     before = found_before(target, record.ref)
-    there = before.record
     problem = lineage_problem(record, before)
-    ahead = there is not None and there.serial >= record.serial and there != record
-    if problem is None and ahead:
+    if problem is None and _is_ahead(before.record, record):
         problem = _ahead(record, target.stores.state.place)
     return Move(record, content, before.version), problem
+
+
+def _is_ahead(there: Record | None, record: Record) -> bool:
+    if there is None or there.lineage != record.lineage:
+        return False
+    return there.serial >= record.serial and there != record
 
 
 def _ahead(record: Record, place: str) -> Problem:

@@ -35,8 +35,10 @@ def found_before(shelf: Shelf, ref: RecordRef) -> Before:
 
 
 def lineage_problem(record: Record, before: Before) -> Problem | None:
-    """Why a record is no earlier or later state of what is stored."""
-    if before.record is None or before.record.lineage == record.lineage:
+    """Why a record is no earlier or later state of what is stored; a stub tells of nothing yet."""
+    if before.record is None or before.record.is_stub:
+        return None
+    if before.record.lineage == record.lineage:
         return None
     return Problem(
         "state/lineage",

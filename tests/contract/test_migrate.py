@@ -134,6 +134,14 @@ def test_a_target_with_another_lineage_is_left_alone(local: Shelf, sqlite: Shelf
     assert content(sqlite, other) == encode(other)
 
 
+def test_a_stub_is_in_nobodys_way(local: Shelf, sqlite: Shelf) -> None:
+    store(local, [record()])
+    stub = Record(record().ref, provider_id="", lineage="9" * 32, salt="", serial=9, fence=2)
+    assert stub.is_stub
+    sqlite.stores.state.write(state_key(stub.ref), encode(stub), None)
+    assert moved(local, sqlite).records == (record(),)
+
+
 @pytest.mark.parametrize("change", [{"serial": 5}, {"endpoint": "https://other.example"}])
 def test_a_target_that_went_on_is_left_alone(
     change: dict[str, Any], local: Shelf, sqlite: Shelf
