@@ -66,10 +66,16 @@ class Shelves:
         return {post.ref: self.shelf(post) for post in posts}
 
     def shelf(self, post: Post) -> Shelf:
-        key = (post.backend, post.settings, post.home if post.backend in _AT_HOME else "")
+        key = (post.backend, post.settings, self._surroundings(post))
         if key not in self._open:
             self._open[key] = self._opened(post)
         return Shelf(Path(post.home), self._open[key])
+
+    def _surroundings(self, post: Post) -> object:
+        """What else tells one store from another: the folder, or the credentials."""
+        if post.backend in _AT_HOME:
+            return post.home
+        return frozenset(environment(Path(post.folder), self._settings.env).items())
 
     def _opened(self, post: Post) -> Stores:
         if self._blind:

@@ -90,11 +90,11 @@ def find_records(project: Project, provider: str, settings: Settings) -> Found:
             shelf = shelves.shelf(own)
             keys = shelf.stores.state.list(f"{own.service}/{own.stage}/")
             refs = {ref for key in keys if (ref := ref_of_key(key))}
-            chosen = {ref for ref in refs if not provider or ref == own.ref}
-            there = {ref: one for ref in sorted(chosen) if (one := glance(shelf, ref))}
+            found = {ref: one for ref in sorted(refs) if (one := glance(shelf, ref))}
+            there = {ref: one for ref, one in found.items() if _is_meant(one, provider)}
             records |= there
             posts |= {ref: as_recorded(own, one) for ref, one in there.items()}
-            if own.ref not in there:
+            if own.ref not in there and provider in ("", own.provider, own.provider_id):
                 absent.append(own)
     finally:
         shelves.close()

@@ -81,8 +81,8 @@ class Book:
         with self._guard:
             page = self._pages.get(ref)
             if page is not None:
-                # Its own intents say nothing about the world; those of a dead run do.
-                record = replace(page.record, pending=page.earlier)
+                # What this run means to do says nothing about the world; what a dead one did does.
+                record = replace(page.record, pending=page.earlier, lifecycle=page.base.lifecycle)
                 return None if record.is_stub else record
             if ref not in self._glances:
                 self._glances[ref] = glance(self._shelves[ref], ref)

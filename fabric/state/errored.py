@@ -21,7 +21,7 @@ def keep_errored(home: Path, record: Record, cause: FabricError) -> FabricError:
         "state/not-written",
         f"the state of `{record.ref.service}` ({record.ref.stage}, {record.ref.provider}) "
         f"could not be written; it is kept in `{path}`",
-        hint=f"when the back end is well again: {push_command(path)}",
+        hint=f"when the back end is well again: {push_command(home, path)}",
         where=Place(str(path)),
     )
     return FabricError(problem, *cause.problems)
@@ -36,7 +36,7 @@ def errored_problem(home: Path, ref: RecordRef) -> Problem | None:
         "state/errored",
         f"an earlier state of `{ref.service}` ({ref.stage}, {ref.provider}) "
         "did not reach its back end",
-        hint=f"push it: {push_command(path)}; or delete that file to go on without it",
+        hint=f"push it: {push_command(home, path)}; or delete that file to go on without it",
         where=Place(str(path)),
     )
 
@@ -49,5 +49,5 @@ def drop_errored(home: Path, ref: RecordRef, content: bytes) -> None:
         remove_empty_folders(path.parent, home)
 
 
-def push_command(path: Path) -> str:
-    return f"fabric state push --file {path}"
+def push_command(home: Path, path: Path) -> str:
+    return f"fabric state push -c {home.parent} --file {path}"

@@ -39,7 +39,7 @@ class Local:
     def read(self, key: str) -> Stored | None:
         try:
             content = read_bytes(self._path(key))
-        except (FileNotFoundError, NotADirectoryError):
+        except FileNotFoundError:
             return None
         except OSError as error:
             raise unreachable(self.place, error.strerror or str(error)) from error
