@@ -24,6 +24,7 @@ from fabric.state.contract import ref_of as ref_of_key
 from fabric.state.page import Page
 from fabric.state.receipts import drop_receipts, write_receipts
 from fabric.system.clock import SystemClock
+from fabric.system.crew import each
 from fabric.tasks.deploy import ref_of
 
 
@@ -85,19 +86,17 @@ class Attempt:
 
     def _closed(self) -> list[Problem]:
         """Receipts first: once the state says that all is done, nobody comes back for them."""
-        problems: list[Problem] = []
-        for page in self.world.book.pages:
-            try:
-                page.require_lock()
-                self._receipts(page.base.ref)
-            except FabricError as error:
-                problems += error.problems
         pages = self.world.book.pages
+        problems = [*each(pages, self._written)]
         problems += self.world.book.close(lambda page: self.finals[page.base.ref])
         if not problems:
             for page in pages:
                 self._forget_archives(page)
         return problems
+
+    def _written(self, page: Page) -> None:
+        page.require_lock()
+        self._receipts(page.base.ref)
 
     def _keep_traces(self, room: Room, result: RunResult) -> None:
         """A help for other machines, no more: the deploy does not fail for it."""
