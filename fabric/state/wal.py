@@ -4,6 +4,7 @@ The first line names the record's state that the rest stands on; without that st
 """
 
 import json
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,16 +33,19 @@ class Log:
 
 
 class Wal:
-    """The log of a record that is being written to; made with its first entry."""
+    """Thread-safe. The log of a record that is being written to; made with its first entry."""
 
     def __init__(self, path: Path, lineage: str, fence: int) -> None:
         self._journal = Journal(path)
         self._header: str | None = json.dumps({"lineage": lineage, "fence": fence})
+        self._heading = threading.Lock()
 
     def append(self, entry: Entry) -> None:
-        if self._header is not None:
-            self._journal.append(self._header)
-            self._header = None
+        # Tasks end at the same time: a second header, or an entry before it, would void the log.
+        with self._heading:
+            if self._header is not None:
+                self._journal.append(self._header)
+                self._header = None
         self._journal.append(json.dumps(entry_document(entry), separators=(",", ":")))
 
     def close(self) -> None:
