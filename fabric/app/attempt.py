@@ -13,7 +13,7 @@ from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.graph.undo import chained
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Deployment, Record, RecordRef
+from fabric.model.records import Deployment, Lifecycle, Record, RecordRef
 from fabric.model.records_end import deployed, failed, gone_back, snapshot, taken_back
 from fabric.model.task import WORLD_KINDS
 from fabric.state.archives import archives_of, drop_archives
@@ -89,12 +89,21 @@ class Attempt:
                 self._receipts(page.base.ref)
             except FabricError as error:
                 problems += error.problems
+                self._unfinished(page)
         pages = self.world.book.pages
         problems += self.world.book.close(lambda page: self.finals[page.base.ref])
         if not problems:
             for page in pages:
                 self._forget_archives(page)
         return problems
+
+    def _unfinished(self, page: Page) -> None:
+        """Its receipt is not written: the record says so, and the next run comes back for it."""
+        ref, desk = page.base.ref, self.world.desk
+        record = self.finals[ref] or page.record
+        ended = replace(record, pending=(), lifecycle=Lifecycle.FAILED, updated_at=desk.now())
+        deployment_id = ended.deployment_id or self.world.deployment_ids[ref]
+        self.finals[ref] = replace(ended, deployment_id=deployment_id)
 
     def _receipts(self, ref: RecordRef) -> None:
         home, final = Path(self.world.posts[ref].home), self.finals[ref]
