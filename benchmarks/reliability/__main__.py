@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.places import WORK
-from benchmarks.reliability import faults, kills, paused, wal
+from benchmarks.reliability import faults, kills, locks, paused, wal
 from benchmarks.reliability.tally import Tally
 
 Campaign = Callable[[int, Path], Tally]
 CAMPAIGNS: dict[str, tuple[Campaign, int]] = {
     "faults": (faults.run, faults.COUNT),
     "kills": (kills.run, kills.COUNT),
+    "locks": (locks.run, locks.COUNT),
     "paused": (paused.run, paused.COUNT),
     "wal": (wal.run, wal.COUNT),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.reliability.warm import Place
 from fabric.model.problems import FabricError
-from fabric.model.records import Record, RecordRef
+from fabric.model.records import FunctionRecord, Record, RecordRef
 from fabric.model.records_json import decode
 from fabric.state.backends.local import Local
 from fabric.state.book import glance
@@ -74,10 +74,11 @@ class Field:
         """The version that the record says is live: read out of the archive that is kept for it."""
         record = self.record()
         found = record.function(name) if record else None
-        if found is None:
-            return ""
+        return self.source(found) if found else ""
+
+    def source(self, found: FunctionRecord) -> str:
         with zipfile.ZipFile(self.home / "archives" / f"{found.artifact_sha256}.zip") as archive:
-            return archive.read(f"src/{name}.py").decode()
+            return archive.read(f"src/{found.name}.py").decode()
 
     def lost(self, names: Iterable[str]) -> Iterator[str]:
         """Functions whose newest version was said to be live, and is not in the record."""

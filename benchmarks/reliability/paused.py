@@ -1,4 +1,4 @@
-"""A holder that is stopped past its lease, and goes on when somebody else has deployed meanwhile."""
+"""A holder that is stopped past its lease, and goes on after somebody else has deployed."""
 
 import json
 import os
@@ -53,6 +53,7 @@ def _round(field: Field, folder: Path, number: int) -> Iterator[str]:
     field.edit("f00", f"paused {number}")
     first = field.made.start("deploy", "--json", env=field.env)
     _until(inside.exists, first)
+    yield from _not_told(field.made.json("deploy", env=field.env), first.pid)
     os.kill(first.pid, signal.SIGSTOP)
     hold.unlink()
     inside.unlink()
@@ -68,6 +69,12 @@ def _round(field: Field, folder: Path, number: int) -> Iterator[str]:
     if "state/lock-lost" not in _codes(late):
         yield f"the late one ended with {late.code}: {late.out}"
     yield from field.unsettled()
+
+
+def _not_told(held: Done, pid: int) -> Iterator[str]:
+    """Who does not wait is told who holds the lock."""
+    if held.code != 75 or f"(pid {pid})" not in held.error["message"]:
+        yield f"one that does not wait ended with {held.code}: {held.out}"
 
 
 def _written(field: Field) -> dict[str, str]:

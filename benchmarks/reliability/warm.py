@@ -78,8 +78,21 @@ class Warm:
 
     def wait(self, number: int) -> Ended:
         while number not in self._ended:
-            told = self._heard()
-            self._ended[told["number"]] = (told["code"], told["seconds"])
+            self._hear_one()
+        return self._taken_off(number)
+
+    def next(self) -> tuple[int, Ended]:
+        """Whichever ends first of those that were started."""
+        if not self._ended:
+            self._hear_one()
+        number = next(iter(self._ended))
+        return number, self._taken_off(number)
+
+    def _hear_one(self) -> None:
+        told = self._heard()
+        self._ended[told["number"]] = (told["code"], told["seconds"])
+
+    def _taken_off(self, number: int) -> Ended:
         code, seconds = self._ended.pop(number)
         out, err = (self._taken(f"{number}.{name}") for name in ("out", "err"))
         return Ended(code, seconds, out, err)
