@@ -9,7 +9,6 @@ from fabric.app.deploy_report import deploy_report, unchanged_report
 from fabric.app.encore import Encore, keep_plan
 from fabric.app.foresight import Foreseen, foresee, missing_upstreams
 from fabric.app.pipeline import MakeListeners, Outlets, Work, carry_out, compiled_and_locked
-from fabric.app.project import open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Room
 from fabric.app.saved_plan import read_seal, refuse_moved
@@ -54,7 +53,11 @@ def deploy(
     work = compiled_and_locked(request, settings)
 
     def units() -> Sequence[Unit]:
-        return work.units or open_project(request.where, settings).units
+        if work.units:
+            return work.units
+        from fabric.app.project import open_project  # YAML and all: only when something is deployed
+
+        return open_project(request.where, settings).units
 
     def after(room: Room, live: Compiled, made: Plan, entries: frozenset[str]) -> None:
         if encore and not made.anything_to_do:
