@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job on the example monorepo: plan, build, build again, edit one file, build.
+# The main job on the example monorepo: plan, build, edit one file, build, deploy, deploy again.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/fabric-demo-XXXXXX")
@@ -20,3 +20,7 @@ echo "edited $edited"
 step fabric compose plan --for build
 step fabric explain build:checkout/place -f .
 step fabric compose build
+printf '\n\033[1m# deployed, simulated: every endpoint, and then nothing to do\033[0m\n'
+step fabric compose deploy
+step fabric compose deploy
+step fabric compose outputs --service checkout

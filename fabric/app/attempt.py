@@ -1,11 +1,13 @@
 """The end of a run that changed the world: taken back if it has to be, then every record closed."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fabric.app.pipeline import carried_out
 from fabric.app.room import Room
+from fabric.app.traces import keep_traces
 from fabric.app.world import World
 from fabric.engine.bus import Bus
 from fabric.engine.result import GOOD, Outcome, RunResult
@@ -22,6 +24,7 @@ from fabric.state.contract import ref_of as ref_of_key
 from fabric.state.page import Page
 from fabric.state.receipts import drop_receipts, write_receipts
 from fabric.system.clock import SystemClock
+from fabric.system.crew import each
 from fabric.tasks.deploy import ref_of
 
 
@@ -43,6 +46,7 @@ class Attempt:
         ok = {page.base.ref: _is_good(result, page.base.ref) for page in self.world.book.pages}
         for page in self.world.book.pages:
             self.finals[page.base.ref] = self._final(page, ok=ok[page.base.ref])
+        self._keep_traces(room, result)
         problems += self._closed()
         return replace(result, aftermath=tuple(problems))
 
@@ -82,20 +86,29 @@ class Attempt:
 
     def _closed(self) -> list[Problem]:
         """Receipts first: once the state says that all is done, nobody comes back for them."""
-        problems: list[Problem] = []
-        for page in self.world.book.pages:
-            try:
-                page.require_lock()
-                self._receipts(page.base.ref)
-            except FabricError as error:
-                problems += error.problems
-                self._unfinished(page)
         pages = self.world.book.pages
+        problems = [*each(pages, self._written)]
         problems += self.world.book.close(lambda page: self.finals[page.base.ref])
         if not problems:
             for page in pages:
                 self._forget_archives(page)
         return problems
+
+    def _written(self, page: Page) -> None:
+        try:
+            page.require_lock()
+            self._receipts(page.base.ref)
+        except FabricError:
+            self._unfinished(page)
+            raise
+
+    def _keep_traces(self, room: Room, result: RunResult) -> None:
+        """A help for other machines, no more: the deploy does not fail for it."""
+        for page in self.world.book.pages:
+            ref, final = page.base.ref, self.finals[page.base.ref]
+            if final is not None and final.functions != page.base.functions:
+                with contextlib.suppress(FabricError):
+                    keep_traces(room, result.graph, self.world.book.shelf(ref), final)
 
     def _unfinished(self, page: Page) -> None:
         """Its receipt is not written: the record says so, and the next run comes back for it."""

@@ -5,7 +5,7 @@ variable that one is bound to, is not what it was.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ class Compiled:
     """A graph, and what a plan says of its services.
 
     `sources` are all paths that were read, or looked for, to get here; `bound_names` the variables.
-    `posts` say where the records of its services lie.
+    `posts` say where the records of its services lie, `neighbours` where those of services lie that
+    these depend on. `serials` say how far the records are, once they were looked at.
     """
 
     site: Site
@@ -34,6 +35,8 @@ class Compiled:
     sources: frozenset[str]
     bound_names: frozenset[str]
     posts: tuple[Post, ...] = ()
+    neighbours: tuple[Post, ...] = ()
+    serials: Mapping[str, int] = field(default_factory=dict)
 
 
 def compiled(request: Request, settings: Settings) -> Compiled:
@@ -44,15 +47,17 @@ def compiled(request: Request, settings: Settings) -> Compiled:
     )
     kept = snapshot.load(folder, asked, settings.env, INPUTS_BY_KIND) if folder else None
     if kept:
-        posts = unpacked(kept.posts)
-        return Compiled(kept.site, kept.graph, kept.services, kept.sources, kept.names, posts)
+        posts, neighbours = map(unpacked, kept.posts)
+        return Compiled(
+            kept.site, kept.graph, kept.services, kept.sources, kept.names, posts, neighbours
+        )
     from fabric.app.long_way import compile_files
 
     made = compile_files(request, settings)
     if folder:
         kept = snapshot.Kept(
             made.site, made.graph, made.services, made.sources, made.bound_names,
-            packed(made.posts),
+            (packed(made.posts), packed(made.neighbours)),
         )  # fmt: skip
         snapshot.save(folder, asked, settings.env, kept, started_ns)
     return made

@@ -1,9 +1,12 @@
-"""What a compose file lists, for people and scripts."""
+"""What a compose file lists, and what its services give, for people and scripts."""
 
 from fabric.app.files import COMPOSE_NAME
-from fabric.app.project import named_services
+from fabric.app.project import named_services, open_project
+from fabric.app.removal import find_records
+from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.report import Report
+from fabric.views.deploy_text import outputs_text
 from fabric.views.style import Style
 
 
@@ -20,3 +23,21 @@ def list_services(file: str, settings: Settings, style: Style) -> Report:
         for one in services
     ]
     return Report("compose list", {"services": rows}, text="\n".join(lines))
+
+
+def outputs(request: Request, settings: Settings) -> Report:
+    """The endpoint and outputs of every service that is live."""
+    project = open_project(request.where, settings)
+    found = find_records(project, "", settings)
+    rows = [
+        {
+            "service": ref.service,
+            "provider": ref.provider,
+            "endpoint": record.endpoint,
+            "outputs": dict(record.outputs),
+        }
+        for ref, record in sorted(found.records.items())
+    ]
+    absent = [{"service": one.service, "provider": one.provider} for one in found.absent]
+    document = {"stage": project.stage, "services": rows, "absent": absent}
+    return Report(request.command, document, text=outputs_text(document))

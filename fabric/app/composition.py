@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from fabric.app.files import COMPOSE_NAME, config_in, read_file, relative, shown
-from fabric.app.late import late_values
 from fabric.config.compose import load_compose
 from fabric.config.values import Compose, ComposeService
 from fabric.model.problems import FabricError
@@ -35,14 +34,6 @@ def read_compose(path: Path, cwd: Path) -> Compose:
         (*compose.services, *(ComposeService("", relative(one, path.parent)) for one in found)),
         compose.include,
     )
-
-
-def late_for(config: Path, owner: Path | None) -> dict[str, str]:
-    """What upstreams will give a service that is run by itself."""
-    if owner is None:
-        return {}
-    services = read_compose(owner, owner.parent).services
-    return late_values(entry_of(config, owner).name, services)
 
 
 def entry_of(config: Path, owner: Path) -> ComposeService:

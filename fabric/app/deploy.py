@@ -4,16 +4,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fabric.app.attempt import Attempt
+from fabric.app.compiling import Compiled
 from fabric.app.deploy_report import deploy_report, unchanged_report
-from fabric.app.foresight import Foreseen, foresee
+from fabric.app.encore import Encore, keep_plan
+from fabric.app.foresight import Foreseen, foresee, missing_upstreams
 from fabric.app.long_way import compile_project
 from fabric.app.pipeline import MakeListeners, Outlets, Work, carry_out, compiled_and_locked
 from fabric.app.project import open_project
 from fabric.app.request import Request, caps_of
+from fabric.app.room import Room
+from fabric.app.saved_plan import read_seal, refuse_moved
 from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, mismatch, open_world
 from fabric.config.values import Config
 from fabric.graph.decide import Action
+from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Mode, RecordRef
 from fabric.model.report import Report
@@ -28,23 +33,38 @@ _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """How a deploy is to be done. `rollback` is what the flag says, None where it is not given."""
+    """How a deploy is to be done. `rollback` is what the flag says, None where it is not given;
+    `plan` is a saved plan that still has to fit."""
 
     force: bool = False
     rollback: bool | None = None
     lock_timeout: float = 0.0
+    plan: str = ""
 
 
 def deploy(
-    request: Request, settings: Settings, wishes: Wishes, make_listeners: MakeListeners
+    request: Request,
+    settings: Settings,
+    wishes: Wishes,
+    make_listeners: MakeListeners,
+    encore: Encore | None = None,
 ) -> Report:
     """First a look without locks: where nothing is to be done, nothing is taken or written."""
     started = time_ns()
     work = compiled_and_locked(request, settings)
     if not wishes.force:
-        with open_world(work.posts, settings, Means()) as world:
-            refuse(world)
-            seen = foresee(work, settings, world, lambda *_: None)
+
+        def after(room: Room, live: Compiled, made: Plan, entries: frozenset[str]) -> None:
+            if encore and not made.anything_to_do:
+                seen = Foreseen(live, made)
+                keep_plan(
+                    encore, room, (live, entries), lambda: unchanged_report(request, seen, world)
+                )
+
+        with open_world(work.posts, settings, Means(neighbours=work.neighbours)) as world:
+            refuse(world, work)
+            seen = foresee(work, settings, world, after)
+            _refuse_moved(wishes, settings, seen)
             if not seen.plan.anything_to_do:
                 return unchanged_report(request, seen, world)
     return _carried_out(request, settings, wishes, (make_listeners, started))
@@ -56,12 +76,13 @@ def _carried_out(
     make_listeners, started = run
     project = open_project(request.where, settings)
     compiled = compile_project(project, request)
-    means = Means(project.units, wishes.force, wishes.lock_timeout)
+    means = Means(project.units, wishes.force, wishes.lock_timeout, neighbours=compiled.neighbours)
     rollback = any(rolls_back(wishes, unit.config, settings) for unit in project.units)
     request = replace(request, fail_fast=request.fail_fast or rollback)
     with open_world(compiled.posts, settings, means) as world:
-        refuse(world)
-        seen = foresee(compiled, settings, world, lambda *_: None)
+        refuse(world, compiled)
+        seen = foresee(compiled, settings, world)
+        _refuse_moved(wishes, settings, seen)
         world.book.expect(claims_of(seen, world, "deploy"))
         work = Work(seen.work.site, seen.work.graph, {}, world=world)
         attempt = Attempt(world, caps_of(request.concurrency, settings.cores), rollback)
@@ -74,6 +95,11 @@ def _carried_out(
         return deploy_report(request, seen, done, attempt)
 
 
+def _refuse_moved(wishes: Wishes, settings: Settings, seen: Foreseen) -> None:
+    if wishes.plan:
+        refuse_moved(read_seal(settings.cwd / wishes.plan), seen)
+
+
 def rolls_back(wishes: Wishes, config: Config, settings: Settings) -> bool:
     """The flag, then the config, then the variable."""
     if wishes.rollback is not None:
@@ -83,17 +109,21 @@ def rolls_back(wishes: Wishes, config: Config, settings: Settings) -> bool:
     return settings.env.get(_ROLLBACK_VARIABLE, "") not in ("", "0", "false")
 
 
-def refuse(world: World) -> None:
+def refuse(world: World, work: Compiled | None = None) -> None:
     """Raises all that forbids this run before anything was built or locked."""
+    missing = missing_upstreams(work.graph, world) if work else ()
     problems = [
-        problem
-        for ref, post in sorted(world.posts.items())
-        for problem in (
-            *_of_mode(world, ref),
-            mismatch(post, world.book.record(ref)),
-            errored_problem(world.book.shelf(ref).home, ref),
-        )
-        if problem is not None
+        *missing,
+        *(
+            problem
+            for ref, post in sorted(world.posts.items())
+            for problem in (
+                *_of_mode(world, ref),
+                mismatch(post, world.book.record(ref)),
+                errored_problem(world.book.shelf(ref).home, ref),
+            )
+            if problem is not None
+        ),
     ]
     if problems:
         raise FabricError(*problems)

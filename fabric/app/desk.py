@@ -1,7 +1,7 @@
 """The desk that tasks work from: their config's values, their providers, their records."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,11 +9,14 @@ from fabric.app.files import environment
 from fabric.app.post import Post
 from fabric.app.rows import trigger_json
 from fabric.app.settings import Settings
+from fabric.config.late import filled_in
 from fabric.config.values import Config, Function
 from fabric.graph.compile import Unit
+from fabric.graph.live import release_output
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Deployment, Mode, Record, RecordRef
 from fabric.model.secrecy import looks_secret, without_values
+from fabric.model.task import Pairs
 from fabric.providers.calling import Surroundings
 from fabric.providers.contract import Deployer, Released, ResourceAddress, Site
 from fabric.providers.registry import deployer_of
@@ -62,6 +65,24 @@ class WorkDesk:
     def page(self, ref: RecordRef) -> Page:
         return self._book.page(ref)
 
+    def standing(self, stage: str, releases: Sequence[str]) -> Pairs:
+        found = ((name, self._book.record(ref_of_release(name, stage))) for name in releases)
+        return tuple((name, release_output(one).digest) for name, one in found if one)
+
+    def outputs_for(self, ref: RecordRef) -> dict[str, str]:
+        """What the upstreams of a service give, now that it is to be deployed."""
+        unit = self._work.units.get(ref.service)
+        return {
+            name: self._endpoint(ref_of_release(release, ref.stage), ref)
+            for name, release in (unit.late if unit else ())
+        }
+
+    def _endpoint(self, giver: RecordRef, taker: RecordRef) -> str:
+        record = self._book.record(giver)
+        if record is None:
+            raise FabricError(not_deployed(taker.service, giver))
+        return record.endpoint
+
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
         post = self._work.posts[ref]
         env = environment(Path(post.folder), self._settings.env)
@@ -77,6 +98,7 @@ class WorkDesk:
 
     def site(self, ref: RecordRef) -> Site:
         post, config = self._work.posts[ref], self._config(ref)
+        outputs = self.outputs_for(ref)
         return Site(
             ref.service,
             ref.stage,
@@ -84,8 +106,8 @@ class WorkDesk:
             post.provider_id,
             post.region,
             self._work.deployment_ids.get(ref, ""),
-            _extension(config, post.provider_id),
-            _resources(config),
+            filled_in(_extension(config, post.provider_id), outputs),
+            _resources(config, outputs),
             tuple((one.name, one.steps) for one in config.workflows) if config else (),
             tuple(pair for one in config.addons for pair in one.secrets) if config else (),
         )
@@ -101,6 +123,7 @@ class WorkDesk:
             found.layers,
             _triggers(found, hidden),
             tuple(without_values(layer, hidden) for layer in found.layers),
+            with_values(found.env, self.outputs_for(ref)),
             found.env,
         )
 
@@ -133,6 +156,23 @@ class WorkDesk:
             )
 
 
+def with_values(env: Pairs, outputs: Mapping[str, str]) -> Pairs:
+    return tuple((name, filled_in(value, outputs)) for name, value in env)
+
+
+def ref_of_release(name: str, stage: str) -> RecordRef:
+    service, _, provider = name.removeprefix("release:").partition("@")
+    return RecordRef(service, stage, provider)
+
+
+def not_deployed(service: str, giver: RecordRef) -> Problem:
+    return Problem(
+        "deploy/upstream-not-deployed",
+        f"`{service}` depends on `{giver.service}`, which is not deployed in stage `{giver.stage}`",
+        hint=f"deploy `{giver.service}` first, or all of them with `fabric compose deploy`",
+    )
+
+
 def hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[str]:
     """Values that must not be shown: secrets of the config, and credentials around us."""
     found = {value for name, value in env.items() if looks_secret(name)}
@@ -158,10 +198,11 @@ def _triggers(function: Function, hidden: frozenset[str]) -> tuple[str, ...]:
     return tuple(json.dumps(row, sort_keys=True) for row in rows)
 
 
-def _resources(config: Config | None) -> tuple[ResourceAddress, ...]:
+def _resources(config: Config | None, outputs: Mapping[str, str]) -> tuple[ResourceAddress, ...]:
     if config is None:
         return ()
     values = {name: value for one in config.functions for name, value in one.env}
+    values = dict(with_values(tuple(values.items()), outputs))
     return tuple(
         ResourceAddress(one.name, one.type, one.env_var, values.get(one.env_var, ""))
         for one in config.resources

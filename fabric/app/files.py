@@ -74,6 +74,15 @@ def read_file(path: Path, name: str) -> bytes:
         raise _unreadable(path, error) from error
 
 
+def read_input(path: Path) -> bytes:
+    """A file that the user names on the command line."""
+    try:
+        return read_bytes(path)
+    except OSError as error:
+        message = f"cannot read `{path}`: {(error.strerror or str(error)).lower()}"
+        raise FabricError(Problem("input/unreadable", message, where=Place(str(path)))) from error
+
+
 def _unreadable(path: Path, error: OSError) -> FabricError:
     return FabricError(
         Problem(

@@ -1,19 +1,27 @@
 """What a deploy would do to what is live: the graph with its removals, judged by the records."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from fabric.app.changes import live_rows
 from fabric.app.compiling import Compiled
+from fabric.app.desk import not_deployed, ref_of_release
 from fabric.app.pipeline import AfterPlan, planned
+from fabric.app.room import Room
 from fabric.app.settings import Settings
+from fabric.app.traces import recall_traces
 from fabric.app.world import World
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.names import TaskId
+from fabric.model.problems import Problem
 from fabric.model.records import Record
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
+from fabric.state.contract import state_key
+from fabric.state.errored import errored_path
+from fabric.state.wal import wal_path
 from fabric.tasks.deploy import DeployKind, ref_of
 
 
@@ -23,18 +31,61 @@ class Foreseen:
     plan: Plan
 
 
-def foresee(work: Compiled, settings: Settings, world: World, after: AfterPlan) -> Foreseen:
-    """The plan of a deploy, its rows against what is live. Takes no lock, changes nothing."""
+def foresee(
+    work: Compiled, settings: Settings, world: World, after: AfterPlan = lambda *_: None
+) -> Foreseen:
+    """The plan of a deploy, its rows against what is live. Takes no lock, changes nothing.
+
+    `after` hears of it while the stores are open, where files of this machine say what is live.
+    """
     wider = with_removals(work, world)
-    made = planned(wider, settings, after, world.desk)
+
+    def ready(room: Room) -> None:
+        recall_traces(room, wider.graph, world)
+
+    def with_records(room: Room, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
+        if all(post.backend == "local" for post in (*work.posts, *work.neighbours)):
+            live = against_live(wider, made, world)
+            sources = wider.sources | _states(world)
+            after(room, replace(live, sources=sources), made, entries)
+
+    made = planned(wider, settings, with_records, world.desk, ready)
     return Foreseen(against_live(wider, made, world), made)
+
+
+def _states(world: World) -> frozenset[str]:
+    """The files of this machine that say what is live, or forbid to touch it; there or not."""
+    found: set[str] = set()
+    for ref, post in {**world.neighbours, **world.posts}.items():
+        home = Path(post.home)
+        record = world.book.record(ref)
+        found |= {str(home / "state" / state_key(ref)), str(errored_path(home, ref))}
+        if record is not None:
+            found.add(str(wal_path(home, ref, record.fence)))
+    return frozenset(found)
 
 
 def against_live(work: Compiled, made: Plan, world: World) -> Compiled:
     records = {ref: world.book.record(ref) for ref in world.posts}
     deploys = [task for task in made.graph.tasks if task.kind == "deploy"]
     code = DeployKind(world.desk).code(deploys[0]) if deploys else ()
-    return replace(work, services=live_rows(work.services, made, records, code))
+    missing = tuple(missing_upstreams(made.graph, world))
+    site = replace(work.site, warnings=(*work.site.warnings, *missing))
+    rows = live_rows(work.services, made, records, code)
+    serials = {ref.path: one.serial if one else 0 for ref, one in sorted(records.items())}
+    return replace(work, site=site, services=rows, serials=serials)
+
+
+def missing_upstreams(graph: TaskGraph, world: World) -> Iterator[Problem]:
+    """Services that are depended on, are no part of the run, and are not live."""
+    seen = set()
+    releases = (one for one in graph.inputs_of("release") if isinstance(one, ReleaseInputs))
+    for inputs in releases:
+        for name in inputs.outside:
+            giver = ref_of_release(name, inputs.stage)
+            if (inputs.service, giver) not in seen and world.book.record(giver) is None:
+                yield not_deployed(inputs.service, giver)
+            seen.add((inputs.service, giver))
 
 
 def with_removals(work: Compiled, world: World) -> Compiled:

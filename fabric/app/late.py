@@ -1,34 +1,66 @@
-"""Values that are known only after an upstream's release: their names, and what stands for them."""
+"""What services give to those that depend on them: names of variables, and whose they are."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from fabric.config.late import mark
 from fabric.config.values import ComposeService
-from fabric.model.catalog import PROVIDER_IDS
+from fabric.graph.compile import release_id
 
 
-def late_values(name: str, services: Sequence[ComposeService]) -> dict[str, str]:
-    """A stand-in for every output of all direct and indirect upstreams of a service."""
+@dataclass(frozen=True, slots=True)
+class Giver:
+    """An upstream: its name in the compose file, and the release whose endpoint it gives."""
+
+    name: str
+    service: str
+    provider: str
+
+    @property
+    def release(self) -> str:
+        return release_id(self.service, self.provider)
+
+    @property
+    def variables(self) -> tuple[str, str]:
+        word = _word(self.name)
+        return f"SERVICE_{word}_URL", f"FABRIC_OUTPUT_{word}_{_word(self.provider)}_ENDPOINT"
+
+
+def marks(givers: Iterable[Giver]) -> dict[str, str]:
+    """Every variable that these give, as long as no value is known."""
+    return {name: mark(name) for giver in givers for name in giver.variables}
+
+
+def upstreams_of(name: str, services: Sequence[ComposeService]) -> tuple[str, ...]:
+    """All direct and indirect upstreams, by name. A circle ends where it began."""
     needs = {one.name: one.depends_on for one in services}
-    names = [late for upstream in _upstreams(name, needs) for late in _names(upstream)]
-    return {late: f"<{late} is known after its release>" for late in names}
-
-
-def _upstreams(name: str, needs: Mapping[str, Sequence[str]]) -> Iterable[str]:
     found: dict[str, None] = {}
     waiting = list(needs.get(name, ()))
     while waiting:
         upstream = waiting.pop()
-        if upstream not in found:
+        if upstream not in found and upstream != name:
             found[upstream] = None
             waiting.extend(needs.get(upstream, ()))
-    return sorted(found)
+    return tuple(sorted(found))
 
 
-def _names(upstream: str) -> Iterable[str]:
-    word = _word(upstream)
-    yield f"SERVICE_{word}_URL"
-    yield from (f"FABRIC_OUTPUT_{word}_{_word(one)}_ENDPOINT" for one in PROVIDER_IDS)
+def upstreams_first(services: Sequence[ComposeService]) -> list[ComposeService]:
+    """An order in which every service comes after what it depends on, as far as there is one."""
+    by_name = {one.name: one for one in services if one.name}
+    placed: dict[str, ComposeService] = {}
+    entered: set[str] = set()
+    waiting = [one for one in reversed(services) if one.name]
+    while waiting:
+        one = waiting[-1]
+        needs = [by_name[need] for need in one.depends_on if need in by_name]
+        # Entered once already: its needs are placed, or lead back to it in a circle.
+        if one.name in entered or not needs:
+            placed.setdefault(waiting.pop().name, one)
+        else:
+            waiting.extend(need for need in needs if need.name not in placed)
+        entered.add(one.name)
+    return [*(one for one in services if not one.name), *placed.values()]
 
 
 def _word(name: str) -> str:

@@ -1,8 +1,9 @@
 """From files to a graph: configs are read and checked, networkx weaves what they come to."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fabric.app.compiling import Compiled
+from fabric.app.post import Post
 from fabric.app.posts import post_of
 from fabric.app.project import Project, open_project
 from fabric.app.request import Request
@@ -10,7 +11,7 @@ from fabric.app.rows import service_row
 from fabric.app.settings import Settings
 from fabric.config.plan_checks import plan_problems
 from fabric.engine.warm import Site
-from fabric.graph.compile import compile_graph
+from fabric.graph.compile import Unit, compile_graph
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
 from fabric.model.spelling import nearest
@@ -23,29 +24,19 @@ def compile_files(request: Request, settings: Settings) -> Compiled:
 def compile_project(project: Project, request: Request) -> Compiled:
     _refuse_unplannable(project, request.verb)
     _refuse_unknown_functions(project, request.functions)
-    warnings = (*project.warnings, *_outside_warnings(project, request.verb))
     return Compiled(
-        Site(str(project.workspace), project.stage, warnings),
+        Site(str(project.workspace), project.stage, project.warnings),
         compile_graph(project.units, request.verb, functions=request.functions),
         tuple(service_row(unit, request.verb) for unit in project.units),
         frozenset(str(path) for path in (*project.sources, *project.looked_for)),
         project.bound_names,
-        tuple(post_of(unit, project.workspace, request.where.home) for unit in project.units),
+        _posts(project.units, project, request.where.home),
+        _posts(project.neighbours, project),
     )
 
 
-def _outside_warnings(project: Project, verb: Verb) -> tuple[Problem, ...]:
-    """Upstreams that this run leaves alone give what they gave when they were last deployed."""
-    if verb is not Verb.DEPLOY:
-        return ()
-    return tuple(
-        Problem(
-            "deploy/upstream-not-deployed",
-            f"`{service}` depends on `{upstream}`, which is no part of this plan and not deployed",
-            hint=f"`fabric compose plan` plans them together; deploy `{upstream}` first",
-        )
-        for service, upstream in project.outside
-    )
+def _posts(units: Iterable[Unit], project: Project, home: str = "") -> tuple[Post, ...]:
+    return tuple(post_of(unit, project.workspace, home) for unit in units)
 
 
 def _refuse_unplannable(project: Project, verb: Verb) -> None:

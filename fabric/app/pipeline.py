@@ -75,12 +75,17 @@ class Outlets:
 
 
 def planned(
-    work: Compiled, settings: Settings, after: AfterPlan, desk: "WorkDesk | None" = None
+    work: Compiled,
+    settings: Settings,
+    after: AfterPlan,
+    desk: "WorkDesk | None" = None,
+    ready: Callable[[Room], None] = lambda _: None,
 ) -> Plan:
     """What a run would do; touches nothing but the cache, and that only if there is one."""
     opening = Opening(time_ns(), create=False, desk=desk)
     with open_room(Path(work.site.workspace), settings, opening) as room:
         room.stores.ledger.expect(len(work.graph))
+        ready(room)
         made = make_plan(work.graph, room.stepper.memory)
         after(room, work, made, _entries(made, room))
         return made

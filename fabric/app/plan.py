@@ -11,6 +11,7 @@ from fabric.app.encore import Encore, keep_plan
 from fabric.app.pipeline import AfterPlan, planned
 from fabric.app.request import Request
 from fabric.app.room import Room
+from fabric.app.saved_plan import FORMAT, seal
 from fabric.app.settings import Settings
 from fabric.graph.decide import Action
 from fabric.graph.draw import draw
@@ -19,14 +20,12 @@ from fabric.model.names import Verb
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
-from fabric.state.contract import state_key
-from fabric.state.wal import wal_path
 from fabric.system.disk import write_atomic
 from fabric.views.plan_text import explain_text, plan_text
 from fabric.views.style import Style
 
 if TYPE_CHECKING:
-    from fabric.app.world import Means, World
+    from fabric.app.world import Means
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,11 +64,13 @@ def foreseen(
     from fabric.app.world import Means
 
     try:
-        return _live(work, settings, after, Means())
+        return _live(work, settings, after, Means(neighbours=work.neighbours))
     except FabricError as error:
         if error.first.code not in _NO_SIGHT:
             raise
-        blind, made = _live(work, settings, lambda *_: None, Means(blind=True))
+        blind, made = _live(
+            work, settings, lambda *_: None, Means(blind=True, neighbours=work.neighbours)
+        )
         told = _unseen(error.first)
         site = dataclasses.replace(blind.site, warnings=(*blind.site.warnings, told))
         return dataclasses.replace(blind, site=site), made
@@ -87,31 +88,12 @@ def _unseen(why: Problem) -> Problem:
 def _live(
     work: Compiled, settings: Settings, after: AfterPlan, means: "Means"
 ) -> tuple[Compiled, Plan]:
-    from fabric.app.foresight import against_live, foresee
+    from fabric.app.foresight import foresee
     from fabric.app.world import open_world
 
     with open_world(work.posts, settings, means) as world:
-
-        def with_records(room: Room, wider: Compiled, made: Plan, entries: frozenset[str]) -> None:
-            if all(post.backend == "local" for post in work.posts):
-                live = against_live(wider, made, world)
-                sources = wider.sources | _states(world)
-                after(room, dataclasses.replace(live, sources=sources), made, entries)
-
-        found = foresee(work, settings, world, with_records)
+        found = foresee(work, settings, world, after)
     return found.work, found.plan
-
-
-def _states(world: "World") -> frozenset[str]:
-    """The files of this machine that a local record is read from, there or not."""
-    found: set[str] = set()
-    for ref, post in world.posts.items():
-        home = Path(post.home)
-        record = world.book.record(ref)
-        found.add(str(home / "state" / state_key(ref)))
-        if record is not None:
-            found.add(str(wal_path(home, ref, record.fence)))
-    return frozenset(found)
 
 
 def _shown(
@@ -123,7 +105,7 @@ def _shown(
     if options.graph:
         text, notes = _picture(made, options, cwd)
     else:
-        text, notes = plan_text(result, style), _saved(result, options, cwd)
+        text, notes = plan_text(result, style), _saved(result, plan, options, cwd)
     return Report(
         request.command,
         result,
@@ -214,9 +196,14 @@ def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
     return "", f"wrote {options.out}"
 
 
-def _saved(result: dict[str, Any], options: PlanOptions, cwd: Path) -> str:
+def _saved(
+    result: dict[str, Any], plan: tuple[Compiled, Plan], options: PlanOptions, cwd: Path
+) -> str:
     if not options.out:
         return ""
-    content = json.dumps({"formatVersion": 1, "plan": result}, indent=1) + "\n"
+    work, made = plan
+    sealed = seal(made, work.serials)
+    document = {"formatVersion": FORMAT, "plan": result, "seal": sealed}
+    content = json.dumps(document, indent=1) + "\n"
     write_atomic(cwd / options.out, content.encode(), mode=0o600)
     return f"saved the plan as {options.out}"

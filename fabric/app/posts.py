@@ -1,6 +1,7 @@
 """From services to where their records lie, and from there to open back ends."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from fabric.app.files import environment
@@ -8,12 +9,18 @@ from fabric.app.post import Post
 from fabric.app.settings import Settings
 from fabric.config.values import BackendKind
 from fabric.graph.compile import Unit
-from fabric.model.records import Mode, RecordRef
+from fabric.model.records import Mode, Record, RecordRef
 from fabric.state.backends.nothing import Nothing
 from fabric.state.shelf import Shelf, Stores
 
 # These lie below the project's own folder: each project has its own.
 _AT_HOME = ("local", "sql")
+
+
+def post_in(unit: Unit, workspace: Path, kind: BackendKind) -> Post:
+    """Where the record would lie in a back end of another kind than the config's."""
+    settings = unit.config.backend.settings_of(kind)
+    return replace(post_of(unit, workspace), backend=kind.value, settings=settings)
 
 
 def post_of(unit: Unit, workspace: Path, home: str = "") -> Post:
@@ -33,6 +40,17 @@ def post_of(unit: Unit, workspace: Path, home: str = "") -> Post:
     )
 
 
+def as_recorded(own: Post, record: Record) -> Post:
+    """A record says itself how it was deployed: that is how it is met again."""
+    return replace(
+        own,
+        provider=record.ref.provider,
+        provider_id=record.provider_id,
+        region=record.region,
+        mode=record.mode.value,
+    )
+
+
 class Shelves:
     """The back ends of a run, each opened once, when it is first asked for.
 
@@ -48,10 +66,16 @@ class Shelves:
         return {post.ref: self.shelf(post) for post in posts}
 
     def shelf(self, post: Post) -> Shelf:
-        key = (post.backend, post.settings, post.home if post.backend in _AT_HOME else "")
+        key = (post.backend, post.settings, self._surroundings(post))
         if key not in self._open:
             self._open[key] = self._opened(post)
         return Shelf(Path(post.home), self._open[key])
+
+    def _surroundings(self, post: Post) -> object:
+        """What else tells one store from another: the folder, or the credentials."""
+        if post.backend in _AT_HOME:
+            return post.home
+        return frozenset(environment(Path(post.folder), self._settings.env).items())
 
     def _opened(self, post: Post) -> Stores:
         if self._blind:

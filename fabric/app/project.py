@@ -1,13 +1,12 @@
 """Files to services: finds configs, their `.env`, and the workspace that they belong to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fabric.app.composition import (
     entry_of,
     include_folders,
-    late_for,
     owning_compose,
     read_compose,
 )
@@ -20,7 +19,7 @@ from fabric.app.files import (
     relative,
     shown,
 )
-from fabric.app.late import late_values
+from fabric.app.late import Giver, marks, upstreams_first, upstreams_of
 from fabric.app.modes import mode_of
 from fabric.app.request import CONFIG_NAME, Where
 from fabric.app.settings import Settings
@@ -41,7 +40,7 @@ class Project:
     """The services of one run and the folder that all their paths start from.
 
     `sources` are the files whose content decided all this, and `looked_for` those that would have.
-    `outside` are pairs of a service and a direct upstream that is no part of this run.
+    `neighbours` are services that these depend on and that are no part of this run.
     """
 
     workspace: Path
@@ -50,7 +49,7 @@ class Project:
     sources: tuple[Path, ...] = ()
     looked_for: tuple[Path, ...] = ()
     bound_names: frozenset[str] = frozenset()
-    outside: tuple[tuple[str, str], ...] = ()
+    neighbours: tuple[Unit, ...] = ()
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -65,14 +64,22 @@ def open_project(where: Where, settings: Settings) -> Project:
 
 
 def _open_single(where: Where, stage: str, settings: Settings) -> Project:
+    """A service by itself; a compose file above it says what it depends on all the same."""
     path = config_path(settings.cwd / where.config)
     owner = owning_compose(path)
     workspace = owner.parent if owner else path.parent
-    late = late_for(path, owner)
-    config = _load(path, Asked(stage, where.provider, late), settings)
-    project = _project(workspace, stage, [(path, config, ())], settings, _above(path, owner))
-    needs = entry_of(path, owner).depends_on if owner else ()
-    return replace(project, outside=tuple((config.service, name) for name in needs))
+    looked_for = _above(path, owner)
+    if owner is None:
+        row = Row(ComposeService("", ""), path, _load(path, Asked(stage, where.provider), settings))
+        return _project(workspace, stage, Scenery((row,), ()), settings, looked_for)
+    entry = entry_of(path, owner)
+    services = read_compose(owner, owner.parent).services
+    needed = {entry.name, *upstreams_of(entry.name, services)}
+    chosen = [one for one in services if one.name in needed]
+    rows = _load_all(chosen, owner.parent, Asked(stage, where.provider), settings)
+    own = [row for row in rows if row.file == path]
+    others = [row for row in rows if row.file != path]
+    return _project(workspace, stage, Scenery(tuple(own), tuple(others)), settings, looked_for)
 
 
 def _above(path: Path, owner: Path | None) -> list[Path]:
@@ -87,24 +94,13 @@ def _above(path: Path, owner: Path | None) -> list[Path]:
 def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     path = file_at(settings.cwd / where.compose, COMPOSE_NAME)
     compose = read_compose(path, settings.cwd)
-    loaded = _load_all(compose.services, path.parent, stage, settings)
-    compose_services(Compose(compose.file, tuple(entry for entry, _, _ in loaded)))
-    loaded = _chosen(loaded, where.services)
-    names = {entry.name: config.service for entry, _, config in loaded}
-    rows = [
-        (file, config, tuple(names[name] for name in entry.depends_on if name in names))
-        for entry, file, config in loaded
-    ]
-    _refuse_twins([(entry.name, config) for entry, _, config in loaded])
+    rows = _load_all(compose.services, path.parent, Asked(stage), settings)
+    compose_services(Compose(compose.file, tuple(row.entry for row in rows)))
+    _refuse_twins([(row.entry.name, row.config) for row in rows])
+    chosen = _chosen(rows, where.services)
+    others = tuple(row for row in rows if row not in chosen)
     looked_for = [path, *include_folders(compose, path.parent)]
-    project = _project(path.parent, stage, rows, settings, looked_for)
-    outside = tuple(
-        (config.service, name)
-        for entry, _, config in loaded
-        for name in entry.depends_on
-        if name not in names
-    )
-    return replace(project, outside=outside)
+    return _project(path.parent, stage, Scenery(tuple(chosen), others), settings, looked_for)
 
 
 def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
@@ -113,19 +109,43 @@ def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
     compose = read_compose(path, settings.cwd)
     if all(one.name for one in compose.services):
         return compose.services
-    loaded = _load_all(compose.services, path.parent, settings.stage(""), settings)
-    return tuple(entry for entry, _, _ in loaded)
+    rows = _load_all(compose.services, path.parent, Asked(settings.stage("")), settings)
+    return tuple(row.entry for row in rows)
 
 
-Loaded = tuple[ComposeService, Path, Config]
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One service of a compose file, under the name that it goes by, with its config."""
+
+    entry: ComposeService
+    file: Path
+    config: Config
+
+    @property
+    def giver(self) -> Giver:
+        return Giver(self.entry.name, self.config.service, self.config.provider.label)
 
 
-def _chosen(loaded: list[Loaded], names: tuple[str, ...]) -> list[Loaded]:
-    known = [entry.name for entry, _, _ in loaded]
+@dataclass(frozen=True, slots=True)
+class Scenery:
+    """The services of a run, and others that these depend on and that stay as they are."""
+
+    rows: tuple[Row, ...]
+    others: tuple[Row, ...]
+
+    def givers_to(self, row: Row) -> tuple[Row, ...]:
+        everyone = (*self.rows, *self.others)
+        names = upstreams_of(row.entry.name, [one.entry for one in everyone])
+        by_name = {one.entry.name: one for one in everyone}
+        return tuple(by_name[name] for name in names if name in by_name)
+
+
+def _chosen(rows: list[Row], names: tuple[str, ...]) -> list[Row]:
+    known = [row.entry.name for row in rows]
     unknown = [name for name in names if name not in known]
     if unknown:
         raise FabricError(*(_unknown_service(name, known) for name in unknown))
-    return [row for row in loaded if not names or row[0].name in names]
+    return [row for row in rows if not names or row.entry.name in names]
 
 
 def _unknown_service(name: str, known: list[str]) -> Problem:
@@ -135,26 +155,27 @@ def _unknown_service(name: str, known: list[str]) -> Problem:
 
 
 def _load_all(
-    services: Sequence[ComposeService], folder: Path, stage: str, settings: Settings
-) -> list[Loaded]:
-    """Every config of a compose file; the problems of all of them at once."""
-    loaded: list[Loaded] = []
+    services: Sequence[ComposeService], folder: Path, asked: "Asked", settings: Settings
+) -> list[Row]:
+    """Every config of a compose file, upstreams first; the problems of all of them at once."""
+    found: dict[int, Row] = {}
+    by_name: dict[str, Row] = {}
     problems: list[Problem] = []
-    for one in services:
+    for one in upstreams_first(services):
+        givers = [
+            by_name[name].giver for name in upstreams_of(one.name, services) if name in by_name
+        ]
         try:
             file = config_path(folder / one.config)
-            late = late_values(one.name, services)
-            config = _load(file, Asked(stage, "", late), settings)
-            loaded.append((_named(one, config), file, config))
+            config = _load(file, replace(asked, late=marks(givers)), settings)
         except FabricError as error:
             problems.extend(error.problems)
+            continue
+        found[id(one)] = Row(replace(one, name=one.name or config.service), file, config)
+        by_name[found[id(one)].entry.name] = found[id(one)]
     if problems:
         raise FabricError(*problems)
-    return loaded
-
-
-def _named(one: ComposeService, config: Config) -> ComposeService:
-    return ComposeService(one.name or config.service, one.config, one.depends_on)
+    return [found[id(one)] for one in services]
 
 
 def _refuse_twins(rows: list[tuple[str, Config]]) -> None:
@@ -174,33 +195,71 @@ def _refuse_twins(rows: list[tuple[str, Config]]) -> None:
 
 
 def _project(
-    workspace: Path,
-    stage: str,
-    rows: list[tuple[Path, Config, tuple[str, ...]]],
-    settings: Settings,
-    looked_for: list[Path],
+    workspace: Path, stage: str, scenery: Scenery, settings: Settings, looked_for: list[Path]
 ) -> Project:
     units = []
     looked: list[Path] = [*looked_for]
-    for path, config, upstream in rows:
-        root = relative(path.parent, workspace)
-        found = find_source(workspace, root) if _has_python(config) else None
-        lock = found.text if found else ""
-        looked += _requirement_files(path.parent, workspace, found)
-        mode = mode_of(config.provider.id, settings.env)
-        world = _world(config, environment(path.parent, settings.env))
-        units.append(Unit(config, root, mode, lock, upstream, world))
-    files = [path for path, _, _ in rows]
+    here = {row.config.service for row in scenery.rows}
+    for row in scenery.rows:
+        unit, found = _unit(row, scenery.givers_to(row), workspace, settings)
+        units.append(replace(unit, upstream=tuple(one for one in unit.upstream if one in here)))
+        looked += _requirement_files(row.file.parent, workspace, found)
+    everyone = (*scenery.rows, *scenery.others)
+    files = [row.file for row in everyone]
     return Project(
         workspace,
         stage,
-        tuple(units),
+        tuple(_with_outside(unit, here) for unit in units),
         sources=tuple(files),
         looked_for=(*looked, *(path.parent / ".env" for path in files)),
         bound_names=frozenset().union(
-            *(config.bound_names | set(_world_names(config)) for _, config, _ in rows)
+            *(row.config.bound_names | set(_world_names(row.config)) for row in everyone)
         ),
+        neighbours=tuple(_neighbour(row, workspace, settings) for row in scenery.others),
     )
+
+
+def _unit(
+    row: Row, givers: Sequence[Row], workspace: Path, settings: Settings
+) -> tuple[Unit, VendorSource | None]:
+    config = _with_outputs(row.config, marks(one.giver for one in givers))
+    root = relative(row.file.parent, workspace)
+    found = find_source(workspace, root) if _has_python(config) else None
+    unit = Unit(
+        config,
+        root,
+        mode_of(config.provider.id, settings.env),
+        found.text if found else "",
+        tuple(one.config.service for one in givers),
+        _world(config, environment(row.file.parent, settings.env)),
+        late=tuple((name, one.giver.release) for one in givers for name in one.giver.variables),
+    )
+    return unit, found
+
+
+def _with_outside(unit: Unit, here: set[str]) -> Unit:
+    """Releases that the unit stands on and that are no tasks of this run."""
+    named = {f"release:{service}@" for service in here}
+    releases = dict.fromkeys(release for _, release in unit.late)
+    outside = (one for one in releases if one.partition("@")[0] + "@" not in named)
+    return replace(unit, outside=tuple(outside))
+
+
+def _with_outputs(config: Config, outputs: Mapping[str, str]) -> Config:
+    """What upstreams give is in the environment of every function, whatever else says so."""
+    if not outputs:
+        return config
+    functions = tuple(
+        replace(one, env=tuple(sorted((dict(one.env) | dict(outputs)).items())))
+        for one in config.functions
+    )
+    return replace(config, functions=functions)
+
+
+def _neighbour(row: Row, workspace: Path, settings: Settings) -> Unit:
+    """A service that is no part of the run: only its record is looked at."""
+    mode = mode_of(row.config.provider.id, settings.env)
+    return Unit(row.config, relative(row.file.parent, workspace), mode)
 
 
 def _world_names(config: Config) -> tuple[str, ...]:
@@ -230,8 +289,8 @@ class Asked:
     """How a config is to be resolved; `late` values beat `.env` and the environment."""
 
     stage: str
-    provider: str
-    late: Mapping[str, str]
+    provider: str = ""
+    late: Mapping[str, str] = field(default_factory=dict)
 
 
 def _load(path: Path, asked: Asked, settings: Settings) -> Config:

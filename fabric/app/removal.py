@@ -10,7 +10,7 @@ from fabric.app.build import problems_of
 from fabric.app.modes import mode_of
 from fabric.app.pipeline import MakeListeners, Outlets, Ran, Work, carry_out
 from fabric.app.post import Post
-from fabric.app.posts import Shelves, post_of
+from fabric.app.posts import Shelves, as_recorded, post_of
 from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.settings import Settings
@@ -90,26 +90,15 @@ def find_records(project: Project, provider: str, settings: Settings) -> Found:
             shelf = shelves.shelf(own)
             keys = shelf.stores.state.list(f"{own.service}/{own.stage}/")
             refs = {ref for key in keys if (ref := ref_of_key(key))}
-            chosen = {ref for ref in refs if not provider or ref == own.ref}
-            there = {ref: one for ref in sorted(chosen) if (one := glance(shelf, ref))}
+            found = {ref: one for ref in sorted(refs) if (one := glance(shelf, ref))}
+            there = {ref: one for ref, one in found.items() if _is_meant(one, provider)}
             records |= there
-            posts |= {ref: _post_for(own, one) for ref, one in there.items()}
-            if own.ref not in there:
+            posts |= {ref: as_recorded(own, one) for ref, one in there.items()}
+            if own.ref not in there and provider in ("", own.provider, own.provider_id):
                 absent.append(own)
     finally:
         shelves.close()
     return Found(records, tuple(posts.values()), tuple(absent))
-
-
-def _post_for(own: Post, record: Record) -> Post:
-    """A record says itself how it was deployed: that is how it goes."""
-    return replace(
-        own,
-        provider=record.ref.provider,
-        provider_id=record.provider_id,
-        region=record.region,
-        mode=record.mode.value,
-    )
 
 
 def _refuse(world: World, found: Found, settings: Settings) -> None:
@@ -219,3 +208,7 @@ def _report(request: Request, project: Project, found: Found, gone: frozenset[Re
 
 def _ended(report: Report, done: Ran) -> Report:
     return replace(report, problems=problems_of(done.result), exit_code=done.result.exit_code)
+
+
+def _is_meant(record: Record, provider: str) -> bool:
+    return provider in ("", record.ref.provider, record.provider_id)

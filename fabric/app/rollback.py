@@ -20,6 +20,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Deployment, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
+from fabric.model.task import Pairs
 from fabric.system.clock import time_ns
 from fabric.tasks.restore import moved_problem, moved_variables
 from fabric.views.deploy_text import releases_text, rollback_text
@@ -78,12 +79,16 @@ def _refuse_other_values(world: World, record: Record, target: Deployment) -> No
     if world.desk.force:
         return
     moved = {
-        one.name: moved_variables(one, world.desk.values(record.ref, one.name).env, record.salt)
+        one.name: moved_variables(one, _declared(world, record.ref, one.name), record.salt)
         for one in target.functions
     }
     problems = [moved_problem(record.ref, name, names) for name, names in moved.items() if names]
     if problems:
         raise FabricError(*problems)
+
+
+def _declared(world: World, ref: RecordRef, function: str) -> Pairs:
+    return world.desk.values(ref, function).declared
 
 
 def _document(ref: RecordRef, before: Record, after: Record) -> dict[str, Any]:

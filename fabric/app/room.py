@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +67,7 @@ class Opening:
     Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.
     `homes` are the folders that a run writes below.
     A `warm` run asks about few files and tasks, so it loads no index of them all.
-    With a `desk` there are tasks that change the world as well.
+    With a `desk` there are tasks that change the world as well; `kinds` are more that a run has.
     """
 
     started_ns: int
@@ -76,6 +76,7 @@ class Opening:
     warm: bool = False
     homes: frozenset[Path] = frozenset()
     desk: "Desk | None" = None
+    kinds: Registry = field(default_factory=dict)
 
 
 @contextlib.contextmanager
@@ -108,7 +109,10 @@ def _opened(workspace: Path, settings: Settings, opening: Opening) -> Iterator[R
         FileIndex(workspace, index, now_ns=opening.started_ns, remembered=not opening.warm),
     )
     runtimes = Runtimes(settings.toolchains, settings.env)
-    registry = registry_of(workspace, runtimes, settings.env, opening.desk)
+    registry = {
+        **registry_of(workspace, runtimes, settings.env, opening.desk),
+        **opening.kinds,
+    }
     try:
         stepper = Stepper(stores, registry, clock, use_cache=opening.use_cache)
         yield Room(stores, stepper, registry, folder, settings.cwd, settings.env)

@@ -24,7 +24,10 @@ _LEASE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class World:
+    """`posts` are what this run may change; `neighbours` are only looked at."""
+
     posts: Mapping[RecordRef, Post]
+    neighbours: Mapping[RecordRef, Post]
     book: Book
     desk: WorkDesk
     deployment_ids: Mapping[RecordRef, str]
@@ -38,6 +41,7 @@ class Means:
     force: bool = False
     lock_timeout: float = 0.0
     blind: bool = False
+    neighbours: Sequence[Post] = ()
 
 
 @contextlib.contextmanager
@@ -45,11 +49,13 @@ def open_world(posts: Iterable[Post], settings: Settings, means: Means) -> Itera
     by_ref = {post.ref: post for post in posts}
     shelves = Shelves(settings, blind=means.blind)
     try:
-        book = Book(shelves.of(by_ref.values()), around(settings, means.lock_timeout))
+        beside = {post.ref: post for post in means.neighbours}
+        everything = {**beside, **by_ref}
+        book = Book(shelves.of(everything.values()), around(settings, means.lock_timeout))
         ids = {ref: new_deployment_id(ref) for ref in by_ref}
         units = {unit.service: unit for unit in means.units}
         work = Work(by_ref, units, ids, means.force)
-        yield World(by_ref, book, WorkDesk(book, work, settings), ids)
+        yield World(by_ref, beside, book, WorkDesk(book, work, settings), ids)
     finally:
         shelves.close()
 

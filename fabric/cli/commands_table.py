@@ -31,45 +31,56 @@ ROOT = (
     _row("rollback", _DAILY, "Go back to an earlier deployment."),
     _row("releases", _LOOK, "List what was deployed, newest first.", "rollback"),
     _row("invoke", _DAILY, "Call a function: run."),
-    _row("compose", _MANY, "Plan, build and package all services of a compose file."),
+    _row("compose", _MANY, "Plan, build, deploy and remove all services of a compose file."),
     _row("explain", _LOOK, "Tell why one task would run, input by input."),
+    _row("doctor", _LOOK, "Check tools, credentials and the state back end."),
     _row("runs", _LOOK, "List and show the journals of past runs."),
+    _row("state", _REST, "Look at recorded state, back it up, move it, put it right."),
     _row("cache", _REST, "Statistics, verification and pruning of the cache."),
-    _row("schema", _REST, "Print a JSON Schema: config, compose, plan, events or report."),
+    _row("schema", _REST, "Print a JSON Schema: config, compose, plan, events, report or state."),
     _row("completion", _REST, "Print a completion script for bash, zsh or fish."),
     Row(
         "help", _REST, "Topics: exit-codes, environment.", "fabric.cli.commands.help", "help_topic"
     ),
 )
 
+
+def _compose(name: str, text: str, attribute: str = "") -> Row:
+    return Row(name, "Commands", text, "fabric.cli.commands.compose", attribute or name)
+
+
 COMPOSE = (
-    Row(
-        "plan", "Commands", "Plan all services as one graph.", "fabric.cli.commands.compose", "plan"
-    ),
-    Row(
-        "build",
-        "Commands",
-        "Build the functions of all services.",
-        "fabric.cli.commands.compose",
-        "build",
-    ),
-    Row(
-        "package",
-        "Commands",
-        "Package the functions of all services.",
-        "fabric.cli.commands.compose",
-        "package",
-    ),
-    Row(
-        "list",
-        "Commands",
-        "List the services and what they depend on.",
-        "fabric.cli.commands.compose",
-        "list_services",
-    ),
+    _compose("plan", "Plan all services as one graph."),
+    _compose("build", "Build the functions of all services."),
+    _compose("package", "Package the functions of all services."),
+    _compose("deploy", "Deploy all services, upstreams first."),
+    _compose("remove", "Remove all services, dependents first."),
+    _compose("outputs", "Print what the deployed services give."),
+    _compose("list", "List the services and what they depend on.", "list_services"),
 )
 
 INVOKE = (Row("run", "Commands", "Call a deployed function.", "fabric.cli.commands.invoke", "run"),)
+
+
+def _state(name: str, group: str, text: str, module: str, attribute: str = "") -> Row:
+    return Row(name, group, text, f"fabric.cli.commands.{module}", attribute or name)
+
+
+_RECORDS = "Look"
+_COPIES = "Keep and move"
+_RIGHT = "Put right"
+STATE = (
+    _state("list", _RECORDS, "List the records of the service.", "state", "list_"),
+    _state("show", _RECORDS, "Show one record.", "state"),
+    _state("pull", _RECORDS, "Print one record as it is stored.", "state"),
+    _state("reconcile", _RECORDS, "Compare records with what should agree with them.", "state"),
+    _state("backup", _COPIES, "Write all records to one file.", "state_change"),
+    _state("restore", _COPIES, "Put the records of a backup back.", "state_change"),
+    _state("migrate", _COPIES, "Copy all records to another back end.", "state_move"),
+    _state("push", _RIGHT, "Store a record that could not be written.", "state_change"),
+    _state("force-unlock", _RIGHT, "Take a lock away.", "state_change", "force_unlock"),
+    _state("rm", _RIGHT, "Forget a record; the provider is not asked.", "state_change"),
+)
 
 ROOT_EPILOG = """\
 Examples:

@@ -10,7 +10,7 @@ from fabric.cli.screen import Screen
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import failure
 
-_GROUPS = ("compose", "cache", "invoke", "runs")
+_GROUPS = ("compose", "cache", "invoke", "runs", "state")
 
 
 def explain(argv: list[str], error: BaseException) -> int:

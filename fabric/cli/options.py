@@ -70,6 +70,10 @@ stage_option = click.option(
     "--stage", default="", metavar="NAME", help="The stage (FABRIC_STAGE, else dev)."
 )
 
+provider_option = click.option(
+    "--provider", default="", metavar="ID", help="A provider id or override label."
+)
+
 _COMMON = (
     click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
     click.option(
@@ -90,7 +94,7 @@ _PLACE = (
         help="The config file, or the folder that holds it.",
     ),  # fmt: skip
     stage_option,
-    click.option("--provider", default="", metavar="ID", help="A provider id or override label."),
+    provider_option,
 )
 _DEPLOY = (
     click.option("--force", is_flag=True, help="Deploy what is up to date as well."),
@@ -99,6 +103,12 @@ _DEPLOY = (
         "rollback",
         default=None,
         help="Take everything back to what was live if anything fails.",
+    ),  # fmt: skip
+    click.option(
+        "--plan",
+        default="",
+        metavar="FILE",
+        help="Only if a saved plan (plan --out) still fits: else say what moved.",
     ),  # fmt: skip
     click.option("--preview", default="", metavar="NAME", help="Deploy to this isolated stage."),
 )

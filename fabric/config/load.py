@@ -11,6 +11,7 @@ from itertools import islice
 from fabric.config.bindings import Scope, fill
 from fabric.config.check import Finding, check
 from fabric.config.choice import choose
+from fabric.config.late import late_names, late_where_none_may_be
 from fabric.config.nodes import Mapping, Node, find, with_entry, without
 from fabric.config.parse import Loaded, config_of
 from fabric.config.redact import mark_credentials
@@ -72,11 +73,18 @@ def _resolved(source: Source, raw: Mapping) -> tuple[Loaded, list[Finding]]:
         *islice(check(CONFIG, root), MAX_FINDINGS),
         *islice(rule_findings(root, source.stage), MAX_FINDINGS),
         *islice(secrets_where_none_may_be(root), MAX_FINDINGS),
+        *_late_findings(root, source.env),
     ]
     names = filled.names | chosen.names
     values = filled.secret_values | chosen.secret_values
     loaded = Loaded(source.file, root, chosen.label, scope, names, values, ())
     return loaded, list(_hidden(findings, values))
+
+
+def _late_findings(root: Mapping, env: Env[str, str]) -> Iterator[Finding]:
+    """Looked for only where some upstream's output is not known yet."""
+    if any(late_names(value) for value in env.values()):
+        yield from islice(late_where_none_may_be(root), MAX_FINDINGS)
 
 
 def _hidden(findings: Iterable[Finding], values: frozenset[str]) -> Iterator[Finding]:

@@ -105,9 +105,15 @@ def _function(
 
 def _backend(node: Node | None) -> Backend:
     kind = BackendKind(read.text(node, "kind", BackendKind.LOCAL))
+    others = ((other, _settings_of(node, other)) for other in BackendKind if other is not kind)
+    said = tuple((other, settings) for other, settings in others if settings)
+    return Backend(kind, _settings_of(node, kind), said)
+
+
+def _settings_of(node: Node | None, kind: BackendKind) -> Pairs:
     defaults = DEFAULTS.get(kind, {})
     settings = ((key, read.text(node, key, defaults.get(key, ""))) for key in KEYS_OF[kind])
-    return Backend(kind, tuple((key, value) for key, value in settings if value))
+    return tuple((key, value) for key, value in settings if value)
 
 
 def _build(node: Node | None) -> BuildSettings:

@@ -134,7 +134,7 @@ def _backend(subject: Subject) -> Iterator[Finding]:
     others = {key for keys in KEYS_OF.values() for key in keys} - set(KEYS_OF[BackendKind(kind)])
     for entry in _entries(backend):
         if entry.key in others:
-            message = f"`backend.{entry.key}` has no effect with kind `{kind}`"
+            message = f"`backend.{entry.key}` has no effect with kind `{kind}`, but for migrations"
             yield _warning("config/no-effect", message, entry)
 
 

@@ -174,8 +174,14 @@ NO_TARGETS = Targets()
 
 @dataclass(frozen=True, slots=True)
 class Backend:
+    """`others` are what the section says of further kinds: where state may move to, or be from."""
+
     kind: BackendKind = BackendKind.LOCAL
     settings: Pairs = ()
+    others: tuple[tuple[BackendKind, Pairs], ...] = ()
+
+    def settings_of(self, kind: BackendKind) -> Pairs:
+        return self.settings if kind is self.kind else dict(self.others).get(kind, ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class Kept:
     services: tuple[Mapping[str, Any], ...]
     sources: frozenset[str]
     names: frozenset[str]
-    posts: tuple[tuple[Any, ...], ...] = ()
+    posts: tuple[Any, ...] = ((), ())
 
 
 class PackedTasks(Sequence[Task]):

@@ -27,7 +27,10 @@ from fabric.model.task import (
 class Unit:
     """A service as it lies in the workspace: what the compiler must know beside its config.
 
-    `world` says which account, and which address of the provider's API, the surroundings mean.
+    `upstream` are the services of this run that it waits for, direct and indirect; `outside` the
+    releases of those that are no part of it. `late` pairs variables with the release that gives
+    their value. `world` says which account, and which address of the
+    provider's API, the surroundings mean.
     """
 
     config: Config
@@ -36,6 +39,8 @@ class Unit:
     lock: str = ""
     upstream: tuple[str, ...] = ()
     world: Pairs = ()
+    outside: tuple[str, ...] = ()
+    late: Pairs = ()
 
     @property
     def service(self) -> str:
@@ -103,8 +108,13 @@ def _deploy(scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterable
         yield Task(
             _deploy_id(unit, name),
             DeployInputs(
-                *_address(unit, name), unit.mode, place_of(unit), specs, () if name else others
-            ),
+                *_address(unit, name),
+                unit.mode,
+                place_of(unit),
+                specs,
+                () if name else others,
+                unit.outside,
+            ),  # fmt: skip
             (*(_id("package", unit, function) for function in together), *waits),
         )
 
@@ -120,7 +130,7 @@ def _release(scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterabl
     )
     inputs = ReleaseInputs(
         unit.service, config.provider.label, config.stage, unit.mode,
-        (*place_of(unit), *checks), names,
+        (*place_of(unit), *checks), names, unit.outside,
     )  # fmt: skip
     needs = (*deploys, *_upstream_releases(scene, unit))
     yield Task(release_id(unit.service, config.provider.label), inputs, needs)

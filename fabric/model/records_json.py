@@ -21,6 +21,7 @@ from fabric.model.records import (
 )
 
 VERSION = 1
+CORRUPT = "state/corrupt"
 _VERSION_LENGTH = 32
 
 
@@ -35,7 +36,7 @@ def decode(content: bytes, name: str) -> Record:
     """A record out of its stored form; `name` is where it came from, for people."""
     try:
         document = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _corrupt(name, "it is not JSON") from error
     return from_document(document, name)
 
@@ -67,15 +68,17 @@ def checksum_of(document: Mapping[str, Any]) -> str:
     return digest_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
 
 
+def ref_document(ref: RecordRef) -> dict[str, str]:
+    return {"service": ref.service, "stage": ref.stage, "provider": ref.provider}
+
+
 def document_of(record: Record) -> dict[str, Any]:
     return {
         "version": VERSION,
         "lineage": record.lineage,
         "serial": record.serial,
         "fence": record.fence,
-        "service": record.ref.service,
-        "stage": record.ref.stage,
-        "provider": record.ref.provider,
+        **ref_document(record.ref),
         "providerId": record.provider_id,
         "region": record.region,
         "mode": record.mode,
@@ -237,7 +240,7 @@ def _whole(value: object) -> int:
 def _corrupt(name: str, why: str) -> FabricError:
     return FabricError(
         Problem(
-            "state/corrupt",
+            CORRUPT,
             f"`{name}` is no readable state: {why}",
             hint="`fabric state restore` takes a backup back; the last good one may lie beside it",
             where=Place(name),

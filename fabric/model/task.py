@@ -183,7 +183,8 @@ class DeployInputs:
     """What one deploy replaces at a provider: a function, or a whole service (no `function`).
 
     `place` says which of the provider's worlds it is; it is in the key of every function.
-    `others` are functions that the config names and this deploy leaves as they are.
+    `others` are functions that the config names and this deploy leaves as they are; `outside` are
+    releases that it stands on and that are no tasks of this run.
     """
 
     kind: ClassVar[str] = "deploy"
@@ -197,6 +198,7 @@ class DeployInputs:
     place: Pairs
     functions: tuple[Spec, ...]
     others: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
 
     def entries(self) -> tuple[Entry, ...]:
         return tuple(
@@ -231,6 +233,7 @@ class ReleaseInputs:
     mode: str
     place: Pairs
     functions: tuple[str, ...]
+    outside: tuple[str, ...] = ()
 
     @property
     def function(self) -> str:
@@ -280,6 +283,26 @@ class RestoreInputs:
         return option_entries(self, "service", "function")
 
 
+@dataclass(frozen=True, slots=True)
+class ProbeInputs:
+    """One look at the surroundings of a service; what it finds holds for this moment only."""
+
+    kind: ClassVar[str] = "probe"
+    lane: ClassVar[Lane] = Lane.IO
+
+    service: str
+    provider: str
+    stage: str
+    check: str
+
+    @property
+    def function(self) -> str:
+        return ""
+
+    def entries(self) -> tuple[Entry, ...]:
+        return option_entries(self, "service")
+
+
 # Tasks that change more than files on this machine.
 WORLD_KINDS = frozenset(
     cls.kind for cls in (DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs)
@@ -294,5 +317,6 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
         ReleaseInputs,
         RemoveInputs,
         RestoreInputs,
+        ProbeInputs,
     )
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Record, RecordRef
-from fabric.state.contract import MovedError, Version, archive_key
+from fabric.state.contract import MovedError, Version, archive_folder, archive_key
 from fabric.state.shelf import Shelf
 from fabric.system.disk import read_bytes, remove, write_atomic
 
@@ -61,6 +61,30 @@ def archives_of(record: Record | None) -> frozenset[str]:
     digests = (one.artifact_sha256 for functions in lists for one in functions)
     # One that may or may not be there has none.
     return frozenset(digest for digest in digests if digest)
+
+
+def lost_archives(shelf: Shelf, record: Record) -> tuple[str, ...]:
+    """What a record may come back to and nobody keeps any more."""
+    backend, ref = shelf.stores.state, record.ref
+    kept = frozenset(() if backend.kind == LOCAL else backend.list(archive_folder(ref)))
+    return tuple(
+        sha256
+        for sha256 in sorted(archives_of(record))
+        if archive_key(ref, sha256) not in kept
+        and _read(archive_path(shelf.home, sha256), sha256) is None
+    )
+
+
+def copy_archive(source: Shelf, target: Shelf, ref: RecordRef, sha256: str) -> None:
+    """From where one back end keeps it to where another one does; raises where it is lost."""
+    keep_archive(target, ref, find_archive(source, ref, sha256))
+    if target.stores.state.kind == LOCAL:
+        return
+    copied = target.stores.state.read(archive_key(ref, sha256))
+    if copied is None or digest_bytes(copied.content) != sha256:
+        place = target.stores.state.place
+        message = f"`{place}` gave the archive {sha256[:12]} of `{ref.service}` back wrong"
+        raise FabricError(Problem("state/not-copied", message, hint="the source is as it was"))
 
 
 def drop_archives(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Intent, Lifecycle, Mode, Record, RecordRef
-from fabric.model.records_json import decode
+from fabric.model.records_json import CORRUPT, decode
 from fabric.state.contract import Stored, state_key
 from fabric.state.errored import errored_problem
 from fabric.state.locks import LockKeeper, Tell, Terms
@@ -17,6 +17,7 @@ from fabric.state.probe import refuse_unconditional
 from fabric.state.shelf import Shelf
 from fabric.state.wal import read_log, replayed, wal_path
 from fabric.system.clock import Clock
+from fabric.system.crew import each
 from fabric.system.identity import Process
 
 _FLUSH_SECONDS = 0.5
@@ -81,8 +82,8 @@ class Book:
         with self._guard:
             page = self._pages.get(ref)
             if page is not None:
-                # Its own intents say nothing about the world; those of a dead run do.
-                record = replace(page.record, pending=page.earlier)
+                # What this run means to do says nothing about the world; what a dead one did does.
+                record = replace(page.record, pending=page.earlier, lifecycle=page.base.lifecycle)
                 return None if record.is_stub else record
             if ref not in self._glances:
                 self._glances[ref] = glance(self._shelves[ref], ref)
@@ -104,31 +105,40 @@ class Book:
 
     def _claim_all(self) -> None:
         opened: dict[RecordRef, Page] = {}
-        try:
-            for ref in sorted(self._claims):
-                opened[ref] = self._opened(self._claims[ref])
-            for ref, page in opened.items():
-                page.begin(self._claims[ref].lifecycle, self._claims[ref].intents)
-        except FabricError as error:
-            self._failure = error
+        problems = self._open_each(opened) or each(opened.values(), self._begin)
+        if problems:
+            self._failure = FabricError(*problems)
             for page in opened.values():
                 page.abandon()
             self._release()
-            raise
+            raise self._failure
         self._pages = opened
         self._flusher = threading.Thread(target=self._flush_on, daemon=True)
         self._flusher.start()
 
+    def _open_each(self, opened: dict[RecordRef, Page]) -> tuple[Problem, ...]:
+        """One after the other, in one order for all runs: two never wait in a circle."""
+        for ref in sorted(self._claims):
+            try:
+                opened[ref] = self._opened(self._claims[ref])
+            except FabricError as error:
+                return error.problems
+        return ()
+
+    def _begin(self, page: Page) -> None:
+        claim = self._claims[page.base.ref]
+        page.begin(claim.lifecycle, claim.intents)
+
     def _opened(self, claim: Claim) -> Page:
         ref, shelf = claim.ref, self._shelves[claim.ref]
         keeper = self._keeper(shelf)
-        before = _stored(shelf, ref)
+        before = read_record(shelf, ref)
         fence = before[0].fence if before else 0
         fence = keeper.take(ref, claim.operation, fence, self._tell)
         waiting = errored_problem(shelf.home, ref)
         if waiting:
             raise FabricError(waiting)
-        found = _stored(shelf, ref)
+        found = read_record(shelf, ref)
         record = _with_log(shelf, found[0]) if found else None
         refused = claim.refuse(None if record is None or record.is_stub else record)
         if refused:
@@ -163,14 +173,9 @@ class Book:
     def close(self, final: Callable[[Page], Record | None]) -> tuple[Problem, ...]:
         """Write every record as it has to be at the end, and give the locks back."""
         self._end_flushing()
-        problems: list[Problem] = []
-        for page in self.pages:
-            try:
-                page.close(final(page))
-            except FabricError as error:
-                problems += error.problems
+        problems = each(self.pages, lambda page: page.close(final(page)))
         self._release()
-        return tuple(problems)
+        return problems
 
     def abandon(self) -> None:
         """Give up at once: what is on disk is where the next run goes on."""
@@ -191,12 +196,13 @@ class Book:
 
 def glance(shelf: Shelf, ref: RecordRef) -> Record | None:
     """The record with this machine's unwritten results on top; takes no lock, writes nothing."""
-    found = _stored(shelf, ref)
+    found = read_record(shelf, ref)
     record = _with_log(shelf, found[0]) if found else None
     return None if record is None or record.is_stub else record
 
 
-def _stored(shelf: Shelf, ref: RecordRef) -> tuple[Record, Stored] | None:
+def read_record(shelf: Shelf, ref: RecordRef) -> tuple[Record, Stored] | None:
+    """The record as it is stored, stubs too; raises where it cannot be read."""
     stored = shelf.stores.state.read(state_key(ref))
     if stored is None:
         return None
@@ -216,21 +222,26 @@ def _new_record(ref: RecordRef) -> Record:
 @contextlib.contextmanager
 def held(
     shelf: Shelf, refs: Iterable[RecordRef], operation: str, around: Surroundings
-) -> Iterator[None]:
-    """The locks of records that are changed by other means than a run: restore, push, remove."""
+) -> Iterator[Mapping[RecordRef, int]]:
+    """The locks of records that are changed by other means than a run: restore, push, remove.
+
+    Gives the fence of each: above that of every holder before.
+    """
     keeper = LockKeeper(shelf.stores.locks, around.me, around.clock, around.terms)
     try:
-        for ref in sorted(refs):
-            found = _stored_fence(shelf, ref)
-            keeper.take(ref, operation, found, lambda _: None)
-        yield
+        yield {
+            ref: keeper.take(ref, operation, _stored_fence(shelf, ref), lambda _: None)
+            for ref in sorted(refs)
+        }
     finally:
         keeper.release()
 
 
 def _stored_fence(shelf: Shelf, ref: RecordRef) -> int:
     try:
-        found = _stored(shelf, ref)
-    except FabricError:
+        found = read_record(shelf, ref)
+    except FabricError as error:
+        if error.first.code != CORRUPT:
+            raise
         return 0  # what cannot be read may still be replaced by a restore
     return found[0].fence if found else 0

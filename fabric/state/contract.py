@@ -62,7 +62,17 @@ def lock_key(ref: RecordRef) -> str:
 
 def archive_key(ref: RecordRef, sha256: str) -> str:
     """Each record has its own: they go when its history forgets them, whatever others keep."""
-    return f"{_ARCHIVES}{ref.path}/{sha256}.zip"
+    return f"{archive_folder(ref)}{sha256}.zip"
+
+
+def archive_folder(ref: RecordRef) -> str:
+    """What the keys of all archives of a record begin with."""
+    return f"{_ARCHIVES}{ref.path}/"
+
+
+def traces_key(ref: RecordRef) -> str:
+    """How the live functions were built: kept with their archives."""
+    return f"{_ARCHIVES}{ref.path}/traces.json"
 
 
 def ref_of(key: str) -> RecordRef | None:

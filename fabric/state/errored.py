@@ -6,7 +6,7 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records import Record, RecordRef
 from fabric.model.records_json import encode
 from fabric.state.contract import STATE_SUFFIX
-from fabric.system.disk import write_atomic
+from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
 
 
 def errored_path(home: Path, ref: RecordRef) -> Path:
@@ -21,7 +21,7 @@ def keep_errored(home: Path, record: Record, cause: FabricError) -> FabricError:
         "state/not-written",
         f"the state of `{record.ref.service}` ({record.ref.stage}, {record.ref.provider}) "
         f"could not be written; it is kept in `{path}`",
-        hint=f"when the back end is well again: {push_command(path)}",
+        hint=f"when the back end is well again: {push_command(home, path)}",
         where=Place(str(path)),
     )
     return FabricError(problem, *cause.problems)
@@ -36,10 +36,18 @@ def errored_problem(home: Path, ref: RecordRef) -> Problem | None:
         "state/errored",
         f"an earlier state of `{ref.service}` ({ref.stage}, {ref.provider}) "
         "did not reach its back end",
-        hint=f"push it: {push_command(path)}; or delete that file to go on without it",
+        hint=f"push it: {push_command(home, path)}; or delete that file to go on without it",
         where=Place(str(path)),
     )
 
 
-def push_command(path: Path) -> str:
-    return f"fabric state push --file {path}"
+def drop_errored(home: Path, ref: RecordRef, content: bytes) -> None:
+    """The record has reached its back end: what was kept of it goes, if it is just that."""
+    path = errored_path(home, ref)
+    if path.is_file() and read_bytes(path) == content:
+        remove(path)
+        remove_empty_folders(path.parent, home)
+
+
+def push_command(home: Path, path: Path) -> str:
+    return f"fabric state push -c {home.parent} --file {path}"

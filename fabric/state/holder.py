@@ -58,6 +58,11 @@ def decode_lock(content: bytes) -> Holder | None:
         return None
 
 
+def encode_free(fence: int) -> bytes:
+    """A lock that nobody holds. The fence stays behind, so that the next holder's is above it."""
+    return json.dumps({"free": True, "fence": fence}).encode()
+
+
 def free_lock(content: bytes) -> int:
     """The fence that a lock has reached, held or free."""
     fence = _parsed(content).get("fence", 0)

@@ -1,6 +1,5 @@
 """Leases on records: taken in one order, kept alive by beats, lost for good when they are lost."""
 
-import json
 import secrets
 import threading
 from collections.abc import Callable, Sequence
@@ -9,7 +8,14 @@ from dataclasses import dataclass, replace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import RecordRef
 from fabric.state.contract import Backend, MovedError, Stored, Version, lock_key
-from fabric.state.holder import Holder, decode_lock, encode_lock, free_lock, held_problem
+from fabric.state.holder import (
+    Holder,
+    decode_lock,
+    encode_free,
+    encode_lock,
+    free_lock,
+    held_problem,
+)
 from fabric.system.clock import Clock, stamp, stamp_in
 from fabric.system.identity import Process, is_surely_dead
 
@@ -179,10 +185,8 @@ class LockKeeper:
                     self._freed(ref, lease)
 
     def _freed(self, ref: RecordRef, lease: _Lease) -> None:
-        # The fence stays behind, so that the next holder's is above it.
-        content = json.dumps({"free": True, "fence": lease.holder.fence}).encode()
         try:
-            self._backend.write(lock_key(ref), content, lease.version)
+            self._backend.write(lock_key(ref), encode_free(lease.holder.fence), lease.version)
         except (MovedError, FabricError):
             return
 

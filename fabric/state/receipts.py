@@ -19,13 +19,18 @@ def deploy_record_path(home: Path, provider: str) -> Path:
     return home / "deploy" / provider / "deployment.json"
 
 
-def write_receipts(home: Path, record: Record) -> None:
-    """Several services of a folder share these files, so they are changed under a lock."""
+def write_receipts(home: Path, record: Record, *, last: bool = True) -> None:
+    """Several services of a folder share these files, so they are changed under a lock.
+
+    Only the `last` deploy of a provider is in its deploy record.
+    """
     entry = receipt_entry(record)
     with _shared(home):
         path = receipt_path(home, record.ref.stage)
         _write(path, with_entry(read_document(path), record.ref.stage, entry))
-        _write(deploy_record_path(home, record.ref.provider), {"stage": record.ref.stage, **entry})
+        if last:
+            path = deploy_record_path(home, record.ref.provider)
+            _write(path, {"stage": record.ref.stage, **entry})
 
 
 def drop_receipts(home: Path, ref: RecordRef) -> None:
@@ -62,7 +67,7 @@ def _write(path: Path, document: Any) -> None:
     with contextlib.suppress(OSError):
         if read_bytes(path) == content:
             return
-    write_atomic(path, content, mode=0o600, durable=True)
+    write_atomic(path, content, mode=0o600)
 
 
 @contextlib.contextmanager

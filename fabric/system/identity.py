@@ -2,7 +2,6 @@
 
 import getpass
 import os
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +27,7 @@ class Process:
 
 def this_process() -> Process:
     pid = os.getpid()
-    return Process(_user(), socket.gethostname(), pid, _boot(), _namespace(), _started(pid))
+    return Process(_user(), os.uname().nodename, pid, _boot(), _namespace(), _started(pid))
 
 
 def is_surely_dead(other: Process) -> bool:

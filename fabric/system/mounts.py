@@ -1,4 +1,4 @@
-"""What kind of file system a folder lies on."""
+"""What kind of file system a folder lies on, and what may be done there."""
 
 import os
 from pathlib import Path
@@ -26,6 +26,28 @@ def is_network(folder: Path) -> bool:
     except OSError:
         return False
     return kind_of(folder, table) in NETWORK
+
+
+def nearest_existing(path: Path) -> Path:
+    """The path itself, or the folder above it in which it would be made."""
+    return next(one for one in (path, *path.parents) if one.exists())
+
+
+def can_write(folder: Path) -> bool:
+    """Whether this process may make things in a folder, or the folder itself."""
+    found = nearest_existing(folder)
+    return found.is_dir() and os.access(found, os.W_OK | os.X_OK)
+
+
+def is_private(folder: Path) -> bool:
+    """Whether only its owner gets into a folder; one that is not there yet will be made so."""
+    return not folder.is_dir() or not folder.stat().st_mode & 0o077
+
+
+def free_bytes(folder: Path) -> int:
+    """What an ordinary user may still write where a folder is, or would be."""
+    found = os.statvfs(nearest_existing(folder))
+    return found.f_bavail * found.f_frsize
 
 
 def _holds(mount: str, path: str) -> bool:

@@ -1,6 +1,7 @@
 """Deploy functions at their provider: an archive, its settings and environment become live."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fabric.graph.decide import Action, Decision
 from fabric.graph.live import (
@@ -17,7 +18,7 @@ from fabric.model.names import TaskId
 from fabric.model.problems import FabricError
 from fabric.model.records import FunctionRecord, Mode, RecordRef
 from fabric.model.records_log import FunctionDone, FunctionGone, FunctionUnsure, UnitDone
-from fabric.model.task import DeployInputs, Entry, EntryKind, Output, Task
+from fabric.model.task import DeployInputs, Entry, EntryKind, Output, Pairs, Task
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, Live
 from fabric.tasks.contract import Made, Shop
 from fabric.tasks.desk import Desk, Page
@@ -36,6 +37,7 @@ class DeployKind:
 
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
+        known = with_outside(known, self._desk, inputs.outside)
         decision = judge_deploy(known, inputs, self._desk.record(ref_of(inputs)))
         if self._desk.force and decision.action is Action.SKIP:
             return Decision(Action.RUN, "--force was given", decision.key, decision.inputs)
@@ -48,7 +50,8 @@ class DeployKind:
         inputs = _inputs(task)
         ref = ref_of(inputs)
         page = self._desk.page(ref)
-        asked = all_wanted(inputs, self.code(task), digests_of(upstream))
+        outside = self._desk.standing(inputs.stage, inputs.outside)
+        asked = all_wanted(inputs, self.code(task), joined(digests_of(upstream), outside))
         stale = {one.name for one in stale_functions(page.record, asked)}
         orders = [self._order(ref, one, one.name in stale, (upstream, shop)) for one in asked]
         deployed = self._deployed(task, page, orders)
@@ -163,6 +166,18 @@ def ref_of(inputs: object) -> RecordRef:
 
 def digests_of(upstream: Mapping[TaskId, Output]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((need, output.digest) for need, output in upstream.items()))
+
+
+def with_outside(known: Known, desk: Desk, releases: tuple[str, ...]) -> Known:
+    """What other services give counts the same, whether they are part of the run or not."""
+    if known.upstream is None or not releases:
+        return known
+    outside = desk.standing(str(getattr(known.task.inputs, "stage", "")), releases)
+    return replace(known, upstream=joined(known.upstream, outside))
+
+
+def joined(upstream: Pairs, outside: Pairs) -> Pairs:
+    return tuple(sorted((*upstream, *outside)))
 
 
 def _inputs(task: Task) -> DeployInputs:

@@ -1,5 +1,6 @@
 """What tasks that change the world work from: records, providers, and the values to deploy."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -28,13 +29,15 @@ class Page(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What a function is to be given. `shown_*` are the same without a secret in them."""
+    """What a function is to be given. `shown_*` are the same without a secret in them; `declared`
+    is its environment with what other services give still open."""
 
     triggers: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
     shown_triggers: tuple[str, ...] = ()
     shown_layers: tuple[str, ...] = ()
     env: Pairs = field(default=(), repr=False)
+    declared: Pairs = field(default=(), repr=False)
 
 
 class Desk(Protocol):
@@ -50,6 +53,9 @@ class Desk(Protocol):
 
     def page(self, ref: RecordRef) -> Page:
         """The record under its lock; taken with all others of the run when first asked for."""
+
+    def standing(self, stage: str, releases: Sequence[str]) -> Pairs:
+        """Releases that are no tasks of this run, with the digests of what they give today."""
 
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer: ...
     def site(self, ref: RecordRef) -> Site: ...

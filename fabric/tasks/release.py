@@ -11,7 +11,7 @@ from fabric.model.records_log import ReleaseDone
 from fabric.model.task import Entry, EntryKind, Output, ReleaseInputs, Task
 from fabric.providers.contract import Live
 from fabric.tasks.contract import Made, Shop
-from fabric.tasks.deploy import digests_of, ref_of
+from fabric.tasks.deploy import digests_of, joined, ref_of, with_outside
 from fabric.tasks.desk import Desk, Page
 
 _VERSION = "1"
@@ -27,6 +27,7 @@ class ReleaseKind:
 
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
+        known = with_outside(known, self._desk, inputs.outside)
         decision = judge_release(known, inputs, self._desk.record(ref_of(inputs)))
         if self._desk.force and decision.action is Action.SKIP:
             return Decision(Action.RUN, "--force was given", decision.key, decision.inputs)
@@ -45,7 +46,8 @@ class ReleaseKind:
         deployer = self._desk.deployer(ref, mode)
         released = deployer.release(self._desk.site(ref), sites, page.record.outputs)
         self._desk.check_health(ref, mode, released)
-        known = Known(task, self.code(task), digests_of(upstream))
+        outside = self._desk.standing(inputs.stage, inputs.outside)
+        known = Known(task, self.code(task), joined(digests_of(upstream), outside))
         key = release_key(known, inputs, page.record)
         page.add(ReleaseDone(task.id, released.endpoint, released.outputs, key))
         output = release_output(page.record)

@@ -87,21 +87,21 @@ class RestoreKind:
 
     def _as_live(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionRecord:
         """With other values than it had then, it is not what its key says."""
-        env = self._desk.values(ref, one.name).env
-        if not moved_variables(one, env, salt):
+        declared = self._desk.values(ref, one.name).declared
+        if not moved_variables(one, declared, salt):
             return one
         names = {name for name, _ in one.environment}
-        today = keyed_values(tuple(pair for pair in env if pair[0] in names), salt)
+        today = keyed_values(tuple(pair for pair in declared if pair[0] in names), salt)
         return replace(one, key="", environment=today)
 
     def _environment(self, ref: RecordRef, one: FunctionRecord, salt: str) -> Pairs:
         """Values are never kept, so those of today have to be those of then."""
-        env = self._desk.values(ref, one.name).env
-        moved = moved_variables(one, env, salt)
+        values = self._desk.values(ref, one.name)
+        moved = moved_variables(one, values.declared, salt)
         if moved and not self._desk.force:
             raise FabricError(moved_problem(ref, one.name, moved))
         names = {name for name, _ in one.environment}
-        return tuple(pair for pair in env if pair[0] in names)
+        return tuple(pair for pair in values.env if pair[0] in names)
 
 
 def moved_variables(one: FunctionRecord, env: Pairs, salt: str) -> tuple[str, ...]:

@@ -74,3 +74,12 @@ def releases_text(document: Mapping[str, Any]) -> str:
             f"{mark} {row['deploymentId']}  {row['updatedAt']}  {row['endpoint']}".rstrip()
         )
     return "\n".join(lines)
+
+
+def outputs_text(document: Mapping[str, Any]) -> str:
+    lines = []
+    for row in document["services"]:
+        lines.append(f"{row['service']} on {row['provider']}  {row['endpoint']}".rstrip())
+        lines += [f"  {name}={value}" for name, value in row["outputs"].items()]
+    lines += [f"{row['service']}: not deployed" for row in document["absent"]]
+    return "\n".join(lines)

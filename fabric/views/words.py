@@ -32,7 +32,9 @@ def size(count: int) -> str:
         return f"{count} B"
     if count < _KB * _KB:
         return f"{count / _KB:.1f} KB"
-    return f"{count / _KB / _KB:.1f} MB"
+    if count < _KB**3:
+        return f"{count / _KB**2:.1f} MB"
+    return f"{count / _KB**3:.1f} GB"
 
 
 def plural(count: int, noun: str) -> str:

@@ -2,13 +2,17 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
+from fabric.app.schemas import schema_text
 from fabric.model.catalog import PROVIDER_IDS
-from tests.project import PYTHON, Project, handler, project, service
+from tests.project import PYTHON, Project, environment, handler, project, service
 from tests.tool import Tool
 
 STATE = ".fabric/state/shop/dev/cloud1-lambda.state.json"
@@ -74,6 +78,15 @@ def test_a_deploy_leaves_a_record_a_state_and_a_receipt(tmp_path: Path) -> None:
     assert set(entry["artifacts"]) == {"one", "two"}
 
 
+def test_a_state_is_what_its_schema_says(tmp_path: Path) -> None:
+    made = deployed(tmp_path)
+    made.write({"src/one.py": handler("newer")})
+    made.fabric("deploy")
+    rules = json.loads(schema_text("state"))
+    assert list(jsonschema.Draft7Validator(rules).iter_errors(read(made, STATE))) == []
+    assert read(made, STATE)["versions"] != {}
+
+
 def test_files_of_the_state_are_for_their_owner_alone(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     for path in (made.root / ".fabric/state").rglob("*"):
@@ -104,6 +117,49 @@ def test_only_the_edited_function_is_deployed(tmp_path: Path) -> None:
     made.write({"src/two.py": handler("other")})
     assert statuses(made.json("deploy").result) == {"one": "unchanged", "two": "updated"}
     assert made.json("plan").result["summary"]["run"] == 0
+
+
+def test_nothing_to_do_is_seen_anew_when_the_state_moves(tmp_path: Path) -> None:
+    made = deployed(tmp_path)
+    for _ in range(3):
+        assert made.json("deploy").result["summary"]["ran"] == 0
+    (made.root / STATE).rename(made.root / "aside.json")
+    assert statuses(made.json("deploy").result) == {"one": "created", "two": "created"}
+    assert made.json("deploy").result["summary"]["ran"] == 0
+    assert made.json("deploy", env={"FABRIC_HOST1_REAL_DEPLOY": "1"}).code == 0
+    assert made.json("deploy", env={"CLOUD1_REGION": "eu"}).result["summary"]["ran"] > 0
+
+
+_NO_WRITES = """\
+import os
+import sys
+
+CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.link", "os.symlink", "os.truncate"}
+
+def refuse(event, args):
+    writes = event == "open" and args[2] and args[2] & (os.O_WRONLY | os.O_RDWR)
+    # What it just found out is kept in the cache, for the next time that it is asked.
+    if (writes or event in CHANGES) and "/.fabric/cache" not in str(args[0]):
+        raise RuntimeError(f"a change where none may be: {event} {args[0]}")
+
+sys.addaudithook(refuse)
+sys.argv = ["fabric", *sys.argv[1:]]
+from fabric.__main__ import main
+main()
+"""
+
+
+def test_nothing_to_do_takes_no_lock_and_writes_no_file(tmp_path: Path) -> None:
+    made = deployed(tmp_path)
+    words = [sys.executable, "-c", _NO_WRITES, "deploy", "--json"]
+    env = environment(made.home)
+    for _ in range(2):
+        done = subprocess.run(words, cwd=made.root, env=env, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert json.loads(done.stdout)["result"]["summary"]["ran"] == 0
+    made.write({"src/one.py": handler("newer")})
+    done = subprocess.run(words, cwd=made.root, env=env, capture_output=True, check=False)
+    assert b"a change where none may be" in done.stdout, "the guard sees what a real deploy does"
 
 
 def test_force_deploys_what_is_up_to_date(tmp_path: Path) -> None:
@@ -517,3 +573,119 @@ def test_a_first_deploy_that_failed_on_the_way_is_taken_back(tmp_path: Path) -> 
     assert tool.calls[-1]["argv"] == ["destroy"]
     hints = [one["hint"] for one in done.error["problems"]]
     assert any("fabric remove --stage dev" in hint for hint in hints)
+
+
+# Saved plans.
+
+
+def test_a_saved_plan_is_carried_out_while_it_fits(tmp_path: Path) -> None:
+    made = project(tmp_path, ROUTE)
+    assert made.fabric("plan", "--out", "plan.json").code == 0
+    assert made.json("deploy", "--plan", "plan.json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("moves", "named"),
+    [
+        ({"src/two.py": handler("other")}, "inputs of build:shop/two changed"),
+        (
+            {"fabric.yml": ROUTE.replace("two.handler}", "two.handler, memory: 512}")},
+            "deploy:shop/two",
+        ),
+    ],
+    ids=["input", "config"],
+)
+def test_a_saved_plan_that_does_not_fit_names_what_moved(
+    moves: dict[str, str], named: str, tmp_path: Path
+) -> None:
+    made = project(tmp_path, ROUTE)
+    made.fabric("build")
+    made.fabric("plan", "--out", "plan.json")
+    made.write(moves)
+    done = made.json("deploy", "--plan", "plan.json")
+    assert (done.code, done.error["code"]) == (1, "plan/stale")
+    assert named in done.error["message"]
+    assert not (made.root / STATE).exists()
+
+
+def test_a_saved_plan_does_not_survive_a_deploy(tmp_path: Path) -> None:
+    made = project(tmp_path, ROUTE)
+    made.fabric("plan", "--out", "plan.json")
+    made.fabric("deploy")
+    assert "is at serial" in made.json("deploy", "--plan", "plan.json").error["message"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"formatVersion": 1}'])
+def test_what_is_no_saved_plan_is_refused(text: str, tmp_path: Path) -> None:
+    made = project(tmp_path, ROUTE)
+    made.write({"plan.json": text})
+    done = made.json("deploy", "--plan", "plan.json")
+    assert (done.code, done.error["code"]) == (65, "input/bad-plan")
+
+
+# Other machines.
+
+SHARED = ROUTE + "backend: {kind: sql, sqlConnectionStringEnv: STATE_URL}\n"
+
+
+def test_a_machine_that_built_nothing_knows_that_nothing_is_to_be_done(tmp_path: Path) -> None:
+    env = {"STATE_URL": f"sqlite:////{tmp_path}/shared.db"}
+    first = project(tmp_path / "first", SHARED)
+    assert first.json("deploy", env=env).code == 0
+    second = project(tmp_path / "second", SHARED)
+    assert second.json("plan", env=env).result["summary"] == {
+        "create": 0, "update": 0, "delete": 0, "unchanged": 2,
+        "tasks": 7, "run": 0, "skip": 7, "wait": 0,
+    }  # fmt: skip
+    result = second.json("deploy", env=env).result
+    assert (result["summary"]["ran"], result["deployments"][0]["status"]) == (0, "unchanged")
+    assert not (second.root / ".fabric/build").exists()
+
+
+def test_a_machine_with_other_sources_builds_what_is_different(tmp_path: Path) -> None:
+    env = {"STATE_URL": f"sqlite:////{tmp_path}/shared.db"}
+    project(tmp_path / "first", SHARED).json("deploy", env=env)
+    second = project(tmp_path / "second", SHARED)
+    second.write({"src/two.py": handler("other")})
+    assert statuses(second.json("deploy", env=env).result) == {"one": "unchanged", "two": "updated"}
+
+
+def test_a_rollback_on_another_machine_takes_archives_from_the_state(tmp_path: Path) -> None:
+    env = {"STATE_URL": f"sqlite:////{tmp_path}/shared.db"}
+    first = project(tmp_path / "first", SHARED)
+    first.json("deploy", env=env)
+    first.write({"src/one.py": handler("newer")})
+    first.json("deploy", env=env)
+    second = project(tmp_path / "second", SHARED)
+    shutil.rmtree(second.root / "src")
+    assert second.json("rollback", env=env).code == 0
+    called = second.json("invoke", "run", "--function", "one", env=env)
+    assert called.result["response"] == "one"
+
+
+# The network.
+
+_NO_SOCKETS = """\
+import sys
+
+def refuse(event, args):
+    if event.startswith("socket."):
+        raise RuntimeError(f"{event} in a simulated run")
+
+sys.addaudithook(refuse)
+sys.argv = ["fabric", *sys.argv[1:]]
+from fabric.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("provider", PROVIDER_IDS)
+def test_a_simulated_run_opens_no_socket(provider: str, tmp_path: Path) -> None:
+    made = project(tmp_path, PYTHON.replace("cloud1-lambda", provider))
+    for command in (("plan",), ("deploy",), ("state", "reconcile"), ("rollback",), ("remove",)):
+        words = [sys.executable, "-c", _NO_SOCKETS, *command, "--json"]
+        done = subprocess.run(
+            words, cwd=made.root, env=environment(made.home), capture_output=True, check=False
+        )
+        assert b"simulated run" not in done.stdout + done.stderr
+        assert done.returncode == (1 if command == ("rollback",) else 0), done.stdout

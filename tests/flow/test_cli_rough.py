@@ -272,7 +272,9 @@ def test_a_file_where_a_folder_should_be_is_a_clear_error(tmp_path: Path) -> Non
     done = made.json("build")
     assert (done.code, done.error["code"]) == (73, "disk/cannot-write")
     assert ".fabric" in done.error["message"]
-    assert made.json("plan").code == 0
+    assert made.json("plan", "--for", "build").code == 0
+    done = made.json("plan")
+    assert (done.code, done.error["code"]) == (69, "backend/unreachable")
 
 
 # Tools.

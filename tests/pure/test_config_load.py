@@ -143,6 +143,15 @@ def test_a_backend_has_the_settings_of_its_kind_only() -> None:
     assert warned(text) == ["config/no-effect"]
 
 
+def test_a_backend_knows_the_settings_of_other_kinds_for_a_migration() -> None:
+    text = HEAD + ONE + "backend: {kind: local, objstore1Bucket: b, objstore1Prefix: p}\n"
+    backend = loaded(text).backend
+    bucket = (("objstore1Bucket", "b"), ("objstore1Prefix", "p"))
+    assert backend.settings == ()
+    assert backend.settings_of(BackendKind.OBJSTORE1) == bucket
+    assert backend.settings_of(BackendKind.OBJSTORE2) == ()
+
+
 def test_an_unknown_backend_is_refused() -> None:
     assert codes(HEAD + ONE + "backend: {kind: s3}") == ["config/unknown-backend"]
 

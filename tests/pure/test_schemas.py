@@ -25,7 +25,7 @@ from fabric.system.clock import SystemClock, stamp
 from fabric.views.style import Style
 from tests.fakes import Bench, join
 
-OWN = ("plan", "events", "report")
+OWN = ("plan", "events", "report", "state")
 CONFIG = """
 service: orders
 provider: {name: cloud1-lambda, runtime: nodejs20.x}

@@ -162,7 +162,11 @@ _MARKS = {
 
 def parameters(*stores: Store) -> list[object]:
     """For `parametrize`; a store whose server takes a second to start is marked so."""
-    return [pytest.param(store, id=store.id, marks=_MARKS.get(store, ())) for store in stores]
+    return [pytest.param(store, id=store.id, marks=marks(store)) for store in stores]
+
+
+def marks(store: Store) -> tuple[pytest.MarkDecorator, ...]:
+    return _MARKS.get(store, ())
 
 
 ALL = (LOCAL, SQLITE, POSTGRES, OBJSTORE1, LOCK_TABLE, OBJSTORE2, OBJSTORE3)

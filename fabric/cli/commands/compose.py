@@ -5,13 +5,19 @@ from typing import Any
 import click
 
 from fabric.cli import commands_table as table
-from fabric.cli.commands.build import run_verb
+from fabric.cli.commands.build import request_of, run_verb
+from fabric.cli.commands.deploy import run_deploy
 from fabric.cli.commands.plan import plan_options, show_plan
+from fabric.cli.commands.remove import run_remove
 from fabric.cli.main import LazyGroup
 from fabric.cli.options import (
     common_options,
     compose_file,
+    deploy_options,
     examples,
+    lock_timeout_option,
+    provider_option,
+    removal_options,
     run_options,
     service_option,
     stage_option,
@@ -72,6 +78,68 @@ fabric compose package --concurrency 50% at half of the machine's width
 def package(**options: Any) -> int:
     """Package the functions of all services at once."""
     return run_verb("package", "compose package", **options)
+
+
+@click.command(
+    epilog=examples("""
+fabric compose deploy --concurrency 16           what changed, upstreams first
+fabric compose deploy --stage prod --rollback-on-failure
+""")
+)
+@compose_file
+@service_option
+@stage_option
+@deploy_options
+@lock_timeout_option
+@run_options
+@common_options
+def deploy(**options: Any) -> int:
+    """Deploy all services, upstreams first.
+
+    Builds of all services run at once; a deploy starts as soon as the releases that it depends on
+    are there. Services whose upstreams give the same as before are not deployed again.
+    """
+    return run_deploy("compose deploy", **options)
+
+
+@click.command(
+    epilog=examples("""
+fabric compose remove                    remove all services, dependents first
+fabric compose remove --stage pr-7 --yes
+""")
+)
+@compose_file
+@service_option
+@stage_option
+@provider_option
+@lock_timeout_option
+@removal_options
+@common_options
+def remove(**options: Any) -> int:
+    """Remove all services, dependents first."""
+    return run_remove("compose remove", **options)
+
+
+@click.command(
+    epilog=examples("""
+fabric compose outputs
+fabric compose outputs --service api --json
+""")
+)
+@compose_file
+@service_option
+@stage_option
+@common_options
+def outputs(**options: Any) -> int:
+    """Print the endpoints and outputs of every service that is deployed."""
+    from fabric.app.compose import outputs as outputs_of
+    from fabric.app.settings import read_settings
+    from fabric.cli.screen import Screen
+
+    settings = read_settings()
+    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
+    request = request_of("deploy", "compose outputs", **options)
+    return screen.finish(outputs_of(request, settings))
 
 
 @click.command(

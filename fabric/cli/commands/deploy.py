@@ -55,15 +55,22 @@ def run_deploy(command: str, **options: Any) -> int:
         force=options["force"],
         rollback=options["rollback"],
         lock_timeout=seconds_of("--lock-timeout", options["lock_timeout"]),
+        plan=options["plan"],
     )
     options["stage"] = options.get("preview") or options["stage"]
     request = request_of("deploy", command, **options)
     heard = listeners(screen, settings, Outlets(options["events"], options["profile"]))
     if not options.get("source"):
-        return screen.finish(deploy_services(request, settings, wishes, heard))
+        encore = screen.encore() if _is_plain(options) else None
+        return screen.finish(deploy_services(request, settings, wishes, heard, encore))
     from fabric.app.source import Source, sourced
 
     source = Source(options["source"], options["source_sha256"])
     with sourced(source, request, settings) as found:
         report = deploy_services(found.request, found.settings, wishes, heard)
     return screen.finish(replace(report, warnings=(*found.warnings, *report.warnings)))
+
+
+def _is_plain(options: Any) -> bool:
+    """Whether the answer hangs on nothing but the project, its state and the environment."""
+    return not any(options[name] for name in ("events", "profile", "no_cache", "force", "plan"))

@@ -6,7 +6,7 @@ import click
 
 from fabric.cli.options import common_options, examples
 
-_NAMES = ("config", "compose", "plan", "events", "report")
+_NAMES = ("config", "compose", "plan", "events", "report", "state")
 
 
 @click.command(

@@ -39,7 +39,7 @@ class Local:
     def read(self, key: str) -> Stored | None:
         try:
             content = read_bytes(self._path(key))
-        except (FileNotFoundError, NotADirectoryError):
+        except FileNotFoundError:
             return None
         except OSError as error:
             raise unreachable(self.place, error.strerror or str(error)) from error
@@ -54,8 +54,11 @@ class Local:
             sweep(path)
             if key.endswith(STATE_SUFFIX):
                 keep_copy(path, _backup(path))
-            write_atomic(path, content, mode=0o600, durable=True)
-            sync_folder(path.parent)
+            # A lock is void after a power cut: whoever held it is gone.
+            durable = not key.startswith(".locks/")
+            write_atomic(path, content, mode=0o600, durable=durable)
+            if durable:
+                sync_folder(path.parent)
         return _version(content)
 
     def delete(self, key: str, expected: Version) -> None:

@@ -1,0 +1,94 @@
+"""How live functions were built, kept beside their record.
+
+A machine that never built them can tell from it, without a build, that nothing is to be done.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fabric.app.room import Room
+from fabric.app.world import World
+from fabric.engine.ledger import Ledger, decode_traces, encode_trace
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.names import TaskId
+from fabric.model.records import Record, RecordRef
+from fabric.state.contract import MovedError, traces_key
+from fabric.state.shelf import Shelf
+
+Document = dict[str, dict[str, Any]]
+
+
+def recall_traces(room: Room, graph: TaskGraph, world: World) -> None:
+    """Put what other machines learned where this one looks, unless it knows something itself."""
+    ledger = room.stores.ledger
+    for ref in world.posts:
+        if world.book.record(ref) is None or not _is_strange(ledger, graph, ref):
+            continue
+        for tasks in _document(world.book.shelf(ref), ref).values():
+            for name, encoded in tasks.items():
+                if not ledger.traces(TaskId(name)):
+                    ledger.preset(TaskId(name), decode_traces([encoded]))
+
+
+def _is_strange(ledger: Ledger, graph: TaskGraph, ref: RecordRef) -> bool:
+    """Whether some function of the service was never packaged here."""
+    prefix = f"package:{ref.service}/"
+    return any(not ledger.traces(one) for one in graph.ids if one.startswith(prefix))
+
+
+def keep_traces(room: Room, graph: TaskGraph, shelf: Shelf, final: Record) -> None:
+    """After a deploy; a document that somebody else just wrote is left to them."""
+    ref = final.ref
+    stored = shelf.stores.state.read(traces_key(ref))
+    before = _parsed(stored.content if stored else b"")
+    names = (f"package:{ref.service}/{one.name}" for one in final.functions)
+    makers = _makers(graph, frozenset(map(TaskId, names)))
+    learned = {
+        one.name: _learned(room.stores.ledger, makers.get(f"package:{ref.service}/{one.name}", ()))
+        for one in final.functions
+    }
+    document = {name: tasks or before.get(name, {}) for name, tasks in learned.items()}
+    if document == before:
+        return
+    content = json.dumps(document, separators=(",", ":")).encode()
+    with contextlib.suppress(MovedError):
+        shelf.stores.state.write(traces_key(ref), content, stored.version if stored else None)
+
+
+def _makers(graph: TaskGraph, packages: frozenset[TaskId]) -> dict[str, tuple[TaskId, ...]]:
+    """The tasks that make an archive: its package and what that needs."""
+    return {
+        one: (one, *(graph.ids[need] for need in needs))
+        for one, needs in zip(graph.ids, graph.needs, strict=True)
+        if one in packages
+    }
+
+
+def _learned(ledger: Ledger, makers: Iterable[TaskId]) -> dict[str, Any]:
+    """The newest run of every task that made an archive; nothing if one is not known."""
+    found: dict[str, Any] = {}
+    for task_id in makers:
+        trace = next(iter(ledger.traces(task_id)), None)
+        if trace is None:
+            return {}
+        found[task_id] = json.loads(json.dumps(encode_trace(trace)))
+    return found
+
+
+def _document(shelf: Shelf, ref: RecordRef) -> Document:
+    stored = shelf.stores.state.read(traces_key(ref))
+    return _parsed(stored.content if stored else b"")
+
+
+def _parsed(content: bytes) -> Document:
+    """Nothing is trusted in it: a trace only says what to compare with the files that are here."""
+    try:
+        found = json.loads(content)
+    except ValueError:
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    rows: Mapping[str, Any] = found
+    return {name: tasks for name, tasks in rows.items() if isinstance(tasks, dict)}

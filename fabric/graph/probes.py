@@ -1,0 +1,21 @@
+"""Looks at the surroundings of a service as a graph: none needs another, so it has one level."""
+
+from collections.abc import Iterable
+
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.names import TaskId
+from fabric.model.records import RecordRef
+from fabric.model.task import ProbeInputs, Task
+
+
+def probe_graph(ref: RecordRef, checks: Iterable[str]) -> TaskGraph:
+    from fabric.graph.weave import weave  # networkx: imported when something is compiled
+
+    return weave(probe_task(ref, check) for check in checks)
+
+
+def probe_task(ref: RecordRef, check: str) -> Task:
+    """Without a service, as where no config could be read, the check alone is the name."""
+    owner = f"{ref.service}/{check}@{ref.provider}" if ref.service else check
+    inputs = ProbeInputs(ref.service, ref.provider, ref.stage, check)
+    return Task(TaskId(f"probe:{owner}"), inputs)

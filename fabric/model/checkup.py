@@ -1,0 +1,61 @@
+"""What one look at the surroundings found, and how much it matters."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from fabric.model.problems import Problem
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`severity` says how much it matters where it is not `ok`; `code` is that of the problem."""
+
+    name: str
+    ok: bool
+    severity: Severity
+    message: str
+    fix: str = ""
+    code: str = ""
+
+    @property
+    def is_error(self) -> bool:
+        return not self.ok and self.severity is Severity.ERROR
+
+    @property
+    def problem(self) -> Problem:
+        return Problem(self.code or f"doctor/{self.name}", self.message, hint=self.fix)
+
+
+def passed(name: str, message: str) -> Check:
+    return Check(name, True, Severity.ERROR, message)  # noqa: FBT003 - what the name says
+
+
+def failed(name: str, problem: Problem) -> Check:
+    return _found(name, problem, Severity.ERROR)
+
+
+def warned(name: str, problem: Problem) -> Check:
+    return _found(name, problem, Severity.WARNING)
+
+
+def _found(name: str, problem: Problem, severity: Severity) -> Check:
+    place = f"{problem.where}: " if problem.where and problem.where.line else ""
+    message = f"{place}{problem.message}"
+    return Check(name, False, severity, message, problem.hint, problem.code)  # noqa: FBT003
+
+
+def encode_checks(checks: Iterable[Check]) -> str:
+    return json.dumps([asdict(one) for one in checks])
+
+
+def decode_checks(text: str) -> tuple[Check, ...]:
+    return tuple(
+        Check(**{**row, "severity": Severity(row["severity"])}) for row in json.loads(text)
+    )

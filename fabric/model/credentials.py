@@ -1,0 +1,33 @@
+"""Which of a provider's credentials are missing, by the names of variables alone."""
+
+from collections.abc import Collection
+
+from fabric.model.catalog import ProviderFacts
+
+# The variables and files of the cloud's own tools do as well.
+AWS_FILES = "~/.aws/credentials"
+_AWS_CHAIN = (
+    "AWS_PROFILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    AWS_FILES,
+)
+_STAND_INS = {
+    "CLOUD1_ACCESS_KEY_ID": ("AWS_ACCESS_KEY_ID", *_AWS_CHAIN),
+    "CLOUD1_SECRET_ACCESS_KEY": ("AWS_SECRET_ACCESS_KEY", *_AWS_CHAIN),
+    "CLOUD1_REGION": ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"),
+}
+
+
+def missing_groups(facts: ProviderFacts, given: Collection[str]) -> tuple[tuple[str, ...], ...]:
+    """The groups of which no name is given; of each, one would be enough."""
+    return tuple(
+        group
+        for group in facts.credentials.required
+        if not any(name in given for name in _that_do(group))
+    )
+
+
+def _that_do(group: tuple[str, ...]) -> tuple[str, ...]:
+    return (*group, *(other for name in group for other in _STAND_INS.get(name, ())))

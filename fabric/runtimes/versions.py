@@ -1,0 +1,45 @@
+"""The tools that builds and local runs start, as they are found, with their versions."""
+
+import platform
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+from fabric.runtimes.nodejs.toolchain import PINNED, find_bundler, find_node, find_tools
+from fabric.runtimes.pip import failure
+from fabric.system.process import run_child
+
+_SECONDS = 30
+
+
+def node_version(folder: Path, environment: Mapping[str, str]) -> str:
+    """What Node says of itself; raises where there is none."""
+    node = find_node(environment)
+    result = run_child([str(node), "--version"], cwd=folder, env=environment, timeout=_SECONDS)
+    if result.code:
+        message = f"`{node}` does not run"
+        raise FabricError(Problem("runtime/node-broken", message, frame=result.last_lines()))
+    return f"Node {result.stdout.decode(errors='replace').strip().removeprefix('v')} ({node})"
+
+
+def bundler_version(folder: Path, toolchain: Path, environment: Mapping[str, str]) -> str | None:
+    """The project's own bundler, or fabric's; None where there is none and none can be fetched."""
+    own = find_bundler(str(folder.resolve()))
+    if own.version:
+        return f"esbuild {own.version} of the project"
+    tools = find_tools(toolchain, environment)
+    return f"esbuild {PINNED}, fetched when it is first needed" if tools.installable else None
+
+
+def python_version() -> str:
+    return f"Python {platform.python_version()} ({sys.executable})"
+
+
+def pip_version(folder: Path, environment: Mapping[str, str]) -> str:
+    """What pip says of itself; raises where this Python has none."""
+    argv = [sys.executable, "-m", "pip", "--version", "--disable-pip-version-check"]
+    result = run_child(argv, cwd=folder, env=environment, timeout=_SECONDS)
+    if result.code:
+        raise FabricError(failure(result.last_lines()))
+    return " ".join(result.stdout.decode(errors="replace").split()[:2])

@@ -1,0 +1,122 @@
+"""Records as one file and back: versioned, and under one digest, so that no part of it is lost."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fabric.config.stage_names import stage_problem
+from fabric.model.hashing import digest_bytes
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.records import Record, RecordRef
+from fabric.model.records_json import checksum_of, document_of, encode, from_document
+
+VERSION = 1
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    service: str
+    backend: str
+    created_at: str
+    records: tuple[Record, ...]
+
+
+def encode_backup(backup: Backup) -> bytes:
+    """The same bytes for the same backup, its digest at the end."""
+    document = {
+        "version": VERSION,
+        "service": backup.service,
+        "backend": backup.backend,
+        "createdAt": backup.created_at,
+        "records": [_entry(one) for one in sorted(backup.records, key=lambda one: one.ref)],
+    }
+    document["digest"] = _digest(document)
+    return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _entry(record: Record) -> dict[str, Any]:
+    document = document_of(record)
+    return {**document, "checksum": checksum_of(document)}
+
+
+def decode_backup(content: bytes, name: str) -> Backup:
+    """A backup, if every part of it is sound; `name` is its file, for people."""
+    document = _parsed(content, name)
+    version = document.get("version")
+    if isinstance(version, int) and version > VERSION:
+        message = f"`{name}` has format version {version}; this fabric reads up to {VERSION}"
+        raise FabricError(Problem("input/newer-version", message, "update fabric", Place(name)))
+    if document.get("digest") != _digest(document):
+        raise _broken(name, "its digest does not fit its content")
+    try:
+        entries = list(document["records"])
+        service, backend, made = (str(document[key]) for key in ("service", "backend", "createdAt"))
+    except (KeyError, TypeError) as error:
+        raise _broken(name, f"a field is missing or has the wrong type ({error})") from error
+    return Backup(service, backend, made, _records(entries, name))
+
+
+def _parsed(content: bytes, name: str) -> Mapping[str, Any]:
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise _broken(name, "it is not JSON") from error
+    if not isinstance(document, dict):
+        raise _broken(name, "it is no JSON object")
+    return document
+
+
+def _records(entries: Iterable[Any], name: str) -> tuple[Record, ...]:
+    """All of them, or the problems of all that are broken."""
+    records: dict[RecordRef, Record] = {}
+    problems: list[Problem] = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            record = from_document(entry, f"{name}, record {number}")
+            sound(record)
+            if record.ref in records:
+                raise _broken(name, f"record {number} is there twice")
+            records[record.ref] = record
+        except FabricError as error:
+            problems += error.problems
+    if problems:
+        raise FabricError(*problems)
+    return tuple(records.values())
+
+
+def sound(record: Record) -> None:
+    """Raises where a record from a file names a place that no record may have."""
+    ref = record.ref
+    bad = [name for name in (ref.service, ref.provider) if not _NAME.fullmatch(name)]
+    problems = [
+        *(
+            Problem("input/bad-name", f"{name!r} is no name of a service or provider")
+            for name in bad
+        ),
+        *stage_problem(ref.stage),
+    ]
+    try:
+        encode(record)
+    except UnicodeEncodeError:
+        problems.append(Problem("input/bad-text", "there is half of a surrogate pair in it"))
+    if problems:
+        raise FabricError(*problems)
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    rest = {key: value for key, value in document.items() if key != "digest"}
+    return digest_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
+
+
+def _broken(name: str, why: str) -> FabricError:
+    return FabricError(
+        Problem(
+            "input/broken-backup",
+            f"`{name}` is no sound backup: {why}; nothing was changed",
+            hint="`fabric state backup` makes one",
+            where=Place(name),
+        )
+    )

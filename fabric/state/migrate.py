@@ -1,0 +1,110 @@
+"""All records from one store to another, with their archives: copied, read back and compared."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Record, RecordRef
+from fabric.state.archives import archives_of, copy_archive
+from fabric.state.book import Surroundings, held, read_record
+from fabric.state.contract import MovedError, Version, state_key
+from fabric.state.locks import lost_problem
+from fabric.state.shelf import Shelf
+from fabric.state.swap import found_before, lineage_problem, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One record: its stored form, and what the target has in its place."""
+
+    record: Record
+    content: bytes
+    version: Version | None
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    records: tuple[Record, ...]
+    archives: int
+    warnings: tuple[Problem, ...]
+
+
+def migrate(
+    source: Shelf, target: Shelf, refs: Sequence[RecordRef], around: Surroundings
+) -> Migrated:
+    """Under the locks of both. The source stays as it is; nothing newer is overwritten."""
+    with held(source, refs, "migrate", around), held(target, refs, "migrate", around):
+        moves = _moves(source, target, refs)
+        archives, warnings = _copied_archives(source, target, moves)
+        for move in moves:
+            _copy(target, move)
+        return Migrated(tuple(move.record for move in moves), archives, warnings)
+
+
+def _moves(source: Shelf, target: Shelf, refs: Iterable[RecordRef]) -> tuple[Move, ...]:
+    moves: list[Move] = []
+    problems: list[Problem] = []
+    for ref in sorted(refs):
+        found = read_record(source, ref)
+        if found is None:
+            continue
+        record, stored = found
+        move, problem = _move(target, record, stored.content)
+        moves.append(move)
+        problems += [problem] if problem else []
+    if problems:
+        raise FabricError(*problems)
+    return tuple(moves)
+
+
+def _move(target: Shelf, record: Record, content: bytes) -> tuple[Move, Problem | None]:
+    before = found_before(target, record.ref)
+    problem = lineage_problem(record, before)
+    if problem is None and _is_ahead(before.record, record):
+        problem = _ahead(record, target.stores.state.place)
+    return Move(record, content, before.version), problem
+
+
+def _is_ahead(there: Record | None, record: Record) -> bool:
+    if there is None or there.lineage != record.lineage:
+        return False
+    return there.serial >= record.serial and there != record
+
+
+def _ahead(record: Record, place: str) -> Problem:
+    return Problem(
+        "state/serial",
+        f"{shown(record.ref)} in `{place}` went on by itself: it is not older than the source",
+        hint="look at both with `fabric state show --backend KIND`; `fabric state rm` forgets one",
+    )
+
+
+def _copied_archives(
+    source: Shelf, target: Shelf, moves: Iterable[Move]
+) -> tuple[int, tuple[Problem, ...]]:
+    """Before the records: a record never names what is not there."""
+    count = 0
+    warnings: list[Problem] = []
+    for move in moves:
+        for sha256 in sorted(archives_of(move.record)):
+            try:
+                copy_archive(source, target, move.record.ref, sha256)
+            except FabricError as error:
+                if error.first.code != "state/archive-missing":
+                    raise
+                warnings += error.problems
+            else:
+                count += 1
+    return count, tuple(warnings)
+
+
+def _copy(target: Shelf, move: Move) -> None:
+    ref, backend = move.record.ref, target.stores.state
+    try:
+        backend.write(state_key(ref), move.content, move.version)
+    except MovedError as error:
+        raise FabricError(lost_problem(ref)) from error
+    copied = backend.read(state_key(ref))
+    if copied is None or copied.content != move.content:
+        message = f"`{backend.place}` gave the state of {shown(ref)} back wrong"
+        raise FabricError(Problem("state/not-copied", message, hint="the source is as it was"))

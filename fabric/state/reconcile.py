@@ -1,0 +1,153 @@
+"""What should agree about one record, laid side by side. Pure: the looking is done elsewhere."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from fabric.model.receipt import entries_of, receipt_entry
+from fabric.model.records import Record, RecordRef
+
+
+class Status(StrEnum):
+    """The first of these that holds is the one that is told."""
+
+    MISSING = "missing"
+    DRIFTED = "drifted"
+    ORPHANED = "orphaned"
+    IN_SYNC = "in-sync"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that is known of a record. `receipt` and `deploy_record` are whole files, None where
+    there is none; `functions` are those of the config, None where no config names the record;
+    `live` are the digests of the code that the provider has of the functions that it was asked
+    for: empty where it does not tell, None where it has no such function. `is_errored`: a later
+    state lies on this machine and waits to be pushed."""
+
+    ref: RecordRef
+    record: Record | None
+    receipt: Any = None
+    deploy_record: Any = None
+    is_last_deploy: bool = False
+    lost_archives: tuple[str, ...] = ()
+    functions: frozenset[str] | None = None
+    live: Mapping[str, str | None] = field(default_factory=dict)
+    is_errored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    status: Status
+    detail: str
+
+
+def findings(evidence: Evidence) -> tuple[Finding, ...]:
+    """Everything that does not agree; empty where all is well."""
+    record = evidence.record
+    if record is None:
+        return tuple(_without_record(evidence))
+    return (
+        *_at_provider(record, evidence),
+        *_unfinished(record, evidence),
+        *_receipts(record, evidence),
+        *_archives(evidence),
+        *_config(record, evidence),
+    )
+
+
+def summed_up(found: tuple[Finding, ...]) -> Finding:
+    """One status with all details."""
+    if not found:
+        return Finding(Status.IN_SYNC, "")
+    told = {one.status for one in found}
+    status = next(status for status in Status if status in told)
+    return Finding(status, "; ".join(one.detail for one in found))
+
+
+def has_receipt_drift(evidence: Evidence) -> bool:
+    """Whether receipts made anew from the record would mend something."""
+    record = evidence.record
+    return record is not None and any(_receipts(record, evidence))
+
+
+def _without_record(evidence: Evidence) -> Iterator[Finding]:
+    if _entry(evidence.receipt, evidence.ref) is not None:
+        yield Finding(Status.MISSING, "the receipt names it, and the back end has no record of it")
+    elif describes(evidence.deploy_record, evidence.ref):
+        yield Finding(
+            Status.MISSING, "the deploy record describes it, and the back end has no record of it"
+        )
+
+
+def _at_provider(record: Record, evidence: Evidence) -> Iterator[Finding]:
+    for name, code in sorted(evidence.live.items()):
+        known = record.function(name)
+        if code is None:
+            yield Finding(Status.MISSING, f"function `{name}` is not at the provider")
+        elif known and code not in ("", known.artifact_sha256):
+            yield Finding(Status.DRIFTED, f"function `{name}` has other code at the provider")
+
+
+def _unfinished(record: Record, evidence: Evidence) -> Iterator[Finding]:
+    if record.pending:
+        names = ", ".join(f"`{one.task}`" for one in record.pending)
+        yield Finding(Status.DRIFTED, f"nobody knows how {names} ended; the next deploy finds out")
+    if evidence.is_errored:
+        yield Finding(Status.DRIFTED, "a later state waits to be written: `fabric state push`")
+
+
+def _receipts(record: Record, evidence: Evidence) -> Iterator[Finding]:
+    if not record.functions and not record.deployment_id:
+        return
+    wanted = receipt_entry(record)
+    entry = _entry(evidence.receipt, record.ref)
+    if entry is None:
+        yield Finding(Status.DRIFTED, f"the receipt `{record.ref.stage}.json` does not name it")
+    elif entry != wanted:
+        names = ", ".join(sorted(name for name in wanted if entry.get(name) != wanted[name]))
+        yield Finding(Status.DRIFTED, f"its receipt is another one: {names or 'more'}")
+    yield from _deploy_record(record, wanted, evidence)
+
+
+def _deploy_record(
+    record: Record, wanted: Mapping[str, Any], evidence: Evidence
+) -> Iterator[Finding]:
+    """The file is of the last deploy of a provider: it may be of another stage or service."""
+    if evidence.deploy_record is None:
+        if evidence.is_last_deploy:
+            yield Finding(Status.DRIFTED, "its `deployment.json` is gone or cannot be read")
+    elif describes(evidence.deploy_record, record.ref):
+        same = evidence.deploy_record == {"stage": record.ref.stage, **wanted}
+        if not same:
+            yield Finding(Status.DRIFTED, "its `deployment.json` is another one")
+
+
+def _archives(evidence: Evidence) -> Iterator[Finding]:
+    if evidence.lost_archives:
+        names = ", ".join(one[:12] for one in evidence.lost_archives)
+        yield Finding(Status.DRIFTED, f"archives are not kept any more: {names}")
+
+
+def _config(record: Record, evidence: Evidence) -> Iterator[Finding]:
+    if evidence.functions is None:
+        yield Finding(Status.ORPHANED, "no config names this service and provider")
+        return
+    extra = sorted({one.name for one in record.functions} - evidence.functions)
+    if extra:
+        names = ", ".join(f"`{name}`" for name in extra)
+        yield Finding(Status.ORPHANED, f"the config does not name {names}")
+
+
+def _entry(receipt: Any, ref: RecordRef) -> dict[str, Any] | None:
+    wanted = (ref.service, ref.provider)
+    rows = entries_of(receipt)
+    return next((one for one in rows if (one.get("service"), one.get("provider")) == wanted), None)
+
+
+def describes(document: Any, ref: RecordRef) -> bool:
+    """Whether a deploy record is of this record's service and stage."""
+    if not isinstance(document, dict):
+        return False
+    return (document.get("service"), document.get("stage")) == (ref.service, ref.stage)

@@ -1,0 +1,66 @@
+"""The records of a backup back into a store: all are looked at before the first is written."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Record, RecordRef
+from fabric.state.archives import lost_archives
+from fabric.state.book import Surroundings, held
+from fabric.state.shelf import Shelf
+from fabric.state.swap import Before, found_before, lineage_problem, put, shown, successor
+
+
+def refuse_other_lineages(shelf: Shelf, records: Iterable[Record]) -> None:
+    """Raises for all records that are of another life than what is stored."""
+    _befores(shelf, records)
+
+
+def restore(
+    shelf: Shelf, records: Sequence[Record], around: Surroundings
+) -> tuple[tuple[Record, ...], tuple[Problem, ...]]:
+    """Under the locks of all. Gives the records as they are stored now, and what to warn of."""
+    with held(shelf, [one.ref for one in records], "restore", around) as fences:
+        befores = _befores(shelf, records)
+        # The newest last: the deploy record of a provider tells of its last deploy.
+        ordered = sorted(records, key=lambda one: (one.updated_at, one.ref))
+        new = [successor(one, befores[one.ref], fences[one.ref]) for one in ordered]
+        done: list[Record] = []
+        for record in new:
+            try:
+                put(shelf, record, befores[record.ref])
+            except FabricError as error:
+                raise FabricError(_incomplete(done, new), *error.problems) from error
+            done.append(record)
+    return tuple(done), tuple(_lost_archives(shelf, done))
+
+
+def _befores(shelf: Shelf, records: Iterable[Record]) -> Mapping[RecordRef, Before]:
+    befores: dict[RecordRef, Before] = {}
+    problems: list[Problem] = []
+    for record in records:
+        befores[record.ref] = found_before(shelf, record.ref)
+        problem = lineage_problem(record, befores[record.ref])
+        problems += [problem] if problem else []
+    if problems:
+        raise FabricError(*problems)
+    return befores
+
+
+def _incomplete(done: Sequence[Record], new: Sequence[Record]) -> Problem:
+    left = ", ".join(shown(one.ref) for one in new[len(done) :])
+    return Problem(
+        "state/restore-incomplete",
+        f"{len(done)} of {len(new)} records were restored; not restored: {left}",
+        hint="run the command again when the cause is gone",
+    )
+
+
+def _lost_archives(shelf: Shelf, records: Iterable[Record]) -> Iterable[Problem]:
+    for record in records:
+        lost = lost_archives(shelf, record)
+        if lost:
+            yield Problem(
+                "state/archive-missing",
+                f"archives of {shown(record.ref)} are not kept any more: {len(lost)}",
+                hint="a rollback needs them; `fabric deploy --force` keeps those of today anew",
+            )

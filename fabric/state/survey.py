@@ -1,0 +1,60 @@
+"""Many records at once, as they can be read now: one that cannot be is a problem, not the end."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Record, RecordRef
+from fabric.state.book import glance
+from fabric.state.contract import lock_key, ref_of
+from fabric.state.holder import Holder, decode_lock
+from fabric.state.shelf import Shelf
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """`refs` are all that lie there; `records` those that can be read and were ever deployed."""
+
+    refs: tuple[RecordRef, ...]
+    records: Mapping[RecordRef, Record]
+    problems: tuple[Problem, ...] = ()
+
+    def required(self) -> Mapping[RecordRef, Record]:
+        """The records, where every one of them could be read."""
+        if self.problems:
+            raise FabricError(*self.problems)
+        return self.records
+
+
+def refs_in(
+    shelf: Shelf, service: str = "", stage: str = "", provider: str = ""
+) -> tuple[RecordRef, ...]:
+    """The records that lie in a back end; an empty word stands for all."""
+    prefix = f"{service}/" + (f"{stage}/" if stage else "") if service else ""
+    refs = (ref_of(key) for key in shelf.stores.state.list(prefix))
+    return tuple(
+        ref for ref in refs if ref and stage in ("", ref.stage) and provider in ("", ref.provider)
+    )
+
+
+def survey(shelf: Shelf, refs: Iterable[RecordRef]) -> Survey:
+    """Takes no lock, writes nothing. A back end that cannot be reached is the end after all."""
+    refs = tuple(refs)
+    records: dict[RecordRef, Record] = {}
+    problems: list[Problem] = []
+    for ref in refs:
+        try:
+            record = glance(shelf, ref)
+        except FabricError as error:
+            if not error.first.code.startswith("state/"):
+                raise
+            problems += error.problems
+        else:
+            records |= {ref: record} if record else {}
+    return Survey(refs, records, tuple(problems))
+
+
+def holder_of(shelf: Shelf, ref: RecordRef) -> Holder | None:
+    """Who holds the lock of a record now."""
+    stored = shelf.stores.locks.read(lock_key(ref))
+    return decode_lock(stored.content) if stored else None

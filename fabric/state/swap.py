@@ -1,0 +1,83 @@
+"""A record from elsewhere in the place of the stored one: a restore, or a push."""
+
+from dataclasses import dataclass, replace
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Record, RecordRef
+from fabric.model.records_json import CORRUPT, decode, encode
+from fabric.state.contract import MovedError, Version, state_key
+from fabric.state.locks import lost_problem
+from fabric.state.receipts import write_receipts
+from fabric.state.shelf import Shelf
+from fabric.state.wal import discard_logs
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What lies in the place of a record: nothing, a record, or what nobody can read."""
+
+    record: Record | None
+    version: Version | None
+
+
+def found_before(shelf: Shelf, ref: RecordRef) -> Before:
+    stored = shelf.stores.state.read(state_key(ref))
+    if stored is None:
+        return Before(None, None)
+    try:
+        record = decode(stored.content, f"{shelf.stores.state.place}/{state_key(ref)}")
+    except FabricError as error:
+        # State of a newer fabric is not to be replaced; state that is broken is.
+        if error.first.code != CORRUPT:
+            raise
+        return Before(None, stored.version)
+    return Before(record, stored.version)
+
+
+def lineage_problem(record: Record, before: Before) -> Problem | None:
+    """Why a record is no earlier or later state of what is stored; a stub tells of nothing yet."""
+    if before.record is None or before.record.is_stub:
+        return None
+    if before.record.lineage == record.lineage:
+        return None
+    return Problem(
+        "state/lineage",
+        f"{shown(record.ref)} is another deployment's state than the stored one: "
+        f"lineage {record.lineage[:8]}, not {before.record.lineage[:8]}",
+        hint="was it removed and deployed anew since? `fabric state rm` forgets the stored one",
+    )
+
+
+def serial_problem(record: Record, before: Before) -> Problem | None:
+    """Why a record is older than what is stored."""
+    if before.record is None or record.serial >= before.record.serial:
+        return None
+    return Problem(
+        "state/serial",
+        f"{shown(record.ref)} has serial {record.serial}, and the stored one is newer: "
+        f"{before.record.serial}",
+        hint="`--force` puts the older one in its place",
+    )
+
+
+def successor(record: Record, before: Before, fence: int) -> Record:
+    """The record with numbers above all that were: they only grow, whatever it is taken from."""
+    stored = before.record.serial if before.record else 0
+    return replace(
+        record, serial=max(record.serial, stored) + 1, fence=max(fence, record.fence + 1)
+    )
+
+
+def put(shelf: Shelf, record: Record, before: Before) -> None:
+    """Under its lock: the record is stored, and what this machine says of it agrees."""
+    try:
+        shelf.stores.state.write(state_key(record.ref), encode(record), before.version)
+    except MovedError as error:
+        raise FabricError(lost_problem(record.ref)) from error
+    discard_logs(shelf.home, record.ref)
+    if record.functions or record.deployment_id:
+        write_receipts(shelf.home, record)
+
+
+def shown(ref: RecordRef) -> str:
+    return f"`{ref.service}` ({ref.stage}, {ref.provider})"

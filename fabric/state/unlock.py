@@ -1,0 +1,30 @@
+"""Take the lock of a record away from its holder, whoever that is."""
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import RecordRef
+from fabric.state.contract import Backend, MovedError, lock_key
+from fabric.state.holder import Holder, decode_lock, encode_free
+from fabric.state.swap import shown
+
+# A beat may come between the look and the write, hardly twice in a row.
+_TRIES = 5
+
+
+def unlock(locks: Backend, ref: RecordRef, holder: Holder) -> None:
+    """Free the lock that this holder has; one that somebody else took meanwhile stays."""
+    for _ in range(_TRIES):
+        stored = locks.read(lock_key(ref))
+        found = decode_lock(stored.content) if stored else None
+        if stored is None or found is None or found.id != holder.id:
+            return
+        try:
+            locks.write(lock_key(ref), encode_free(found.fence), stored.version)
+        except MovedError:
+            continue
+    raise FabricError(
+        Problem(
+            "lock/held",
+            f"the lock of {shown(ref)} could not be freed: its holder is busy with it",
+            hint=f"end the process {holder.process.pid} on {holder.process.host} first",
+        )
+    )

@@ -1,0 +1,35 @@
+"""Look at one side of a service's surroundings. Nothing is remembered: it may be other at once."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from fabric.model.checkup import Check, decode_checks, encode_checks
+from fabric.model.hashing import digest_bytes
+from fabric.model.names import TaskId
+from fabric.model.task import Entry, EntryKind, Output, ProbeInputs, Task
+from fabric.tasks.contract import Made, Shop
+
+Look = Callable[[], Iterable[Check]]
+_FACT = "checks"
+
+
+class ProbeKind:
+    """`looks` by the name of the check."""
+
+    def __init__(self, looks: Mapping[str, Look]) -> None:
+        self._looks = looks
+
+    def code(self, task: Task) -> tuple[Entry, ...]:
+        del task
+        return (Entry(EntryKind.CODE, "probe", "1"),)
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        del upstream, shop
+        if not isinstance(task.inputs, ProbeInputs):
+            raise TypeError(f"{task.id} is not a probe")
+        found = encode_checks(self._looks[task.inputs.check]())
+        return Made(digest_bytes(found.encode()), facts=((_FACT, found),), keep=False)
+
+
+def checks_in(output: Output) -> tuple[Check, ...]:
+    """What a probe found."""
+    return decode_checks(output.fact(_FACT, "[]"))

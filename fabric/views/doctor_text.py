@@ -1,0 +1,30 @@
+"""A check-up for people: one line for each check, and what to do about warnings below it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from fabric.views.words import plural
+
+
+def doctor_text(document: Mapping[str, Any]) -> str:
+    rows = document["checks"]
+    width = max((len(row["name"]) for row in rows), default=0)
+    lines = [line for row in rows for line in _lines(row, width)]
+    return "\n".join([*lines, _summary(rows)])
+
+
+def _lines(row: Mapping[str, Any], width: int) -> Iterator[str]:
+    sign = "✓" if row["ok"] else "✗" if row["severity"] == "error" else "!"
+    yield f"{sign} {row['name']:<{width}}  {row['message']}"
+    # Errors are said once more at the end, each with what to do about it.
+    if sign == "!" and row["fix"]:
+        yield f"  {'':<{width}}  → {row['fix']}"
+
+
+def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
+    bad = [row["severity"] for row in rows if not row["ok"]]
+    if not bad:
+        return f"All is well: {plural(len(rows), 'check')}."
+    counts = [(bad.count(word), word) for word in ("error", "warning")]
+    said = ", ".join(plural(count, word) for count, word in counts if count)
+    return f"{plural(len(rows), 'check')}: {said}."

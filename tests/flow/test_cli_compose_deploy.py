@@ -1,0 +1,172 @@
+"""Many services deployed as one graph: order, what upstreams give, what is left alone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.project import Project, compose, handler, service
+from tests.tool import Tool
+
+UNHEALTHY = "deploy: {healthCheck: {enabled: true, url: 'http://127.0.0.1:1/'}}\n"
+
+
+def rows(result: dict[str, Any]) -> dict[str, str]:
+    return {row["service"]: row["status"] for row in result["deployments"]}
+
+
+def chain(folder: Path) -> Project:
+    """web needs api, api needs auth."""
+    return compose(folder, auth=(), api=("auth",), web=("api",))
+
+
+def state(made: Project, name: str) -> Path:
+    return made.root / f"{name}/.fabric/state/{name}/dev/cloud1-lambda.state.json"
+
+
+def test_upstreams_come_first_and_then_nothing_is_to_be_done(tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    result = made.json("compose", "deploy").result
+    assert rows(result) == {"auth": "deployed", "api": "deployed", "web": "deployed"}
+    order = [task for level in result["levels"] for task in level if task.startswith("release:")]
+    assert order == [f"release:{name}@cloud1-lambda" for name in ("auth", "api", "web")]
+    again = made.json("compose", "deploy").result
+    assert set(rows(again).values()) == {"unchanged"}
+    assert made.json("compose", "plan", "--detailed-exitcode").code == 0
+
+
+def test_downstream_functions_see_the_addresses_of_all_upstreams(tmp_path: Path) -> None:
+    made, tool = chain(tmp_path), Tool(tmp_path / "tool")
+    config = f"{service('web')}env: {{HOME_OF_AUTH: '${{env:SERVICE_AUTH_URL}}/v1'}}\n"
+    made.write({"web/fabric.yml": config})
+    assert made.json("compose", "deploy", env=tool.env()).code == 0
+    web = next(call for call in tool.calls if call["FABRIC_SERVICE"] == "web")
+    env = json.loads(web["FABRIC_FUNCTION_ENV_JSON"])["main"]
+    assert env["SERVICE_AUTH_URL"] == env["SERVICE_API_URL"] == "https://live.example"
+    assert env["FABRIC_OUTPUT_AUTH_CLOUD1_LAMBDA_ENDPOINT"] == "https://live.example"
+    assert env["HOME_OF_AUTH"] == "https://live.example/v1"
+
+
+def test_equal_outputs_leave_what_depends_on_them_alone(tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    made.json("compose", "deploy")
+    made.write({"auth/main.py": handler("newer")})
+    assert rows(made.json("compose", "deploy").result) == {
+        "auth": "deployed",
+        "api": "unchanged",
+        "web": "unchanged",
+    }
+
+
+def test_another_endpoint_redeploys_everything_that_depends_on_it(tmp_path: Path) -> None:
+    made, tool = chain(tmp_path), Tool(tmp_path / "tool")
+    made.json("compose", "deploy", env=tool.env())
+    tool.answers({"endpoint": "https://moved.example"})
+    made.write({"auth/main.py": handler("newer")})
+    plan = made.json("compose", "plan", env=tool.env()).result
+    waits = {task["id"]: task["reason"] for task in plan["tasks"] if task["action"] == "wait"}
+    assert "release:auth@cloud1-lambda" in waits["deploy:api@cloud1-lambda"]
+    result = made.json("compose", "deploy", env=tool.env()).result
+    assert set(rows(result).values()) == {"deployed"}
+
+
+def test_a_service_by_itself_keeps_the_addresses_of_its_upstreams(tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    made.json("compose", "deploy")
+    alone = made.json("deploy", "-c", "web")
+    assert alone.result["deployments"][0]["status"] == "unchanged"
+    made.write({"web/main.py": handler("newer")})
+    assert made.json("deploy", "-c", "web").result["deployments"][0]["status"] == "deployed"
+    assert set(rows(made.json("compose", "deploy").result).values()) == {"unchanged"}
+
+
+def test_a_service_is_not_deployed_before_what_it_depends_on(tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    done = made.json("deploy", "-c", "web")
+    assert (done.code, done.error["code"]) == (1, "deploy/upstream-not-deployed")
+    assert "auth" in done.out
+    plan = made.json("plan", "-c", "web")
+    assert plan.code == 0
+    assert "deploy/upstream-not-deployed" in plan.err
+
+
+@pytest.mark.parametrize("key", ["entry", "name", "memory"])
+def test_what_is_known_late_stands_only_where_it_may(key: str, tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    config = service("web").replace("entry: main.py", "entry: main.py, memory: 128")
+    lines = {"entry": "main.py", "name": "main", "memory": "128"}
+    late = config.replace(f"{key}: {lines[key]}", f"{key}: '${{env:SERVICE_API_URL}}'")
+    made.write({"web/fabric.yml": late})
+    done = made.json("compose", "plan")
+    assert done.code == 65
+    assert "config/late-value" in {one["code"] for one in done.error["problems"]}
+
+
+def test_a_failure_blocks_what_depends_on_it_and_nothing_else(tmp_path: Path) -> None:
+    made = compose(tmp_path, auth=(), api=("auth",), lone=())
+    broken = service("auth") + UNHEALTHY
+    made.write({"auth/fabric.yml": broken})
+    tool = Tool(tmp_path / "tool")
+    done = made.json("compose", "deploy", env=tool.env())
+    assert done.code == 2
+    assert rows(done.document["result"]) == {"auth": "failed", "api": "blocked", "lone": "deployed"}
+    reason = next(
+        one["functions"][0]["reason"]
+        for one in done.document["result"]["deployments"]
+        if one["service"] == "api"
+    )
+    assert "auth" in reason
+
+
+def test_a_failure_takes_all_services_of_the_run_back_newest_first(tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    broken = service("web") + UNHEALTHY
+    made.write({"web/fabric.yml": broken})
+    tool = Tool(tmp_path / "tool")
+    done = made.json("compose", "deploy", "--rollback-on-failure", env=tool.env())
+    assert done.code == 1
+    assert set(rows(done.document["result"]).values()) == {"rolled-back"}
+    destroyed = [call["FABRIC_SERVICE"] for call in tool.calls if call["argv"] == ["destroy"]]
+    assert destroyed == ["web", "api", "auth"]
+    assert not any(state(made, name).exists() for name in ("auth", "api", "web"))
+
+
+def test_remove_goes_against_the_order_of_deploy(tmp_path: Path) -> None:
+    made, tool = chain(tmp_path), Tool(tmp_path / "tool")
+    made.json("compose", "deploy", env=tool.env())
+    assert made.json("compose", "remove", env=tool.env()).code == 0
+    destroyed = [call["FABRIC_SERVICE"] for call in tool.calls if call["argv"] == ["destroy"]]
+    assert destroyed == ["web", "api", "auth"]
+
+
+def test_remove_is_limited_to_a_provider(tmp_path: Path) -> None:
+    made = compose(tmp_path, auth=(), site=())
+    made.write({"site/fabric.yml": service("site").replace("cloud1-lambda", "edge1-workers")})
+    made.json("compose", "deploy")
+    result = made.json("compose", "remove", "--provider", "edge1-workers").result
+    assert result["removed"] == [{"service": "site", "provider": "edge1-workers"}]
+    assert state(made, "auth").exists()
+
+
+def test_services_of_one_folder_keep_records_of_their_own(tmp_path: Path) -> None:
+    made = compose(tmp_path, one=())
+    both = "services:\n  - {name: a, config: ./one/a.yml}\n  - {name: b, config: ./one/b.yml}\n"
+    made.write({"fabric.compose.yml": both, "one/a.yml": service("a"), "one/b.yml": service("b")})
+    made.json("compose", "deploy")
+    receipt = json.loads((made.root / "one/.fabric/dev.json").read_text())
+    assert [row["service"] for row in receipt["deployments"]] == ["a", "b"]
+    made.json("remove", "-c", "one/a.yml")
+    receipt = json.loads((made.root / "one/.fabric/dev.json").read_text())
+    assert [row["service"] for row in receipt["deployments"]] == ["b"]
+
+
+def test_outputs_list_what_every_service_gives(tmp_path: Path) -> None:
+    made = compose(tmp_path, auth=(), api=("auth",))
+    assert len(made.json("compose", "outputs").result["absent"]) == 2
+    made.json("compose", "deploy")
+    result = made.json("compose", "outputs").result
+    assert [row["endpoint"] for row in result["services"]] == [
+        "https://api-dev.cloud1-lambda.fabric.example",
+        "https://auth-dev.cloud1-lambda.fabric.example",
+    ]

@@ -1,0 +1,31 @@
+"""Which credentials are missing, from the names that are given."""
+
+import pytest
+
+from fabric.model.catalog import PROVIDERS, ProviderFacts, facts_of
+from fabric.model.credentials import AWS_FILES, missing_groups
+
+
+@pytest.mark.parametrize("facts", PROVIDERS, ids=lambda one: one.id)
+def test_without_any_variable_every_group_is_missing(facts: ProviderFacts) -> None:
+    assert missing_groups(facts, ()) == facts.credentials.required
+
+
+@pytest.mark.parametrize("facts", PROVIDERS, ids=lambda one: one.id)
+def test_one_name_of_each_group_is_enough(facts: ProviderFacts) -> None:
+    assert missing_groups(facts, {group[-1] for group in facts.credentials.required}) == ()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"},
+        {"AWS_PROFILE"},
+        {AWS_FILES, "CLOUD1_REGION"},
+        {"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_DEFAULT_REGION"},
+    ],
+)
+def test_the_ways_of_the_cloud_itself_do_as_well(given: set[str]) -> None:
+    facts = facts_of("cloud1-lambda")
+    assert facts is not None
+    assert missing_groups(facts, given) == ()
