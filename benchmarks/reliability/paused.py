@@ -64,8 +64,8 @@ def _round(field: Field, folder: Path, number: int) -> Iterator[str]:
     late = ended(first)
     if second.code != 0:
         yield f"the second deploy ended with {second.code}: {second.out}"
-    if _written(field) != before:
-        yield "the late one wrote"
+    if written := sorted(set(_written(field).items()) ^ set(before.items())):
+        yield f"the late one wrote {', '.join(name for name, _ in written)}"
     if "state/lock-lost" not in _codes(late):
         yield f"the late one ended with {late.code}: {late.out}"
     yield from field.unsettled()
