@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 _SCRIPT = """\
-import json, os, sys
+import json, os, sys, time
 from pathlib import Path
 notes, answer, marker = (Path(word) for word in sys.argv[1:4])
 names = [name for name in os.environ if name.startswith(("FABRIC_", "CLOUD1_"))]
@@ -15,6 +15,12 @@ given = {name: os.environ[name] for name in names}
 with notes.open("a") as file:
     file.write(json.dumps({**given, "argv": sys.argv[4:]}) + "\\n")
 text = answer.read_text()
+if text == "hang":
+    marker.write_text(str(os.getpid()))
+    time.sleep(60)
+if text == "once":
+    answer.write_text('0\\n{"endpoint": "https://live.example"}')
+    sys.exit(3)
 code, _, rest = text.partition("\\n")
 sys.stderr.write("the tool was here\\n")
 sys.stdout.write(rest)
@@ -29,18 +35,35 @@ class Tool:
         folder.mkdir(parents=True, exist_ok=True)
         self._notes = folder / "notes"
         self._answer = folder / "answer"
+        self._marker = folder / "marker"
         self._script = folder / "tool.py"
         self._script.write_text(_SCRIPT)
         self.answers({"endpoint": url})
 
     @property
     def line(self) -> str:
-        words = (sys.executable, self._script, self._notes, self._answer, "marker")
+        words = (sys.executable, self._script, self._notes, self._answer, self._marker)
         return " ".join(map(str, words))
 
     def answers(self, document: Mapping[str, Any] | str, code: int = 0) -> None:
         text = document if isinstance(document, str) else json.dumps(document)
         self._answer.write_text(f"{code}\n{text}")
+
+    def hangs(self) -> None:
+        """Until it is killed, or for a minute."""
+        self._answer.write_text("hang")
+
+    def fails_once(self) -> None:
+        self._answer.write_text("once")
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the one that hung does so still."""
+        try:
+            found = Path(f"/proc/{self._marker.read_text()}/stat").read_text()
+        except FileNotFoundError:
+            return False
+        return found.rpartition(")")[2].split()[0] != "Z"
 
     @property
     def calls(self) -> list[dict[str, Any]]:

@@ -35,6 +35,7 @@ class Attempt:
     world: World
     caps: Caps
     rollback: bool = False
+    removing: bool = False
     targets: Mapping[RecordRef, Deployment] = field(default_factory=dict)
     rolled_back: set[RecordRef] = field(default_factory=set)
     finals: dict[RecordRef, Record | None] = field(default_factory=dict)
@@ -56,11 +57,13 @@ class Attempt:
         now = self.world.desk.now()
         if ref in self.rolled_back:
             return taken_back(page.base, record) if page.base.deployment_id else None
+        if not ok and not _moved(page) and not page.base.deployment_id and not page.base.functions:
+            return None  # nothing was ever called
         if not ok:
             return failed(page.base, record, self.world.deployment_ids[ref], now)
         if ref in self.targets:
-            return gone_back(record, self.targets[ref], now)
-        if not record.functions and page.base.functions:
+            return gone_back(record, self.targets[ref], self.world.deployment_ids[ref], now)
+        if self.removing:
             return None
         return deployed(page.base, record, self.world.deployment_ids[ref], now)
 

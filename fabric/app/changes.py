@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabric.graph.decide import Action, Change, Decision
-from fabric.graph.live import Wanted, changes_of, wanted
+from fabric.graph.live import changes_of, wanted
 from fabric.graph.plan import Plan
 from fabric.model.names import TaskId
 from fabric.model.records import FunctionRecord, Record, RecordRef
@@ -114,18 +114,14 @@ def _fields(
     fields = dict(_field(change, row, was) for change in changes)
     if outlook.package.output is None:
         fields["code"] = [was.artifact_sha256[:_SHOWN], outlook.package.reason]
-    if not fields and (_is_unsure(was, asked, outlook) or outlook.decision.action is Action.RUN):
-        fields["state"] = ["unknown" if not was.key else "deployed", outlook.decision.reason]
+    if not fields and not was.key:
+        fields["state"] = ["unknown", "deployed"]
     return fields
 
 
 def _only_unknown(change: Change) -> bool:
     """An upstream that has no digest yet has not changed for that."""
     return change.kind == EntryKind.UPSTREAM and not change.new
-
-
-def _is_unsure(was: FunctionRecord, asked: Wanted, outlook: Outlook) -> bool:
-    return not was.key and asked.key != "" and outlook.decision.action is not Action.SKIP
 
 
 def _field(change: Change, row: Mapping[str, Any], was: FunctionRecord) -> tuple[str, list[Any]]:

@@ -21,7 +21,7 @@ from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Mode, RecordRef
 from fabric.model.report import Report
-from fabric.model.task import WORLD_KINDS
+from fabric.model.task import WORLD_KINDS, Task
 from fabric.state.book import Claim
 from fabric.state.errored import errored_problem
 from fabric.system.clock import time_ns
@@ -144,9 +144,9 @@ def _of_mode(world: World, ref: RecordRef) -> Sequence[Problem]:
 
 def claims_of(seen: Foreseen, world: World, operation: str) -> Iterator[Claim]:
     """The records of all tasks that may change something, each with what may happen to it."""
-    intents: dict[RecordRef, list[tuple[str, str]]] = {}
+    claimed: dict[RecordRef, list[Task]] = {}
     for task, decision in zip(seen.plan.graph.tasks, seen.plan.decisions, strict=True):
         wanted = world.desk.force or decision.action is not Action.SKIP
         if task.kind in WORLD_KINDS and wanted:
-            intents.setdefault(ref_of(task.inputs), []).append((task.id, task.inputs.function))
-    return (claim_of(world.posts[ref], operation, tasks) for ref, tasks in intents.items())
+            claimed.setdefault(ref_of(task.inputs), []).append(task)
+    return (claim_of(world.posts[ref], operation, tasks) for ref, tasks in claimed.items())

@@ -12,6 +12,7 @@ from fabric.app.post import Post
 from fabric.app.request import Request
 from fabric.app.world import World
 from fabric.engine.result import Outcome, RunResult, Status
+from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.live import dropped_functions
 from fabric.model.problems import ExitCode
 from fabric.model.records import Record
@@ -146,7 +147,8 @@ def _deployed(
         if outcome.status is Status.RAN:
             same = was is not None and was == now
             status = "created" if was is None else "unchanged" if same else "updated"
-        yield _function(name, status, outcome)
+        row = _function(name, status, outcome)
+        yield {**row, "reason": UP_TO_DATE} if status == "unchanged" else row
     if outcome.status is Status.RAN and base is not None:
         for name in dropped_functions(base, inputs):
             yield _function(name, "deleted", outcome)

@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fabric.app.files import environment
@@ -120,20 +120,24 @@ class WorkDesk:
         unit = self._work.units.get(ref.service)
         return unit.config if unit else None
 
+    def address(self, ref: RecordRef) -> Site:
+        post = self._work.posts[ref]
+        deployment_id = self._work.deployment_ids.get(ref, "")
+        return Site(
+            *(ref.service, ref.stage, ref.provider), post.provider_id, post.region, deployment_id
+        )
+
     def site(self, ref: RecordRef) -> Site:
         post, config = self._work.posts[ref], self._config(ref)
         outputs = self.outputs_for(ref)
-        return Site(
-            ref.service,
-            ref.stage,
-            ref.provider,
-            post.provider_id,
-            post.region,
-            self._work.deployment_ids.get(ref, ""),
-            filled_in(_extension(config, post.provider_id), outputs),
-            _resources(config, outputs),
-            tuple((one.name, one.steps) for one in config.workflows) if config else (),
-            tuple(pair for one in config.addons for pair in one.secrets) if config else (),
+        return replace(
+            self.address(ref),
+            extension=filled_in(_extension(config, post.provider_id), outputs),
+            resources=_resources(config, outputs),
+            workflows=tuple((one.name, one.steps) for one in config.workflows) if config else (),
+            secret_refs=tuple(pair for one in config.addons for pair in one.secrets)
+            if config
+            else (),
         )
 
     def values(self, ref: RecordRef, function: str) -> Values:
@@ -177,7 +181,7 @@ class WorkDesk:
                 Problem(
                     "deploy/unhealthy",
                     f"the health check of `{ref.service}` failed: {url} {said}",
-                    hint="what was deployed stays; --rollback-on-failure takes it back",
+                    hint="mend the service or the check and deploy again, or `fabric rollback`",
                 )
             )
 

@@ -48,7 +48,7 @@ def invoke_run(request: Request, settings: Settings, payload: bytes) -> Report:
     home = config_in(settings.cwd / request.where.config).parent / ".fabric"
     project = _project(request, settings)
     entries = _entries(home, stage, project, settings)
-    called = _called(entries, request, stage)
+    called = _called(_of_project(entries, project, request.where.provider), request, stage)
     if called.entry.get("mode") == Mode.SIMULATED:
         return _here(request, called, event, (home, project, settings))
     return _there(request, called, event)
@@ -88,6 +88,19 @@ def _entries(
     return [receipt_entry(record) for record in records if record]
 
 
+def _of_project(
+    entries: list[dict[str, Any]], project: Project | None, provider: str
+) -> list[dict[str, Any]]:
+    """Several services may share a folder and its receipt; of a service's own providers the one
+    that its config names comes first."""
+    if project is None:
+        return entries
+    own = {unit.service: unit.config.provider.label for unit in project.units}
+    found = [one for one in entries if one.get("service") in own]
+    named = [one for one in found if own[str(one.get("service"))] == one.get("provider")]
+    return named if named and not provider else found
+
+
 def _called(entries: list[dict[str, Any]], request: Request, stage: str) -> Called:
     provider = request.where.provider
     found = [
@@ -97,13 +110,17 @@ def _called(entries: list[dict[str, Any]], request: Request, stage: str) -> Call
         for function in entry.get("functions") or ()
     ]
     if not found:
-        hint = "`fabric deploy` first, or name another --stage"
-        message = f"nothing is deployed in stage `{stage}`"
+        hint = "`fabric deploy`; if it was deployed, `fabric state reconcile --fix` writes receipts"
+        message = f"there is no receipt of a deployment in stage `{stage}`"
         raise FabricError(Problem("invoke/not-deployed", message, hint))
     asked = next(iter(request.functions), "")
     chosen = [one for one in found if asked in ("", one.name)]
     if not chosen:
         raise FabricError(_no_function(asked, [one.name for one in found], stage))
+    if asked and len(chosen) > 1:
+        places = ", ".join(sorted(str(one.entry.get("provider")) for one in chosen))
+        hint = f"--provider, of {places}"
+        raise FabricError(Problem("usage/no-provider", "which deployment is meant?", hint))
     if not asked and len(chosen) > 1:
         names = ", ".join(sorted({one.name for one in chosen}))
         raise FabricError(

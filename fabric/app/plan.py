@@ -89,11 +89,16 @@ def _live(
     work: Compiled, settings: Settings, after: AfterPlan, means: "Means"
 ) -> tuple[Compiled, Plan]:
     from fabric.app.foresight import foresee
-    from fabric.app.world import open_world
+    from fabric.app.world import mismatch, open_world
 
     with open_world(work.posts, settings, means) as world:
         found = foresee(work, settings, world, after)
-    return found.work, found.plan
+        told = [mismatch(post, world.book.record(ref)) for ref, post in world.posts.items()]
+    site = found.work.site
+    warnings = (*site.warnings, *(one for one in told if one))
+    return dataclasses.replace(
+        found.work, site=dataclasses.replace(site, warnings=warnings)
+    ), found.plan
 
 
 def _shown(

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +56,7 @@ def remove(
 ) -> Report:
     started = time_ns()
     project = open_project(request.where, settings)
-    found = find_records(project, request.where.provider, settings)
+    found = find_records(project, request.where.provider, settings, request.where.home)
     if not found.records:
         for post in found.absent:
             drop_receipts(Path(post.home), post.ref)
@@ -66,7 +68,7 @@ def remove(
         graph = removal_graph(found.records, _dependents(project))
         world.book.expect(_claims(graph, world))
         site = Site(str(project.workspace), project.stage, project.warnings)
-        attempt = Attempt(world, caps_of(request.concurrency, settings.cores))
+        attempt = Attempt(world, caps_of(request.concurrency, settings.cores), removing=True)
         outlets = Outlets(make_listeners, undo=attempt.finish)
         try:
             work = Work(site, graph, {}, world=world)
@@ -78,7 +80,7 @@ def remove(
         return _ended(_report(request, project, found, gone), done)
 
 
-def find_records(project: Project, provider: str, settings: Settings) -> Found:
+def find_records(project: Project, provider: str, settings: Settings, home: str = "") -> Found:
     """All records of these services and this stage; with a provider only its own."""
     shelves = Shelves(settings)
     posts: dict[RecordRef, Post] = {}
@@ -86,7 +88,7 @@ def find_records(project: Project, provider: str, settings: Settings) -> Found:
     absent: list[Post] = []
     try:
         for unit in project.units:
-            own = post_of(unit, project.workspace)
+            own = post_of(unit, project.workspace, home)
             shelf = shelves.shelf(own)
             keys = shelf.stores.state.list(f"{own.service}/{own.stage}/")
             refs = {ref for key in keys if (ref := ref_of_key(key))}
@@ -186,10 +188,9 @@ def _dependents(project: Project) -> dict[str, frozenset[str]]:
 
 
 def _claims(graph: TaskGraph, world: World) -> Iterator[Claim]:
-    tasks: dict[RecordRef, list[tuple[str, str]]] = {}
-    for task in graph.tasks:
-        tasks.setdefault(ref_of(task.inputs), []).append((task.id, task.inputs.function))
-    return (claim_of(world.posts[ref], "remove", rows) for ref, rows in tasks.items())
+    rows = sorted(((ref_of(task.inputs), task) for task in graph.tasks), key=itemgetter(0))
+    for ref, own in groupby(rows, key=itemgetter(0)):
+        yield claim_of(world.posts[ref], "remove", [task for _, task in own])
 
 
 def _report(request: Request, project: Project, found: Found, gone: frozenset[RecordRef]) -> Report:

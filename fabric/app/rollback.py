@@ -41,7 +41,10 @@ def rollback(
     started = time_ns()
     project = open_project(request.where, settings)
     posts = tuple(post_of(unit, project.workspace) for unit in project.units)
-    means = Means(lambda: project.units, back.with_current_environment, back.lock_timeout)
+    beside = [post_of(unit, project.workspace) for unit in project.neighbours]
+    means = Means(
+        lambda: project.units, back.with_current_environment, back.lock_timeout, neighbours=beside
+    )
     with open_world(posts, settings, means) as world:
         refuse(world)
         records = {ref: record for ref in world.posts if (record := world.book.record(ref))}
@@ -49,8 +52,7 @@ def rollback(
         _refuse_other_values(world, records[ref], target)
         graph = chained([(records[ref], target)])
         world.desk.go_back_to({ref: target})
-        tasks = ((task.id, task.inputs.function) for task in graph.tasks)
-        world.book.expect([claim_of(world.posts[ref], "rollback", tasks)])
+        world.book.expect([claim_of(world.posts[ref], "rollback", graph.tasks)])
         attempt = Attempt(world, caps_of(request.concurrency, settings.cores))
         attempt.targets = {ref: target}
         site = Site(str(project.workspace), project.stage, project.warnings)

@@ -13,6 +13,7 @@ from fabric.graph.compile import Unit
 from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Intent, Mode, Operation, Record, RecordRef
+from fabric.model.task import DeployInputs, RestoreInputs, Task
 from fabric.state.book import Book, Claim, Surroundings
 from fabric.state.locks import Terms
 from fabric.system.clock import SystemClock, stamp
@@ -84,14 +85,11 @@ def new_deployment_id(ref: RecordRef) -> str:
     return f"{ref.provider}-{ref.stage}-{seconds}-{secrets.token_hex(3)}"
 
 
-def claim_of(post: Post, operation: str, tasks: Iterable[tuple[str, str]], at: str = "") -> Claim:
-    """What a run is about to do to one record; `tasks` pairs ids with functions."""
-    at = at or stamp(SystemClock())
+def claim_of(post: Post, operation: str, tasks: Iterable[Task]) -> Claim:
+    """What a run is about to do to one record."""
+    at = stamp(SystemClock())
     intents = tuple(
-        Intent(
-            task, Operation(task.partition(":")[0].replace("restore", "deploy")), function, "", at
-        )
-        for task, function in tasks
+        Intent(task.id, _operation(task.id), functions_of(task), "", at) for task in tasks
     )
     return Claim(
         post.ref,
@@ -102,6 +100,17 @@ def claim_of(post: Post, operation: str, tasks: Iterable[tuple[str, str]], at: s
         intents,
         lambda record: mismatch(post, record),
     )
+
+
+def functions_of(task: Task) -> str:
+    """The functions that a task is about, as an intent names them; none stands for all."""
+    match task.inputs:
+        case DeployInputs(functions=specs):
+            return ",".join(name for name, _, _ in specs)
+        case RestoreInputs(functions=names):
+            return ",".join(names)
+        case inputs:
+            return inputs.function
 
 
 def _operation(task: str) -> Operation:

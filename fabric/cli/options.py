@@ -131,7 +131,7 @@ _SOURCE = (
         "--source",
         default="",
         metavar="URL",
-        help="Deploy the project in this .zip, .tar.gz or .tgz (https; http with a warning).",
+        help="Take the project in this .zip, .tar.gz or .tgz (https; http with a warning).",
     ),  # fmt: skip
     click.option(
         "--source-sha256", default="", metavar="HEX", help="The digest the archive must have."

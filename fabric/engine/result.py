@@ -65,6 +65,8 @@ class RunResult:
             return ExitCode.INTERRUPTED
         if self.ok:
             return ExitCode.OK
+        if self.aftermath:
+            return exit_code_of(self.aftermath[0])
         first = exit_code_of(self.problems[0]) if self.problems else ExitCode.FAILED
         if first is not ExitCode.FAILED:
             return first

@@ -79,7 +79,10 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """Written before the provider is called. Without a result nobody knows how the call ended."""
+    """Written before the provider is called. Without a result nobody knows how the call ended.
+
+    `function` names all functions of the call, with commas between them.
+    """
 
     task: str
     operation: Operation

@@ -26,11 +26,20 @@ def failed(base: Record, record: Record, deployment_id: str, now: str) -> Record
 
 def taken_back(base: Record, record: Record) -> Record:
     """As it was before this run, but for the numbers that only grow."""
-    return replace(base, serial=record.serial, fence=record.fence, pending=())
+    back = replace(base, serial=record.serial, fence=record.fence, pending=())
+    if dict(record.outputs) == dict(base.outputs):
+        return back
+    # The provider may answer elsewhere than before.
+    return replace(
+        back, functions=record.functions, endpoint=record.endpoint, outputs=record.outputs
+    )
 
 
-def gone_back(record: Record, target: Deployment, now: str) -> Record:
+def gone_back(record: Record, target: Deployment, deployment_id: str, now: str) -> Record:
     """A rollback: an earlier deployment is the current one again, and first in history."""
+    if record.functions != target.functions:
+        # Not quite: it has today's variables, or other addresses. That is a deployment of its own.
+        return deployed(record, replace(record, release_key=""), deployment_id, now)
     rest = tuple(one for one in record.history if one.deployment_id != target.deployment_id)
     ended = replace(
         record,

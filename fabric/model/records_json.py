@@ -242,7 +242,8 @@ def _corrupt(name: str, why: str) -> FabricError:
         Problem(
             CORRUPT,
             f"`{name}` is no readable state: {why}",
-            hint="`fabric state restore` takes a backup back; the last good one may lie beside it",
+            hint="the last good one may lie beside it: fabric state push --file FILE.bak; "
+            "or take a backup back: fabric state restore",
             where=Place(name),
         )
     )

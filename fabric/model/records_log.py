@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from fabric.model.records import FunctionRecord, Record
+from fabric.model.records import FunctionRecord, Intent, Mode, Operation, Record
 from fabric.model.records_json import function_document, function_from
 from fabric.model.task import Pairs
 
@@ -33,7 +33,7 @@ class FunctionUnsure:
 
 @dataclass(frozen=True, slots=True)
 class UnitDone:
-    """What the deploy of a whole service gave besides its functions."""
+    """What the deploy of a whole service gave besides its functions, in place of what it had."""
 
     task: str
     outputs: Pairs
@@ -65,11 +65,27 @@ def applied(record: Record, entry: Entry) -> Record:
             unsure = applied(record, FunctionDone(entry.task, replace(was, key="")))
             return replace(unsure, release_key="")
         case UnitDone(outputs=outputs):
-            return replace(
-                record, outputs=tuple(sorted(({**dict(record.outputs), **dict(outputs)}).items()))
-            )
+            return replace(record, outputs=outputs)
         case ReleaseDone(endpoint=endpoint, outputs=outputs, key=key):
             return replace(record, endpoint=endpoint, outputs=outputs, release_key=key)
+
+
+def made_unsure(record: Record) -> Record:
+    """What a dead run was about to do may have happened: its functions count as unknown."""
+    if record.mode is Mode.SIMULATED:
+        return record
+    for intent in record.pending:
+        for name in _named(record, intent):
+            record = applied(record, FunctionUnsure(intent.task, name))
+    return replace(record, release_key="") if record.pending else record
+
+
+def _named(record: Record, intent: Intent) -> list[str]:
+    """The functions of an intent; one without names is about all that there are."""
+    if intent.operation is Operation.RELEASE:
+        return []
+    named = [name for name in intent.function.split(",") if name]
+    return named or [one.name for one in record.functions]
 
 
 def settled(record: Record, task: str) -> Record:

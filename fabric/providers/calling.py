@@ -12,6 +12,7 @@ from fabric.providers.payloads import DOCUMENTS, WORDS
 from fabric.providers.veil import Veil
 from fabric.system.bounded import Ending, Limits, Overheard, run_bounded
 from fabric.system.disk import make_folder, write_atomic
+from fabric.system.identity import children_mark, this_process
 
 # One variable with its name, `=` and NUL; Linux starts no child with a longer one.
 LONGEST_VARIABLE = 131_071
@@ -54,9 +55,12 @@ class Call:
         if _ROLE_TOO_NEW in said:
             hint = "a role that was just made cannot be used at once: wait 20 to 60 seconds, retry"
         else:
-            hint = "it is run without a shell, and must end by itself"
-        frame = "\n".join(said.strip().splitlines()[-_QUOTED_LINES:])
-        message = f"the command in `{self.variable}` {what}"
+            hint = "run it by hand to see all that it says; it is run without a shell"
+        lines = said.strip().splitlines()
+        frame = "\n".join(lines[-_QUOTED_LINES:])
+        # Programs that read JSON see no frame.
+        last = f": {lines[-1].strip()}" if lines else ""
+        message = f"the command in `{self.variable}` {what}{last}"
         return FabricError(Problem(code or self.failed, message, hint=hint, frame=frame))
 
     def said(self, heard: Overheard) -> str:
@@ -73,7 +77,8 @@ def run_line(
     argv = call.argv()
     inherited = {name: text for name, text in around.env.items() if name not in _OURS}
     with _laid_out(documents, around.payloads) as given:
-        env = {**inherited, **words, **given}
+        mark, value = children_mark(this_process())
+        env = {**inherited, **words, **given, mark: value}
         try:
             heard = run_bounded(argv, cwd=around.cwd, env=env, limits=around.limits)
         except FabricError as error:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Intent, Lifecycle, Mode, Record, RecordRef
 from fabric.model.records_json import CORRUPT, decode
+from fabric.model.records_log import made_unsure
 from fabric.state.archives import LOCAL
 from fabric.state.contract import Stored, state_key
 from fabric.state.errored import errored_problem
@@ -87,7 +88,8 @@ class Book:
             record = replace(page.record, pending=page.earlier, lifecycle=page.base.lifecycle)
             return None if record.is_stub else record
         if ref not in self._glances:
-            self._glances[ref] = glance(self._shelves[ref], ref)
+            shelf = self._shelves.get(ref)
+            self._glances[ref] = glance(shelf, ref) if shelf else None
         return self._glances[ref]
 
     def base(self, ref: RecordRef) -> Record | None:
@@ -155,7 +157,9 @@ class Book:
             record or _new_record(ref), fence=max(fence, (record.fence if record else 0) + 1),
             mode=claim.mode, provider_id=claim.provider_id, region=claim.region,
         )  # fmt: skip
-        opening = Opening(begun, record or begun, found[1].version if found else None)
+        begun = made_unsure(begun)
+        base = made_unsure(record) if record else begun
+        opening = Opening(begun, base, found[1].version if found else None)
         return Page(shelf, keeper, opening, self._around.clock)
 
     def _keeper(self, shelf: Shelf) -> LockKeeper:

@@ -17,7 +17,7 @@ from fabric.state.holder import (
     held_problem,
 )
 from fabric.system.clock import Clock, stamp, stamp_in
-from fabric.system.identity import Process, is_surely_dead
+from fabric.system.identity import Process, end_orphans, is_surely_dead
 
 Tell = Callable[[str], None]
 # A holder beats this many times in a lease, so that one lost beat loses nothing.
@@ -83,7 +83,13 @@ class LockKeeper:
 
     def _is_free(self, stored: Stored | None) -> bool:
         holder = decode_lock(stored.content) if stored else None
-        return holder is None or is_surely_dead(holder.process)
+        if holder is None:
+            return True
+        if not is_surely_dead(holder.process):
+            return False
+        # A command that it had started may still be at work at the provider.
+        end_orphans(holder.process)
+        return True
 
     def _claimed(
         self, ref: RecordRef, operation: str, known_fence: int, stored: Stored | None

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from fabric.model.problems import FabricError
 from fabric.model.records import Intent, Lifecycle, Record
-from fabric.model.records_json import encode
+from fabric.model.records_json import decode, encode
 from fabric.model.records_log import Entry, applied, settled
-from fabric.state.contract import Backend, MovedError, Version, state_key
+from fabric.state.contract import Backend, MovedError, Stored, Version, state_key
 from fabric.state.errored import keep_errored
 from fabric.state.locks import LockKeeper, lost_problem
 from fabric.state.shelf import Shelf
@@ -119,14 +119,23 @@ class Page:
             record = replace(self.record, updated_at=self.record.updated_at or stamp(self._clock))
             record = replace(record, serial=record.serial + 1)
             try:
-                self._version = self._backend.write(
-                    state_key(record.ref), encode(record), self._version
-                )
+                self._version = self._put(record)
             except MovedError as error:
                 self._keeper.forsake(record.ref)
                 raise FabricError(lost_problem(record.ref)) from error
             with self._changes:
                 self._record = replace(self._record, serial=record.serial)
+
+    def _put(self, record: Record) -> Version:
+        """A write whose reply never came may have landed: what lies there says whose it is."""
+        key, content = state_key(record.ref), encode(record)
+        try:
+            return self._backend.write(key, content, self._version)
+        except MovedError:
+            stored = self._backend.read(key)
+            if stored is None or not _is_ours(stored, record):
+                raise
+            return self._backend.write(key, content, stored.version)
 
     def _erase(self) -> None:
         with self._writes:
@@ -137,6 +146,16 @@ class Page:
             except MovedError as error:
                 raise FabricError(lost_problem(self.base.ref)) from error
             self._version = None
+
+
+def _is_ours(stored: Stored, record: Record) -> bool:
+    """A fence belongs to one holder only."""
+    try:
+        found = decode(stored.content, "")
+    except FabricError:
+        return False
+    ours = (record.lineage, record.fence)
+    return (found.lineage, found.fence) == ours and found.serial <= record.serial
 
 
 _LOST = "state/lock-lost"

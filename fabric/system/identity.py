@@ -1,9 +1,15 @@
 """Which process this is, so that another one on the same host can prove it dead."""
 
+import contextlib
 import getpass
 import os
+import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
+
+# Two seconds for a child to end by itself.
+_LOOKS, _PAUSE = 40, 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,41 @@ def is_surely_dead(other: Process) -> bool:
     if (other.boot, other.namespace) != (_boot(), _namespace()):
         return False
     return _started(other.pid) != other.started
+
+
+def children_mark(process: Process) -> tuple[str, str]:
+    """A variable that children carry, so that they can be told after their parent is gone."""
+    return "FABRIC_HOLDER", f"{process.pid}-{process.started}"
+
+
+def end_orphans(process: Process) -> None:
+    """End what a dead process left running on this machine: nobody waits for its answer now."""
+    mark = "=".join(children_mark(process)).encode()
+    for pid in _marked(mark):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(OSError):
+                os.kill(pid, number)
+            if _is_gone(pid):
+                break
+
+
+def _marked(mark: bytes) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def _is_gone(pid: int) -> bool:
+    for _ in range(_LOOKS):
+        if not _started(pid):
+            return True
+        time.sleep(_PAUSE)
+    return False
 
 
 def _user() -> str:

@@ -136,7 +136,7 @@ class DeployKind:
         for name in dropped_functions(page.record, _inputs(task)):
             page.add(FunctionGone(task.id, name))
         if deployed.outputs:
-            page.add(UnitDone(task.id, deployed.outputs))
+            page.add(UnitDone(task.id, _outputs(page, _inputs(task), deployed)))
 
     def _recorded(
         self, page: Page, one: Wanted, order: FunctionOrder, live: Live
@@ -161,6 +161,16 @@ class DeployKind:
             upstream=one.upstream,
             updated_at=was.updated_at if was and unchanged else self._desk.now(),
         )
+
+
+def _outputs(page: Page, inputs: DeployInputs, deployed: Deployed) -> Pairs:
+    """A deploy of some functions says nothing of the others; what a release derives comes anew."""
+    if not inputs.others:
+        return deployed.outputs
+    kept = {
+        name: value for name, value in page.record.outputs if not name.startswith(("url_", "arn_"))
+    }
+    return tuple({**kept, **dict(deployed.outputs)}.items())
 
 
 _PLAIN = ("runtime", "entry", "memory", "timeout", "architecture", "concurrency")

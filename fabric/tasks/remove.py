@@ -56,7 +56,7 @@ class RemoveKind:
     def _taken_away(self, inputs: RemoveInputs, page: Page, names: tuple[str, ...]) -> str:
         ref = ref_of(inputs)
         deployer = self._desk.deployer(ref, Mode(inputs.mode))
-        site, functions = self._desk.site(ref), lives_of(page, names)
+        site, functions = self._desk.address(ref), lives_of(page, names)
         if inputs.function:
             return deployer.destroy(site, functions)
         return deployer.dissolve(site, functions)

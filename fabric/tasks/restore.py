@@ -10,9 +10,15 @@ from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import FunctionRecord, Mode, RecordRef
-from fabric.model.records_log import FunctionDone, FunctionUnsure, ReleaseDone
+from fabric.model.records_log import (
+    FunctionDone,
+    FunctionGone,
+    FunctionUnsure,
+    ReleaseDone,
+    UnitDone,
+)
 from fabric.model.task import Entry, EntryKind, Output, Pairs, RestoreInputs, Task
-from fabric.providers.contract import Artifact, FunctionOrder
+from fabric.providers.contract import Artifact, FunctionOrder, Live
 from fabric.tasks.contract import Made, Shop
 from fabric.tasks.deploy import ref_of
 from fabric.tasks.desk import Desk, Page
@@ -63,8 +69,15 @@ class RestoreKind:
                     page.add(FunctionUnsure(task.id, one.name))
             raise
         shop.say(task.id, deployed.talk)
+        found = {one.name: one for one in deployed.functions}
         for one in then:
-            page.add(FunctionDone(task.id, self._as_live(ref, one, page.record.salt)))
+            live = self._as_live(ref, one, page.record.salt)
+            page.add(FunctionDone(task.id, with_place(live, found[one.name])))
+        if not inputs.function:
+            for name in {one.name for one in page.record.functions} - set(inputs.functions):
+                page.add(FunctionGone(task.id, name))
+        if deployed.outputs:
+            page.add(UnitDone(task.id, deployed.outputs))
 
     def _service(self, task: Task, page: Page) -> None:
         inputs = _inputs(task)
@@ -72,8 +85,9 @@ class RestoreKind:
         target = self._desk.target(ref)
         names = tuple(one.name for one in target.functions)
         deployer = self._desk.deployer(ref, Mode(inputs.mode))
-        deployer.release(self._desk.site(ref), lives_of(page, names), target.outputs)
-        page.add(ReleaseDone(task.id, target.endpoint, target.outputs, target.release_key))
+        given = page.record.outputs if inputs.functions else target.outputs
+        released = deployer.release(self._desk.site(ref), lives_of(page, names), given)
+        page.add(ReleaseDone(task.id, released.endpoint, released.outputs, target.release_key))
 
     def _order(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionOrder:
         settings = dict(one.settings)
@@ -102,6 +116,13 @@ class RestoreKind:
             raise FabricError(moved_problem(ref, one.name, moved))
         names = {name for name, _ in one.environment}
         return tuple(pair for pair in values.env if pair[0] in names)
+
+
+def with_place(one: FunctionRecord, live: Live) -> FunctionRecord:
+    """A restored function is where the provider says that it is now."""
+    return replace(
+        one, resource_name=live.resource_name, resource_id=live.resource_id, endpoint=live.endpoint
+    )
 
 
 def moved_variables(one: FunctionRecord, env: Pairs, salt: str) -> tuple[str, ...]:

@@ -170,3 +170,30 @@ def test_outputs_list_what_every_service_gives(tmp_path: Path) -> None:
         "https://api-dev.cloud1-lambda.fabric.example",
         "https://auth-dev.cloud1-lambda.fabric.example",
     ]
+
+
+def test_a_service_goes_though_its_upstream_is_gone_or_no_part_of_the_run(tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    made.json("compose", "deploy")
+    assert made.json("remove", "-c", "auth").code == 0
+    assert made.json("remove", "-c", "web").result["removed"] != []
+    assert made.json("compose", "remove").code == 0
+    assert not any(state(made, name).exists() for name in ("auth", "api", "web"))
+
+
+def test_a_service_by_itself_goes_back_beside_its_upstreams(tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    made.json("compose", "deploy")
+    made.write({"web/main.py": handler("newer")})
+    made.json("compose", "deploy")
+    assert made.json("rollback", "-c", "web").code == 0
+
+
+def test_functions_of_services_in_one_folder_are_told_apart(tmp_path: Path) -> None:
+    made = compose(tmp_path, one=())
+    both = "services:\n  - {name: a, config: ./one/a.yml}\n  - {name: b, config: ./one/b.yml}\n"
+    other = service("b").replace("main.py", "other.py")
+    files = {"one/a.yml": service("a"), "one/b.yml": other, "one/other.py": handler("b")}
+    made.write({"fabric.compose.yml": both, **files})
+    made.json("compose", "deploy")
+    assert made.json("invoke", "run", "-c", "one/b.yml").result["response"] == "b"

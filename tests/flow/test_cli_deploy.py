@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from fabric.app.schemas import schema_text
 from fabric.model.catalog import PROVIDER_IDS
-from tests.project import PYTHON, Project, environment, handler, project, service
+from tests.project import PYTHON, PYTHON_SOURCES, Project, environment, handler, project, service
 from tests.tool import Tool
 
 STATE = ".fabric/state/shop/dev/cloud1-lambda.state.json"
@@ -689,3 +690,77 @@ def test_a_simulated_run_opens_no_socket(provider: str, tmp_path: Path) -> None:
         )
         assert b"simulated run" not in done.stdout + done.stderr
         assert done.returncode == (1 if command == ("rollback",) else 0), done.stdout
+
+
+# What a killed or failed command leaves behind.
+
+
+def kill_in_the_middle(made: Project, tool: Tool, *words: str) -> None:
+    """Start a deploy whose command hangs, and kill it once the command was called."""
+    before = len(tool.calls)
+    tool.hangs()
+    child = made.start("deploy", *words, env=tool.env())
+    deadline = time.monotonic() + 30
+    while len(tool.calls) == before and time.monotonic() < deadline:
+        time.sleep(0.02)
+    child.kill()
+    child.communicate()
+    tool.answers({"endpoint": "https://live.example"})
+
+
+def test_a_call_that_nobody_heard_the_end_of_is_made_again(tmp_path: Path) -> None:
+    made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
+    made.json("deploy", env=tool.env())
+    made.write({"src/one.py": handler("newer")})
+    kill_in_the_middle(made, tool)
+    made.write({"src/one.py": PYTHON_SOURCES["src/one.py"]})
+    assert made.json("deploy", "--function", "two", env=tool.env()).code == 0
+    plan = made.json("plan", env=tool.env()).result
+    assert plan["services"][0]["functions"][0]["fields"] == {"state": ["unknown", "deployed"]}
+    assert statuses(made.json("deploy", env=tool.env()).result)["one"] == "updated"
+
+
+def test_a_killed_run_takes_its_command_with_it(tmp_path: Path) -> None:
+    made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
+    kill_in_the_middle(made, tool)
+    assert made.json("deploy", env=tool.env()).code == 0
+    assert not tool.is_running
+
+
+def test_a_failed_first_deploy_can_be_removed(tmp_path: Path) -> None:
+    made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
+    tool.answers("", 3)
+    assert made.json("deploy", env=tool.env()).code == 1
+    tool.answers({"endpoint": "https://live.example"})
+    assert made.json("remove", env=tool.env()).result["removed"] != []
+    assert tool.calls[-1]["argv"] == ["destroy"]
+    assert made.json("state", "list").result["records"] == []
+    assert not (made.root / RECEIPT).exists()
+
+
+def test_a_failed_first_call_is_taken_back(tmp_path: Path) -> None:
+    made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
+    tool.fails_once()
+    done = made.json("deploy", "--rollback-on-failure", env=tool.env())
+    assert done.document["result"]["rolledBack"] is True
+    assert tool.calls[-1]["argv"] == ["destroy"]
+    assert not (made.root / STATE).exists()
+
+
+def test_a_rollback_of_a_command_knows_only_what_was_there(tmp_path: Path) -> None:
+    made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
+    made.json("deploy", env=tool.env())
+    made.write({"fabric.yml": ROUTE.replace("name: two", "name: deux")})
+    made.json("deploy", env=tool.env())
+    assert made.json("rollback", env=tool.env()).result["functions"] == ["one", "two"]
+
+
+def test_outputs_are_those_of_the_last_answer(tmp_path: Path) -> None:
+    made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
+    tool.answers({"endpoint": "https://first.example", "extra": "x"})
+    made.json("deploy", env=tool.env())
+    tool.answers({"endpoint": "https://second.example"})
+    made.write({"src/one.py": handler("newer")})
+    (row,) = made.json("deploy", env=tool.env()).result["deployments"]
+    assert "extra" not in row["outputs"]
+    assert row["outputs"]["url_one"] == "https://second.example/one"

@@ -129,6 +129,6 @@ def test_what_was_taken_back_differs_by_the_numbers_that_only_grow() -> None:
 
 def test_going_back_puts_an_old_deployment_first_again() -> None:
     record = deployed(base(), running(base(), functions=(TWO,)), "second", "now")
-    back = gone_back(replace(running(record), functions=(ONE,)), record.history[1], "later")
+    back = gone_back(replace(running(record), functions=(ONE,)), record.history[1], "new", "later")
     assert [one.deployment_id for one in back.history] == ["first", "second"]
     assert (back.deployment_id, back.pending) == ("first", ())

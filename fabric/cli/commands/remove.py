@@ -11,6 +11,7 @@ from fabric.cli.options import (
     lock_timeout_option,
     place_options,
     removal_options,
+    source_options,
 )
 
 
@@ -21,6 +22,7 @@ fabric remove --stage prod --yes remove it from prod without being asked
 """)
 )
 @place_options
+@source_options
 @lock_timeout_option
 @removal_options
 @common_options
@@ -48,4 +50,11 @@ def run_remove(command: str, **options: Any) -> int:
     consent = Consent(timeout, asker(screen, settings, yes=options["yes"]))
     request = request_of("deploy", command, **options)
     heard = listeners(screen, settings, Outlets(options["events"], ""))
-    return screen.finish(remove_services(request, settings, consent, heard))
+    if not options.get("source"):
+        return screen.finish(remove_services(request, settings, consent, heard))
+    from fabric.app.source import Source, sourced
+
+    source = Source(options["source"], options["source_sha256"])
+    with sourced(source, request, settings) as found:
+        report = remove_services(found.request, found.settings, consent, heard)
+    return screen.finish(report)
