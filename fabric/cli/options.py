@@ -49,6 +49,13 @@ def removal_options(command: F) -> F:
     return command
 
 
+def selection_options(command: F) -> F:
+    """Which services of a compose file."""
+    for option in reversed(_SELECTION):
+        command = option(command)
+    return command
+
+
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask first.")
 lock_timeout_option = click.option(
     "--lock-timeout", default="0", show_default=True, metavar="DURATION",
@@ -58,10 +65,28 @@ compose_file = click.option(
     "-f", "--file", "compose", default="fabric.compose.yml", show_default=True,
     metavar="FILE", help="The compose file, or the folder that holds it.",
 )  # fmt: skip
-service_option = click.option(
-    "--service", "services", multiple=True, metavar="NAME",
-    help="Only this service (may be given again).",
-)  # fmt: skip
+_SELECTION = (
+    click.option(
+        "--service",
+        "services",
+        multiple=True,
+        metavar="NAME",
+        help="Only this service (may be given again).",
+    ),
+    click.option("--with-dependents", is_flag=True, help="Also the services that depend on them."),
+    click.option("--with-dependencies", is_flag=True, help="Also the services they depend on."),
+    click.option(
+        "--affected",
+        is_flag=True,
+        help="Only services whose inputs changed, by git, and their dependents.",
+    ),
+    click.option(
+        "--base",
+        default="",
+        metavar="REF",
+        help="Changed since the branch left this commit (default: origin/HEAD, origin/main, main).",
+    ),
+)
 function_option = click.option(
     "--function", "functions", multiple=True, metavar="NAME",
     help="Only this function (may be given again).",

@@ -54,6 +54,7 @@ def package(**options: Any) -> int:
 def run_verb(verb: str, command: str, **options: Any) -> int:
     """One verb for one service or a compose file; the options say which."""
     from fabric.app.build import build as build_services
+    from fabric.app.choosing import run_chosen
     from fabric.app.settings import read_settings
     from fabric.cli.listeners import Outlets, listeners
     from fabric.cli.screen import Screen
@@ -63,13 +64,19 @@ def run_verb(verb: str, command: str, **options: Any) -> int:
     outlets = Outlets(options["events"], options["profile"])
     request = request_of(verb, command, **options)
     plain = not (outlets.events or outlets.profile or options["no_cache"])
-    encore = screen.encore() if plain else None
+    encore = screen.encore() if plain and is_repeatable(request) else None
     heard = listeners(screen, settings, outlets)
-    return screen.finish(build_services(request, settings, heard, encore))
+    report = run_chosen(request, settings, lambda one: build_services(one, settings, heard, encore))
+    return screen.finish(report)
+
+
+def is_repeatable(request: Any) -> bool:
+    """What git says is in none of the files that a stored answer hangs on."""
+    return not request.where.choice.affected
 
 
 def request_of(verb: str, command: str, **options: Any) -> Any:
-    from fabric.app.request import Request, Where
+    from fabric.app.request import Choice, Request, Where
     from fabric.model.names import Verb
 
     where = Where(
@@ -78,6 +85,12 @@ def request_of(verb: str, command: str, **options: Any) -> Any:
         stage=options["stage"],
         provider=options.get("provider", ""),
         services=tuple(options.get("services", ())),
+        choice=Choice(
+            options.get("with_dependents", False),
+            options.get("with_dependencies", False),
+            options.get("affected", False),
+            options.get("base", ""),
+        ),
     )
     return Request(
         verb=Verb(verb),

@@ -42,6 +42,7 @@ def deploy(**options: Any) -> int:
 
 
 def run_deploy(command: str, **options: Any) -> int:
+    from fabric.app.choosing import run_chosen
     from fabric.app.deploy import Wishes
     from fabric.app.deploy import deploy as deploy_services
     from fabric.app.settings import read_settings
@@ -61,7 +62,10 @@ def run_deploy(command: str, **options: Any) -> int:
     request = request_of("deploy", command, **options)
     heard = listeners(screen, settings, Outlets(options["events"], options["profile"]))
     if not options.get("source"):
-        return screen.finish(deploy_services(request, settings, wishes, heard))
+        report = run_chosen(
+            request, settings, lambda one: deploy_services(one, settings, wishes, heard)
+        )
+        return screen.finish(report)
     from fabric.app.source import Source, sourced
 
     source = Source(options["source"], options["source_sha256"])

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from fabric.cli.commands.build import request_of
+from fabric.cli.commands.build import is_repeatable, request_of
 from fabric.cli.options import common_options, examples, function_option, place_options
 
 FORMS = ("tree", "dot", "mermaid", "json", "svg", "html")
@@ -53,6 +53,7 @@ def plan(**options: Any) -> int:
 
 
 def show_plan(command: str, **options: Any) -> int:
+    from fabric.app.choosing import run_chosen
     from fabric.app.plan import PlanOptions
     from fabric.app.plan import plan as make_plan
     from fabric.app.settings import read_settings
@@ -62,4 +63,8 @@ def show_plan(command: str, **options: Any) -> int:
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     request = request_of(options.pop("verb"), command, **options)
     shown = PlanOptions(options["graph"] or "", options["out"], options["detailed_exitcode"])
-    return screen.finish(make_plan(request, shown, settings, screen.out, screen.encore()))
+    encore = screen.encore() if is_repeatable(request) else None
+    report = run_chosen(
+        request, settings, lambda one: make_plan(one, shown, settings, screen.out, encore)
+    )
+    return screen.finish(report)

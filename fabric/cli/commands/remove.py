@@ -34,6 +34,7 @@ def remove(**options: Any) -> int:
 
 
 def run_remove(command: str, **options: Any) -> int:
+    from fabric.app.choosing import run_chosen
     from fabric.app.removal import Consent
     from fabric.app.removal import remove as remove_services
     from fabric.app.settings import read_settings
@@ -48,4 +49,7 @@ def run_remove(command: str, **options: Any) -> int:
     consent = Consent(timeout, asker(screen, settings, yes=options["yes"]))
     request = request_of("deploy", command, **options)
     heard = listeners(screen, settings, Outlets(options["events"], ""))
-    return screen.finish(remove_services(request, settings, consent, heard))
+    report = run_chosen(
+        request, settings, lambda one: remove_services(one, settings, consent, heard)
+    )
+    return screen.finish(report)
