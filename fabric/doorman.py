@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _GARBAGE = 200_000
 _CANNOT_WRITE = 73
-COMMANDS = frozenset({"build", "package", "plan", "compose"})
+COMMANDS = frozenset({"build", "package", "plan", "deploy", "compose"})
 
 
 def main() -> None:

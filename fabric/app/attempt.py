@@ -15,7 +15,7 @@ from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.graph.undo import chained
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Deployment, Record, RecordRef
+from fabric.model.records import Deployment, Lifecycle, Record, RecordRef
 from fabric.model.records_end import deployed, failed, gone_back, snapshot, taken_back
 from fabric.model.task import WORLD_KINDS
 from fabric.state.archives import archives_of, drop_archives
@@ -24,6 +24,7 @@ from fabric.state.contract import ref_of as ref_of_key
 from fabric.state.page import Page
 from fabric.state.receipts import drop_receipts, write_receipts
 from fabric.system.clock import SystemClock
+from fabric.system.crew import each
 from fabric.tasks.deploy import ref_of
 
 
@@ -85,19 +86,21 @@ class Attempt:
 
     def _closed(self) -> list[Problem]:
         """Receipts first: once the state says that all is done, nobody comes back for them."""
-        problems: list[Problem] = []
-        for page in self.world.book.pages:
-            try:
-                page.require_lock()
-                self._receipts(page.base.ref)
-            except FabricError as error:
-                problems += error.problems
         pages = self.world.book.pages
+        problems = [*each(pages, self._written)]
         problems += self.world.book.close(lambda page: self.finals[page.base.ref])
         if not problems:
             for page in pages:
                 self._forget_archives(page)
         return problems
+
+    def _written(self, page: Page) -> None:
+        try:
+            page.require_lock()
+            self._receipts(page.base.ref)
+        except FabricError:
+            self._unfinished(page)
+            raise
 
     def _keep_traces(self, room: Room, result: RunResult) -> None:
         """A help for other machines, no more: the deploy does not fail for it."""
@@ -106,6 +109,14 @@ class Attempt:
             if final is not None and final.functions != page.base.functions:
                 with contextlib.suppress(FabricError):
                     keep_traces(room, result.graph, self.world.book.shelf(ref), final)
+
+    def _unfinished(self, page: Page) -> None:
+        """Its receipt is not written: the record says so, and the next run comes back for it."""
+        ref, desk = page.base.ref, self.world.desk
+        record = self.finals[ref] or page.record
+        ended = replace(record, pending=(), lifecycle=Lifecycle.FAILED, updated_at=desk.now())
+        deployment_id = ended.deployment_id or self.world.deployment_ids[ref]
+        self.finals[ref] = replace(ended, deployment_id=deployment_id)
 
     def _receipts(self, ref: RecordRef) -> None:
         home, final = Path(self.world.posts[ref].home), self.finals[ref]

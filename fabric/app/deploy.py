@@ -6,16 +6,19 @@ from dataclasses import dataclass, replace
 from fabric.app.attempt import Attempt
 from fabric.app.compiling import Compiled
 from fabric.app.deploy_report import deploy_report, unchanged_report
+from fabric.app.encore import Encore, keep_plan
 from fabric.app.foresight import Foreseen, foresee, missing_upstreams
 from fabric.app.long_way import compile_project
 from fabric.app.pipeline import MakeListeners, Outlets, Work, carry_out, compiled_and_locked
 from fabric.app.project import open_project
 from fabric.app.request import Request, caps_of
+from fabric.app.room import Room
 from fabric.app.saved_plan import read_seal, refuse_moved
 from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, mismatch, open_world
 from fabric.config.values import Config
 from fabric.graph.decide import Action
+from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Mode, RecordRef
 from fabric.model.report import Report
@@ -40,15 +43,27 @@ class Wishes:
 
 
 def deploy(
-    request: Request, settings: Settings, wishes: Wishes, make_listeners: MakeListeners
+    request: Request,
+    settings: Settings,
+    wishes: Wishes,
+    make_listeners: MakeListeners,
+    encore: Encore | None = None,
 ) -> Report:
     """First a look without locks: where nothing is to be done, nothing is taken or written."""
     started = time_ns()
     work = compiled_and_locked(request, settings)
     if not wishes.force:
+
+        def after(room: Room, live: Compiled, made: Plan, entries: frozenset[str]) -> None:
+            if encore and not made.anything_to_do:
+                seen = Foreseen(live, made)
+                keep_plan(
+                    encore, room, (live, entries), lambda: unchanged_report(request, seen, world)
+                )
+
         with open_world(work.posts, settings, Means(neighbours=work.neighbours)) as world:
             refuse(world, work)
-            seen = foresee(work, settings, world, lambda *_: None)
+            seen = foresee(work, settings, world, after)
             _refuse_moved(wishes, settings, seen)
             if not seen.plan.anything_to_do:
                 return unchanged_report(request, seen, world)
@@ -66,7 +81,7 @@ def _carried_out(
     request = replace(request, fail_fast=request.fail_fast or rollback)
     with open_world(compiled.posts, settings, means) as world:
         refuse(world, compiled)
-        seen = foresee(compiled, settings, world, lambda *_: None)
+        seen = foresee(compiled, settings, world)
         _refuse_moved(wishes, settings, seen)
         world.book.expect(claims_of(seen, world, "deploy"))
         work = Work(seen.work.site, seen.work.graph, {}, world=world)

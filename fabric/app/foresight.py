@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from fabric.app.changes import live_rows
 from fabric.app.compiling import Compiled
@@ -18,6 +19,9 @@ from fabric.model.names import TaskId
 from fabric.model.problems import Problem
 from fabric.model.records import Record
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
+from fabric.state.contract import state_key
+from fabric.state.errored import errored_path
+from fabric.state.wal import wal_path
 from fabric.tasks.deploy import DeployKind, ref_of
 
 
@@ -27,15 +31,38 @@ class Foreseen:
     plan: Plan
 
 
-def foresee(work: Compiled, settings: Settings, world: World, after: AfterPlan) -> Foreseen:
-    """The plan of a deploy, its rows against what is live. Takes no lock, changes nothing."""
+def foresee(
+    work: Compiled, settings: Settings, world: World, after: AfterPlan = lambda *_: None
+) -> Foreseen:
+    """The plan of a deploy, its rows against what is live. Takes no lock, changes nothing.
+
+    `after` hears of it while the stores are open, where files of this machine say what is live.
+    """
     wider = with_removals(work, world)
 
     def ready(room: Room) -> None:
         recall_traces(room, wider.graph, world)
 
-    made = planned(wider, settings, after, world.desk, ready)
+    def with_records(room: Room, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
+        if all(post.backend == "local" for post in (*work.posts, *work.neighbours)):
+            live = against_live(wider, made, world)
+            sources = wider.sources | _states(world)
+            after(room, replace(live, sources=sources), made, entries)
+
+    made = planned(wider, settings, with_records, world.desk, ready)
     return Foreseen(against_live(wider, made, world), made)
+
+
+def _states(world: World) -> frozenset[str]:
+    """The files of this machine that say what is live, or forbid to touch it; there or not."""
+    found: set[str] = set()
+    for ref, post in {**world.neighbours, **world.posts}.items():
+        home = Path(post.home)
+        record = world.book.record(ref)
+        found |= {str(home / "state" / state_key(ref)), str(errored_path(home, ref))}
+        if record is not None:
+            found.add(str(wal_path(home, ref, record.fence)))
+    return frozenset(found)
 
 
 def against_live(work: Compiled, made: Plan, world: World) -> Compiled:

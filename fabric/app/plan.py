@@ -20,14 +20,12 @@ from fabric.model.names import Verb
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
-from fabric.state.contract import state_key
-from fabric.state.wal import wal_path
 from fabric.system.disk import write_atomic
 from fabric.views.plan_text import explain_text, plan_text
 from fabric.views.style import Style
 
 if TYPE_CHECKING:
-    from fabric.app.world import Means, World
+    from fabric.app.world import Means
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,31 +88,12 @@ def _unseen(why: Problem) -> Problem:
 def _live(
     work: Compiled, settings: Settings, after: AfterPlan, means: "Means"
 ) -> tuple[Compiled, Plan]:
-    from fabric.app.foresight import against_live, foresee
+    from fabric.app.foresight import foresee
     from fabric.app.world import open_world
 
     with open_world(work.posts, settings, means) as world:
-
-        def with_records(room: Room, wider: Compiled, made: Plan, entries: frozenset[str]) -> None:
-            if all(post.backend == "local" for post in (*work.posts, *work.neighbours)):
-                live = against_live(wider, made, world)
-                sources = wider.sources | _states(world)
-                after(room, dataclasses.replace(live, sources=sources), made, entries)
-
-        found = foresee(work, settings, world, with_records)
+        found = foresee(work, settings, world, after)
     return found.work, found.plan
-
-
-def _states(world: "World") -> frozenset[str]:
-    """The files of this machine that a local record is read from, there or not."""
-    found: set[str] = set()
-    for ref, post in {**world.neighbours, **world.posts}.items():
-        home = Path(post.home)
-        record = world.book.record(ref)
-        found.add(str(home / "state" / state_key(ref)))
-        if record is not None:
-            found.add(str(wal_path(home, ref, record.fence)))
-    return frozenset(found)
 
 
 def _shown(

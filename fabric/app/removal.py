@@ -208,3 +208,7 @@ def _report(request: Request, project: Project, found: Found, gone: frozenset[Re
 
 def _ended(report: Report, done: Ran) -> Report:
     return replace(report, problems=problems_of(done.result), exit_code=done.result.exit_code)
+
+
+def _is_meant(record: Record, provider: str) -> bool:
+    return provider in ("", record.ref.provider, record.provider_id)

@@ -119,8 +119,10 @@ def _opened(workspace: Path, settings: Settings, opening: Opening) -> Iterator[R
     finally:
         runtimes.close()
         ledger.flush()
-        if folder.is_dir():
-            stores.files.save()
+        if stores.files.unsaved and folder.is_dir():
+            # A preview has no marker of its own, and may be killed here like any run.
+            with contextlib.nullcontext() if opening.create else marked(folder, ()):
+                stores.files.save()
         memo.close()
 
 

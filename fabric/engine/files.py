@@ -111,9 +111,13 @@ class FileIndex:
             return known[1]
         return self._read(path, self._prefix + path, now, keep=True)
 
+    @property
+    def unsaved(self) -> bool:
+        return self._moved and self._remembered
+
     def save(self) -> None:
         """Keep what was learnt; a store that cannot be written only costs time."""
-        if not self._moved or not self._remembered:
+        if not self.unsaved:
             return
         with self._lock:
             content = marshal.dumps(self._known)

@@ -87,6 +87,7 @@ class Journal:
             self._file = None
 
     def _sweep(self) -> None:
-        for path in sorted(self._folder.glob("*.jsonl"))[:-_KEPT]:
-            with contextlib.suppress(OSError):
-                path.unlink()
+        # Journals are talk: whatever is wrong with them, the run went as it went.
+        with contextlib.suppress(OSError):
+            for path in sorted(self._folder.glob("*.jsonl"))[:-_KEPT]:
+                path.unlink(missing_ok=True)

@@ -30,13 +30,21 @@ def marked(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
 
 
 def _sweep_after_the_dead(cache: Path) -> None:
-    for marker in sorted((cache / _FOLDER).glob("*")):
+    for marker in _markers(cache / _FOLDER):
         pid = _owner(marker)
         if pid is not None and not _is_alive(pid):
             for folder in _folders_of(marker):
                 sweep(folder, pid)
             with contextlib.suppress(OSError):
                 marker.unlink()
+
+
+def _markers(folder: Path) -> list[Path]:
+    """A folder that cannot be read now is looked at by the next run."""
+    try:
+        return sorted(folder.glob("*"))
+    except OSError:
+        return []
 
 
 def sweep(folder: Path, pid: int) -> None:

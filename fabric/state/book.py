@@ -17,6 +17,7 @@ from fabric.state.probe import refuse_unconditional
 from fabric.state.shelf import Shelf
 from fabric.state.wal import read_log, replayed, wal_path
 from fabric.system.clock import Clock
+from fabric.system.crew import each
 from fabric.system.identity import Process
 
 _FLUSH_SECONDS = 0.5
@@ -104,20 +105,29 @@ class Book:
 
     def _claim_all(self) -> None:
         opened: dict[RecordRef, Page] = {}
-        try:
-            for ref in sorted(self._claims):
-                opened[ref] = self._opened(self._claims[ref])
-            for ref, page in opened.items():
-                page.begin(self._claims[ref].lifecycle, self._claims[ref].intents)
-        except FabricError as error:
-            self._failure = error
+        problems = self._open_each(opened) or each(opened.values(), self._begin)
+        if problems:
+            self._failure = FabricError(*problems)
             for page in opened.values():
                 page.abandon()
             self._release()
-            raise
+            raise self._failure
         self._pages = opened
         self._flusher = threading.Thread(target=self._flush_on, daemon=True)
         self._flusher.start()
+
+    def _open_each(self, opened: dict[RecordRef, Page]) -> tuple[Problem, ...]:
+        """One after the other, in one order for all runs: two never wait in a circle."""
+        for ref in sorted(self._claims):
+            try:
+                opened[ref] = self._opened(self._claims[ref])
+            except FabricError as error:
+                return error.problems
+        return ()
+
+    def _begin(self, page: Page) -> None:
+        claim = self._claims[page.base.ref]
+        page.begin(claim.lifecycle, claim.intents)
 
     def _opened(self, claim: Claim) -> Page:
         ref, shelf = claim.ref, self._shelves[claim.ref]
@@ -163,14 +173,9 @@ class Book:
     def close(self, final: Callable[[Page], Record | None]) -> tuple[Problem, ...]:
         """Write every record as it has to be at the end, and give the locks back."""
         self._end_flushing()
-        problems: list[Problem] = []
-        for page in self.pages:
-            try:
-                page.close(final(page))
-            except FabricError as error:
-                problems += error.problems
+        problems = each(self.pages, lambda page: page.close(final(page)))
         self._release()
-        return tuple(problems)
+        return problems
 
     def abandon(self) -> None:
         """Give up at once: what is on disk is where the next run goes on."""

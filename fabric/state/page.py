@@ -92,7 +92,7 @@ class Page:
             with self._changes:
                 self._dirty = True
 
-    def close(self, final: Record | None) -> Record | None:
+    def close(self, final: Record | None) -> None:
         """The last write; None takes the record away. What cannot be written is kept aside."""
         with self._changes:
             self._record = final or self._record
@@ -108,7 +108,6 @@ class Page:
         finally:
             self._wal.close()
         discard_logs(self._shelf.home, self.base.ref)
-        return final
 
     def abandon(self) -> None:
         """Leave everything as it is on disk: the next run goes on from there."""

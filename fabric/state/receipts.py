@@ -67,7 +67,7 @@ def _write(path: Path, document: Any) -> None:
     with contextlib.suppress(OSError):
         if read_bytes(path) == content:
             return
-    write_atomic(path, content, mode=0o600, durable=True)
+    write_atomic(path, content, mode=0o600)
 
 
 @contextlib.contextmanager

@@ -3,10 +3,13 @@
 The first line names the record's state that the rest stands on; without that state it is void.
 """
 
+import contextlib
 import json
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records import Record, RecordRef
 from fabric.model.records_log import Entry, applied, entry_document, entry_from, settled
 from fabric.system.disk import remove, remove_empty_folders
@@ -32,16 +35,19 @@ class Log:
 
 
 class Wal:
-    """The log of a record that is being written to; made with its first entry."""
+    """Thread-safe. The log of a record that is being written to; made with its first entry."""
 
     def __init__(self, path: Path, lineage: str, fence: int) -> None:
         self._journal = Journal(path)
         self._header: str | None = json.dumps({"lineage": lineage, "fence": fence})
+        self._heading = threading.Lock()
 
     def append(self, entry: Entry) -> None:
-        if self._header is not None:
-            self._journal.append(self._header)
-            self._header = None
+        # Tasks end at the same time: a second header, or an entry before it, would void the log.
+        with self._heading:
+            if self._header is not None:
+                self._journal.append(self._header)
+                self._header = None
         self._journal.append(json.dumps(entry_document(entry), separators=(",", ":")))
 
     def close(self) -> None:
@@ -49,8 +55,14 @@ class Wal:
 
 
 def read_log(path: Path) -> Log | None:
-    """What a run left behind; None when there is nothing, or nothing that can be read."""
-    lines = read_lines(path)
+    """What a run left behind; None when there is nothing, or nothing that makes sense.
+
+    A log that the disk does not give is not taken for none: its results would be lost.
+    """
+    try:
+        lines = read_lines(path)
+    except OSError as error:
+        raise FabricError(_unreadable(path, error)) from error
     if not lines:
         return None
     try:
@@ -59,6 +71,15 @@ def read_log(path: Path) -> Log | None:
         return Log(str(header["lineage"]), int(header["fence"]), entries)
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def _unreadable(path: Path, error: OSError) -> Problem:
+    return Problem(
+        "state/unreadable",
+        f"cannot read `{path}`: {(error.strerror or str(error)).lower()}",
+        hint="it holds what an earlier run did last; look after the disk, then run again",
+        where=Place(str(path)),
+    )
 
 
 def replayed(record: Record, log: Log | None) -> Record:
@@ -73,6 +94,8 @@ def replayed(record: Record, log: Log | None) -> Record:
 def discard_logs(home: Path, ref: RecordRef) -> None:
     """What they held is in the back end now, or void."""
     folder = wal_folder(home, ref)
-    for path in folder.glob("*.log"):
-        remove(path)
-    remove_empty_folders(folder, home)
+    # A log that stays is harmless: to replay it changes nothing, and the next holder voids it.
+    with contextlib.suppress(OSError, FabricError):
+        for path in folder.glob("*.log"):
+            remove(path)
+        remove_empty_folders(folder, home)

@@ -68,11 +68,16 @@ def make_private_file(path: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Names that were made, moved or taken away in a folder outlive a power cut after this."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise write_problem(folder, error) from error
 
 
 def write_atomic(
@@ -119,8 +124,10 @@ def keep_copy(path: Path, backup: Path) -> None:
 
 def sweep(path: Path) -> None:
     """Take away what killed writers of a file left; only for who keeps other writers out."""
-    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-        _discard(str(leftover))
+    # What cannot be listed now is swept by the next writer.
+    with contextlib.suppress(OSError):
+        for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+            _discard(str(leftover))
 
 
 def remove(path: Path) -> None:

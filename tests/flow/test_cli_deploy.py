@@ -119,6 +119,49 @@ def test_only_the_edited_function_is_deployed(tmp_path: Path) -> None:
     assert made.json("plan").result["summary"]["run"] == 0
 
 
+def test_nothing_to_do_is_seen_anew_when_the_state_moves(tmp_path: Path) -> None:
+    made = deployed(tmp_path)
+    for _ in range(3):
+        assert made.json("deploy").result["summary"]["ran"] == 0
+    (made.root / STATE).rename(made.root / "aside.json")
+    assert statuses(made.json("deploy").result) == {"one": "created", "two": "created"}
+    assert made.json("deploy").result["summary"]["ran"] == 0
+    assert made.json("deploy", env={"FABRIC_HOST1_REAL_DEPLOY": "1"}).code == 0
+    assert made.json("deploy", env={"CLOUD1_REGION": "eu"}).result["summary"]["ran"] > 0
+
+
+_NO_WRITES = """\
+import os
+import sys
+
+CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.link", "os.symlink", "os.truncate"}
+
+def refuse(event, args):
+    writes = event == "open" and args[2] and args[2] & (os.O_WRONLY | os.O_RDWR)
+    # What it just found out is kept in the cache, for the next time that it is asked.
+    if (writes or event in CHANGES) and "/.fabric/cache" not in str(args[0]):
+        raise RuntimeError(f"a change where none may be: {event} {args[0]}")
+
+sys.addaudithook(refuse)
+sys.argv = ["fabric", *sys.argv[1:]]
+from fabric.__main__ import main
+main()
+"""
+
+
+def test_nothing_to_do_takes_no_lock_and_writes_no_file(tmp_path: Path) -> None:
+    made = deployed(tmp_path)
+    words = [sys.executable, "-c", _NO_WRITES, "deploy", "--json"]
+    env = environment(made.home)
+    for _ in range(2):
+        done = subprocess.run(words, cwd=made.root, env=env, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert json.loads(done.stdout)["result"]["summary"]["ran"] == 0
+    made.write({"src/one.py": handler("newer")})
+    done = subprocess.run(words, cwd=made.root, env=env, capture_output=True, check=False)
+    assert b"a change where none may be" in done.stdout, "the guard sees what a real deploy does"
+
+
 def test_force_deploys_what_is_up_to_date(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     assert statuses(made.json("deploy", "--force").result) == {"one": "updated", "two": "updated"}

@@ -1,5 +1,6 @@
 """`fabric build` and `fabric package`: options to a request, a request to the engine."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -63,16 +64,21 @@ def run_verb(verb: str, command: str, **options: Any) -> int:
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     outlets = Outlets(options["events"], options["profile"])
     request = request_of(verb, command, **options)
-    plain = not (outlets.events or outlets.profile or options["no_cache"])
-    encore = screen.encore() if plain and is_repeatable(request) else None
+    encore = screen.encore() if is_plain(options) else None
     heard = listeners(screen, settings, outlets)
     report = run_chosen(request, settings, lambda one: build_services(one, settings, heard, encore))
     return screen.finish(report)
 
 
-def is_repeatable(request: Any) -> bool:
-    """What git says is in none of the files that a stored answer hangs on."""
-    return not request.where.choice.affected
+def is_plain(options: Mapping[str, Any]) -> bool:
+    """Whether the answer hangs on nothing but the project, its state and the environment.
+
+    What git says lies in none of the files that a stored answer is checked against.
+    """
+    return not any(options.get(name) for name in _BESIDES)
+
+
+_BESIDES = ("events", "profile", "junit", "no_cache", "force", "plan", "affected")
 
 
 def request_of(verb: str, command: str, **options: Any) -> Any:

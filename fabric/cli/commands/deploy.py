@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from fabric.cli.commands.build import request_of
+from fabric.cli.commands.build import is_plain, request_of
 from fabric.cli.options import (
     common_options,
     deploy_options,
@@ -62,8 +62,9 @@ def run_deploy(command: str, **options: Any) -> int:
     request = request_of("deploy", command, **options)
     heard = listeners(screen, settings, Outlets(options["events"], options["profile"]))
     if not options.get("source"):
+        encore = screen.encore() if is_plain(options) else None
         report = run_chosen(
-            request, settings, lambda one: deploy_services(one, settings, wishes, heard)
+            request, settings, lambda one: deploy_services(one, settings, wishes, heard, encore)
         )
         return screen.finish(report)
     from fabric.app.source import Source, sourced

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from fabric.cli.commands.build import is_repeatable, request_of
+from fabric.cli.commands.build import is_plain, request_of
 from fabric.cli.options import common_options, examples, function_option, place_options
 
 FORMS = ("tree", "dot", "mermaid", "json", "svg", "html")
@@ -63,7 +63,7 @@ def show_plan(command: str, **options: Any) -> int:
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     request = request_of(options.pop("verb"), command, **options)
     shown = PlanOptions(options["graph"] or "", options["out"], options["detailed_exitcode"])
-    encore = screen.encore() if is_repeatable(request) else None
+    encore = screen.encore() if is_plain(options) else None
     report = run_chosen(
         request, settings, lambda one: make_plan(one, shown, settings, screen.out, encore)
     )

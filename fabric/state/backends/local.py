@@ -54,8 +54,11 @@ class Local:
             sweep(path)
             if key.endswith(STATE_SUFFIX):
                 keep_copy(path, _backup(path))
-            write_atomic(path, content, mode=0o600, durable=True)
-            sync_folder(path.parent)
+            # A lock is void after a power cut: whoever held it is gone.
+            durable = not key.startswith(".locks/")
+            write_atomic(path, content, mode=0o600, durable=durable)
+            if durable:
+                sync_folder(path.parent)
         return _version(content)
 
     def delete(self, key: str, expected: Version) -> None:

@@ -1,0 +1,97 @@
+"""A holder that is stopped past its lease, and goes on after somebody else has deployed."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.reliability.field import Field, new_field
+from benchmarks.reliability.tally import Tally
+from tests.project import Done, ended
+
+COUNT = 100
+LEASE = "0.5"
+_SECONDS = 60
+# Says that it runs, and waits in the middle of the deploy until it is told to go on.
+_TOOL = """#!/bin/sh
+if [ -e "{folder}/hold" ]; then
+    touch "{folder}/inside"
+    while [ -e "{folder}/hold" ]; do sleep 0.02; done
+fi
+echo '{{"endpoint": "https://live.example"}}'
+"""
+
+
+def run(count: int, folder: Path) -> Tally:
+    field = _field(folder)
+    field.made.json("deploy", env=field.env)
+    wrong: list[str] = []
+    for number in range(count):
+        wrong += (f"round {number}: {one}" for one in _round(field, folder, number))
+    return Tally("paused", count, tuple(wrong))
+
+
+def _field(folder: Path) -> Field:
+    made, tool = new_field(folder / "field", 2), folder / "tool"
+    tool.write_text(_TOOL.format(folder=folder))
+    tool.chmod(0o755)
+    made.env = {
+        "FABRIC_CLOUD1_REAL_DEPLOY": "1",
+        "FABRIC_CLOUD1_DEPLOY_CMD": str(tool),
+        "FABRIC_LOCK_LEASE": LEASE,
+    }
+    return made
+
+
+def _round(field: Field, folder: Path, number: int) -> Iterator[str]:
+    """Stop one inside of its tool, let another deploy, and let the first go on."""
+    hold, inside = folder / "hold", folder / "inside"
+    hold.touch()
+    field.edit("f00", f"paused {number}")
+    first = field.made.start("deploy", "--json", env=field.env)
+    _until(inside.exists, first)
+    yield from _not_told(field.made.json("deploy", env=field.env), first.pid)
+    os.kill(first.pid, signal.SIGSTOP)
+    hold.unlink()
+    inside.unlink()
+    field.edit("f00", f"taken over {number}")
+    second = field.made.json("deploy", "--lock-timeout", "30s", env=field.env)
+    before = _written(field)
+    os.kill(first.pid, signal.SIGCONT)
+    late = ended(first)
+    if second.code != 0:
+        yield f"the second deploy ended with {second.code}: {second.out}"
+    if _written(field) != before:
+        yield "the late one wrote"
+    if "state/lock-lost" not in _codes(late):
+        yield f"the late one ended with {late.code}: {late.out}"
+    yield from field.unsettled()
+
+
+def _not_told(held: Done, pid: int) -> Iterator[str]:
+    """Who does not wait is told who holds the lock."""
+    if held.code != 75 or f"(pid {pid})" not in held.error["message"]:
+        yield f"one that does not wait ended with {held.code}: {held.out}"
+
+
+def _written(field: Field) -> dict[str, str]:
+    """The state, its lock and the receipts; journals and the cache are everybody's."""
+    shared = ("state/", "deploy/", "errored/", "dev.json")
+    return {
+        name: what for name, what in field.made.tree(".fabric").items() if name.startswith(shared)
+    }
+
+
+def _codes(done: Done) -> set[str]:
+    return {problem["code"] for problem in json.loads(done.out)["error"]["problems"]}
+
+
+def _until(is_so: Callable[[], bool], child: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + _SECONDS
+    while not is_so():
+        if child.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"the first deploy did not reach its tool: {child.communicate()}")
+        time.sleep(0.01)

@@ -1,0 +1,134 @@
+"""Records on disk: the same comes back, damage is seen; how a run ends is a pure fold."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabric.model.problems import FabricError
+from fabric.model.records import (
+    Deployment,
+    FunctionRecord,
+    Intent,
+    Lifecycle,
+    Mode,
+    Operation,
+    Record,
+    RecordRef,
+)
+from fabric.model.records_end import HISTORY, deployed, failed, gone_back, snapshot, taken_back
+from fabric.model.records_json import decode, encode
+
+# What JSON, UTF-8 and digests could trip over; drawn letter by letter it would take minutes.
+TEXTS = st.sampled_from(["", "a", "b", "ü\n", '"\\', "\u2028", "\x00", "\U0001f40d", "1"])
+PAIRS = st.dictionaries(TEXTS, TEXTS, max_size=3).map(lambda found: tuple(found.items()))
+WHOLE = st.integers(0, 2**40)
+TRIGGER = st.dictionaries(TEXTS, TEXTS | st.integers() | st.booleans(), max_size=2)
+FUNCTIONS = st.builds(
+    FunctionRecord,
+    name=TEXTS, key=TEXTS, artifact_sha256=TEXTS, resource_name=TEXTS, resource_id=TEXTS,
+    endpoint=TEXTS, handler=TEXTS, layers=st.tuples(TEXTS), settings=PAIRS, environment=PAIRS,
+    triggers=st.tuples(TRIGGER.map(lambda one: json.dumps(one, sort_keys=True))),
+    environment_sha256=TEXTS, upstream=PAIRS, updated_at=TEXTS,
+)  # fmt: skip
+DEPLOYMENTS = st.builds(
+    Deployment, TEXTS, st.sampled_from(Mode), TEXTS, PAIRS, TEXTS,
+    st.lists(FUNCTIONS, max_size=2).map(tuple), TEXTS,
+)  # fmt: skip
+RECORDS = st.builds(
+    Record, st.builds(RecordRef, TEXTS, TEXTS, TEXTS), TEXTS, TEXTS, TEXTS, WHOLE, WHOLE, TEXTS,
+    st.sampled_from(Mode), st.sampled_from(Lifecycle), TEXTS, TEXTS, PAIRS, TEXTS,
+    st.lists(FUNCTIONS, max_size=2).map(tuple),
+    st.lists(
+        st.builds(Intent, TEXTS, st.sampled_from(Operation), TEXTS, TEXTS, TEXTS), max_size=2
+    ).map(tuple),
+    st.lists(DEPLOYMENTS, max_size=2).map(tuple), TEXTS,
+)  # fmt: skip
+
+
+@given(record=RECORDS)
+def test_a_record_comes_back_as_it_was(record: Record) -> None:
+    assert decode(encode(record), "here") == record
+    assert encode(decode(encode(record), "here")) == encode(record)
+
+
+@given(record=RECORDS, share=st.floats(0, 1, exclude_max=True), bits=st.integers(1, 255))
+def test_a_changed_byte_is_seen_or_changes_nothing(record: Record, share: float, bits: int) -> None:
+    content = bytearray(encode(record))
+    content[int(share * len(content))] ^= bits
+    try:
+        found = decode(bytes(content), "here")
+    except FabricError as error:
+        assert error.first.code in ("state/corrupt", "state/newer-version")  # noqa: PT017
+    else:
+        # Another space between two words of JSON.
+        assert found == record
+
+
+@given(record=RECORDS, share=st.floats(0, 1, exclude_max=True))
+def test_a_state_that_was_cut_off_is_damaged(record: Record, share: float) -> None:
+    content = encode(record).rstrip()
+    with pytest.raises(FabricError) as caught:
+        decode(content[: int(share * len(content))], "here")
+    assert caught.value.first.code == "state/corrupt"
+
+
+# How a run ends.
+
+REF = RecordRef("api", "dev", "cloud1-lambda")
+ONE, TWO = FunctionRecord("one", "k1", "a1"), FunctionRecord("two", "k2", "a2")
+
+
+def base(**fields: object) -> Record:
+    found = Record(REF, "cloud1-lambda", "line", "salt", serial=3, fence=2, functions=(ONE,))
+    live = replace(
+        found, lifecycle=Lifecycle.DEPLOYED, deployment_id="first", updated_at="then",
+        outputs=(("url", "u"),),
+    )  # fmt: skip
+    return replace(live, history=(snapshot(live),), **fields)  # type: ignore[arg-type]
+
+
+def running(was: Record, **fields: object) -> Record:
+    pending = (Intent("deploy:api/two", Operation.DEPLOY),)
+    begun = replace(was, serial=9, fence=5, lifecycle=Lifecycle.DEPLOYING, pending=pending)
+    return replace(begun, **fields)  # type: ignore[arg-type]
+
+
+def test_what_was_deployed_is_the_newest_of_the_history() -> None:
+    ended = deployed(base(), running(base(), functions=(ONE, TWO)), "second", "now")
+    assert [one.deployment_id for one in ended.history] == ["second", "first"]
+    assert (ended.lifecycle, ended.pending, ended.updated_at) == (Lifecycle.DEPLOYED, (), "now")
+
+
+def test_where_nothing_moved_the_deployment_stays_what_it_was() -> None:
+    for end in (deployed, failed):
+        ended = end(base(), running(base()), "second", "now")
+        assert ended == base(serial=9, fence=5)
+
+
+def test_history_has_an_end() -> None:
+    record = base()
+    for number in range(HISTORY + 5):
+        changed = replace(ONE, key=str(number))
+        record = deployed(record, running(record, functions=(changed,)), str(number), "now")
+    assert len(record.history) == HISTORY
+    assert record.history[0].deployment_id == str(HISTORY + 4)
+
+
+def test_a_failure_is_no_release_that_can_be_gone_back_to() -> None:
+    ended = failed(base(), running(base(), functions=(TWO,)), "second", "now")
+    assert (ended.lifecycle, ended.deployment_id) == (Lifecycle.FAILED, "second")
+    assert [one.deployment_id for one in ended.history] == ["first"]
+
+
+def test_what_was_taken_back_differs_by_the_numbers_that_only_grow() -> None:
+    assert taken_back(base(), running(base(), functions=(TWO,))) == base(serial=9, fence=5)
+
+
+def test_going_back_puts_an_old_deployment_first_again() -> None:
+    record = deployed(base(), running(base(), functions=(TWO,)), "second", "now")
+    back = gone_back(replace(running(record), functions=(ONE,)), record.history[1], "later")
+    assert [one.deployment_id for one in back.history] == ["first", "second"]
+    assert (back.deployment_id, back.pending) == ("first", ())
