@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric.app.attempt import Attempt
-from fabric.app.build import problems_of
+from fabric.app.build import owners_of, problems_of
 from fabric.app.modes import mode_of
 from fabric.app.pipeline import MakeListeners, Outlets, Ran, Work, carry_out
 from fabric.app.post import Post
@@ -207,7 +207,12 @@ def _report(request: Request, project: Project, found: Found, gone: frozenset[Re
 
 
 def _ended(report: Report, done: Ran) -> Report:
-    return replace(report, problems=problems_of(done.result), exit_code=done.result.exit_code)
+    return replace(
+        report,
+        problems=problems_of(done.result),
+        exit_code=done.result.exit_code,
+        owners=owners_of(done.result),
+    )
 
 
 def _is_meant(record: Record, provider: str) -> bool:

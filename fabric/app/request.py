@@ -49,6 +49,7 @@ class Request:
     fail_fast: bool = False
     out: str = ""
     profiled: bool = False
+    detailed: bool = False
 
 
 def caps_of(concurrency: str, cores: int) -> Caps:

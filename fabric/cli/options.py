@@ -169,6 +169,7 @@ _RUN = (
     click.option("--out", default="", metavar="DIR", help="Copy the artifacts here as well."),
     _EVENTS,
     click.option("--profile", default="", metavar="FILE", help="Write a Chrome trace of the run."),
+    click.option("--junit", default="", metavar="FILE", help="Write JUnit XML, a case a task."),
 )
 
 

@@ -57,17 +57,19 @@ def run_verb(verb: str, command: str, **options: Any) -> int:
     from fabric.app.build import build as build_services
     from fabric.app.choosing import run_chosen
     from fabric.app.settings import read_settings
+    from fabric.cli.keep import kept, wants_details
     from fabric.cli.listeners import Outlets, listeners
     from fabric.cli.screen import Screen
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     outlets = Outlets(options["events"], options["profile"])
-    request = request_of(verb, command, **options)
+    detailed = wants_details(settings, options["junit"])
+    request = request_of(verb, command, detailed=detailed, **options)
     encore = screen.encore() if is_plain(options) else None
     heard = listeners(screen, settings, outlets)
     report = run_chosen(request, settings, lambda one: build_services(one, settings, heard, encore))
-    return screen.finish(report)
+    return screen.finish(kept(report, settings, options["junit"]))
 
 
 def is_plain(options: Mapping[str, Any]) -> bool:
@@ -108,4 +110,5 @@ def request_of(verb: str, command: str, **options: Any) -> Any:
         fail_fast=options.get("fail_fast", False),
         out=options.get("out", ""),
         profiled=bool(options.get("profile")),
+        detailed=options.get("detailed", False),
     )

@@ -162,3 +162,22 @@ def list_services(**options: Any) -> int:
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     return screen.finish(services(options["compose"], settings, screen.out))
+
+
+@click.command(
+    epilog=examples("""
+fabric compose runs
+fabric compose runs --json
+""")
+)
+@compose_file
+@common_options
+def runs(**options: Any) -> int:
+    """List past runs over all services, newest first (the newest twenty runs are kept)."""
+    from fabric.app.runs import compose_runs
+    from fabric.app.settings import read_settings
+    from fabric.cli.screen import Screen
+
+    settings = read_settings()
+    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
+    return screen.finish(compose_runs(options["compose"], settings, screen.out))

@@ -47,6 +47,7 @@ def run_deploy(command: str, **options: Any) -> int:
     from fabric.app.deploy import deploy as deploy_services
     from fabric.app.settings import read_settings
     from fabric.cli.durations import seconds_of
+    from fabric.cli.keep import kept, wants_details
     from fabric.cli.listeners import Outlets, listeners
     from fabric.cli.screen import Screen
 
@@ -59,17 +60,19 @@ def run_deploy(command: str, **options: Any) -> int:
         plan=options["plan"],
     )
     options["stage"] = options.get("preview") or options["stage"]
-    request = request_of("deploy", command, **options)
+    detailed = wants_details(settings, options["junit"])
+    request = request_of("deploy", command, detailed=detailed, **options)
     heard = listeners(screen, settings, Outlets(options["events"], options["profile"]))
     if not options.get("source"):
         encore = screen.encore() if is_plain(options) else None
         report = run_chosen(
             request, settings, lambda one: deploy_services(one, settings, wishes, heard, encore)
         )
-        return screen.finish(report)
+        return screen.finish(kept(report, settings, options["junit"]))
     from fabric.app.source import Source, sourced
 
     source = Source(options["source"], options["source_sha256"])
     with sourced(source, request, settings) as found:
         report = deploy_services(found.request, found.settings, wishes, heard)
-    return screen.finish(replace(report, warnings=(*found.warnings, *report.warnings)))
+    report = replace(report, warnings=(*found.warnings, *report.warnings))
+    return screen.finish(kept(report, settings, options["junit"]))

@@ -57,14 +57,16 @@ def show_plan(command: str, **options: Any) -> int:
     from fabric.app.plan import PlanOptions
     from fabric.app.plan import plan as make_plan
     from fabric.app.settings import read_settings
+    from fabric.cli.keep import kept, wants_details
     from fabric.cli.screen import Screen
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    request = request_of(options.pop("verb"), command, **options)
+    detailed = wants_details(settings)
+    request = request_of(options.pop("verb"), command, detailed=detailed, **options)
     shown = PlanOptions(options["graph"] or "", options["out"], options["detailed_exitcode"])
     encore = screen.encore() if is_plain(options) else None
     report = run_chosen(
         request, settings, lambda one: make_plan(one, shown, settings, screen.out, encore)
     )
-    return screen.finish(report)
+    return screen.finish(kept(report, settings))
