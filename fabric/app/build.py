@@ -7,13 +7,14 @@ from typing import Any
 
 from fabric.app.cases import cases_of
 from fabric.app.encore import Encore, keep_answer, renew, warm_start
-from fabric.app.pipeline import MakeListeners, Outlets, Ran, carry_out, compiled_and_locked, whole
+from fabric.app.pipeline import Outlets, Ran, carry_out, compiled_and_locked, whole
 from fabric.app.request import Request
 from fabric.app.room import Room, cache_folder
 from fabric.app.settings import Settings
 from fabric.engine.critical import critical_path
 from fabric.engine.daily import prune_daily
 from fabric.engine.result import Outcome, RunResult, Status
+from fabric.engine.scene import MakeListeners
 from fabric.engine.view import copy_out
 from fabric.model.names import Verb
 from fabric.model.problems import Problem

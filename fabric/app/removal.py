@@ -8,13 +8,14 @@ from typing import Any
 from fabric.app.attempt import Attempt
 from fabric.app.build import owners_of, problems_of
 from fabric.app.modes import mode_of
-from fabric.app.pipeline import MakeListeners, Outlets, Ran, Work, carry_out
+from fabric.app.pipeline import Outlets, Ran, Work, carry_out
 from fabric.app.post import Post
 from fabric.app.posts import Shelves, as_recorded, post_of
 from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, mismatch, open_world
+from fabric.engine.scene import MakeListeners
 from fabric.engine.warm import Site
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import way_out

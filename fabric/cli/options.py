@@ -150,7 +150,15 @@ _FAIL_FAST = click.option(
 _EVENTS = click.option(
     "--events", default="", metavar="FILE", help="Write the run's events as NDJSON."
 )
-_REMOVAL = (yes_option, _CONCURRENCY, _FAIL_FAST, _EVENTS)
+_LOGS = click.option(
+    "--output-logs",
+    "logs",
+    type=click.Choice(["full", "errors-only", "none"]),
+    default="full",
+    show_default=True,
+    help="What is told of tasks while they run; errors always come at the end.",
+)
+_REMOVAL = (yes_option, _CONCURRENCY, _FAIL_FAST, _EVENTS, _LOGS)
 _SOURCE = (
     click.option(
         "--source",
@@ -169,6 +177,7 @@ _RUN = (
     click.option("--out", default="", metavar="DIR", help="Copy the artifacts here as well."),
     _EVENTS,
     click.option("--profile", default="", metavar="FILE", help="Write a Chrome trace of the run."),
+    _LOGS,
     click.option("--junit", default="", metavar="FILE", help="Write JUnit XML, a case a task."),
 )
 

@@ -3,9 +3,8 @@
 import sys
 import threading
 
+from fabric.cli.talk import Talk
 from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
-from fabric.views.style import Style
-from fabric.views.words import event_line
 
 _REDRAW_SECONDS = 0.1
 _QUIET_SECONDS = 10.0
@@ -15,8 +14,8 @@ _ROWS = 8
 class Lines:
     """A line at a task's start and end, and one every ten seconds while something runs."""
 
-    def __init__(self, style: Style, *, github: bool) -> None:
-        self._style = style
+    def __init__(self, talk: Talk, *, github: bool) -> None:
+        self._talk = talk
         self._github = github
         self._running: dict[str, float] = {}
         self._grouped = False
@@ -29,13 +28,12 @@ class Lines:
         if isinstance(event.event, RunStarted):
             self._command = event.event.command
         self._track(event)
-        line = event_line(event.event, self._style)
-        if line is None:
-            return
-        if self._github and not self._grouped:
+        lines = self._talk.lines(event)
+        if lines and self._github and not self._grouped:
             self._grouped = True
             _say(f"::group::fabric {self._command}")
-        _say(line)
+        for line in lines:
+            _say(line)
 
     def close(self) -> None:
         self._over.set()
@@ -65,8 +63,9 @@ class Lines:
 class Live:
     """Ended tasks scroll by, running ones stay below; at most ten redraws a second."""
 
-    def __init__(self, style: Style) -> None:
-        self._style = style
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+        self._style = talk.style
         self._running: dict[str, float] = {}
         self._total = self._ended = 0
         self._drawn = 0
@@ -87,9 +86,10 @@ class Live:
                 self._running.pop(task, None)
             case _:
                 pass
-        line = event_line(event.event, self._style)
-        if line is not None:
+        lines = self._talk.lines(event)
+        if lines:
             self._erase()
+        for line in lines:
             _say(line)
         self._redraw()
 

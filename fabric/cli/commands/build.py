@@ -60,10 +60,11 @@ def run_verb(verb: str, command: str, **options: Any) -> int:
     from fabric.cli.keep import kept, wants_details
     from fabric.cli.listeners import Outlets, listeners
     from fabric.cli.screen import Screen
+    from fabric.cli.talk import Logs
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    outlets = Outlets(options["events"], options["profile"])
+    outlets = Outlets(options["events"], options["profile"], Logs(options["logs"]))
     detailed = wants_details(settings, options["junit"])
     request = request_of(verb, command, detailed=detailed, **options)
     encore = screen.encore() if is_plain(options) else None

@@ -50,6 +50,7 @@ def run_deploy(command: str, **options: Any) -> int:
     from fabric.cli.keep import kept, wants_details
     from fabric.cli.listeners import Outlets, listeners
     from fabric.cli.screen import Screen
+    from fabric.cli.talk import Logs
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
@@ -62,7 +63,9 @@ def run_deploy(command: str, **options: Any) -> int:
     options["stage"] = options.get("preview") or options["stage"]
     detailed = wants_details(settings, options["junit"])
     request = request_of("deploy", command, detailed=detailed, **options)
-    heard = listeners(screen, settings, Outlets(options["events"], options["profile"]))
+    heard = listeners(
+        screen, settings, Outlets(options["events"], options["profile"], Logs(options["logs"]))
+    )
     if not options.get("source"):
         encore = screen.encore() if is_plain(options) else None
         report = run_chosen(

@@ -42,13 +42,14 @@ def run_remove(command: str, **options: Any) -> int:
     from fabric.cli.durations import seconds_of
     from fabric.cli.listeners import Outlets, listeners
     from fabric.cli.screen import Screen
+    from fabric.cli.talk import Logs
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     timeout = seconds_of("--lock-timeout", options["lock_timeout"])
     consent = Consent(timeout, asker(screen, settings, yes=options["yes"]))
     request = request_of("deploy", command, **options)
-    heard = listeners(screen, settings, Outlets(options["events"], ""))
+    heard = listeners(screen, settings, Outlets(options["events"], logs=Logs(options["logs"])))
     report = run_chosen(
         request, settings, lambda one: remove_services(one, settings, consent, heard)
     )
