@@ -1,5 +1,6 @@
 """Many services on a terminal: a table that is drawn anew ten times a second, lines above it."""
 
+import contextlib
 import os
 import sys
 import threading
@@ -49,22 +50,26 @@ class LiveTable:
             with self._lock:
                 elapsed = self._clock.monotonic() - (self._begin or 0.0)
                 board = self._tally.board(elapsed)
-            self._draw(board_lines(board, _frame(), self._talk.style))
+            # A terminal that is gone is noticed when the run ends.
+            with contextlib.suppress(OSError):
+                self._draw(board_lines(board, _frame(), self._talk.style))
 
     def _draw(self, table: list[str]) -> None:
         """In one piece, so that nobody sees half of it."""
         with self._lock:
             lines, self._lines = self._lines, []
-        erase = f"\x1b[{self._drawn}A\r\x1b[J" if self._drawn else ""
-        sys.stderr.write(erase + "".join(f"{line}\n" for line in (*lines, *table)))
+        # Written over, not erased first: it would flicker, and fill some terminals' history.
+        back = f"\x1b[{self._drawn}A\r" if self._drawn else ""
+        body = "".join(f"{line}\x1b[K\n" for line in (*lines, *table))
+        sys.stderr.write(f"{back}{body}\x1b[J")
         sys.stderr.flush()
         self._drawn = len(table)
 
 
 def _frame() -> Frame:
-    """The terminal, without its last column and line: a full one would scroll."""
+    """The terminal, without its last column and two lines: a full one would scroll."""
     try:
         size = os.get_terminal_size(2)
     except OSError:
         return _NARROW
-    return Frame(max(1, size.columns - 1), max(1, size.lines - 1))
+    return Frame(max(1, size.columns - 1), max(1, size.lines - 2))

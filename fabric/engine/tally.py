@@ -21,6 +21,18 @@ class _Count:
     ended: float = 0.0
 
 
+@dataclass(slots=True)
+class _Pace:
+    """What tasks of a kind were thought to take, and what they took."""
+
+    guessed: float = 0.0
+    taken: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        return self.taken / self.guessed if self.guessed else 1.0
+
+
 class Tally:
     """Not thread-safe: the bus tells one event at a time, and who looks holds a lock."""
 
@@ -39,7 +51,7 @@ class Tally:
         self._left = [0.0 if n in scene.known else s for n, s in enumerate(scene.seconds)]
         self._running: dict[str, float] = {}
         self._ended = 0
-        self._guessed = self._taken = 0.0
+        self._paces: dict[str, _Pace] = {}
         self._ran = 0
 
     def hear(self, stamped: Stamped) -> ServiceRow | None:
@@ -68,8 +80,9 @@ class Tally:
         number = self._numbers[event.task]
         if event.status == "ran":
             self._ran += 1
-            self._guessed += self._left[number]
-            self._taken += event.ms / 1000
+            pace = self._paces.setdefault(_kind(event.task), _Pace())
+            pace.guessed += self._left[number]
+            pace.taken += event.ms / 1000
         self._left[number] = 0.0
 
     def _row(self, name: str) -> ServiceRow:
@@ -94,12 +107,19 @@ class Tally:
 
     def _remaining(self, elapsed: float) -> float | None:
         """Seconds, from what tasks took last time and how well that foretold this run."""
-        if self._ran < _ENOUGH or not self._guessed:
+        if self._ran < _ENOUGH:
             return None
-        left = list(self._left)
+        kinds = map(_kind, self._scene.graph.ids)
+        left = [
+            one * self._paces[kind].ratio if kind in self._paces else one
+            for one, kind in zip(self._left, kinds, strict=True)
+        ]
         for task, begun in self._running.items():
             number = self._numbers[task]
             left[number] = max(0.0, left[number] - (elapsed - begun))
         longest = max(tails(self._scene.graph.needs, left), default=0.0)
-        at_once = max(longest, sum(left) / self._scene.width)
-        return at_once * self._taken / self._guessed
+        return max(longest, sum(left) / self._scene.width)
+
+
+def _kind(task: str) -> str:
+    return task.partition(":")[0]

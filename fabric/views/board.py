@@ -9,6 +9,13 @@ from fabric.views.words import duration
 # In this order services are shown where not all of them fit.
 _STATES = ("failed", "running", "blocked", "waiting", "done")
 _SIGNS = {"failed": "✗", "running": "●", "blocked": "-", "waiting": "·", "done": "✓"}
+_WORDS = {
+    "failed": "failed",
+    "blocked": "blocked",
+    "cancelled": "cancelled",
+    "ran": "run",
+    "skipped": "up to date",
+}
 _BAD = ("blocked", "cancelled")
 _LEAST_HEIGHT = 3
 _SECONDS_A_MINUTE = 60
@@ -40,7 +47,8 @@ class ServiceRow:
             return "blocked"
         if self.ended == self.total:
             return "done"
-        return "running" if self.running or self.ended else "waiting"
+        # Built, and now waiting for others to be released: that is waiting too.
+        return "running" if self.running else "waiting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +85,9 @@ def outcome_line(row: ServiceRow, style: Style) -> str:
 
 
 def _counted(row: ServiceRow) -> str:
-    words = {"ran": "run", "skipped": "up to date"}
-    return ", ".join(f"{row.counts[one]} {words.get(one, one)}" for one in sorted(row.counts))
+    return ", ".join(
+        f"{row.counts[status]} {word}" for status, word in _WORDS.items() if row.counts.get(status)
+    )
 
 
 def board_lines(board: Board, frame: Frame, style: Style) -> list[str]:
