@@ -102,7 +102,7 @@ def _package(_scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterab
 def _deploy(scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterable[Task]:
     waits = _upstream_releases(scene, unit)
     for name, together in _units_of_deploy(unit, functions):
-        specs = tuple(_spec(unit, function) for function in together)
+        specs = tuple(spec_of(unit, function) for function in together)
         chosen = {function.name for function in together}
         others = tuple(one.name for one in unit.config.functions if one.name not in chosen)
         yield Task(
@@ -218,7 +218,7 @@ def _build_env(config: Config, function: Function) -> Pairs:
     return tuple(sorted(pair for pair in function.env if pair[0] not in config.secret_names))
 
 
-def _spec(unit: Unit, function: Function) -> Spec:
+def spec_of(unit: Unit, function: Function) -> Spec:
     """Digests where a secret may be bound into a value: compiled graphs lie on disk."""
     settings: Pairs = (
         ("runtime", _runtime(unit, function)),
