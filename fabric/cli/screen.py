@@ -13,7 +13,7 @@ from fabric.engine.answers import Answer
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report, as_document
 from fabric.views.style import Style
-from fabric.views.words import plural, problem_text
+from fabric.views.words import plural, problem_text, warning_lines
 
 if TYPE_CHECKING:
     from fabric.app.encore import Encore
@@ -71,7 +71,7 @@ class Screen:
             out = json.dumps(as_document(report)) + "\n"
         else:
             out = f"{report.text}\n" if report.text else ""
-        talk = [problem_text(one, self.err, severity="warning") for one in report.warnings]
+        talk = warning_lines(report.warnings, self.err)
         if not self.as_json:
             talk += self._problems(report)
         if report.notes:

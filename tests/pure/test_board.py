@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from fabric.model.problems import Problem
 from fabric.views.board import (
     Board,
     Frame,
@@ -13,6 +14,7 @@ from fabric.views.board import (
     outcome_line,
 )
 from fabric.views.style import Style
+from fabric.views.words import warning_lines
 
 PLAIN = Style()
 WAITING = ServiceRow("w", 1, 3, {}, 0)
@@ -93,3 +95,11 @@ def _without_colours(line: str) -> str:
 )
 def test_a_service_that_ended_is_one_line(state: str, line: str) -> None:
     assert outcome_line(ROWS[state], PLAIN) == line
+
+
+def test_warnings_that_say_the_same_are_counted() -> None:
+    many = [Problem("deploy/upstream-not-deployed", f"`s{number}`") for number in range(200)]
+    lines = warning_lines([many[0], Problem("lock/waiting", "wait"), *many[1:]], PLAIN)
+    assert len(lines) == 12
+    assert lines[10] == "warning[deploy/upstream-not-deployed] and 190 more like it"
+    assert lines[11] == "warning[lock/waiting] wait"
