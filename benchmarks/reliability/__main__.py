@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.places import WORK
-from benchmarks.reliability import faults, kills, locks, paused, wal
+from benchmarks.reliability import canaries, faults, kills, locks, paused, rollbacks, wal
 from benchmarks.reliability.tally import Tally
 
 Campaign = Callable[[int, Path], Tally]
@@ -17,6 +17,8 @@ CAMPAIGNS: dict[str, tuple[Campaign, int]] = {
     "kills": (kills.run, kills.COUNT),
     "locks": (locks.run, locks.COUNT),
     "paused": (paused.run, paused.COUNT),
+    "rollbacks": (rollbacks.run, rollbacks.COUNT),
+    "secrets": (canaries.run, canaries.COUNT),
     "wal": (wal.run, wal.COUNT),
 }
 

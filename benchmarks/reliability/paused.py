@@ -1,5 +1,6 @@
 """A holder that is stopped past its lease, and goes on after somebody else has deployed."""
 
+import fcntl
 import json
 import os
 import signal
@@ -54,7 +55,7 @@ def _round(field: Field, folder: Path, number: int) -> Iterator[str]:
     first = field.made.start("deploy", "--json", env=field.env)
     _until(inside.exists, first)
     yield from _not_told(field.made.json("deploy", env=field.env), first.pid)
-    os.kill(first.pid, signal.SIGSTOP)
+    _stop(first.pid, field)
     hold.unlink()
     inside.unlink()
     field.edit("f00", f"taken over {number}")
@@ -64,11 +65,40 @@ def _round(field: Field, folder: Path, number: int) -> Iterator[str]:
     late = ended(first)
     if second.code != 0:
         yield f"the second deploy ended with {second.code}: {second.out}"
-    if _written(field) != before:
-        yield "the late one wrote"
+    if written := sorted(set(_written(field).items()) ^ set(before.items())):
+        yield f"the late one wrote {', '.join(name for name, _ in written)}"
     if "state/lock-lost" not in _codes(late):
         yield f"the late one ended with {late.code}: {late.out}"
     yield from field.unsettled()
+
+
+def _stop(pid: int, field: Field) -> None:
+    """Between two beats: who is stopped in the middle of one holds the files of all others."""
+    deadline = time.monotonic() + _SECONDS
+    while time.monotonic() < deadline:
+        os.kill(pid, signal.SIGSTOP)
+        while not _is_stopped(pid):
+            time.sleep(0.001)
+        if _is_free(field.home / "state" / ".lock"):
+            return
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(0.01)
+    raise RuntimeError("it holds the file lock all the time")
+
+
+def _is_stopped(pid: int) -> bool:
+    """All threads of it: the signal takes a moment to reach them."""
+    stats = Path(f"/proc/{pid}/task").glob("*/stat")
+    return all(one.read_text().rpartition(")")[2].split()[0] == "T" for one in stats)
+
+
+def _is_free(path: Path) -> bool:
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
 
 def _not_told(held: Done, pid: int) -> Iterator[str]:

@@ -111,6 +111,7 @@ class Attempt:
             ref, final = page.base.ref, self.finals[page.base.ref]
             if final is not None and final.functions != page.base.functions:
                 with contextlib.suppress(FabricError):
+                    page.require_lock()
                     keep_traces(room, result.graph, self.world.book.shelf(ref), final)
 
     def _unfinished(self, page: Page) -> None:

@@ -43,14 +43,16 @@ def foresee(
     def ready(room: Room) -> None:
         recall_traces(room, wider.graph, world)
 
-    def with_records(room: Room, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
-        if all(post.backend == "local" for post in (*work.posts, *work.neighbours)):
-            live = against_live(wider, made, world)
-            sources = wider.sources | _states(world)
-            after(room, replace(live, sources=sources), made, entries)
+    found: list[Foreseen] = []
 
-    made = planned(wider, settings, with_records, world.desk, ready)
-    return Foreseen(against_live(wider, made, world), made)
+    def with_records(room: Room, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
+        live = against_live(wider, made, world)
+        found.append(Foreseen(live, made))
+        if all(post.backend == "local" for post in (*work.posts, *work.neighbours)):
+            after(room, replace(live, sources=wider.sources | _states(world)), made, entries)
+
+    planned(wider, settings, with_records, world.desk, ready)
+    return found[0]
 
 
 def _states(world: World) -> frozenset[str]:

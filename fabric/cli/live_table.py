@@ -1,10 +1,9 @@
 """Many services on a terminal: a table that is drawn anew ten times a second, lines above it."""
 
-import contextlib
 import os
-import sys
 import threading
 
+from fabric.cli.progress import put
 from fabric.cli.talk import Talk
 from fabric.engine.tally import Tally
 from fabric.model.events import Stamped, TaskStarted
@@ -50,9 +49,7 @@ class LiveTable:
             with self._lock:
                 elapsed = self._clock.monotonic() - (self._begin or 0.0)
                 board = self._tally.board(elapsed)
-            # A terminal that is gone is noticed when the run ends.
-            with contextlib.suppress(OSError):
-                self._draw(board_lines(board, _frame(), self._talk.style))
+            self._draw(board_lines(board, _frame(), self._talk.style))
 
     def _draw(self, table: list[str]) -> None:
         """In one piece, so that nobody sees half of it."""
@@ -61,8 +58,7 @@ class LiveTable:
         # Written over, not erased first: it would flicker, and fill some terminals' history.
         back = f"\x1b[{self._drawn}A\r" if self._drawn else ""
         body = "".join(f"{line}\x1b[K\n" for line in (*lines, *table))
-        sys.stderr.write(f"{back}{body}\x1b[J")
-        sys.stderr.flush()
+        put(f"{back}{body}\x1b[J")
         self._drawn = len(table)
 
 

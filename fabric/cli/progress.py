@@ -3,6 +3,7 @@
 import sys
 import threading
 
+from fabric.cli.screen import give_up
 from fabric.cli.talk import Talk
 from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
 
@@ -95,7 +96,6 @@ class Live:
 
     def close(self) -> None:
         self._erase()
-        sys.stderr.flush()
 
     def _redraw(self) -> None:
         if self._drawn and self._elapsed - self._last < _REDRAW_SECONDS:
@@ -103,8 +103,7 @@ class Live:
         self._last = self._elapsed
         self._erase()
         lines = self._lines()
-        sys.stderr.write("".join(f"{line}\n" for line in lines))
-        sys.stderr.flush()
+        put("".join(f"{line}\n" for line in lines))
         self._drawn = len(lines)
 
     def _lines(self) -> list[str]:
@@ -122,9 +121,18 @@ class Live:
 
     def _erase(self) -> None:
         if self._drawn:
-            sys.stderr.write(f"\x1b[{self._drawn}A\x1b[J")
+            put(f"\x1b[{self._drawn}A\x1b[J")
             self._drawn = 0
 
 
 def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+    put(f"{line}\n")
+
+
+def put(text: str) -> None:
+    """Talk that nobody takes any more is dropped: what runs goes on to its end."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        give_up(sys.stderr)

@@ -104,16 +104,16 @@ def _written(stream: TextIO | None, text: str) -> bool:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        _give_up(stream)
+        give_up(stream)
     except OSError as error:
-        _give_up(stream)
+        give_up(stream)
         with contextlib.suppress(OSError):
             os.write(2, f"error[disk/cannot-write] the output: {error.strerror}\n".encode())
         return False
     return True
 
 
-def _give_up(stream: TextIO) -> None:
+def give_up(stream: TextIO) -> None:
     """Nothing may fail on what is left in the stream's buffer when Python ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

@@ -44,13 +44,28 @@ class EventFile:
             self._file: IO[str] = path.open("w", encoding="utf-8", buffering=1)
         except OSError as error:
             raise write_problem(path, error) from error
-        self._file.write(_VERSION_LINE)
+        self._failure: OSError | None = None
+        self._put(_VERSION_LINE)
 
     def hear(self, event: Stamped) -> None:
-        self._file.write(event_line(event))
+        self._put(event_line(event))
+
+    def _put(self, line: str) -> None:
+        """A run in its middle is not broken off for this: it is said at the end."""
+        if self._failure:
+            return
+        try:
+            self._file.write(line)
+        except OSError as error:
+            self._failure = error
 
     def close(self) -> None:
-        self._file.close()
+        try:
+            self._file.close()
+        except OSError as error:
+            self._failure = self._failure or error
+        if self._failure:
+            raise write_problem(self._path, self._failure) from self._failure
 
 
 class Journal:

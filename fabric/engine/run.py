@@ -56,6 +56,7 @@ class Run:
         self._idle = 0
         self._stop_asked = False
         self._interrupted = False
+        self._fallen: BaseException | None = None
         self._begin = clock.monotonic()
 
     def go(self) -> RunResult:
@@ -71,6 +72,8 @@ class Run:
                     self._wake_all()
                     continue
                 self._wait()
+                if self._fallen:
+                    raise self._fallen
         for worker in self._workers:
             worker.join()
         return self._result()
@@ -119,10 +122,15 @@ class Run:
 
     def _work(self) -> None:
         """A worker's life: take, do, put back what happened, until nothing is left."""
-        number = self._next()
-        while number is not None:
-            outcome = self._do(number)
-            number = self._next(ended=(number, outcome))
+        try:
+            number = self._next()
+            while number is not None:
+                outcome = self._do(number)
+                number = self._next(ended=(number, outcome))
+        except BaseException as error:  # noqa: BLE001: one that falls in silence is waited for
+            with self._ended:
+                self._fallen = error
+                self._ended.notify_all()
 
     def _next(self, ended: tuple[int, Outcome] | None = None) -> int | None:
         """Book an ended task and take the next one, in one go: half the locking."""

@@ -1,7 +1,7 @@
 """Services to tasks: one table of recipes serves every verb."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric.config.values import Config, Function
@@ -52,9 +52,7 @@ class Scene:
     """All units of one run, and how to find an upstream's release."""
 
     units: tuple[Unit, ...]
-
-    def unit(self, service: str) -> Unit | None:
-        return next((unit for unit in self.units if unit.service == service), None)
+    by_service: Mapping[str, Unit]
 
 
 def compile_graph(
@@ -63,7 +61,7 @@ def compile_graph(
     """The tasks of a verb over these services; `functions` narrows it to these and their needs."""
     from fabric.graph.weave import weave  # networkx: imported when something is compiled
 
-    scene = Scene(tuple(units))
+    scene = Scene(tuple(units), {unit.service: unit for unit in units})
     tasks = [
         task
         for unit in scene.units
@@ -177,7 +175,7 @@ def release_id(service: str, label: str) -> TaskId:
 
 
 def _upstream_releases(scene: Scene, unit: Unit) -> tuple[TaskId, ...]:
-    found = (scene.unit(service) for service in unit.upstream)
+    found = (scene.by_service.get(service) for service in unit.upstream)
     return tuple(release_id(one.service, one.config.provider.label) for one in found if one)
 
 

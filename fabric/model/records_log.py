@@ -22,7 +22,10 @@ class FunctionGone:
 
 @dataclass(frozen=True, slots=True)
 class FunctionUnsure:
-    """A call failed half-way, or nobody knows: the function's key no longer stands for it."""
+    """A call failed half-way, or nobody knows: the function's key no longer stands for it.
+
+    One that was not there before may be there now: only what is in the record can be taken away.
+    """
 
     task: str
     name: str
@@ -58,10 +61,9 @@ def applied(record: Record, entry: Entry) -> Record:
             rest = [one for one in record.functions if one.name != name]
             return replace(record, functions=tuple(rest))
         case FunctionUnsure(name=name):
-            functions = tuple(
-                replace(one, key="") if one.name == name else one for one in record.functions
-            )
-            return replace(record, functions=functions, release_key="")
+            was = record.function(name) or FunctionRecord(name, key="", artifact_sha256="")
+            unsure = applied(record, FunctionDone(entry.task, replace(was, key="")))
+            return replace(unsure, release_key="")
         case UnitDone(outputs=outputs):
             return replace(
                 record, outputs=tuple(sorted(({**dict(record.outputs), **dict(outputs)}).items()))

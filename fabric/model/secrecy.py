@@ -40,7 +40,7 @@ def without_credentials(text: str) -> str:
 
 def without_values(text: str, values: Collection[str]) -> str:
     """The text with each of these values in it hidden, also as a part of JSON."""
-    forms = {form for value in values if value for form in (value, _in_json(value))}
+    forms = {form for value in values if value for form in (value, *_in_json(value))}
     # The longest first: one secret may be a part of another.
     for form in sorted(forms, key=lambda one: (-len(one), one)):
         if form in text:
@@ -48,5 +48,6 @@ def without_values(text: str, values: Collection[str]) -> str:
     return text
 
 
-def _in_json(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)[1:-1]
+def _in_json(value: str) -> tuple[str, str]:
+    """As writers of JSON spell it: letters beyond ASCII as they are, or escaped."""
+    return json.dumps(value, ensure_ascii=False)[1:-1], json.dumps(value)[1:-1]

@@ -58,7 +58,9 @@ def archives_of(record: Record | None) -> frozenset[str]:
     if record is None:
         return frozenset()
     lists = (record.functions, *(one.functions for one in record.history))
-    return frozenset(one.artifact_sha256 for functions in lists for one in functions)
+    digests = (one.artifact_sha256 for functions in lists for one in functions)
+    # One that may or may not be there has none.
+    return frozenset(digest for digest in digests if digest)
 
 
 def lost_archives(shelf: Shelf, record: Record) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import glob
 import itertools
 import os
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,9 @@ _DISK_ERRORS = {
     errno.EDQUOT: ("disk/full", "the disk quota is used up", "free some space, then try again"),
     errno.EROFS: ("disk/read-only", "the file system is read-only", "write to another folder"),
 }
+
+# How long a lock of files is waited for. What is done under most takes milliseconds.
+LOCK_SECONDS = 30.0
 
 # What a file system answers that has no hard links.
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
@@ -194,17 +198,44 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 @contextlib.contextmanager
-def file_lock(path: str | Path) -> Iterator[None]:
-    """Exclusive among processes; the file stays, so that two holders never lock two inodes."""
+def file_lock(path: str | Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+    """Exclusive among processes; the file stays, so that two holders never lock two inodes.
+
+    Mostly held for moments: one that is held for long belongs to a process that was stopped.
+    """
     try:
         fd = _open_lock(path)
     except OSError as error:
         raise write_problem(Path(path), error) from error
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        _lock(fd, Path(path), seconds)
         yield
     finally:
         os.close(fd)
+
+
+def _lock(fd: int, path: Path, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    pause = 0.001
+    while not _locked(fd):
+        if time.monotonic() >= deadline:
+            problem = Problem(
+                "lock/file-held",
+                f"`{path}` has been held by another process for {seconds:.0f} s",
+                hint="look for a fabric process that was stopped: end it or let it go on",
+                where=Place(str(path)),
+            )
+            raise FabricError(problem)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+
+
+def _locked(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _open_lock(path: str | Path) -> int:

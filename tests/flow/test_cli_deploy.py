@@ -555,6 +555,26 @@ def test_what_cannot_be_put_back_is_named_with_the_command_that_would(tmp_path: 
 UNHEALTHY = ROUTE + "deploy: {healthCheck: {enabled: true, url: 'http://127.0.0.1:1/health'}}\n"
 
 
+def test_a_first_deploy_that_failed_on_the_way_can_be_removed(tmp_path: Path) -> None:
+    made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
+    tool.answers("", 1)
+    made.json("deploy", env=tool.env())
+    assert read(made, STATE)["functions"][0]["artifactSha256"] == "", "it may be there or not"
+    assert read(made, RECEIPT)["deployments"][0]["artifacts"] == {}
+    tool.answers("", 0)
+    assert made.json("remove", env=tool.env()).code == 0
+    assert tool.calls[-1]["argv"] == ["destroy"]
+
+
+def test_a_first_deploy_that_failed_on_the_way_is_taken_back(tmp_path: Path) -> None:
+    made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
+    tool.answers("", 1)
+    done = made.json("deploy", "--rollback-on-failure", env=tool.env())
+    assert tool.calls[-1]["argv"] == ["destroy"]
+    hints = [one["hint"] for one in done.error["problems"]]
+    assert any("fabric remove --stage dev" in hint for hint in hints)
+
+
 # Saved plans.
 
 

@@ -1,5 +1,6 @@
 """Both streams: one document on stdout, talk on stderr, colour only where it is wanted."""
 
+import json
 import os
 import pty
 import subprocess
@@ -177,3 +178,21 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     assert child.wait(30) == 0
     assert "Traceback" not in said
     assert "BrokenPipe" not in said
+
+
+def test_a_deploy_goes_on_when_nobody_hears_its_talk(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    child = made.start("deploy", "--json")
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stderr.close()
+    assert json.loads(child.stdout.read())["ok"] is True
+    child.stdout.close()
+    assert child.wait(30) == 0
+
+
+def test_an_events_file_that_is_full_is_told_when_the_run_is_over(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    done = made.json("deploy", "--events", "/dev/full")
+    assert (done.code, done.error["code"]) == (73, "disk/full")
+    assert made.fabric("plan", "--detailed-exitcode").code == 0

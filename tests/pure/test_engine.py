@@ -12,7 +12,7 @@ from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.engine.step import Stepper
 from fabric.graph.weave import weave
-from fabric.model.events import TaskEnded, TaskStarted
+from fabric.model.events import Stamped, TaskEnded, TaskStarted
 from fabric.model.names import TaskId
 from fabric.model.problems import ExitCode
 from fabric.model.task import Output, Task
@@ -195,3 +195,21 @@ def test_after_a_wish_to_stop_a_running_task_is_waited_for_only_so_long(bench: B
         run.go()
     asker.join()
     kind.may_end.set()
+
+
+class BrokenListener:
+    """Falls over what it hears."""
+
+    def hear(self, event: Stamped) -> None:
+        raise RuntimeError(f"no more of {event.seq}")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_a_worker_that_falls_ends_the_run_and_is_not_waited_for(bench: Bench) -> None:
+    graph, clock = weave([join("left", "a"), join("right", "b")]), LateClock()
+    stepper = Stepper(bench.stores(), {"join": bench.kind}, clock)
+    job = Job(graph, Caps(2, 2), (1.0, 1.0))
+    with pytest.raises(RuntimeError, match="no more of"):
+        Run(job, stepper, Bus("run", clock, [BrokenListener()]), clock).go()

@@ -1,8 +1,10 @@
 """Which parts of a foreign text look like credentials."""
 
+import json
+
 import pytest
 
-from fabric.model.secrecy import without_credentials
+from fabric.model.secrecy import without_credentials, without_values
 
 HIDDEN = {
     "an-assignment": ("API_TOKEN=abc next", "API_TOKEN=[REDACTED] next"),
@@ -33,3 +35,9 @@ def test_plain_words_stay(text: str) -> None:
 @pytest.mark.parametrize("part", LONG)
 def test_a_long_line_takes_no_quadratic_time(part: str) -> None:
     assert without_credentials(part * 100_000)
+
+
+def test_a_value_is_hidden_in_both_spellings_of_json() -> None:
+    value = 'p"é'
+    for text in (json.dumps([value]), json.dumps([value], ensure_ascii=False)):
+        assert without_values(text, [value]) == '["[REDACTED]"]'

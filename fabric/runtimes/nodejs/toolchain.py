@@ -113,7 +113,7 @@ def install_pinned(toolchain: Path, environment: Mapping[str, str]) -> Path:
     folder = pinned_folder(toolchain)
     if _version(str(folder / "package.json")):
         return folder
-    with file_lock(toolchain / "esbuild.lock"):
+    with file_lock(toolchain / "esbuild.lock", 2 * _INSTALL_SECONDS):
         if not _version(str(folder / "package.json")):
             _install(toolchain, environment)
     return folder
