@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _GARBAGE = 200_000
 _CANNOT_WRITE = 73
+# A job's summary is written anew each time: a stored answer does not do that.
+_SUMMARY = "GITHUB_STEP_SUMMARY"
 COMMANDS = frozenset({"build", "package", "plan", "deploy", "compose"})
 
 
@@ -37,7 +39,7 @@ def main() -> None:
 
 def answer(argv: Sequence[str]) -> int | None:
     """The exit code if the stored answer was given, else None."""
-    if not argv or argv[0] not in COMMANDS:
+    if not argv or argv[0] not in COMMANDS or os.environ.get(_SUMMARY):
         return None
     try:
         found = stored(argv, os.getcwd(), os.environ)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# System packages that only the tests need: a PostgreSQL server. Quick when it is there already.
+# System packages that only the tests need: a PostgreSQL server, and git. Quick when both are there.
 # No daemon is started: the tests start servers of their own, on free ports.
 set -eu
 settings=/etc/postgresql-common/createcluster.conf
@@ -10,6 +10,10 @@ has_postgres() {
         [ -x "$program" ] && return 0
     done
     return 1
+}
+
+has_git() {
+    command -v git >/dev/null 2>&1
 }
 
 as_root() {
@@ -27,13 +31,21 @@ install_postgres() {
         install postgresql
 }
 
-has_postgres && exit 0
+install_git() {
+    as_root apt-get update -qq && install git
+}
+
+install_missing() {
+    { has_git || install_git; } && { has_postgres || install_postgres; }
+}
+
+has_git && has_postgres && exit 0
 command -v apt-get >/dev/null 2>&1 || {
-    echo "the tests need a PostgreSQL server: install one, so that initdb is on PATH" >&2
+    echo "the tests need git and a PostgreSQL server: install both, with initdb on PATH" >&2
     exit 1
 }
 try=1
-until install_postgres; do
+until install_missing; do
     [ "$try" -lt 4 ] || exit 1
     echo "the installation failed; trying again ($try)" >&2
     sleep $((try * 5))

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fabric.app.cases import cases_of
 from fabric.app.encore import Encore, keep_answer, renew, warm_start
-from fabric.app.pipeline import MakeListeners, Outlets, Ran, carry_out, compiled_and_locked, whole
+from fabric.app.pipeline import Outlets, Ran, carry_out, compiled_and_locked, whole
 from fabric.app.request import Request
 from fabric.app.room import Room, cache_folder
 from fabric.app.settings import Settings
 from fabric.engine.critical import critical_path
 from fabric.engine.daily import prune_daily
 from fabric.engine.result import Outcome, RunResult, Status
+from fabric.engine.scene import MakeListeners
 from fabric.engine.view import copy_out
 from fabric.model.names import Verb
 from fabric.model.problems import Problem
@@ -81,6 +83,8 @@ def _report(done: Ran, request: Request, settings: Settings) -> Report:
         problems=problems_of(done.result),
         warnings=done.site.warnings,
         exit_code=done.result.exit_code,
+        owners=owners_of(done.result),
+        cases=cases_of(done.result) if request.detailed else (),
     )
 
 
@@ -101,6 +105,13 @@ def problems_of(result: RunResult) -> tuple[Problem, ...]:
     left = result.count(Status.CANCELLED)
     message = f"interrupted: {left} tasks were not started"
     return (Problem("run/interrupted", message, hint="run it again to go on"), *result.problems)
+
+
+def owners_of(result: RunResult) -> tuple[str, ...]:
+    """The service of each of these problems; none for what concerns the run as a whole."""
+    rows = zip(result.graph.tasks, result.outcomes, strict=True)
+    owners = [task.inputs.service for task, outcome in rows for _ in outcome.problems]
+    return (*("",) * result.interrupted, *owners, *("" for _ in result.aftermath))
 
 
 def _artifacts(done: Ran, verb: Verb, cwd: Path) -> Iterator[Artifact]:

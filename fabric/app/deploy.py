@@ -8,13 +8,14 @@ from fabric.app.compiling import Compiled
 from fabric.app.deploy_report import deploy_report, unchanged_report
 from fabric.app.encore import Encore, keep_plan
 from fabric.app.foresight import Foreseen, foresee, missing_upstreams
-from fabric.app.pipeline import MakeListeners, Outlets, Work, carry_out, compiled_and_locked
+from fabric.app.pipeline import Outlets, Work, carry_out, compiled_and_locked
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Room
 from fabric.app.saved_plan import read_seal, refuse_moved
 from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, mismatch, open_world
 from fabric.config.values import Config
+from fabric.engine.scene import MakeListeners
 from fabric.graph.compile import Unit
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan

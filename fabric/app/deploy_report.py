@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from fabric.app.attempt import Attempt
-from fabric.app.build import problems_of
+from fabric.app.build import owners_of, problems_of
+from fabric.app.cases import cases_of, untouched
 from fabric.app.foresight import Foreseen
 from fabric.app.pipeline import Ran
 from fabric.app.post import Post
@@ -14,6 +15,7 @@ from fabric.app.world import World
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.live import dropped_functions
+from fabric.graph.ties import ties_of
 from fabric.model.problems import ExitCode
 from fabric.model.records import Record
 from fabric.model.report import Report
@@ -34,7 +36,8 @@ def unchanged_report(request: Request, seen: Foreseen, world: World) -> Report:
     ]
     count = len(seen.plan.graph)
     summary = {"ran": 0, "skipped": count, "failed": 0, "blocked": 0, "ms": 0}
-    return _report(request, seen, rows, summary)
+    report = _report(request, seen, rows, summary)
+    return replace(report, cases=untouched(seen.plan.graph) if request.detailed else ())
 
 
 def _unchanged(record: Record | None) -> list[Row]:
@@ -54,7 +57,13 @@ def deploy_report(request: Request, seen: Foreseen, done: Ran, attempt: Attempt)
     counted = (Status.RAN, Status.SKIPPED, Status.FAILED, Status.BLOCKED)
     summary = {status.value: result.count(status) for status in counted}
     report = _report(request, seen, rows, {**summary, "ms": result.ms})
-    return replace(report, problems=problems_of(result), exit_code=_exit_code(result, rows))
+    return replace(
+        report,
+        problems=problems_of(result),
+        owners=owners_of(result),
+        exit_code=_exit_code(result, rows),
+        cases=cases_of(result) if request.detailed else (),
+    )
 
 
 def _exit_code(result: RunResult, rows: list[Row]) -> ExitCode:
@@ -74,7 +83,9 @@ def _report(request: Request, seen: Foreseen, rows: list[Row], summary: dict[str
         "summary": summary,
     }
     warnings = seen.work.site.warnings
-    return Report(request.command, document, text=deploy_text(document), warnings=warnings)
+    ties = ties_of(seen.plan.graph) if request.detailed else ()
+    text = deploy_text(document)
+    return Report(request.command, document, text=text, warnings=warnings, ties=ties)
 
 
 def _row(

@@ -13,7 +13,7 @@ from fabric.app.checks_world import (
     state_checks,
 )
 from fabric.app.long_way import compile_project
-from fabric.app.pipeline import MakeListeners, carried_out, new_run_id, run_ended
+from fabric.app.pipeline import carried_out, new_run_id, run_ended
 from fabric.app.posts import post_of
 from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
@@ -23,6 +23,7 @@ from fabric.app.workspace import workspace_of
 from fabric.engine.bus import Bus
 from fabric.engine.result import RunResult
 from fabric.engine.run import Job, Run
+from fabric.engine.scene import MakeListeners, Scene
 from fabric.graph.probes import probe_graph
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.checkup import Check, failed, passed
@@ -118,8 +119,10 @@ def _ran(
     opening = Opening(time_ns(), use_cache=False, create=False, kinds=kinds)
     run_id = new_run_id(clock)
     with open_room(patient.workspace, settings, opening) as room:
-        bus = Bus(run_id, clock, make_listeners(run_id, patient.workspace))
         job = Job(graph, caps_of(request.concurrency, settings.cores), (1.0,) * len(graph))
+        bus = Bus(
+            run_id, clock, make_listeners(Scene(run_id, patient.workspace, graph, job.seconds))
+        )
         try:
             bus.emit(RunStarted(request.command, len(graph), len(graph), patient.ref.stage))
             result = carried_out(Run(job, room.stepper, bus, clock))

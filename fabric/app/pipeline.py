@@ -12,9 +12,10 @@ from fabric.app.compiling import Compiled, compiled
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Opening, Room, open_room
 from fabric.app.settings import Settings
-from fabric.engine.bus import Bus, Listener
+from fabric.engine.bus import Bus
 from fabric.engine.result import Outcome, RunResult
 from fabric.engine.run import Job, Run
+from fabric.engine.scene import MakeListeners, Scene
 from fabric.engine.warm import NONE, Others, Site
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan, make_plan
@@ -31,8 +32,6 @@ from fabric.tasks.build import BuildKind
 if TYPE_CHECKING:
     from fabric.app.desk import WorkDesk
     from fabric.app.world import World
-
-MakeListeners = Callable[[str, Path], Sequence[Listener]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,22 +137,22 @@ def carry_out(
     outlets: Outlets,
 ) -> Ran:
     """Run the graph, and what has to follow on a failure."""
-    caps = caps_of(request.concurrency, settings.cores)
     clock = SystemClock()
     run_id = new_run_id(clock)
     workspace = Path(work.site.workspace)
+    caps = caps_of(request.concurrency, settings.cores)
     desk = work.world.desk if work.world else None
     opening = Opening(
         started_ns, use_cache=request.use_cache, warm=work.warm, homes=_homes(work), desk=desk
     )
     with open_room(workspace, settings, opening) as room:
-        seconds = _prepared(work, room)
-        bus = Bus(run_id, clock, outlets.make_listeners(run_id, _home(request, workspace)))
+        job = Job(work.graph, caps, _prepared(work, room), work.known, fail_fast=request.fail_fast)
+        scene = _scene(job, run_id, _home(request, workspace))
+        bus = Bus(run_id, clock, outlets.make_listeners(scene))
         _hear_talk(bus, room, work)
-        job = Job(work.graph, caps, seconds, work.known, fail_fast=request.fail_fast)
+        count = len(work.graph) + len(work.others)
         total = len(work.graph) - len(work.known)
         try:
-            count = len(work.graph) + len(work.others)
             bus.emit(RunStarted(request.command, count, total, work.site.stage))
             result = carried_out(Run(job, room.stepper, bus, clock))
             result = outlets.undo(room, bus, result)
@@ -164,6 +163,10 @@ def carry_out(
         room.stores.ledger.flush()
         outlets.after(room, done)
     return done
+
+
+def _scene(job: Job, run_id: str, home: Path) -> Scene:
+    return Scene(run_id, home, job.graph, job.seconds, job.caps.total, frozenset(job.known))
 
 
 def _home(request: Request, workspace: Path) -> Path:

@@ -16,6 +16,7 @@ from fabric.app.settings import Settings
 from fabric.graph.decide import Action
 from fabric.graph.draw import draw
 from fabric.graph.plan import Plan
+from fabric.graph.ties import ties_of
 from fabric.model.names import Verb
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
@@ -118,6 +119,7 @@ def _shown(
         notes=notes,
         warnings=work.site.warnings,
         exit_code=exit_code or ExitCode.OK,
+        ties=ties_of(made.graph) if request.detailed else (),
     )
 
 

@@ -40,7 +40,8 @@ class Project:
     """The services of one run and the folder that all their paths start from.
 
     `sources` are the files whose content decided all this, and `looked_for` those that would have.
-    `neighbours` are services that these depend on and that are no part of this run.
+    `neighbours` are services that these depend on and that are no part of this run. `entries` are
+    the units as the compose file lists them.
     """
 
     workspace: Path
@@ -50,6 +51,7 @@ class Project:
     looked_for: tuple[Path, ...] = ()
     bound_names: frozenset[str] = frozenset()
     neighbours: tuple[Unit, ...] = ()
+    entries: tuple[ComposeService, ...] = ()
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -97,8 +99,8 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     rows = _load_all(compose.services, path.parent, Asked(stage), settings)
     compose_services(Compose(compose.file, tuple(row.entry for row in rows)))
     _refuse_twins([(row.entry.name, row.config) for row in rows])
-    chosen = _chosen(rows, where.services)
-    names = {row.entry.name for row in chosen}
+    chosen = [] if where.nothing else _chosen(rows, where.services)
+    names = {row.entry.name for row in (rows if where.nothing else chosen)}
     others = tuple(row for row in rows if row.entry.name not in names)
     looked_for = [path, *include_folders(compose, path.parent)]
     return _project(path.parent, stage, Scenery(tuple(chosen), others), settings, looked_for)
@@ -223,6 +225,7 @@ def _project(
             *(row.config.bound_names | set(_world_names(row.config)) for row in everyone)
         ),
         neighbours=tuple(_neighbour(row, workspace, settings) for row in scenery.others),
+        entries=tuple(row.entry for row in scenery.rows),
     )
 
 
@@ -231,7 +234,7 @@ def _unit(
 ) -> tuple[Unit, VendorSource | None]:
     config = _with_outputs(row.config, marks(one.giver for one in givers))
     root = relative(row.file.parent, workspace)
-    found = find_source(workspace, root) if _has_python(config) else None
+    found = find_source(workspace, root) if has_python(config) else None
     unit = Unit(
         config,
         root,
@@ -285,7 +288,7 @@ def _requirement_files(folder: Path, workspace: Path, found: VendorSource | None
     return own + [workspace / path for path in (found.seen.files if found else ())]
 
 
-def _has_python(config: Config) -> bool:
+def has_python(config: Config) -> bool:
     runtimes = {config.provider.runtime, *(one.runtime for one in config.functions)}
     return any(runtime.startswith("python") for runtime in runtimes)
 

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from fabric.app.attempt import Attempt
-from fabric.app.build import problems_of
+from fabric.app.build import owners_of, problems_of
 from fabric.app.modes import mode_of
-from fabric.app.pipeline import MakeListeners, Outlets, Ran, Work, carry_out
+from fabric.app.pipeline import Outlets, Ran, Work, carry_out
 from fabric.app.post import Post
 from fabric.app.posts import Shelves, as_recorded, post_of
 from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, mismatch, open_world
+from fabric.engine.scene import MakeListeners
 from fabric.engine.warm import Site
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import way_out
@@ -208,7 +209,12 @@ def _report(request: Request, project: Project, found: Found, gone: frozenset[Re
 
 
 def _ended(report: Report, done: Ran) -> Report:
-    return replace(report, problems=problems_of(done.result), exit_code=done.result.exit_code)
+    return replace(
+        report,
+        problems=problems_of(done.result),
+        exit_code=done.result.exit_code,
+        owners=owners_of(done.result),
+    )
 
 
 def _is_meant(record: Record, provider: str) -> bool:

@@ -11,10 +11,21 @@ CONFIG_NAME = "fabric.yml"
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """A choice of services that is still to be made: their names are not known yet."""
+
+    dependents: bool = False
+    dependencies: bool = False
+    affected: bool = False
+    base: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Where:
     """Which services are meant, as the user said it.
 
-    `home` is where `.fabric` lies when that is not beside the config.
+    `home` is where `.fabric` lies when that is not beside the config. `choice` is made before
+    anything is compiled; if it comes to no service at all, `nothing` is meant.
     """
 
     config: str = CONFIG_NAME
@@ -23,6 +34,8 @@ class Where:
     provider: str = ""
     services: tuple[str, ...] = ()
     home: str = ""
+    choice: Choice = field(default_factory=Choice)
+    nothing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,7 @@ class Request:
     fail_fast: bool = False
     out: str = ""
     profiled: bool = False
+    detailed: bool = False
 
 
 def caps_of(concurrency: str, cores: int) -> Caps:

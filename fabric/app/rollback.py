@@ -7,13 +7,14 @@ from typing import Any
 from fabric.app.attempt import Attempt
 from fabric.app.build import problems_of
 from fabric.app.deploy import refuse
-from fabric.app.pipeline import MakeListeners, Outlets, Work, carry_out
+from fabric.app.pipeline import Outlets, Work, carry_out
 from fabric.app.posts import post_of
 from fabric.app.project import open_project
 from fabric.app.removal import find_records
 from fabric.app.request import Request, caps_of
 from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, open_world
+from fabric.engine.scene import MakeListeners
 from fabric.engine.warm import Site
 from fabric.graph.undo import chained
 from fabric.model.problems import FabricError, Problem

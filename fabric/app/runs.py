@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fabric.app.files import COMPOSE_NAME, file_at
 from fabric.app.settings import Settings
 from fabric.app.workspace import workspace_of
 from fabric.model.problems import FabricError, Problem
@@ -15,14 +16,25 @@ from fabric.views.words import duration
 
 
 def list_runs(settings: Settings, style: Style) -> Report:
-    rows = [_summary(path) for path in _journals(settings)]
-    text = "\n".join(_line(row, style) for row in rows) or "No runs yet."
-    return Report("runs list", {"runs": rows}, text=text)
+    rows = [_summary(path) for path in _journals(workspace_of(settings.cwd))]
+    return Report("runs list", {"runs": rows}, text=_lines(rows, style))
+
+
+def compose_runs(file: str, settings: Settings, style: Style) -> Report:
+    """The runs over all services of a compose file, of those that are kept."""
+    folder = file_at(settings.cwd / file, COMPOSE_NAME).parent
+    rows = [_summary(path) for path in _journals(folder)]
+    rows = [row for row in rows if row["command"].startswith("compose ")]
+    return Report("compose runs", {"runs": rows}, text=_lines(rows, style))
+
+
+def _lines(rows: list[dict[str, Any]], style: Style) -> str:
+    return "\n".join(_line(row, style) for row in rows) or "No runs yet."
 
 
 def show_run(run_id: str, settings: Settings, style: Style) -> Report:
     """The events of one run; `latest` is the newest."""
-    paths = {path.stem: path for path in _journals(settings)}
+    paths = {path.stem: path for path in _journals(workspace_of(settings.cwd))}
     chosen = next(iter(paths), "") if run_id == "latest" else run_id
     if chosen not in paths:
         raise FabricError(_unknown(run_id, list(paths)))
@@ -43,9 +55,8 @@ def _unknown(run_id: str, known: list[str]) -> Problem:
     return Problem("usage/unknown-run", f"there is no run `{run_id}`", hint=hint)
 
 
-def _journals(settings: Settings) -> list[Path]:
-    folder = workspace_of(settings.cwd) / ".fabric" / "runs"
-    return sorted(folder.glob("*.jsonl"), reverse=True)
+def _journals(workspace: Path) -> list[Path]:
+    return sorted((workspace / ".fabric" / "runs").glob("*.jsonl"), reverse=True)
 
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:

@@ -33,6 +33,11 @@ class Settings:
         return self.env.get("GITHUB_ACTIONS") == "true"
 
     @property
+    def summary(self) -> str:
+        """The file that a GitHub job shows as its summary."""
+        return self.env.get("GITHUB_STEP_SUMMARY", "")
+
+    @property
     def toolchains(self) -> Path:
         """Where tools that fabric fetches once are kept, for all projects of this user."""
         if chosen := self.env.get("FABRIC_TOOLCHAIN_DIR"):

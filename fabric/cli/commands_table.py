@@ -56,6 +56,7 @@ COMPOSE = (
     _compose("deploy", "Deploy all services, upstreams first."),
     _compose("remove", "Remove all services, dependents first."),
     _compose("outputs", "Print what the deployed services give."),
+    _compose("runs", "List past runs over all services."),
     _compose("list", "List the services and what they depend on.", "list_services"),
 )
 

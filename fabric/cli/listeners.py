@@ -1,15 +1,20 @@
 """Who hears a run: the terminal, the journal, an events file, a profile."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.app.settings import Settings
+from fabric.cli.live_table import LiveTable
 from fabric.cli.progress import Lines, Live
 from fabric.cli.screen import Screen
+from fabric.cli.talk import Logs, Talk
 from fabric.engine.bus import Listener
 from fabric.engine.chrome_trace import Profile
 from fabric.engine.journal import EventFile, Journal
+from fabric.engine.scene import MakeListeners, Scene
+from fabric.engine.tally import Tally
+from fabric.system.clock import SystemClock
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,28 +22,32 @@ class Outlets:
     """Files that the user asked for besides the terminal; empty for none."""
 
     events: str
-    profile: str
+    profile: str = ""
+    logs: Logs = Logs.FULL
 
 
-def listeners(
-    screen: Screen, settings: Settings, outlets: Outlets
-) -> Callable[[str, Path], Sequence[Listener]]:
+def listeners(screen: Screen, settings: Settings, outlets: Outlets) -> MakeListeners:
     """A maker of listeners: called once the run has an id and a place to be kept."""
 
-    def make(run_id: str, home: Path) -> Sequence[Listener]:
-        heard: list[Listener] = [Journal(home / "runs", run_id)]
+    def make(scene: Scene) -> Sequence[Listener]:
+        heard: list[Listener] = [Journal(scene.home / "runs", scene.run)]
         if outlets.events:
             heard.append(EventFile(settings.cwd / Path(outlets.events)))
         if outlets.profile:
             heard.append(Profile(settings.cwd / Path(outlets.profile)))
-        heard.append(_terminal(screen, settings))
+        if outlets.logs is not Logs.NONE:
+            heard.append(_terminal(screen, settings, outlets.logs, scene))
         return heard
 
     return make
 
 
-def _terminal(screen: Screen, settings: Settings) -> Listener:
+def _terminal(screen: Screen, settings: Settings, logs: Logs, scene: Scene) -> Listener:
+    tally = Tally(scene) if scene.many else None
+    talk = Talk(logs, screen.err, tally)
     live = settings.stderr_is_terminal and not settings.in_ci
-    if live and settings.env.get("TERM") != "dumb" and not screen.as_json:
-        return Live(screen.err)
-    return Lines(screen.err, github=settings.in_github)
+    if not live or settings.env.get("TERM") == "dumb" or screen.as_json:
+        return Lines(talk, github=settings.in_github)
+    if tally is None:
+        return Live(talk)
+    return LiveTable(talk, tally, SystemClock())

@@ -49,6 +49,13 @@ def removal_options(command: F) -> F:
     return command
 
 
+def selection_options(command: F) -> F:
+    """Which services of a compose file."""
+    for option in reversed(_SELECTION):
+        command = option(command)
+    return command
+
+
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask first.")
 lock_timeout_option = click.option(
     "--lock-timeout", default="0", show_default=True, metavar="DURATION",
@@ -58,10 +65,28 @@ compose_file = click.option(
     "-f", "--file", "compose", default="fabric.compose.yml", show_default=True,
     metavar="FILE", help="The compose file, or the folder that holds it.",
 )  # fmt: skip
-service_option = click.option(
-    "--service", "services", multiple=True, metavar="NAME",
-    help="Only this service (may be given again).",
-)  # fmt: skip
+_SELECTION = (
+    click.option(
+        "--service",
+        "services",
+        multiple=True,
+        metavar="NAME",
+        help="Only this service (may be given again).",
+    ),
+    click.option("--with-dependents", is_flag=True, help="Also the services that depend on them."),
+    click.option("--with-dependencies", is_flag=True, help="Also the services they depend on."),
+    click.option(
+        "--affected",
+        is_flag=True,
+        help="Only services whose inputs changed, by git, and their dependents.",
+    ),
+    click.option(
+        "--base",
+        default="",
+        metavar="REF",
+        help="Changed since the branch left this commit (default: origin/HEAD, origin/main, main).",
+    ),
+)
 function_option = click.option(
     "--function", "functions", multiple=True, metavar="NAME",
     help="Only this function (may be given again).",
@@ -125,7 +150,15 @@ _FAIL_FAST = click.option(
 _EVENTS = click.option(
     "--events", default="", metavar="FILE", help="Write the run's events as NDJSON."
 )
-_REMOVAL = (yes_option, _CONCURRENCY, _FAIL_FAST, _EVENTS)
+_LOGS = click.option(
+    "--output-logs",
+    "logs",
+    type=click.Choice(["full", "errors-only", "none"]),
+    default="full",
+    show_default=True,
+    help="What is told of tasks while they run; errors always come at the end.",
+)
+_REMOVAL = (yes_option, _CONCURRENCY, _FAIL_FAST, _EVENTS, _LOGS)
 _SOURCE = (
     click.option(
         "--source",
@@ -144,6 +177,8 @@ _RUN = (
     click.option("--out", default="", metavar="DIR", help="Copy the artifacts here as well."),
     _EVENTS,
     click.option("--profile", default="", metavar="FILE", help="Write a Chrome trace of the run."),
+    _LOGS,
+    click.option("--junit", default="", metavar="FILE", help="Write JUnit XML, a case a task."),
 )
 
 

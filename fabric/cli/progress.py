@@ -4,9 +4,8 @@ import sys
 import threading
 
 from fabric.cli.screen import give_up
+from fabric.cli.talk import Talk
 from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
-from fabric.views.style import Style
-from fabric.views.words import event_line
 
 _REDRAW_SECONDS = 0.1
 _QUIET_SECONDS = 10.0
@@ -16,8 +15,8 @@ _ROWS = 8
 class Lines:
     """A line at a task's start and end, and one every ten seconds while something runs."""
 
-    def __init__(self, style: Style, *, github: bool) -> None:
-        self._style = style
+    def __init__(self, talk: Talk, *, github: bool) -> None:
+        self._talk = talk
         self._github = github
         self._running: dict[str, float] = {}
         self._grouped = False
@@ -30,13 +29,12 @@ class Lines:
         if isinstance(event.event, RunStarted):
             self._command = event.event.command
         self._track(event)
-        line = event_line(event.event, self._style)
-        if line is None:
-            return
-        if self._github and not self._grouped:
+        lines = self._talk.lines(event)
+        if lines and self._github and not self._grouped:
             self._grouped = True
             _say(f"::group::fabric {self._command}")
-        _say(line)
+        for line in lines:
+            _say(line)
 
     def close(self) -> None:
         self._over.set()
@@ -66,8 +64,9 @@ class Lines:
 class Live:
     """Ended tasks scroll by, running ones stay below; at most ten redraws a second."""
 
-    def __init__(self, style: Style) -> None:
-        self._style = style
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
+        self._style = talk.style
         self._running: dict[str, float] = {}
         self._total = self._ended = 0
         self._drawn = 0
@@ -88,9 +87,10 @@ class Live:
                 self._running.pop(task, None)
             case _:
                 pass
-        line = event_line(event.event, self._style)
-        if line is not None:
+        lines = self._talk.lines(event)
+        if lines:
             self._erase()
+        for line in lines:
             _say(line)
         self._redraw()
 
@@ -103,7 +103,7 @@ class Live:
         self._last = self._elapsed
         self._erase()
         lines = self._lines()
-        _put("".join(f"{line}\n" for line in lines))
+        put("".join(f"{line}\n" for line in lines))
         self._drawn = len(lines)
 
     def _lines(self) -> list[str]:
@@ -121,15 +121,15 @@ class Live:
 
     def _erase(self) -> None:
         if self._drawn:
-            _put(f"\x1b[{self._drawn}A\x1b[J")
+            put(f"\x1b[{self._drawn}A\x1b[J")
             self._drawn = 0
 
 
 def _say(line: str) -> None:
-    _put(f"{line}\n")
+    put(f"{line}\n")
 
 
-def _put(text: str) -> None:
+def put(text: str) -> None:
     """Talk that nobody takes any more is dropped: what runs goes on to its end."""
     try:
         sys.stderr.write(text)

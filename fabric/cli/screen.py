@@ -13,7 +13,7 @@ from fabric.engine.answers import Answer
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report, as_document
 from fabric.views.style import Style
-from fabric.views.words import problem_text
+from fabric.views.words import plural, problem_text, warning_lines
 
 if TYPE_CHECKING:
     from fabric.app.encore import Encore
@@ -71,7 +71,7 @@ class Screen:
             out = json.dumps(as_document(report)) + "\n"
         else:
             out = f"{report.text}\n" if report.text else ""
-        talk = [problem_text(one, self.err, severity="warning") for one in report.warnings]
+        talk = warning_lines(report.warnings, self.err)
         if not self.as_json:
             talk += self._problems(report)
         if report.notes:
@@ -79,11 +79,18 @@ class Screen:
         return Answer(_exit_code(report), out, "".join(f"{line}\n" for line in talk))
 
     def _problems(self, report: Report) -> list[str]:
-        lines = []
-        for problem in report.problems:
-            lines.append(problem_text(problem, self.err))
-            if self.github:
-                lines.append(annotation(problem))
+        """Errors, those of one service together where several have some."""
+        owners = report.owners or ("",) * len(report.problems)
+        groups: dict[str, list[Problem]] = {}
+        for owner, problem in zip(owners, report.problems, strict=True):
+            groups.setdefault(owner, []).append(problem)
+        lines: list[str] = []
+        for owner, problems in groups.items():
+            if len(groups) > 1 and owner:
+                lines.append(self.err.strong(f"{owner}: {plural(len(problems), 'error')}"))
+            for problem in problems:
+                lines.append(problem_text(problem, self.err))
+                lines += [annotation(problem)] if self.github else []
         return lines
 
 

@@ -10,8 +10,25 @@ FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
+class Case:
+    """How one task of a run ended."""
+
+    service: str
+    task: str
+    status: str
+    reason: str = ""
+    ms: int = 0
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
-    """`result` is the JSON result; `text` is the same for people; `notes` go to stderr."""
+    """`result` is the JSON result; `text` is the same for people; `notes` go to stderr.
+
+    `owners` are the services of the problems, one for each, where they are known. `cases` are all
+    tasks, `ties` pairs of services of which the second waits for the first: only in a report that
+    was asked for in detail.
+    """
 
     command: str
     result: Mapping[str, Any] | None = None
@@ -20,6 +37,9 @@ class Report:
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
     exit_code: ExitCode = ExitCode.OK
+    owners: tuple[str, ...] = ()
+    cases: tuple[Case, ...] = ()
+    ties: tuple[tuple[str, str], ...] = ()
 
 
 def failure(command: str, error: FabricError) -> Report:

@@ -14,6 +14,7 @@ from fabric.views.style import Style
 
 _KB = 1024
 _SHOWN = 40
+_ALIKE = 10
 _SECOND_MS = 1000
 _MINUTE_S = 60
 
@@ -86,6 +87,19 @@ def _ended_line(event: TaskEnded, style: Style) -> str | None:
             return f"{style.warn('-')} {event.task} {event.status}: {event.reason}"
         case _:
             return None
+
+
+def warning_lines(warnings: Sequence[Problem], style: Style) -> list[str]:
+    """Every kind of warning a few times; of two hundred that say the same, how many there are."""
+    kinds: dict[str, list[Problem]] = {}
+    for one in warnings:
+        kinds.setdefault(one.code, []).append(one)
+    lines = []
+    for code, alike in kinds.items():
+        lines += [problem_text(one, style, severity="warning") for one in alike[:_ALIKE]]
+        if len(alike) > _ALIKE:
+            lines.append(f"{style.warn('warning')}[{code}] and {len(alike) - _ALIKE} more like it")
+    return lines
 
 
 def problem_text(problem: Problem, style: Style, *, severity: str = "error", task: str = "") -> str:

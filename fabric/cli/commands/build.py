@@ -1,5 +1,6 @@
 """`fabric build` and `fabric package`: options to a request, a request to the engine."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -54,22 +55,37 @@ def package(**options: Any) -> int:
 def run_verb(verb: str, command: str, **options: Any) -> int:
     """One verb for one service or a compose file; the options say which."""
     from fabric.app.build import build as build_services
+    from fabric.app.choosing import run_chosen
     from fabric.app.settings import read_settings
+    from fabric.cli.keep import kept, wants_details
     from fabric.cli.listeners import Outlets, listeners
     from fabric.cli.screen import Screen
+    from fabric.cli.talk import Logs
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    outlets = Outlets(options["events"], options["profile"])
-    request = request_of(verb, command, **options)
-    plain = not (outlets.events or outlets.profile or options["no_cache"])
-    encore = screen.encore() if plain else None
+    outlets = Outlets(options["events"], options["profile"], Logs(options["logs"]))
+    detailed = wants_details(settings, options["junit"])
+    request = request_of(verb, command, detailed=detailed, **options)
+    encore = screen.encore() if is_plain(options) else None
     heard = listeners(screen, settings, outlets)
-    return screen.finish(build_services(request, settings, heard, encore))
+    report = run_chosen(request, settings, lambda one: build_services(one, settings, heard, encore))
+    return screen.finish(kept(report, settings, options["junit"]))
+
+
+def is_plain(options: Mapping[str, Any]) -> bool:
+    """Whether the answer hangs on nothing but the project, its state and the environment.
+
+    What git says lies in none of the files that a stored answer is checked against.
+    """
+    return not any(options.get(name) for name in _BESIDES)
+
+
+_BESIDES = ("events", "profile", "junit", "no_cache", "force", "plan", "affected")
 
 
 def request_of(verb: str, command: str, **options: Any) -> Any:
-    from fabric.app.request import Request, Where
+    from fabric.app.request import Choice, Request, Where
     from fabric.model.names import Verb
 
     where = Where(
@@ -78,6 +94,12 @@ def request_of(verb: str, command: str, **options: Any) -> Any:
         stage=options["stage"],
         provider=options.get("provider", ""),
         services=tuple(options.get("services", ())),
+        choice=Choice(
+            options.get("with_dependents", False),
+            options.get("with_dependencies", False),
+            options.get("affected", False),
+            options.get("base", ""),
+        ),
     )
     return Request(
         verb=Verb(verb),
@@ -89,4 +111,5 @@ def request_of(verb: str, command: str, **options: Any) -> Any:
         fail_fast=options.get("fail_fast", False),
         out=options.get("out", ""),
         profiled=bool(options.get("profile")),
+        detailed=options.get("detailed", False),
     )

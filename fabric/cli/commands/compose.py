@@ -19,7 +19,7 @@ from fabric.cli.options import (
     provider_option,
     removal_options,
     run_options,
-    service_option,
+    selection_options,
     stage_option,
 )
 
@@ -39,7 +39,7 @@ fabric compose plan --graph svg --out all.svg  the whole graph as a picture
 """)
 )
 @compose_file
-@service_option
+@selection_options
 @stage_option
 @plan_options
 @common_options
@@ -51,11 +51,11 @@ def plan(**options: Any) -> int:
 @click.command(
     epilog=examples("""
 fabric compose build                   build what changed in all services
-fabric compose build --service api     only this service
+fabric compose build --affected        only what changed since the branch left main
 """)
 )
 @compose_file
-@service_option
+@selection_options
 @stage_option
 @run_options
 @common_options
@@ -71,7 +71,7 @@ fabric compose package --concurrency 50% at half of the machine's width
 """)
 )
 @compose_file
-@service_option
+@selection_options
 @stage_option
 @run_options
 @common_options
@@ -83,11 +83,11 @@ def package(**options: Any) -> int:
 @click.command(
     epilog=examples("""
 fabric compose deploy --concurrency 16           what changed, upstreams first
-fabric compose deploy --stage prod --rollback-on-failure
+fabric compose deploy --service api --with-dependents --rollback-on-failure
 """)
 )
 @compose_file
-@service_option
+@selection_options
 @stage_option
 @deploy_options
 @lock_timeout_option
@@ -109,7 +109,7 @@ fabric compose remove --stage pr-7 --yes
 """)
 )
 @compose_file
-@service_option
+@selection_options
 @stage_option
 @provider_option
 @lock_timeout_option
@@ -127,11 +127,12 @@ fabric compose outputs --service api --json
 """)
 )
 @compose_file
-@service_option
+@selection_options
 @stage_option
 @common_options
 def outputs(**options: Any) -> int:
     """Print the endpoints and outputs of every service that is deployed."""
+    from fabric.app.choosing import run_chosen
     from fabric.app.compose import outputs as outputs_of
     from fabric.app.settings import read_settings
     from fabric.cli.screen import Screen
@@ -139,7 +140,7 @@ def outputs(**options: Any) -> int:
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     request = request_of("deploy", "compose outputs", **options)
-    return screen.finish(outputs_of(request, settings))
+    return screen.finish(run_chosen(request, settings, lambda one: outputs_of(one, settings)))
 
 
 @click.command(
@@ -161,3 +162,22 @@ def list_services(**options: Any) -> int:
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     return screen.finish(services(options["compose"], settings, screen.out))
+
+
+@click.command(
+    epilog=examples("""
+fabric compose runs
+fabric compose runs --json
+""")
+)
+@compose_file
+@common_options
+def runs(**options: Any) -> int:
+    """List past runs over all services, newest first (the newest twenty runs are kept)."""
+    from fabric.app.runs import compose_runs
+    from fabric.app.settings import read_settings
+    from fabric.cli.screen import Screen
+
+    settings = read_settings()
+    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
+    return screen.finish(compose_runs(options["compose"], settings, screen.out))

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from fabric.cli.commands.build import request_of
+from fabric.cli.commands.build import is_plain, request_of
 from fabric.cli.options import (
     common_options,
     deploy_options,
@@ -42,12 +42,15 @@ def deploy(**options: Any) -> int:
 
 
 def run_deploy(command: str, **options: Any) -> int:
+    from fabric.app.choosing import run_chosen
     from fabric.app.deploy import Wishes
     from fabric.app.deploy import deploy as deploy_services
     from fabric.app.settings import read_settings
     from fabric.cli.durations import seconds_of
+    from fabric.cli.keep import kept, wants_details
     from fabric.cli.listeners import Outlets, listeners
     from fabric.cli.screen import Screen
+    from fabric.cli.talk import Logs
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
@@ -58,19 +61,21 @@ def run_deploy(command: str, **options: Any) -> int:
         plan=options["plan"],
     )
     options["stage"] = options.get("preview") or options["stage"]
-    request = request_of("deploy", command, **options)
-    heard = listeners(screen, settings, Outlets(options["events"], options["profile"]))
+    detailed = wants_details(settings, options["junit"])
+    request = request_of("deploy", command, detailed=detailed, **options)
+    heard = listeners(
+        screen, settings, Outlets(options["events"], options["profile"], Logs(options["logs"]))
+    )
     if not options.get("source"):
-        encore = screen.encore() if _is_plain(options) else None
-        return screen.finish(deploy_services(request, settings, wishes, heard, encore))
+        encore = screen.encore() if is_plain(options) else None
+        report = run_chosen(
+            request, settings, lambda one: deploy_services(one, settings, wishes, heard, encore)
+        )
+        return screen.finish(kept(report, settings, options["junit"]))
     from fabric.app.source import Source, sourced
 
     source = Source(options["source"], options["source_sha256"])
     with sourced(source, request, settings) as found:
         report = deploy_services(found.request, found.settings, wishes, heard)
-    return screen.finish(replace(report, warnings=(*found.warnings, *report.warnings)))
-
-
-def _is_plain(options: Any) -> bool:
-    """Whether the answer hangs on nothing but the project, its state and the environment."""
-    return not any(options[name] for name in ("events", "profile", "no_cache", "force", "plan"))
+    report = replace(report, warnings=(*found.warnings, *report.warnings))
+    return screen.finish(kept(report, settings, options["junit"]))

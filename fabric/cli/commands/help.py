@@ -33,7 +33,8 @@ Environment variables
   FABRIC_LOCK_LEASE      seconds without a beat until a lock may be taken over (default 60)
   FABRIC_STATE_SQL_URL   the state database: postgresql://..., sqlite:///file
   NO_COLOR, FORCE_COLOR  never, or always, use colour; TERM=dumb counts as NO_COLOR
-  CI                     quiet progress lines; GITHUB_ACTIONS adds groups and annotations"""
+  CI                     quiet progress lines; GITHUB_ACTIONS adds groups and annotations
+  GITHUB_STEP_SUMMARY    plans and deploys append a summary to this file"""
 
 _TOPICS = {"exit-codes": _EXIT_CODES, "environment": _ENVIRONMENT}
 _LIST = "Topics: " + ", ".join(_TOPICS) + ".  A command's help: fabric COMMAND --help"

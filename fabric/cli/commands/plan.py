@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from fabric.cli.commands.build import request_of
+from fabric.cli.commands.build import is_plain, request_of
 from fabric.cli.options import common_options, examples, function_option, place_options
 
 FORMS = ("tree", "dot", "mermaid", "json", "svg", "html")
@@ -53,13 +53,20 @@ def plan(**options: Any) -> int:
 
 
 def show_plan(command: str, **options: Any) -> int:
+    from fabric.app.choosing import run_chosen
     from fabric.app.plan import PlanOptions
     from fabric.app.plan import plan as make_plan
     from fabric.app.settings import read_settings
+    from fabric.cli.keep import kept, wants_details
     from fabric.cli.screen import Screen
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    request = request_of(options.pop("verb"), command, **options)
+    detailed = wants_details(settings)
+    request = request_of(options.pop("verb"), command, detailed=detailed, **options)
     shown = PlanOptions(options["graph"] or "", options["out"], options["detailed_exitcode"])
-    return screen.finish(make_plan(request, shown, settings, screen.out, screen.encore()))
+    encore = screen.encore() if is_plain(options) else None
+    report = run_chosen(
+        request, settings, lambda one: make_plan(one, shown, settings, screen.out, encore)
+    )
+    return screen.finish(kept(report, settings))

@@ -36,6 +36,7 @@ def remove(**options: Any) -> int:
 
 
 def run_remove(command: str, **options: Any) -> int:
+    from fabric.app.choosing import run_chosen
     from fabric.app.removal import Consent
     from fabric.app.removal import remove as remove_services
     from fabric.app.settings import read_settings
@@ -43,15 +44,19 @@ def run_remove(command: str, **options: Any) -> int:
     from fabric.cli.durations import seconds_of
     from fabric.cli.listeners import Outlets, listeners
     from fabric.cli.screen import Screen
+    from fabric.cli.talk import Logs
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     timeout = seconds_of("--lock-timeout", options["lock_timeout"])
     consent = Consent(timeout, asker(screen, settings, yes=options["yes"]))
     request = request_of("deploy", command, **options)
-    heard = listeners(screen, settings, Outlets(options["events"], ""))
+    heard = listeners(screen, settings, Outlets(options["events"], logs=Logs(options["logs"])))
     if not options.get("source"):
-        return screen.finish(remove_services(request, settings, consent, heard))
+        report = run_chosen(
+            request, settings, lambda one: remove_services(one, settings, consent, heard)
+        )
+        return screen.finish(report)
     from fabric.app.source import Source, sourced
 
     source = Source(options["source"], options["source_sha256"])

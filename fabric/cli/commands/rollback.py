@@ -42,7 +42,7 @@ def rollback(**options: Any) -> int:
     timeout = seconds_of("--lock-timeout", options["lock_timeout"])
     back = Back(options["to"], options["with_current_environment"], timeout)
     request = request_of("deploy", "rollback", **options)
-    heard = listeners(screen, settings, Outlets(options["events"], ""))
+    heard = listeners(screen, settings, Outlets(options["events"]))
     return screen.finish(go_back(request, settings, back, heard))
 
 

@@ -116,10 +116,10 @@ def mermaid(drawing: Drawing) -> str:
     """Mermaid: services are subgraphs; tasks get short names, as ids have letters it reads."""
     lines = ["flowchart LR"]
     for position, (service, rows) in enumerate(drawing.services.items()):
-        lines.append(f'  subgraph s{position}["{_mermaid_text(service or "(no service)")}"]')
+        lines.append(f'  subgraph s{position}["{mermaid_text(service or "(no service)")}"]')
         for row in rows:
             node = drawing.nodes[row]
-            lines.append(f'    n{row}["{_mermaid_text(node.id)}"]:::{node.action.value}')
+            lines.append(f'    n{row}["{mermaid_text(node.id)}"]:::{node.action.value}')
         lines.append("  end")
     lines += [f"  n{need} --> n{number}" for need, number in drawing.edges]
     lines += [f"  classDef {action.value} {_mermaid_paint(LIGHT[action])}" for action in LIGHT]
@@ -131,7 +131,7 @@ def _mermaid_paint(paint: Paint) -> str:
     return f"fill:{paint.fill},stroke:{paint.line},color:{paint.ink}{dashes}"
 
 
-def _mermaid_text(text: str) -> str:
+def mermaid_text(text: str) -> str:
     """Mermaid's own entities: all but plain letters that no grammar and no browser reads."""
     return "".join(
         one if one.isalnum() or one in " :/@._-+()=" else f"#{ord(one)};" for one in printable(text)

@@ -1,0 +1,122 @@
+"""Which services changed: by git where there is a repository, else by what a run would do."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fabric.app.files import COMPOSE_NAME, file_at
+from fabric.app.project import Project, has_python, open_project
+from fabric.app.request import Choice, Request
+from fabric.app.room import Opening, open_room
+from fabric.app.settings import Settings
+from fabric.graph.choice import Territory, affected
+from fabric.graph.compile import Unit
+from fabric.graph.decide import Action
+from fabric.graph.traces import Trace
+from fabric.model.names import TaskId
+from fabric.model.problems import FabricError, Problem
+from fabric.runtimes.nodejs.locks import LOCK_FILES
+from fabric.runtimes.vendor import find_source
+from fabric.system.clock import time_ns
+from fabric.system.git import changed_files
+
+_NODE_FILES = frozenset((*LOCK_FILES, "package.json", "pnpm-workspace.yaml", "tsconfig.json"))
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """Names as the compose file has them; `since` says what they are seen from."""
+
+    names: frozenset[str]
+    since: str
+
+
+def affected_services(request: Request, settings: Settings) -> Affected:
+    """The services whose inputs changed. Their dependents are not among them."""
+    everything = replace(request.where, services=(), choice=Choice())
+    project = open_project(everything, settings)
+    changes = changed_files(project.workspace, request.where.choice.base, settings.env)
+    if changes is None:
+        if request.where.choice.base:
+            raise FabricError(_no_repository(request.where.choice.base))
+        names = _by_digest(replace(request, where=everything), project, settings)
+        return Affected(names, "To be done (there is no git repository here)")
+    compose = file_at(settings.cwd / request.where.compose, COMPOSE_NAME)
+    files = [path for path in changes.files if ".fabric" not in Path(path).parts]
+    names = affected(_territories(project, settings), {str(compose)}, files)
+    return Affected(names, f"Affected since {changes.since}")
+
+
+def _no_repository(base: str) -> Problem:
+    message = f"there is no git repository here to look for `{base}` in"
+    hint = "leave --base out: then it counts what is not up to date"
+    return Problem("usage/no-repository", message, hint=hint)
+
+
+def _by_digest(request: Request, project: Project, settings: Settings) -> frozenset[str]:
+    """The services with any task that is not up to date."""
+    from fabric.app.plan import foreseen
+
+    _, made = foreseen(request, settings)
+    rows = zip(made.graph.tasks, made.decisions, strict=True)
+    busy = {task.inputs.service for task, decision in rows if decision.action is not Action.SKIP}
+    pairs = zip(project.entries, project.units, strict=True)
+    return frozenset(entry.name for entry, unit in pairs if unit.service in busy)
+
+
+def _territories(project: Project, settings: Settings) -> list[Territory]:
+    opening = Opening(time_ns(), create=False)
+    with open_room(project.workspace, settings, opening) as room:
+        ledger = room.stores.ledger
+        ledger.expect(sum(len(unit.config.functions) for unit in project.units))
+        return [
+            _territory(project, number, [ledger.traces(one) for one in _builds(unit)])
+            for number, unit in enumerate(project.units)
+        ]
+
+
+def _builds(unit: Unit) -> Iterator[TaskId]:
+    return (TaskId(f"build:{unit.service}/{one.name}") for one in unit.config.functions)
+
+
+def _territory(project: Project, number: int, memory: Sequence[Sequence[Trace]]) -> Territory:
+    unit = project.units[number]
+    folder = os.path.normpath(project.workspace / unit.root)
+    traces = [trace for traces in memory for trace in traces]
+    return Territory(
+        project.entries[number].name,
+        folder,
+        files=frozenset((str(project.sources[number]), f"{folder}/.env")),
+        seen=frozenset(_seen(traces, unit, project.workspace)),
+        searched=frozenset(_searched(traces, folder, project.workspace)),
+        manifests=_NODE_FILES if _has_node(unit) else frozenset(),
+        remembered=all(memory),
+    )
+
+
+def _has_node(unit: Unit) -> bool:
+    config = unit.config
+    runtimes = (config.provider.runtime, *(one.runtime for one in config.functions))
+    return any(runtime.startswith("nodejs") for runtime in runtimes)
+
+
+def _seen(traces: Sequence[Trace], unit: Unit, workspace: Path) -> Iterator[str]:
+    """Every path that a remembered build read or looked for, and where its links lead."""
+    for trace in traces:
+        names = [name for name, _ in trace.files]
+        links = [end for pair in trace.links for end in pair]
+        yield from (_absolute(name, workspace) for name in (*names, *trace.absent, *links))
+    source = find_source(workspace, unit.root) if has_python(unit.config) else None
+    if source:
+        yield from (_absolute(name, workspace) for name in source.seen.files)
+
+
+def _searched(traces: Sequence[Trace], folder: str, workspace: Path) -> Iterator[str]:
+    """Folders outside the service's own in which a remembered build listed files."""
+    found = {_absolute(one.folder, workspace) for trace in traces for one in trace.listings}
+    return (one for one in found if not f"{one}/".startswith(f"{folder}/"))
+
+
+def _absolute(name: str, workspace: Path) -> str:
+    return os.path.normpath(workspace / name)

@@ -1,0 +1,42 @@
+"""Files that go with an answer: JUnit XML where it was asked for, the build machine's summary."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from fabric.app.settings import Settings
+from fabric.model.problems import Problem
+from fabric.model.report import Report
+from fabric.system.disk import make_folder, write_atomic
+
+_SUMMARISED = ("plan", "deploy")
+
+
+def wants_details(settings: Settings, junit: str = "") -> bool:
+    """Whether a report has to say more than the terminal shows. A bad path is told at once."""
+    if junit:
+        make_folder((settings.cwd / junit).parent)
+    return bool(junit or settings.summary)
+
+
+def kept(report: Report, settings: Settings, junit: str = "") -> Report:
+    """Write what goes with the report; the report again, with a warning if the summary failed."""
+    if junit:
+        from fabric.views.junit import junit as junit_xml
+
+        write_atomic(settings.cwd / junit, junit_xml(report.command, report.cases).encode())
+    if settings.summary and report.command.rpartition(" ")[2] in _SUMMARISED:
+        return _summarised(report, Path(settings.summary))
+    return report
+
+
+def _summarised(report: Report, path: Path) -> Report:
+    from fabric.views.summary import deploy_summary, plan_summary
+
+    text = (plan_summary if report.command.endswith("plan") else deploy_summary)(report)
+    try:
+        with path.open("a", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError as error:
+        problem = Problem("disk/summary", f"the job summary was not written: {error.strerror}")
+        return replace(report, warnings=(*report.warnings, problem))
+    return report

@@ -1,0 +1,31 @@
+"""What listeners know of a run before it begins."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.engine.bus import Listener
+from fabric.graph.taskgraph import TaskGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """`home` is where the run's journal is kept; `seconds` is how long each task took last time.
+
+    Tasks that are `known` already are not run and have no events. `width` is the cap on tasks.
+    """
+
+    run: str
+    home: Path
+    graph: TaskGraph
+    seconds: tuple[float, ...]
+    width: int = 1
+    known: frozenset[int] = frozenset()
+
+    @property
+    def many(self) -> bool:
+        """Whether there is more than one service in it."""
+        return len({task.inputs.service for task in self.graph.tasks}) > 1
+
+
+MakeListeners = Callable[[Scene], Sequence[Listener]]

@@ -1,0 +1,125 @@
+"""Keeps count of a run by service, event by event; says how much is left."""
+
+from dataclasses import dataclass, field
+
+from fabric.engine.scene import Scene
+from fabric.engine.schedule import tails
+from fabric.graph.ties import levels_of, ties_of
+from fabric.model.events import Stamped, TaskEnded, TaskStarted
+from fabric.views.board import Board, RunningTask, ServiceRow
+
+_ENOUGH = 3
+
+
+@dataclass(slots=True)
+class _Count:
+    level: int
+    total: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    running: int = 0
+    begun: float | None = None
+    ended: float = 0.0
+
+
+@dataclass(slots=True)
+class _Pace:
+    """What tasks of a kind were thought to take, and what they took."""
+
+    guessed: float = 0.0
+    taken: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        return self.taken / self.guessed if self.guessed else 1.0
+
+
+class Tally:
+    """Not thread-safe: the bus tells one event at a time, and who looks holds a lock."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        graph = scene.graph
+        names = [task.inputs.service for task in graph.tasks]
+        levels = levels_of(names, ties_of(graph))
+        self._counts = {name: _Count(level) for name, level in levels.items()}
+        self._numbers: dict[str, int] = {
+            task_id: number for number, task_id in enumerate(graph.ids) if number not in scene.known
+        }
+        self._services: dict[str, str] = dict(zip(graph.ids, names, strict=True))
+        for task_id in self._numbers:
+            self._counts[self._services[task_id]].total += 1
+        self._left = [0.0 if n in scene.known else s for n, s in enumerate(scene.seconds)]
+        self._running: dict[str, float] = {}
+        self._ended = 0
+        self._paces: dict[str, _Pace] = {}
+        self._ran = 0
+
+    def hear(self, stamped: Stamped) -> ServiceRow | None:
+        """The service, if this was the end of its last task."""
+        event = stamped.event
+        if not isinstance(event, TaskStarted | TaskEnded):
+            return None
+        count = self._counts.get(self._services.get(event.task, ""))
+        if count is None or event.task not in self._numbers:
+            return None
+        if isinstance(event, TaskStarted):
+            self._running[event.task] = stamped.elapsed
+            count.running += 1
+            count.begun = stamped.elapsed if count.begun is None else count.begun
+            return None
+        self._end(event, count, stamped.elapsed)
+        name = self._services[event.task]
+        return self._row(name) if sum(count.counts.values()) == count.total else None
+
+    def _end(self, event: TaskEnded, count: _Count, elapsed: float) -> None:
+        if self._running.pop(event.task, None) is not None:
+            count.running -= 1
+        count.counts[event.status] = count.counts.get(event.status, 0) + 1
+        count.ended = elapsed
+        self._ended += 1
+        number = self._numbers[event.task]
+        if event.status == "ran":
+            self._ran += 1
+            pace = self._paces.setdefault(_kind(event.task), _Pace())
+            pace.guessed += self._left[number]
+            pace.taken += event.ms / 1000
+        self._left[number] = 0.0
+
+    def _row(self, name: str) -> ServiceRow:
+        count = self._counts[name]
+        ms = 0 if count.begun is None else round((count.ended - count.begun) * 1000)
+        return ServiceRow(name, count.level, count.total, dict(count.counts), count.running, ms)
+
+    def board(self, elapsed: float) -> Board:
+        rows = [self._row(name) for name, count in self._counts.items() if count.total]
+        running = [
+            RunningTask(self._services[task], task, max(0.0, elapsed - begun))
+            for task, begun in self._running.items()
+        ]
+        return Board(
+            tuple(sorted(rows, key=lambda row: (row.level, row.name))),
+            tuple(running),
+            self._ended,
+            len(self._numbers),
+            elapsed,
+            self._remaining(elapsed),
+        )
+
+    def _remaining(self, elapsed: float) -> float | None:
+        """Seconds, from what tasks took last time and how well that foretold this run."""
+        if self._ran < _ENOUGH:
+            return None
+        kinds = map(_kind, self._scene.graph.ids)
+        left = [
+            one * self._paces[kind].ratio if kind in self._paces else one
+            for one, kind in zip(self._left, kinds, strict=True)
+        ]
+        for task, begun in self._running.items():
+            number = self._numbers[task]
+            left[number] = max(0.0, left[number] - (elapsed - begun))
+        longest = max(tails(self._scene.graph.needs, left), default=0.0)
+        return max(longest, sum(left) / self._scene.width)
+
+
+def _kind(task: str) -> str:
+    return task.partition(":")[0]

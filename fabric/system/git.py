@@ -1,0 +1,122 @@
+"""What git says of a folder: which files are not as they were at some commit. Writes nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+from fabric.system.process import ChildResult, run_child
+
+# The commits that a branch is compared with, best first.
+_BASES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+_HERE = "HEAD"
+# Locks and translated messages are nothing for a program that only looks.
+_QUIET = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+_SECONDS = 60
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changed, new and deleted files, absolute; `since` says for people what they are seen from."""
+
+    files: tuple[str, ...]
+    since: str
+
+
+def changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | None:
+    """All that moved in the folder's repository since it left the base; None without one."""
+    git = _Git(folder, {**env, **_QUIET})
+    top = git.top()
+    if top is None:
+        return None
+    git = _Git(Path(top), git.env)
+    others = git.listed("ls-files", "--others", "--exclude-standard", "-z")
+    if not base and not git.commit(_HERE):
+        everything = (*git.listed("ls-files", "-z"), *others)
+        return Changes(_absolute(top, everything), "the beginning")
+    name, start = _start(git, base)
+    moved = git.listed("diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", start, "--")
+    return Changes(_absolute(top, (*moved, *others)), f"{name} ({start[:_SHOWN]})")
+
+
+def _absolute(top: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted({f"{top.rstrip('/')}/{name}" for name in names}))
+
+
+def _start(git: "_Git", base: str) -> tuple[str, str]:
+    """The base by name, and the commit where this branch left it."""
+    name = base or next((one for one in _BASES if git.commit(one)), _HERE)
+    shallow = git.is_shallow()
+    if not git.commit(name):
+        raise FabricError(_too_shallow(name) if shallow else _unknown(name))
+    if shallow and not base and name == _HERE:
+        # The branch to compare with was never fetched: that nothing changed would be a lie.
+        raise FabricError(_too_shallow(_BASES[1]))
+    found = git.asked("merge-base", name, _HERE)
+    if found.code != 0:
+        raise FabricError(_too_shallow(name) if shallow else _strangers(name))
+    return name, found.stdout.decode().strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Git:
+    folder: Path
+    env: Mapping[str, str]
+
+    def asked(self, *words: str) -> ChildResult:
+        return run_child(("git", *words), cwd=self.folder, env=self.env, timeout=_SECONDS)
+
+    def top(self) -> str | None:
+        """The root of the working tree; None where there is no git, or no repository."""
+        try:
+            found = self.asked("rev-parse", "--show-toplevel")
+        except FabricError as error:
+            if error.first.code != "process/cannot-start":
+                raise
+            return None
+        if found.code == 0:
+            return found.stdout.decode(errors="surrogateescape").removesuffix("\n")
+        if b"not a git repository" in found.stderr:
+            return None
+        raise FabricError(_refused(found))
+
+    def commit(self, name: str) -> bool:
+        found = self.asked(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
+        )
+        return found.code == 0
+
+    def is_shallow(self) -> bool:
+        return self.asked("rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
+
+    def listed(self, *words: str) -> tuple[str, ...]:
+        found = self.asked(*words)
+        if found.code != 0:
+            raise FabricError(_refused(found))
+        text = found.stdout.decode(errors="surrogateescape")
+        return tuple(name for name in text.split("\0") if name)
+
+
+def _too_shallow(name: str) -> Problem:
+    return Problem(
+        "usage/shallow-clone",
+        f"this clone is too shallow to be compared with `{name}`",
+        hint="fetch more of it: git fetch --deepen=200 origin, or git fetch --unshallow; "
+        "and the branch itself, if it is not here: git fetch origin main:refs/remotes/origin/main",
+    )
+
+
+def _unknown(name: str) -> Problem:
+    hint = "a branch, tag or commit that `git log` knows"
+    return Problem("usage/unknown-base", f"git knows no commit `{name}`", hint=hint)
+
+
+def _strangers(name: str) -> Problem:
+    message = f"`{name}` and the current commit have no history in common"
+    return Problem("usage/unknown-base", message, hint="choose another one with --base REF")
+
+
+def _refused(found: ChildResult) -> Problem:
+    said = found.last_lines(3) or f"exit code {found.code}"
+    return Problem("git/failed", f"git does not answer: {said}")

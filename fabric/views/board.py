@@ -1,0 +1,196 @@
+"""A running deployment of many services as a table that fits into a terminal."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from fabric.views.style import Style
+from fabric.views.words import duration
+
+# In this order services are shown where not all of them fit.
+_STATES = ("failed", "running", "blocked", "waiting", "done")
+_SIGNS = {"failed": "✗", "running": "●", "blocked": "-", "waiting": "·", "done": "✓"}
+_WORDS = {
+    "failed": "failed",
+    "blocked": "blocked",
+    "cancelled": "cancelled",
+    "ran": "run",
+    "skipped": "up to date",
+}
+_BAD = ("blocked", "cancelled")
+_LEAST_HEIGHT = 3
+_SECONDS_A_MINUTE = 60
+
+# Text, and how it is painted.
+Piece = tuple[str, Callable[[str], str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRow:
+    """How far a service is: `counts` are its ended tasks by status."""
+
+    name: str
+    level: int
+    total: int
+    counts: Mapping[str, int]
+    running: int
+    ms: int = 0
+
+    @property
+    def ended(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def state(self) -> str:
+        if self.counts.get("failed"):
+            return "failed"
+        if any(self.counts.get(word) for word in _BAD):
+            return "blocked"
+        if self.ended == self.total:
+            return "done"
+        # Built, and now waiting for others to be released: that is waiting too.
+        return "running" if self.running else "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class RunningTask:
+    service: str
+    task: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """All services, lowest level first; `left` are the seconds that it may still take."""
+
+    rows: tuple[ServiceRow, ...]
+    running: tuple[RunningTask, ...]
+    ended: int
+    total: int
+    elapsed: float
+    left: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    width: int
+    height: int
+
+
+def outcome_line(row: ServiceRow, style: Style) -> str:
+    """One line when the last task of a service has ended."""
+    paint = {"failed": style.bad, "blocked": style.warn}.get(row.state, style.good)
+    state = "" if row.state == "done" else f" {row.state}"
+    took = f" ({duration(row.ms)})" if row.ms else ""
+    return f"{paint(_SIGNS[row.state])} {style.strong(row.name)}{state}: {_counted(row)}{took}"
+
+
+def _counted(row: ServiceRow) -> str:
+    return ", ".join(
+        f"{row.counts[status]} {word}" for status, word in _WORDS.items() if row.counts.get(status)
+    )
+
+
+def board_lines(board: Board, frame: Frame, style: Style) -> list[str]:
+    """Never wider or higher than the frame; what does not fit is counted in one line."""
+    room = max(_LEAST_HEIGHT, frame.height) - 1
+    shown, rest = _fitting(board.rows, room)
+    width = max((len(row.name) for row in shown), default=0)
+    by_service: dict[str, list[RunningTask]] = {}
+    for task in board.running:
+        by_service.setdefault(task.service, []).append(task)
+    lines = []
+    level = -1
+    for row in shown:
+        head = "" if row.level == level else str(row.level)
+        level = row.level
+        lines.append(_row_pieces(row, (head, width), by_service.get(row.name, ()), style))
+    if rest:
+        lines.append([(f"    … and {_folded(rest)}", style.dim)])
+    lines.append([(f"  {_foot(board)}", style.dim)])
+    return [_painted(pieces, frame.width) for pieces in lines]
+
+
+def _fitting(rows: Sequence[ServiceRow], room: int) -> tuple[list[ServiceRow], dict[str, int]]:
+    """The rows that matter most, in their order, and how many others there are by state."""
+    if len(rows) <= room:
+        return list(rows), {}
+    ranked = sorted(range(len(rows)), key=lambda n: (_STATES.index(rows[n].state), n))
+    kept = set(ranked[: max(0, room - 1)])
+    rest: dict[str, int] = {}
+    for number in ranked[len(kept) :]:
+        rest[rows[number].state] = rest.get(rows[number].state, 0) + 1
+    return [row for number, row in enumerate(rows) if number in kept], rest
+
+
+def _folded(rest: Mapping[str, int]) -> str:
+    """`180 more waiting, 12 done`."""
+    words = [f"{count} {state}" for state, count in rest.items()]
+    first, _, state = words[0].partition(" ")
+    return ", ".join([f"{first} more {state}", *words[1:]])
+
+
+def _row_pieces(
+    row: ServiceRow, layout: tuple[str, int], running: Sequence[RunningTask], style: Style
+) -> list[Piece]:
+    head, width = layout
+    paints = {"failed": style.bad, "running": style.note, "blocked": style.warn}
+    paint = paints.get(row.state, style.good if row.state == "done" else style.dim)
+    done = f"{row.ended}/{row.total}"
+    return [
+        (f"{head:>3} ", style.dim),
+        (f"{_SIGNS[row.state]} ", paint),
+        (f"{row.name:<{width}}  ", _plain),
+        (f"{row.state:<7}  ", paint),
+        (f"{done:>7}  ", _plain),
+        (_detail(row, running), style.dim),
+    ]
+
+
+def _detail(row: ServiceRow, running: Sequence[RunningTask]) -> str:
+    if running:
+        oldest = sorted(running, key=lambda one: -one.seconds)
+        return ", ".join(f"{_short(one)} {one.seconds:.1f} s" for one in oldest)
+    return duration(row.ms) if row.ms and row.ended == row.total else ""
+
+
+def _short(one: RunningTask) -> str:
+    """A task in the row of its service: `build:api/hello` is `build hello`."""
+    kind, _, rest = one.task.partition(":")
+    name = rest.removeprefix(one.service).lstrip("/")
+    return f"{kind} {name.partition('@')[0]}".strip()
+
+
+def _foot(board: Board) -> str:
+    done = sum(row.ended == row.total for row in board.rows)
+    words = [
+        f"{board.ended} of {board.total} tasks",
+        f"{done} of {len(board.rows)} services",
+        _time(board.elapsed),
+    ]
+    if board.left is not None and board.ended < board.total:
+        words.append(f"about {_time(max(1.0, board.left))} left")
+    return ", ".join(words)
+
+
+def _time(seconds: float) -> str:
+    if seconds < _SECONDS_A_MINUTE:
+        return f"{seconds:.0f} s"
+    return f"{int(seconds // _SECONDS_A_MINUTE)} min {int(seconds % _SECONDS_A_MINUTE):02d} s"
+
+
+def _plain(text: str) -> str:
+    return text
+
+
+def _painted(pieces: Sequence[Piece], width: int) -> str:
+    """Cut to the width first: colours have none."""
+    line, room = "", width
+    last = len(pieces) - 1
+    for number, (text, paint) in enumerate(pieces):
+        text = text.rstrip() if number == last else text  # noqa: PLW2901
+        cut = text if len(text) <= room else f"{text[: max(0, room - 1)]}…"
+        line += paint(cut) if cut.strip() and room > 0 else cut[:room]
+        room -= len(cut)
+        if len(cut) < len(text) or room <= 0:
+            break
+    return line

@@ -1,0 +1,79 @@
+"""A run as JUnit XML: a suite for each service, a case for each task."""
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from fabric.model.problems import Problem
+from fabric.model.report import Case
+from fabric.model.secrecy import without_credentials
+
+# What XML 1.0 has no way to say, not even escaped.
+_UNSAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_HEAD = '<?xml version="1.0" encoding="UTF-8"?>'
+
+
+def junit(command: str, cases: Sequence[Case]) -> str:
+    suites: dict[str, list[Case]] = {}
+    for case in cases:
+        suites.setdefault(case.service, []).append(case)
+    lines = [line for name in sorted(suites) for line in _suite(name, suites[name])]
+    head = f"<testsuites {_named(f'fabric {command}')} {_counts(cases)}>"
+    return "\n".join([_HEAD, head, *lines, "</testsuites>\n"])
+
+
+def _suite(name: str, cases: Sequence[Case]) -> Iterable[str]:
+    yield f"  <testsuite {_named(name)} {_counts(cases)}>"
+    for case in cases:
+        yield from _case(case)
+    yield "  </testsuite>"
+
+
+def _case(case: Case) -> Iterable[str]:
+    head = f'    <testcase {_named(case.task)} classname="{_text(case.service)}" '
+    head += f'time="{case.ms / 1000:.3f}"'
+    if case.status == "ran":
+        yield f"{head}/>"
+        return
+    yield f"{head}>"
+    if case.status == "failed":
+        yield from (_failure(one) for one in case.problems or (_unknown(case),))
+    else:
+        yield f'      <skipped message="{_text(_skipped(case))}"/>'
+    yield "    </testcase>"
+
+
+def _skipped(case: Case) -> str:
+    return case.reason if case.status == "skipped" else f"{case.status}: {case.reason}"
+
+
+def _unknown(case: Case) -> Problem:
+    return Problem("run/failed", case.reason or "failed")
+
+
+def _failure(problem: Problem) -> str:
+    place = f"{problem.where}: " if problem.where else ""
+    parts = (f"{place}{problem.message}", problem.frame, problem.hint and f"hint: {problem.hint}")
+    body = _text("\n".join(part for part in parts if part))
+    head = f'type="{_text(problem.code)}" message="{_text(problem.message)}"'
+    return f"      <failure {head}>{body}</failure>"
+
+
+def _named(name: str) -> str:
+    return f'name="{_text(name)}"'
+
+
+def _counts(cases: Sequence[Case]) -> str:
+    failed = sum(case.status == "failed" for case in cases)
+    skipped = sum(case.status not in ("ran", "failed") for case in cases)
+    seconds = sum(case.ms for case in cases) / 1000
+    return (
+        f'tests="{len(cases)}" failures="{failed}" errors="0" skipped="{skipped}" '
+        f'time="{seconds:.3f}"'
+    )
+
+
+def _text(text: str) -> str:
+    """Escaped for XML, line breaks too; nothing in it that looks like a credential."""
+    plain = _UNSAYABLE.sub("\ufffd", without_credentials(text))
+    return escape(plain).replace("\n", "&#10;").replace("\r", "&#13;").replace("\t", "&#9;")

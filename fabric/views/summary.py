@@ -1,0 +1,124 @@
+"""Plans and deploys as Markdown, for the summary page of a build machine."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fabric.graph.pictures.text import mermaid_text
+from fabric.model.problems import Problem
+from fabric.model.report import Report
+from fabric.model.secrecy import without_credentials
+
+_ROWS = 200
+_NODES = 60
+_ERRORS = 20
+_SPECIAL = re.compile(r"([\\`*_\[\]|~$@])")
+_SIGNS = {"create": "+", "update": "~", "delete": "-", "none": ""}
+_COLOURS = {
+    "changed": "fill:#0b63b5,stroke:#0b63b5,color:#ffffff",
+    "failed": "fill:#b42318,stroke:#b42318,color:#ffffff",
+    "same": "fill:#ffffff,stroke:#b4bac4,color:#4b5563",
+}
+_BAD = ("failed", "blocked", "cancelled", "rolled-back")
+
+Row = tuple[str, ...]
+# A service with its mark in the picture.
+Marked = tuple[str, str]
+
+
+def plan_summary(report: Report) -> str:
+    """What would change: services by functions, and who waits for whom."""
+    result = report.result or {}
+    services = result.get("services", ())
+    busy = {one["service"] for one in result.get("tasks", ()) if one["action"] != "skip"}
+    rows = [
+        (one["service"], one["provider"], function["name"], _change(function["change"]))
+        for one in services
+        for function in one["functions"]
+    ]
+    marked = [(one["service"], "changed" if one["service"] in busy else "same") for one in services]
+    table = _table(("Service", "Provider", "Function", "Change"), rows)
+    return _page(report, (_last(report), table, _picture(marked, report.ties)))
+
+
+def deploy_summary(report: Report) -> str:
+    """What a deploy did: services by functions with their status, and who waited for whom."""
+    services = (report.result or {}).get("deployments", ())
+    rows = [row for one in services for row in _deployed(one)]
+    marked = [(one["service"], _mark(one["status"])) for one in services]
+    table = _table(("Service", "Provider", "Function", "Status", "Endpoint"), rows)
+    return _page(report, (_last(report), table, _picture(marked, report.ties)))
+
+
+def _deployed(service: Mapping[str, Any]) -> Iterable[Row]:
+    head = (service["service"], service["provider"])
+    functions = service["functions"] or ({"name": "", "status": service["status"]},)
+    for one in functions:
+        url = service["outputs"].get(f"url_{one['name']}", service["endpoint"])
+        yield (*head, one["name"], one["status"], url)
+
+
+def _mark(status: str) -> str:
+    if status in _BAD:
+        return "failed"
+    return "changed" if status == "deployed" else "same"
+
+
+def _change(change: str) -> str:
+    return f"{_SIGNS[change]} {change}".strip() if change != "none" else "no change"
+
+
+def _last(report: Report) -> str:
+    """The line that sums up."""
+    return _cell(report.text.rstrip().rpartition("\n")[2])
+
+
+def _page(report: Report, parts: Iterable[str]) -> str:
+    stage = _cell(str((report.result or {}).get("stage", "")))
+    head = f"### fabric {_cell(report.command)}" + (f" ({stage})" if stage else "")
+    return "\n\n".join(part for part in (head, *parts, _errors(report)) if part) + "\n\n"
+
+
+def _errors(report: Report) -> str:
+    lines = [_error(one) for one in report.problems[:_ERRORS]]
+    more = len(report.problems) - _ERRORS
+    return "\n".join([*lines, f"- and {more} more"] if more > 0 else lines)
+
+
+def _error(problem: Problem) -> str:
+    place = f"{problem.where}: " if problem.where else ""
+    return f"- **{_cell(problem.code)}** {_cell(f'{place}{problem.message}')}"
+
+
+def _table(heads: Row, rows: Sequence[Row]) -> str:
+    if not rows:
+        return ""
+    lines = [_line(heads), _line(("---",) * len(heads), plain=True), *map(_line, rows[:_ROWS])]
+    more = len(rows) - _ROWS
+    return "\n".join(lines) + (f"\n\nand {more} more functions" if more > 0 else "")
+
+
+def _line(cells: Row, *, plain: bool = False) -> str:
+    return f"| {' | '.join(cells if plain else map(_cell, cells))} |"
+
+
+def _cell(text: str) -> str:
+    """Text that Markdown, a table and HTML leave as it is, on one line."""
+    safe = without_credentials(" ".join(text.split()))
+    safe = safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(r"\\\1", safe)
+
+
+def _picture(services: Sequence[Marked], ties: Iterable[tuple[str, str]]) -> str:
+    """A picture of services; of too many only the first, with how many there are besides."""
+    shown = {name: f"s{number}" for number, (name, _) in enumerate(services[:_NODES])}
+    if not shown:
+        return ""
+    lines = ["```mermaid", "flowchart LR"]
+    for name, mark in services[:_NODES]:
+        lines.append(f'  {shown[name]}["{mermaid_text(name)}"]:::{mark}')
+    lines += [f"  {shown[a]} --> {shown[b]}" for a, b in ties if a in shown and b in shown]
+    if len(services) > _NODES:
+        lines.append(f'  more["and {len(services) - _NODES} more"]:::same')
+    lines += [f"  classDef {mark} {paint}" for mark, paint in _COLOURS.items()]
+    return "\n".join([*lines, "```"])

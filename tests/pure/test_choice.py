@@ -1,0 +1,85 @@
+"""Which services are chosen, from values alone: names, edges, files that changed."""
+
+from dataclasses import replace
+
+import pytest
+
+from fabric.graph.choice import Territory, Widening, affected, widened
+
+NEEDS = {"site": ("api",), "api": ("auth", "stock"), "auth": (), "stock": (), "jobs": ("stock",)}
+
+API = Territory(
+    "api",
+    "/w/api",
+    frozenset({"/w/api/fabric.yml", "/w/api/.env"}),
+    seen=frozenset({"/w/libs/money.ts", "/w/api/main.ts"}),
+    searched=frozenset({"/w/templates"}),
+    manifests=frozenset({"package-lock.json"}),
+    remembered=True,
+)
+JOBS = Territory("jobs", "/w/jobs", frozenset({"/w/jobs/fabric.yml"}), remembered=True)
+NEW = Territory("new", "/w/new", frozenset({"/w/new/fabric.yml"}))
+
+
+@pytest.mark.parametrize(
+    ("widening", "found"),
+    [
+        (Widening(), {"api"}),
+        (Widening(dependents=True), {"api", "site"}),
+        (Widening(dependencies=True), {"api", "auth", "stock"}),
+        (Widening(dependents=True, dependencies=True), {"api", "site", "auth", "stock"}),
+    ],
+)
+def test_a_service_takes_what_it_is_tied_to_with_it(widening: Widening, found: set[str]) -> None:
+    assert widened(["api"], NEEDS, widening) == found
+
+
+def test_ties_are_followed_to_their_ends_and_around_circles() -> None:
+    circle = {"a": ("c",), "b": ("a",), "c": ("b",), "d": ()}
+    both = Widening(dependents=True, dependencies=True)
+    assert widened(["a"], circle, both) == {"a", "b", "c"}
+    assert widened(["stock"], NEEDS, Widening(dependents=True)) == {"stock", "api", "site", "jobs"}
+    assert widened(["nobody"], NEEDS, both) == {"nobody"}
+    assert not widened([], NEEDS, both)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("/w/api/deep/x.ts", {"api"}),
+        ("/w/api-docs/x.ts", {"new"}),
+        ("/w/jobs/fabric.yml", {"jobs"}),
+        ("/w/libs/money.ts", {"api", "new"}),
+        ("/w/templates/mail.html", {"api", "new"}),
+        ("/w/package-lock.json", {"api", "new"}),
+        ("/w/jobs/package-lock.json", {"jobs"}),
+        ("/w/other.ts", {"new"}),
+        ("/w/README.md", set()),
+        ("/w/LICENSE", set()),
+        ("/w/fabric.compose.yml", {"api", "jobs", "new"}),
+        ("/w", {"api", "jobs", "new"}),
+    ],
+)
+def test_a_file_matters_to_those_that_own_or_read_it(path: str, found: set[str]) -> None:
+    """A service that was never built may read anything outside of all services but prose."""
+    assert affected([API, JOBS, NEW], {"/w/fabric.compose.yml"}, [path]) == found
+
+
+def test_a_file_belongs_to_the_innermost_service_around_it() -> None:
+    outer = Territory("outer", "/w", frozenset({"/w/fabric.yml"}), remembered=True)
+    assert affected([outer, JOBS], (), ["/w/jobs/main.py"]) == {"jobs"}
+    assert affected([outer, JOBS], (), ["/w/lib.py"]) == {"outer"}
+    reader = replace(outer, seen=frozenset({"/w/jobs/main.py"}))
+    assert affected([reader, JOBS], (), ["/w/jobs/main.py"]) == {"jobs", "outer"}
+
+
+def test_services_of_one_folder_share_all_but_their_configs() -> None:
+    a = Territory("a", "/w/s", frozenset({"/w/s/a.yml", "/w/s/.env"}), remembered=True)
+    b = Territory("b", "/w/s", frozenset({"/w/s/b.yml", "/w/s/.env"}), remembered=True)
+    assert affected([a, b], (), ["/w/s/a.yml"]) == {"a"}
+    assert affected([a, b], (), ["/w/s/.env"]) == {"a", "b"}
+    assert affected([a, b], (), ["/w/s/main.py"]) == {"a", "b"}
+
+
+def test_nothing_that_changed_is_nobody() -> None:
+    assert not affected([API, JOBS, NEW], (), [])

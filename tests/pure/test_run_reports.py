@@ -1,0 +1,126 @@
+"""Runs for other programs: JUnit XML that parses, Markdown that nothing breaks out of."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from fabric.model.problems import Place, Problem
+from fabric.model.report import Case, Report
+from fabric.views.junit import junit
+from fabric.views.summary import deploy_summary, plan_summary
+
+HOSTILE = "a<b>&\"'|`x`\n]]>\x00\x1b[31m\ud800 [l](javascript:x) <!-- ![i](u) #"
+BROKEN = Problem("build/failed", HOSTILE, "see `y`", Place("src/a.ts", 3, 4), "  1 | code")
+CASES = (
+    Case("api", "build:api/a", "ran", "first build", 1234),
+    Case("api", "package:api/a", "skipped", "up to date"),
+    Case("site", "build:site/b", "failed", "it broke", 5, (BROKEN,)),
+    Case("site", "deploy:site/b@x", "blocked", "needs build:site/b, which did not succeed"),
+    Case("site", "deploy:site/c@x", "cancelled", "the run was interrupted"),
+    Case("", "the end of the run", "failed"),
+)
+
+
+def parsed(*cases: Case) -> ET.Element:
+    return ET.fromstring(junit("compose deploy", cases))  # noqa: S314: our own text
+
+
+def test_there_is_a_suite_for_each_service_and_a_case_for_each_task() -> None:
+    root = parsed(*CASES)
+    assert (root.tag, root.get("name")) == ("testsuites", "fabric compose deploy")
+    counts = {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "6", "failures": "2", "errors": "0", "skipped": "3"}
+    suites = {one.get("name"): one for one in root}
+    assert list(suites) == ["", "api", "site"]
+    cases = [(one.get("name"), one.get("classname"), one.get("time")) for one in suites["api"]]
+    assert cases == [("build:api/a", "api", "1.234"), ("package:api/a", "api", "0.000")]
+
+
+def test_what_did_not_run_is_skipped_with_its_reason() -> None:
+    said = [one.get("message") for one in parsed(*CASES).iter("skipped")]
+    assert said == [
+        "up to date",
+        "blocked: needs build:site/b, which did not succeed",
+        "cancelled: the run was interrupted",
+    ]
+
+
+def test_a_failure_has_its_code_its_message_and_what_to_do() -> None:
+    failure = next(iter(parsed(*CASES[2:3]).iter("failure")))
+    assert failure.get("type") == "build/failed"
+    assert "a<b>&\"'|`x`\n]]>" in str(failure.get("message"))
+    assert str(failure.text).startswith("src/a.ts:3:4: a<b>")
+    assert str(failure.text).endswith("  1 | code\nhint: see `y`")
+
+
+def test_no_credential_gets_into_a_report() -> None:
+    problem = Problem("deploy/failed", "API_TOKEN=hunter22 at https://me:pass@host.example/x")
+    text = junit("deploy", (Case("api", "deploy:api@x", "failed", "", 1, (problem,)),))
+    report = Report("deploy", {"deployments": []}, text="x", problems=(problem,))
+    for said in (text, deploy_summary(report)):
+        assert "hunter22" not in said
+        assert "pass@" not in said
+
+
+def test_a_run_without_tasks_is_well_formed_too() -> None:
+    assert parsed().get("tests") == "0"
+
+
+# Markdown.
+
+
+def service(name: str, **more: Any) -> Mapping[str, Any]:
+    functions = [{"name": "main", "change": "create", "status": "created"}]
+    base = {"service": name, "provider": "cloud1-lambda", "functions": functions}
+    return {**base, "status": "deployed", "endpoint": "", "outputs": {}, **more}
+
+
+def plan(*names: str, ties: tuple[tuple[str, str], ...] = ()) -> str:
+    result = {"stage": "dev", "services": [service(name) for name in names], "tasks": []}
+    return plan_summary(Report("compose plan", result, text="x\nPlan: 1 to create.", ties=ties))
+
+
+def test_a_plan_is_a_table_and_a_picture_of_services() -> None:
+    said = plan("api", "site", ties=(("api", "site"),))
+    assert said.startswith("### fabric compose plan (dev)\n\nPlan: 1 to create.\n\n| Service |")
+    assert "| api | cloud1-lambda | main | + create |" in said
+    assert "```mermaid\nflowchart LR\n" in said
+    assert "  s0 --> s1" in said
+
+
+def test_a_deploy_shows_status_address_and_errors() -> None:
+    rows = [service("api", endpoint="https://x.example/{id}"), service("site", status="failed")]
+    report = Report("deploy", {"stage": "dev", "deployments": rows}, problems=(BROKEN,), text="End")
+    said = deploy_summary(report)
+    assert "| api | cloud1-lambda | main | created | https://x.example/{id} |" in said
+    assert '  s1["site"]:::failed' in said
+    assert "- **build/failed** src/a.ts:3:4: a&lt;b&gt;" in said
+
+
+def test_nothing_breaks_out_of_its_cell_or_its_picture() -> None:
+    said = plan(HOSTILE.replace("\ud800", ""), "site")
+    row = next(line for line in said.splitlines() if "main" in line)
+    assert row.replace("\\|", "").count("|") == 5
+    assert "<!--" not in said
+    assert "[l](" not in said.replace("\\[", "").replace("\\]", "")
+    picture = said.partition("```mermaid\n")[2].partition("\n```")[0]
+    node = next(line for line in picture.splitlines() if line.startswith("  s0["))
+    assert node.count('"') == 2
+    assert "`" not in picture
+
+
+@pytest.mark.parametrize(("count", "nodes"), [(60, 60), (61, 61), (500, 61)])
+def test_large_plans_are_capped(count: int, nodes: int) -> None:
+    names = [f"s{number}" for number in range(count)]
+    said = plan(*names, ties=tuple(pairwise(names)))
+    assert said.count("]:::") == nodes
+    assert ("more" in said) == (count > 60)
+    assert said.count("| main |") == min(count, 200)
+    assert len(said) < 60_000
+
+
+def test_nothing_to_show_is_just_the_sum() -> None:
+    assert plan() == "### fabric compose plan (dev)\n\nPlan: 1 to create.\n\n"

@@ -1,0 +1,33 @@
+"""Which service waits for which, and how deep it stands."""
+
+from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.ties import levels_of, ties_of
+from fabric.graph.weave import weave
+from fabric.model.names import TaskId
+from fabric.model.task import PackageInputs, Task
+
+
+def graph(**needs: str) -> TaskGraph:
+    return weave(
+        Task(
+            TaskId(f"package:{name}/f"),
+            PackageInputs(name, "f", name),
+            tuple(TaskId(f"package:{one}/f") for one in ups.split()),
+        )
+        for name, ups in needs.items()
+    )
+
+
+def test_what_follows_from_other_ties_is_left_out() -> None:
+    whole = graph(auth="", api="auth", site="api auth", jobs="auth")
+    assert ties_of(whole) == (("api", "site"), ("auth", "api"), ("auth", "jobs"))
+
+
+def test_a_service_stands_above_the_longest_way_to_it() -> None:
+    whole = graph(auth="", stock="", api="auth", site="api stock")
+    assert levels_of(["auth", "stock", "api", "site"], ties_of(whole)) == {
+        "auth": 0,
+        "stock": 0,
+        "api": 1,
+        "site": 2,
+    }
