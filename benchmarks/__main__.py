@@ -9,6 +9,7 @@ from benchmarks.reliability.catalog import CAMPAIGNS
 from benchmarks.row import Options, Result, Row
 from benchmarks.rows import (
     cold,
+    compose,
     edit,
     functions,
     growth,
@@ -19,7 +20,7 @@ from benchmarks.rows import (
     startup,
 )
 
-MODULES = (startup, functions, nothing, edit, cold, plan, makespan, overhead, growth)
+MODULES = (startup, functions, nothing, edit, cold, plan, makespan, overhead, growth, compose)
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 
 

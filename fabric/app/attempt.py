@@ -1,7 +1,7 @@
 """The end of a run that changed the world: taken back if it has to be, then every record closed."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -43,9 +43,10 @@ class Attempt:
         problems: list[Problem] = []
         if self.rollback and not result.ok and not result.interrupted:
             problems += self._take_back(room, bus, result)
-        ok = {page.base.ref: _is_good(result, page.base.ref) for page in self.world.book.pages}
+        outcomes = outcomes_of(result)
         for page in self.world.book.pages:
-            self.finals[page.base.ref] = self._final(page, ok=ok[page.base.ref])
+            ok = _is_good(outcomes.get(page.base.ref, ()))
+            self.finals[page.base.ref] = self._final(page, ok=ok)
         self._keep_traces(room, result)
         problems += self._closed()
         return replace(result, aftermath=tuple(problems))
@@ -66,7 +67,8 @@ class Attempt:
     def _take_back(self, room: Room, bus: Bus, result: RunResult) -> Sequence[Problem]:
         """Exactly what this run changed, the newest change first."""
         pages = [page for page in self.world.book.pages if _moved(page)]
-        pages.sort(key=lambda page: _ended(result, page.base.ref), reverse=True)
+        ran = outcomes_of(result)
+        pages.sort(key=lambda page: _ended(ran.get(page.base.ref, ())), reverse=True)
         if not pages:
             return ()
         targets = {page.base.ref: snapshot(page.base) for page in pages}
@@ -78,8 +80,9 @@ class Attempt:
         graph = chained(ways)
         job = Job(graph, self.caps, (1.0,) * len(graph))
         undone = carried_out(Run(job, room.stepper, bus, SystemClock()))
+        ways_back = outcomes_of(undone)
         for page in pages:
-            if _is_good(undone, page.base.ref):
+            if _is_good(ways_back.get(page.base.ref, ())):
                 self.rolled_back.add(page.base.ref)
         left = [page.base for page in pages if page.base.ref not in self.rolled_back]
         return [*undone.problems, *map(_not_taken_back, left)]
@@ -140,20 +143,21 @@ class Attempt:
         return frozenset().union(*(archives_of(record) for record in records))
 
 
-def _is_good(result: RunResult, ref: RecordRef) -> bool:
-    return all(outcome.status in GOOD for outcome in outcomes_of(result, ref))
+def outcomes_of(result: RunResult) -> dict[RecordRef, list[Outcome]]:
+    """How the tasks that change the world ended, record by record."""
+    found: dict[RecordRef, list[Outcome]] = {}
+    for task, outcome in zip(result.graph.tasks, result.outcomes, strict=True):
+        if task.kind in WORLD_KINDS:
+            found.setdefault(ref_of(task.inputs), []).append(outcome)
+    return found
 
 
-def _ended(result: RunResult, ref: RecordRef) -> float:
-    return max((one.started + one.ms / 1000 for one in outcomes_of(result, ref)), default=0.0)
+def _is_good(outcomes: Iterable[Outcome]) -> bool:
+    return all(outcome.status in GOOD for outcome in outcomes)
 
 
-def outcomes_of(result: RunResult, ref: RecordRef) -> list[Outcome]:
-    return [
-        outcome
-        for task, outcome in zip(result.graph.tasks, result.outcomes, strict=True)
-        if task.kind in WORLD_KINDS and ref_of(task.inputs) == ref
-    ]
+def _ended(outcomes: Iterable[Outcome]) -> float:
+    return max((one.started + one.ms / 1000 for one in outcomes), default=0.0)
 
 
 def _moved(page: Page) -> bool:

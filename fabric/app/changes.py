@@ -40,16 +40,11 @@ def live_rows(
     outlooks = {
         (outlook.task.inputs.service, outlook.spec[0]): outlook for outlook in _outlooks(made)
     }
-    return tuple(_service_row(row, outlooks, _record_of(row, records), code) for row in services)
-
-
-def _record_of(row: Mapping[str, Any], records: Mapping[RecordRef, Record | None]) -> Record | None:
-    found = (
-        record
-        for ref, record in records.items()
-        if (ref.service, ref.provider) == (row["service"], row["provider"])
+    by_name = {(ref.service, ref.provider): record for ref, record in records.items()}
+    return tuple(
+        _service_row(row, outlooks, by_name.get((row["service"], row["provider"])), code)
+        for row in services
     )
-    return next(found, None)
 
 
 def _outlooks(made: Plan) -> Iterator[Outlook]:

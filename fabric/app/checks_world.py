@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabric.app.desk import Work, WorkDesk
+from fabric.app.desk import Units, Work, WorkDesk
 from fabric.app.files import environment
 from fabric.app.post import Post
 from fabric.app.posts import Shelves
@@ -75,7 +75,7 @@ def _has_aws_files(env: Mapping[str, str]) -> bool:
 def deployer_checks(where: Surroundings) -> Iterator[Check]:
     """Whether there is somebody to deploy, and to remove again, in the mode that is asked for."""
     post, facts = where.post, where.facts
-    work = Work({post.ref: post}, {post.service: where.unit})
+    work = Work({post.ref: post}, Units(lambda: (where.unit,)))
     desk = WorkDesk(Book({}, around(where.settings)), work, where.settings)
     try:
         desk.deployer(post.ref, Mode(post.mode))

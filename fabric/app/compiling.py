@@ -7,7 +7,7 @@ variable that one is bound to, is not what it was.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fabric.app.post import Post, packed, unpacked
 from fabric.app.request import Request
@@ -19,6 +19,9 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.task import INPUTS_BY_KIND
 from fabric.system.clock import time_ns
 
+if TYPE_CHECKING:
+    from fabric.graph.compile import Unit
+
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
@@ -27,6 +30,7 @@ class Compiled:
     `sources` are all paths that were read, or looked for, to get here; `bound_names` the variables.
     `posts` say where the records of its services lie, `neighbours` where those of services lie that
     these depend on. `serials` say how far the records are, once they were looked at.
+    `units` are there if configs were read to get here, for whoever needs them too.
     """
 
     site: Site
@@ -37,6 +41,7 @@ class Compiled:
     posts: tuple[Post, ...] = ()
     neighbours: tuple[Post, ...] = ()
     serials: Mapping[str, int] = field(default_factory=dict)
+    units: tuple["Unit", ...] = ()
 
 
 def compiled(request: Request, settings: Settings) -> Compiled:

@@ -8,15 +8,14 @@ from fabric.app.compiling import Compiled
 from fabric.app.deploy_report import deploy_report, unchanged_report
 from fabric.app.encore import Encore, keep_plan
 from fabric.app.foresight import Foreseen, foresee, missing_upstreams
-from fabric.app.long_way import compile_project
 from fabric.app.pipeline import MakeListeners, Outlets, Work, carry_out, compiled_and_locked
-from fabric.app.project import open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Room
 from fabric.app.saved_plan import read_seal, refuse_moved
 from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, mismatch, open_world
 from fabric.config.values import Config
+from fabric.graph.compile import Unit
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError, Problem
@@ -52,47 +51,50 @@ def deploy(
     """First a look without locks: where nothing is to be done, nothing is taken or written."""
     started = time_ns()
     work = compiled_and_locked(request, settings)
-    if not wishes.force:
 
-        def after(room: Room, live: Compiled, made: Plan, entries: frozenset[str]) -> None:
-            if encore and not made.anything_to_do:
-                seen = Foreseen(live, made)
-                keep_plan(
-                    encore, room, (live, entries), lambda: unchanged_report(request, seen, world)
-                )
+    def units() -> Sequence[Unit]:
+        if work.units:
+            return work.units
+        from fabric.app.project import open_project  # YAML and all: only when something is deployed
 
-        with open_world(work.posts, settings, Means(neighbours=work.neighbours)) as world:
-            refuse(world, work)
-            seen = foresee(work, settings, world, after)
-            _refuse_moved(wishes, settings, seen)
-            if not seen.plan.anything_to_do:
-                return unchanged_report(request, seen, world)
-    return _carried_out(request, settings, wishes, (make_listeners, started))
+        return open_project(request.where, settings).units
+
+    def after(room: Room, live: Compiled, made: Plan, entries: frozenset[str]) -> None:
+        if encore and not made.anything_to_do:
+            seen = Foreseen(live, made)
+            kept = live, entries
+            keep_plan(encore, room, kept, lambda: unchanged_report(request, seen, world))
+
+    means = Means(units, wishes.force, wishes.lock_timeout, neighbours=work.neighbours)
+    with open_world(work.posts, settings, means) as world:
+        refuse(world, work)
+        seen = foresee(work, settings, world, after)
+        _refuse_moved(wishes, settings, seen)
+        if not seen.plan.anything_to_do:
+            return unchanged_report(request, seen, world)
+        rollback = any(rolls_back(wishes, unit.config, settings) for unit in world.desk.units)
+        request = replace(request, fail_fast=request.fail_fast or rollback)
+        attempt = Attempt(world, caps_of(request.concurrency, settings.cores), rollback)
+        return _carried_out(request, settings, (seen, attempt, started), make_listeners)
 
 
 def _carried_out(
-    request: Request, settings: Settings, wishes: Wishes, run: tuple[MakeListeners, int]
+    request: Request,
+    settings: Settings,
+    run: tuple[Foreseen, Attempt, int],
+    make_listeners: MakeListeners,
 ) -> Report:
-    make_listeners, started = run
-    project = open_project(request.where, settings)
-    compiled = compile_project(project, request)
-    means = Means(project.units, wishes.force, wishes.lock_timeout, neighbours=compiled.neighbours)
-    rollback = any(rolls_back(wishes, unit.config, settings) for unit in project.units)
-    request = replace(request, fail_fast=request.fail_fast or rollback)
-    with open_world(compiled.posts, settings, means) as world:
-        refuse(world, compiled)
-        seen = foresee(compiled, settings, world)
-        _refuse_moved(wishes, settings, seen)
-        world.book.expect(claims_of(seen, world, "deploy"))
-        work = Work(seen.work.site, seen.work.graph, {}, world=world)
-        attempt = Attempt(world, caps_of(request.concurrency, settings.cores), rollback)
-        outlets = Outlets(make_listeners, undo=attempt.finish)
-        try:
-            done = carry_out(request, settings, work, started, outlets)
-        except BaseException:
-            world.book.abandon()
-            raise
-        return deploy_report(request, seen, done, attempt)
+    seen, attempt, started = run
+    world = attempt.world
+    world.book.expect(claims_of(seen, world, "deploy"))
+    work = Work(seen.work.site, seen.work.graph, {}, world=world)
+    outlets = Outlets(make_listeners, undo=attempt.finish)
+    try:
+        done = carry_out(request, settings, work, started, outlets)
+    except BaseException:
+        world.book.abandon()
+        raise
+    return deploy_report(request, seen, done, attempt)
 
 
 def _refuse_moved(wishes: Wishes, settings: Settings, seen: Foreseen) -> None:
@@ -131,6 +133,8 @@ def refuse(world: World, work: Compiled | None = None) -> None:
 
 def _of_mode(world: World, ref: RecordRef) -> Sequence[Problem]:
     """Whether there is somebody to deploy at all in the mode that is asked for."""
+    if world.posts[ref].mode == Mode.SIMULATED:
+        return ()
     try:
         world.desk.deployer(ref, Mode(world.posts[ref].mode))
     except FabricError as error:

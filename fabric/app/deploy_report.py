@@ -1,10 +1,10 @@
 """What a deploy did, record by record and function by function, as values."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fabric.app.attempt import Attempt, outcomes_of
+from fabric.app.attempt import Attempt
 from fabric.app.build import problems_of
 from fabric.app.foresight import Foreseen
 from fabric.app.pipeline import Ran
@@ -16,10 +16,12 @@ from fabric.graph.live import dropped_functions
 from fabric.model.problems import ExitCode
 from fabric.model.records import Record
 from fabric.model.report import Report
-from fabric.model.task import DeployInputs
+from fabric.model.task import WORLD_KINDS, DeployInputs, Task
+from fabric.tasks.deploy import ref_of
 from fabric.views.deploy_text import deploy_text
 
 Row = dict[str, Any]
+Part = tuple[Task, Outcome]
 _WORST_FIRST = (Status.FAILED, Status.BLOCKED, Status.CANCELLED)
 
 
@@ -43,7 +45,11 @@ def _unchanged(record: Record | None) -> list[Row]:
 
 def deploy_report(request: Request, seen: Foreseen, done: Ran, attempt: Attempt) -> Report:
     world, result = attempt.world, done.result
-    rows = [_deployment(post, result, attempt) for _, post in sorted(world.posts.items())]
+    parts = _parts(result)
+    rows = [
+        _deployment(post, parts.get(post.service, ()), attempt)
+        for _, post in sorted(world.posts.items())
+    ]
     counted = (Status.RAN, Status.SKIPPED, Status.FAILED, Status.BLOCKED)
     summary = {status.value: result.count(status) for status in counted}
     report = _report(request, seen, rows, {**summary, "ms": result.ms})
@@ -86,12 +92,22 @@ def _row(
     }
 
 
-def _deployment(post: Post, result: RunResult, attempt: Attempt) -> Row:
+def _parts(result: RunResult) -> dict[str, list[Part]]:
+    """The tasks of each service, with how they ended."""
+    found: dict[str, list[Part]] = {}
+    for part in zip(result.graph.tasks, result.outcomes, strict=True):
+        found.setdefault(part[0].inputs.service, []).append(part)
+    return found
+
+
+def _deployment(post: Post, parts: Sequence[Part], attempt: Attempt) -> Row:
     ref = post.ref
-    outcomes = outcomes_of(result, ref)
+    own = [part for part in parts if part[0].kind in WORLD_KINDS and ref_of(part[0].inputs) == ref]
+    outcomes = [outcome for _, outcome in own]
     record = attempt.finals.get(ref, attempt.world.book.record(ref))
-    functions = list(_functions(post, result, attempt))
-    row = _row(post, record, _status(post, outcomes, attempt), functions, _error(outcomes))
+    functions = list(_functions(post, own, attempt))
+    error = _error(outcome for _, outcome in parts)
+    row = _row(post, record, _status(post, outcomes, attempt), functions, error)
     if not row["deploymentId"] and any(one.status is Status.FAILED for one in outcomes):
         row["deploymentId"] = attempt.world.deployment_ids[ref]
     return row
@@ -105,20 +121,14 @@ def _status(post: Post, outcomes: list[Outcome], attempt: Attempt) -> str:
     return bad or ("deployed" if Status.RAN in found else "unchanged")
 
 
-def _error(outcomes: list[Outcome]) -> str | None:
+def _error(outcomes: Iterable[Outcome]) -> str | None:
     problems = (problem for one in outcomes for problem in one.problems)
     return next((problem.message for problem in problems), None)
 
 
-def _functions(post: Post, result: RunResult, attempt: Attempt) -> Iterator[Row]:
-    pages = {page.base.ref: page.base for page in attempt.world.book.pages}
-    base = pages.get(post.ref, attempt.world.book.record(post.ref))
-    for task, outcome in zip(result.graph.tasks, result.outcomes, strict=True):
-        if (task.inputs.service, getattr(task.inputs, "provider", "")) != (
-            post.service,
-            post.provider,
-        ):
-            continue
+def _functions(post: Post, parts: Sequence[Part], attempt: Attempt) -> Iterator[Row]:
+    base = attempt.world.book.base(post.ref)
+    for task, outcome in parts:
         if isinstance(task.inputs, DeployInputs):
             yield from _deployed(task.inputs, outcome, base, attempt.finals.get(post.ref))
         elif task.kind == "remove" and task.inputs.function:

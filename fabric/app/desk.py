@@ -1,7 +1,8 @@
 """The desk that tasks work from: their config's values, their providers, their records."""
 
 import json
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from fabric.app.rows import trigger_json
 from fabric.app.settings import Settings
 from fabric.config.late import filled_in
 from fabric.config.values import Config, Function
-from fabric.graph.compile import Unit
+from fabric.graph.compile import Unit, spec_of
 from fabric.graph.live import release_output
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Deployment, Mode, Record, RecordRef
@@ -29,18 +30,36 @@ from fabric.tasks.desk import Page, Values
 _SHORTEST_HIDDEN = 4
 
 
+class Units:
+    """The services with their configs, read when the first of them is asked for."""
+
+    def __init__(self, load: Callable[[], Iterable[Unit]]) -> None:
+        self._load = load
+        self._lock = threading.Lock()
+        self._found: dict[str, Unit] | None = None
+
+    def all(self) -> Mapping[str, Unit]:
+        with self._lock:
+            if self._found is None:
+                self._found = {unit.service: unit for unit in self._load()}
+            return self._found
+
+    def get(self, service: str) -> Unit | None:
+        return self.all().get(service)
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a run works on: where records lie, the configs by service, and how it is done."""
 
     posts: Mapping[RecordRef, Post]
-    units: Mapping[str, Unit]
+    units: "Units"
     deployment_ids: Mapping[RecordRef, str] = field(default_factory=dict)
     force: bool = False
 
 
 class WorkDesk:
-    """One for each run. A plan has no units: it asks for records only."""
+    """One for each run. A plan asks for records only: no config is read for it."""
 
     def __init__(self, book: Book, work: Work, settings: Settings) -> None:
         self._book = book
@@ -55,6 +74,11 @@ class WorkDesk:
     @property
     def force(self) -> bool:
         return self._work.force
+
+    @property
+    def units(self) -> Iterable[Unit]:
+        """The services of this run, with their configs."""
+        return self._work.units.all().values()
 
     def now(self) -> str:
         return stamp(SystemClock())
@@ -118,6 +142,7 @@ class WorkDesk:
         if config is None or found is None:
             return Values()
         hidden = config.secret_values
+        unit = self._work.units.all()[ref.service]
         return Values(
             _triggers(found, frozenset()),
             found.layers,
@@ -125,6 +150,7 @@ class WorkDesk:
             tuple(without_values(layer, hidden) for layer in found.layers),
             with_values(found.env, self.outputs_for(ref)),
             found.env,
+            spec_of(unit, found),
         )
 
     def keep_archive(self, ref: RecordRef, content: bytes) -> Path:

@@ -1,6 +1,6 @@
 """What a deploy would do to what is live: the graph with its removals, judged by the records."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,14 +43,16 @@ def foresee(
     def ready(room: Room) -> None:
         recall_traces(room, wider.graph, world)
 
-    def with_records(room: Room, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
-        if all(post.backend == "local" for post in (*work.posts, *work.neighbours)):
-            live = against_live(wider, made, world)
-            sources = wider.sources | _states(world)
-            after(room, replace(live, sources=sources), made, entries)
+    found: list[Foreseen] = []
 
-    made = planned(wider, settings, with_records, world.desk, ready)
-    return Foreseen(against_live(wider, made, world), made)
+    def with_records(room: Room, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
+        live = against_live(wider, made, world)
+        found.append(Foreseen(live, made))
+        if all(post.backend == "local" for post in (*work.posts, *work.neighbours)):
+            after(room, replace(live, sources=wider.sources | _states(world)), made, entries)
+
+    planned(wider, settings, with_records, world.desk, ready)
+    return found[0]
 
 
 def _states(world: World) -> frozenset[str]:
@@ -90,8 +92,9 @@ def missing_upstreams(graph: TaskGraph, world: World) -> Iterator[Problem]:
 
 def with_removals(work: Compiled, world: World) -> Compiled:
     """The graph with a task for each live function that no config names any more."""
+    deployed = _deployed(work.graph)
     releases = [task for task in work.graph.tasks if isinstance(task.inputs, ReleaseInputs)]
-    removals = [task for release in releases for task in _removals(release, work.graph, world)]
+    removals = [task for release in releases for task in _removals(release, deployed, world)]
     if not removals:
         return work
     from fabric.graph.weave import weave  # networkx: only when the graph changes
@@ -99,10 +102,22 @@ def with_removals(work: Compiled, world: World) -> Compiled:
     return replace(work, graph=weave((*work.graph.tasks, *removals)))
 
 
-def _removals(release: Task, graph: TaskGraph, world: World) -> Iterable[Task]:
+def _deployed(graph: TaskGraph) -> dict[str, set[str]]:
+    """The functions of each service that this run deploys."""
+    found: dict[str, set[str]] = {}
+    for one in graph.inputs_of("deploy"):
+        if isinstance(one, DeployInputs):
+            found.setdefault(one.service, set()).update(name for name, _, _ in one.functions)
+    return found
+
+
+def _removals(release: Task, deployed: Mapping[str, set[str]], world: World) -> Iterable[Task]:
     inputs = release.inputs
+    if not isinstance(inputs, ReleaseInputs):
+        return
+    # A run over a few functions leaves all others alone, wanted or not.
     record = world.book.record(ref_of(inputs))
-    if not isinstance(inputs, ReleaseInputs) or record is None or _is_partial(release, graph):
+    if record is None or not deployed.get(inputs.service, set()).issuperset(inputs.functions):
         return
     if deploys_whole_services(record.provider_id, record.mode):
         return  # its next deploy leaves them out
@@ -114,17 +129,3 @@ def _removals(release: Task, graph: TaskGraph, world: World) -> Iterable[Task]:
 
 def _gone(record: Record, inputs: ReleaseInputs) -> set[str]:
     return {one.name for one in record.functions} - set(inputs.functions)
-
-
-def _is_partial(release: Task, graph: TaskGraph) -> bool:
-    """A run over a few functions leaves all others alone, wanted or not."""
-    inputs = release.inputs
-    if not isinstance(inputs, ReleaseInputs):
-        return True
-    deployed = {
-        name
-        for one in graph.inputs_of("deploy")
-        if isinstance(one, DeployInputs) and one.service == inputs.service
-        for name, _, _ in one.functions
-    }
-    return not set(inputs.functions) <= deployed

@@ -1,7 +1,7 @@
 """What services give to those that depend on them: names of variables, and whose they are."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric.config.late import mark
@@ -32,9 +32,15 @@ def marks(givers: Iterable[Giver]) -> dict[str, str]:
     return {name: mark(name) for giver in givers for name in giver.variables}
 
 
-def upstreams_of(name: str, services: Sequence[ComposeService]) -> tuple[str, ...]:
+Needs = Mapping[str, Sequence[str]]
+
+
+def needs_of(services: Iterable[ComposeService]) -> dict[str, Sequence[str]]:
+    return {one.name: one.depends_on for one in services}
+
+
+def upstreams_of(name: str, needs: Needs) -> tuple[str, ...]:
     """All direct and indirect upstreams, by name. A circle ends where it began."""
-    needs = {one.name: one.depends_on for one in services}
     found: dict[str, None] = {}
     waiting = list(needs.get(name, ()))
     while waiting:

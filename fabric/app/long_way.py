@@ -32,6 +32,7 @@ def compile_project(project: Project, request: Request) -> Compiled:
         project.bound_names,
         _posts(project.units, project, request.where.home),
         _posts(project.neighbours, project),
+        units=project.units,
     )
 
 

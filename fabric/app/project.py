@@ -19,7 +19,7 @@ from fabric.app.files import (
     relative,
     shown,
 )
-from fabric.app.late import Giver, marks, upstreams_first, upstreams_of
+from fabric.app.late import Giver, marks, needs_of, upstreams_first, upstreams_of
 from fabric.app.modes import mode_of
 from fabric.app.request import CONFIG_NAME, Where
 from fabric.app.settings import Settings
@@ -74,7 +74,7 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
         return _project(workspace, stage, Scenery((row,), ()), settings, looked_for)
     entry = entry_of(path, owner)
     services = read_compose(owner, owner.parent).services
-    needed = {entry.name, *upstreams_of(entry.name, services)}
+    needed = {entry.name, *upstreams_of(entry.name, needs_of(services))}
     chosen = [one for one in services if one.name in needed]
     rows = _load_all(chosen, owner.parent, Asked(stage, where.provider), settings)
     own = [row for row in rows if row.file == path]
@@ -98,7 +98,8 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     compose_services(Compose(compose.file, tuple(row.entry for row in rows)))
     _refuse_twins([(row.entry.name, row.config) for row in rows])
     chosen = _chosen(rows, where.services)
-    others = tuple(row for row in rows if row not in chosen)
+    names = {row.entry.name for row in chosen}
+    others = tuple(row for row in rows if row.entry.name not in names)
     looked_for = [path, *include_folders(compose, path.parent)]
     return _project(path.parent, stage, Scenery(tuple(chosen), others), settings, looked_for)
 
@@ -133,11 +134,16 @@ class Scenery:
     rows: tuple[Row, ...]
     others: tuple[Row, ...]
 
-    def givers_to(self, row: Row) -> tuple[Row, ...]:
-        everyone = (*self.rows, *self.others)
-        names = upstreams_of(row.entry.name, [one.entry for one in everyone])
-        by_name = {one.entry.name: one for one in everyone}
-        return tuple(by_name[name] for name in names if name in by_name)
+    def givers(self) -> dict[str, tuple[Row, ...]]:
+        """What each service of the run depends on, directly or not."""
+        by_name = {row.entry.name: row for row in (*self.rows, *self.others)}
+        needs = needs_of(row.entry for row in by_name.values())
+        return {
+            row.entry.name: tuple(
+                by_name[name] for name in upstreams_of(row.entry.name, needs) if name in by_name
+            )
+            for row in self.rows
+        }
 
 
 def _chosen(rows: list[Row], names: tuple[str, ...]) -> list[Row]:
@@ -161,10 +167,9 @@ def _load_all(
     found: dict[int, Row] = {}
     by_name: dict[str, Row] = {}
     problems: list[Problem] = []
+    needs = needs_of(services)
     for one in upstreams_first(services):
-        givers = [
-            by_name[name].giver for name in upstreams_of(one.name, services) if name in by_name
-        ]
+        givers = [by_name[name].giver for name in upstreams_of(one.name, needs) if name in by_name]
         try:
             file = config_path(folder / one.config)
             config = _load(file, replace(asked, late=marks(givers)), settings)
@@ -200,8 +205,10 @@ def _project(
     units = []
     looked: list[Path] = [*looked_for]
     here = {row.config.service for row in scenery.rows}
+    named = frozenset(f"release:{service}" for service in here)
+    givers = scenery.givers()
     for row in scenery.rows:
-        unit, found = _unit(row, scenery.givers_to(row), workspace, settings)
+        unit, found = _unit(row, givers[row.entry.name], workspace, settings)
         units.append(replace(unit, upstream=tuple(one for one in unit.upstream if one in here)))
         looked += _requirement_files(row.file.parent, workspace, found)
     everyone = (*scenery.rows, *scenery.others)
@@ -209,7 +216,7 @@ def _project(
     return Project(
         workspace,
         stage,
-        tuple(_with_outside(unit, here) for unit in units),
+        tuple(_with_outside(unit, named) for unit in units),
         sources=tuple(files),
         looked_for=(*looked, *(path.parent / ".env" for path in files)),
         bound_names=frozenset().union(
@@ -237,11 +244,10 @@ def _unit(
     return unit, found
 
 
-def _with_outside(unit: Unit, here: set[str]) -> Unit:
+def _with_outside(unit: Unit, named: frozenset[str]) -> Unit:
     """Releases that the unit stands on and that are no tasks of this run."""
-    named = {f"release:{service}@" for service in here}
     releases = dict.fromkeys(release for _, release in unit.late)
-    outside = (one for one in releases if one.partition("@")[0] + "@" not in named)
+    outside = (one for one in releases if one.partition("@")[0] not in named)
     return replace(unit, outside=tuple(outside))
 
 

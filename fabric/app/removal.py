@@ -59,7 +59,7 @@ def remove(
         for post in found.absent:
             drop_receipts(Path(post.home), post.ref)
         return _report(request, project, found, frozenset())
-    means = Means(project.units, lock_timeout=consent.lock_timeout)
+    means = Means(lambda: project.units, lock_timeout=consent.lock_timeout)
     with open_world(found.posts, settings, means) as world:
         _refuse(world, found, settings)
         _ask(found, consent)

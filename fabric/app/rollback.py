@@ -41,7 +41,7 @@ def rollback(
     started = time_ns()
     project = open_project(request.where, settings)
     posts = tuple(post_of(unit, project.workspace) for unit in project.units)
-    means = Means(project.units, back.with_current_environment, back.lock_timeout)
+    means = Means(lambda: project.units, back.with_current_environment, back.lock_timeout)
     with open_world(posts, settings, means) as world:
         refuse(world)
         records = {ref: record for ref in world.posts if (record := world.book.record(ref))}

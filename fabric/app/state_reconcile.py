@@ -136,7 +136,7 @@ def _live(
         return {}
     post = as_recorded(scope.post, record)
     try:
-        with open_world([post], settings, Means(scope.project.units)) as world:
+        with open_world([post], settings, Means(lambda: scope.project.units)) as world:
             deployer = world.desk.deployer(record.ref, record.mode)
             site = world.desk.site(record.ref)
             found = {one.name: deployer.find(site, one.name) for one in record.functions}

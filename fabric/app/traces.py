@@ -23,8 +23,9 @@ Document = dict[str, dict[str, Any]]
 def recall_traces(room: Room, graph: TaskGraph, world: World) -> None:
     """Put what other machines learned where this one looks, unless it knows something itself."""
     ledger = room.stores.ledger
+    strange = _strange(ledger, graph)
     for ref in world.posts:
-        if world.book.record(ref) is None or not _is_strange(ledger, graph, ref):
+        if ref.service not in strange or world.book.record(ref) is None:
             continue
         for tasks in _document(world.book.shelf(ref), ref).values():
             for name, encoded in tasks.items():
@@ -32,10 +33,12 @@ def recall_traces(room: Room, graph: TaskGraph, world: World) -> None:
                     ledger.preset(TaskId(name), decode_traces([encoded]))
 
 
-def _is_strange(ledger: Ledger, graph: TaskGraph, ref: RecordRef) -> bool:
-    """Whether some function of the service was never packaged here."""
-    prefix = f"package:{ref.service}/"
-    return any(not ledger.traces(one) for one in graph.ids if one.startswith(prefix))
+def _strange(ledger: Ledger, graph: TaskGraph) -> set[str]:
+    """The services of which some function was never packaged here."""
+    packages = (one for one in graph.ids if one.startswith("package:"))
+    return {
+        one.removeprefix("package:").partition("/")[0] for one in packages if not ledger.traces(one)
+    }
 
 
 def keep_traces(room: Room, graph: TaskGraph, shelf: Shelf, final: Record) -> None:

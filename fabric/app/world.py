@@ -2,10 +2,10 @@
 
 import contextlib
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fabric.app.desk import Work, WorkDesk
+from fabric.app.desk import Units, Work, WorkDesk
 from fabric.app.post import Post
 from fabric.app.posts import Shelves
 from fabric.app.settings import Settings
@@ -35,9 +35,9 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a run brings along: its configs, and how it is done."""
+    """What a run brings along: its configs, read when they are needed, and how it is done."""
 
-    units: Sequence[Unit] = ()
+    units: Callable[[], Iterable[Unit]] = tuple
     force: bool = False
     lock_timeout: float = 0.0
     blind: bool = False
@@ -53,8 +53,7 @@ def open_world(posts: Iterable[Post], settings: Settings, means: Means) -> Itera
         everything = {**beside, **by_ref}
         book = Book(shelves.of(everything.values()), around(settings, means.lock_timeout))
         ids = {ref: new_deployment_id(ref) for ref in by_ref}
-        units = {unit.service: unit for unit in means.units}
-        work = Work(by_ref, units, ids, means.force)
+        work = Work(by_ref, Units(means.units), ids, means.force)
         yield World(by_ref, beside, book, WorkDesk(book, work, settings), ids)
     finally:
         shelves.close()

@@ -44,6 +44,8 @@ class Stepper:
         self._tell: Tell = lambda _: None
         self._stores = stores
         self._registry = registry
+        # Asked once: the check of a protocol costs more than a decision.
+        self._world = {name: one for name, one in registry.items() if isinstance(one, WorldKind)}
         self._clock = clock
         self._use_cache = use_cache
         self._remakes: dict[TaskId, tuple[Task, Upstream]] = {}
@@ -64,8 +66,8 @@ class Stepper:
 
     def _live(self, known: Known) -> Decision | None:
         """The verdict of the record, on tasks that change the world."""
-        kind = self._registry.get(known.task.kind)
-        return kind.judge(known) if isinstance(kind, WorldKind) else None
+        kind = self._world.get(known.task.kind)
+        return kind.judge(known) if kind else None
 
     def tell(self, tell: Tell) -> None:
         """Where tasks' talk goes."""
@@ -88,8 +90,8 @@ class Stepper:
     def decide(self, task: Task, upstream: Upstream) -> Decision:
         known = [(need.id, output.digest) for need, output in upstream]
         decision = judge_known(task, known, self.memory)
-        kind = self._registry.get(task.kind)
-        if isinstance(kind, WorldKind):
+        kind = self._world.get(task.kind)
+        if kind is not None:
             if decision.action is Action.RUN:
                 # Under the lock it may turn out that somebody else has done it.
                 kind.claim(task)

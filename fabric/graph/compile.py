@@ -1,7 +1,7 @@
 """Services to tasks: one table of recipes serves every verb."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric.config.values import Config, Function
@@ -52,9 +52,7 @@ class Scene:
     """All units of one run, and how to find an upstream's release."""
 
     units: tuple[Unit, ...]
-
-    def unit(self, service: str) -> Unit | None:
-        return next((unit for unit in self.units if unit.service == service), None)
+    by_service: Mapping[str, Unit]
 
 
 def compile_graph(
@@ -63,7 +61,7 @@ def compile_graph(
     """The tasks of a verb over these services; `functions` narrows it to these and their needs."""
     from fabric.graph.weave import weave  # networkx: imported when something is compiled
 
-    scene = Scene(tuple(units))
+    scene = Scene(tuple(units), {unit.service: unit for unit in units})
     tasks = [
         task
         for unit in scene.units
@@ -102,7 +100,7 @@ def _package(_scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterab
 def _deploy(scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterable[Task]:
     waits = _upstream_releases(scene, unit)
     for name, together in _units_of_deploy(unit, functions):
-        specs = tuple(_spec(unit, function) for function in together)
+        specs = tuple(spec_of(unit, function) for function in together)
         chosen = {function.name for function in together}
         others = tuple(one.name for one in unit.config.functions if one.name not in chosen)
         yield Task(
@@ -177,7 +175,7 @@ def release_id(service: str, label: str) -> TaskId:
 
 
 def _upstream_releases(scene: Scene, unit: Unit) -> tuple[TaskId, ...]:
-    found = (scene.unit(service) for service in unit.upstream)
+    found = (scene.by_service.get(service) for service in unit.upstream)
     return tuple(release_id(one.service, one.config.provider.label) for one in found if one)
 
 
@@ -218,7 +216,7 @@ def _build_env(config: Config, function: Function) -> Pairs:
     return tuple(sorted(pair for pair in function.env if pair[0] not in config.secret_names))
 
 
-def _spec(unit: Unit, function: Function) -> Spec:
+def spec_of(unit: Unit, function: Function) -> Spec:
     """Digests where a secret may be bound into a value: compiled graphs lie on disk."""
     settings: Pairs = (
         ("runtime", _runtime(unit, function)),

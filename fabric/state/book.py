@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Intent, Lifecycle, Mode, Record, RecordRef
 from fabric.model.records_json import CORRUPT, decode
+from fabric.state.archives import LOCAL
 from fabric.state.contract import Stored, state_key
 from fabric.state.errored import errored_problem
 from fabric.state.locks import LockKeeper, Tell, Terms
@@ -79,15 +80,20 @@ class Book:
 
     def record(self, ref: RecordRef) -> Record | None:
         """The record as this run knows it: its own page, or one look without a lock."""
-        with self._guard:
-            page = self._pages.get(ref)
-            if page is not None:
-                # What this run means to do says nothing about the world; what a dead one did does.
-                record = replace(page.record, pending=page.earlier, lifecycle=page.base.lifecycle)
-                return None if record.is_stub else record
-            if ref not in self._glances:
-                self._glances[ref] = glance(self._shelves[ref], ref)
-            return self._glances[ref]
+        # Without the guard: who only looks does not wait for who is waiting for a lock.
+        page = self._pages.get(ref)
+        if page is not None:
+            # What this run means to do says nothing about the world; what a dead one did does.
+            record = replace(page.record, pending=page.earlier, lifecycle=page.base.lifecycle)
+            return None if record.is_stub else record
+        if ref not in self._glances:
+            self._glances[ref] = glance(self._shelves[ref], ref)
+        return self._glances[ref]
+
+    def base(self, ref: RecordRef) -> Record | None:
+        """The record as it was before this run."""
+        page = self._pages.get(ref)
+        return page.base if page else self.record(ref)
 
     def page(self, ref: RecordRef) -> Page:
         """The record under its lock; the first to ask takes the locks of all, in one order."""
@@ -96,12 +102,14 @@ class Book:
                 raise self._failure
             if not self._pages:
                 self._claim_all()
+            if ref not in self._pages:
+                raise FabricError(_unexpected(ref))
             return self._pages[ref]
 
     @property
     def pages(self) -> tuple[Page, ...]:
-        with self._guard:
-            return tuple(self._pages[ref] for ref in sorted(self._pages))
+        pages = self._pages
+        return tuple(pages[ref] for ref in sorted(pages))
 
     def _claim_all(self) -> None:
         opened: dict[RecordRef, Page] = {}
@@ -166,9 +174,11 @@ class Book:
 
     def flush(self) -> None:
         for page in self.pages:
-            # A lost lock is said by the next task, and by the close.
-            with contextlib.suppress(FabricError):
-                page.flush()
+            # The log lies on the disk where a local record would lie: nothing is gained.
+            if self._shelves[page.base.ref].stores.state.kind != LOCAL:
+                # A lost lock is said by the next task, and by the close.
+                with contextlib.suppress(FabricError):
+                    page.flush()
 
     def close(self, final: Callable[[Page], Record | None]) -> tuple[Problem, ...]:
         """Write every record as it has to be at the end, and give the locks back."""
@@ -192,6 +202,15 @@ class Book:
     def _release(self) -> None:
         for keeper in self._keepers.values():
             keeper.release()
+
+
+def _unexpected(ref: RecordRef) -> Problem:
+    return Problem(
+        "run/moved",
+        f"`{ref.service}` ({ref.stage}, {ref.provider}) was up to date when the run was planned, "
+        "and is not any more: something was edited meanwhile",
+        hint="run the command again",
+    )
 
 
 def glance(shelf: Shelf, ref: RecordRef) -> Record | None:

@@ -15,7 +15,7 @@ from fabric.graph.live import (
 from fabric.graph.plan import Known
 from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, Problem
 from fabric.model.records import FunctionRecord, Mode, RecordRef
 from fabric.model.records_log import FunctionDone, FunctionGone, FunctionUnsure, UnitDone
 from fabric.model.task import DeployInputs, Entry, EntryKind, Output, Pairs, Task
@@ -53,6 +53,7 @@ class DeployKind:
         outside = self._desk.standing(inputs.stage, inputs.outside)
         asked = all_wanted(inputs, self.code(task), joined(digests_of(upstream), outside))
         stale = {one.name for one in stale_functions(page.record, asked)}
+        self._refuse_other_values(inputs)
         orders = [self._order(ref, one, one.name in stale, (upstream, shop)) for one in asked]
         deployed = self._deployed(task, page, orders)
         shop.say(task.id, deployed.talk)
@@ -83,6 +84,13 @@ class DeployKind:
         )
         plain = tuple((name, settings[name]) for name in _PLAIN)
         return FunctionOrder(one.name, artifact, plain, values.triggers, values.layers, values.env)
+
+    def _refuse_other_values(self, inputs: DeployInputs) -> None:
+        """A graph may be older than the config that is read now: a key must not lie of values."""
+        ref = ref_of(inputs)
+        if any(self._desk.values(ref, spec[0]).spec != spec for spec in inputs.functions):
+            message = f"the config of `{ref.service}` was edited while the run was under way"
+            raise FabricError(Problem("run/moved", message, hint="run the command again"))
 
     def _deployed(self, task: Task, page: Page, orders: Sequence[FunctionOrder]) -> Deployed:
         """Ask the provider; after a failure what was there before is not taken for granted."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from fabric.model.records import Deployment, Intent, Mode, Record, RecordRef
 from fabric.model.records_log import Entry
-from fabric.model.task import Pairs
+from fabric.model.task import Pairs, Spec
 from fabric.providers.contract import Deployer, Released, Site
 
 
@@ -30,7 +30,7 @@ class Page(Protocol):
 @dataclass(frozen=True, slots=True)
 class Values:
     """What a function is to be given. `shown_*` are the same without a secret in them; `declared`
-    is its environment with what other services give still open."""
+    is its environment with what other services give still open, `spec` what its key is made of."""
 
     triggers: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
@@ -38,6 +38,7 @@ class Values:
     shown_layers: tuple[str, ...] = ()
     env: Pairs = field(default=(), repr=False)
     declared: Pairs = field(default=(), repr=False)
+    spec: Spec = ("", (), ())
 
 
 class Desk(Protocol):

@@ -54,8 +54,8 @@ class Local:
             sweep(path)
             if key.endswith(STATE_SUFFIX):
                 keep_copy(path, _backup(path))
-            # A lock is void after a power cut: whoever held it is gone.
-            durable = not key.startswith(".locks/")
+            # Only records have to survive a power cut: whoever held a lock is gone by then.
+            durable = key.endswith(STATE_SUFFIX)
             write_atomic(path, content, mode=0o600, durable=durable)
             if durable:
                 sync_folder(path.parent)

@@ -1,0 +1,49 @@
+"""A monorepo of many small services, for the compose commands themselves."""
+
+import shutil
+from pathlib import Path
+
+from benchmarks.places import WORK, made
+
+_FUNCTION = "  - {{name: f{0}, entry: f{0}.py, triggers: [{{type: http, route: 'GET:/f{0}'}}]}}\n"
+_CONFIG = "service: {}\nprovider: {{name: cloud1-lambda, runtime: python3.11}}\nfunctions:\n{}"
+_CODE = "def handler(event, context):\n    return '{} {}'\n"
+# A skewed graph: chains of tens of services beside many that nobody waits for.
+_STRIDE = 10
+
+
+def name_of(number: int) -> str:
+    return f"s{number:05d}"
+
+
+def needs_of(number: int) -> tuple[int, ...]:
+    """Two of three services depend on one that lies ten before them."""
+    return (number - _STRIDE,) if number >= _STRIDE and number % 3 else ()
+
+
+def fleet(services: int, functions: int = 5, label: str = "fleet") -> Path:
+    """The folder with the compose file; made once."""
+
+    def make(root: Path) -> None:
+        rows = [_service(root, number, functions) for number in range(services)]
+        (root / "fabric.compose.yml").write_text("services:\n" + "".join(rows))
+
+    return made(WORK / f"{label}-{services}x{functions}", make, "1")
+
+
+def forget(root: Path) -> None:
+    """As if nothing had ever been run here."""
+    for folder in (root / ".fabric", *root.glob("s*/.fabric")):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _service(root: Path, number: int, functions: int) -> str:
+    name = name_of(number)
+    folder = root / name
+    folder.mkdir()
+    rows = "".join(_FUNCTION.format(one) for one in range(functions))
+    (folder / "fabric.yml").write_text(_CONFIG.format(name, rows))
+    for one in range(functions):
+        (folder / f"f{one}.py").write_text(_CODE.format(name, one))
+    needs = ", ".join(map(name_of, needs_of(number)))
+    return f"  - {{name: {name}, config: ./{name}/fabric.yml, dependsOn: [{needs}]}}\n"
