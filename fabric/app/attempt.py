@@ -75,7 +75,7 @@ class Attempt:
         known = [page for page in pages if page.base.ref not in unsure and _moved(page)]
         known.sort(key=lambda page: _ended(ran.get(page.base.ref, ())), reverse=True)
         tried = [one.base for one in pages if one.base.ref in unsure & _tried(ran)]
-        return [*self._put_back(room, bus, known), *map(_not_taken_back, tried)]
+        return [*self._put_back(room, bus, known), *map(self._not_taken_back, tried)]
 
     def _put_back(self, room: Room, bus: Bus, pages: Sequence[Page]) -> Sequence[Problem]:
         if not pages:
@@ -94,7 +94,19 @@ class Attempt:
             if _is_good(ways_back.get(page.base.ref, ())):
                 self.rolled_back.add(page.base.ref)
         left = [page.base for page in pages if page.base.ref not in self.rolled_back]
-        return [*undone.problems, *map(_not_taken_back, left)]
+        return [*undone.problems, *map(self._not_taken_back, left)]
+
+    def _not_taken_back(self, base: Record) -> Problem:
+        ref = base.ref
+        # A deployment that failed is in no history: the last good one can be gone back to.
+        good = [one.deployment_id for one in base.history]
+        target = base.deployment_id if base.deployment_id in good else next(iter(good), "")
+        verb = f"rollback --to {target}" if target else "remove"
+        return Problem(
+            "rollback/incomplete",
+            f"`{ref.service}` ({ref.stage}, {ref.provider}) could not be put back as it was",
+            hint=f"when the cause is gone: fabric {verb} {self.world.desk.options(ref)}",
+        )
 
     def _closed(self) -> list[Problem]:
         """Receipts first: once the state says that all is done, nobody comes back for them."""
@@ -184,17 +196,3 @@ def _moved(page: Page) -> bool:
     base, record = page.base, page.record
     names = ("functions", "endpoint", "outputs", "release_key")
     return any(getattr(base, name) != getattr(record, name) for name in names)
-
-
-def _not_taken_back(base: Record) -> Problem:
-    ref = base.ref
-    where = f"--stage {ref.stage} --provider {ref.provider}"
-    # A deployment that failed is in no history: the last good one is what can be gone back to.
-    good = [one.deployment_id for one in base.history]
-    target = base.deployment_id if base.deployment_id in good else next(iter(good), "")
-    command = f"fabric rollback --to {target} {where}" if target else f"fabric remove {where}"
-    return Problem(
-        "rollback/incomplete",
-        f"`{ref.service}` ({ref.stage}, {ref.provider}) could not be put back as it was",
-        hint=f"when the cause is gone: {command}",
-    )
