@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks.places import WORK
+from benchmarks.reliability.catalog import CAMPAIGNS
 from benchmarks.row import Options, Result, Row
 from benchmarks.rows import (
     cold,
@@ -28,6 +29,9 @@ def main(argv: Sequence[str]) -> int:
     if asked.list:
         for row in ROWS:
             print(f"{row.name:16s} {row.about}")
+        print("\npython -m benchmarks.reliability, for what breaks and not for how long it takes:")
+        for name, about in CAMPAIGNS.items():
+            print(f"{name:16s} {about}")
         return 0
     known = {row.name: row for row in ROWS}
     unknown = sorted(set(asked.names) - set(known))

@@ -1,26 +1,15 @@
 """`python -m benchmarks.reliability [name ...]`: break deploys, and count what is wrong then."""
 
 import argparse
+import importlib
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from benchmarks.places import WORK
-from benchmarks.reliability import canaries, faults, kills, locks, paused, rollbacks, wal
+from benchmarks.reliability.catalog import CAMPAIGNS
 from benchmarks.reliability.tally import Tally
-
-Campaign = Callable[[int, Path], Tally]
-CAMPAIGNS: dict[str, tuple[Campaign, int]] = {
-    "faults": (faults.run, faults.COUNT),
-    "kills": (kills.run, kills.COUNT),
-    "locks": (locks.run, locks.COUNT),
-    "paused": (paused.run, paused.COUNT),
-    "rollbacks": (rollbacks.run, rollbacks.COUNT),
-    "secrets": (canaries.run, canaries.COUNT),
-    "wal": (wal.run, wal.COUNT),
-}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -34,19 +23,24 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _told(name: str, count: int | None) -> Tally:
-    campaign, usual = CAMPAIGNS[name]
+    campaign = importlib.import_module(f"benchmarks.reliability.{name}")
     folder = WORK / "reliability" / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     begun = time.perf_counter()
-    tally = campaign(count or usual, folder)
+    tally: Tally = campaign.run(count or campaign.COUNT, folder)
     print(f"{tally.lines()}\n  in {time.perf_counter() - begun:.0f} s", flush=True)
     return tally
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.reliability", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(CAMPAIGNS)}")
+    rows = (f"  {name:10s} {about}" for name, about in CAMPAIGNS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.reliability",
+        description="\n".join((__doc__, "", *rows)),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="name", help="campaigns to run (default: all)")
     parser.add_argument("--count", type=int, help="rounds (default: those of the full campaign)")
     return parser
 

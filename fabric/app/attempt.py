@@ -10,7 +10,7 @@ from fabric.app.room import Room
 from fabric.app.traces import keep_traces
 from fabric.app.world import World
 from fabric.engine.bus import Bus
-from fabric.engine.result import GOOD, Outcome, RunResult
+from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.graph.undo import chained
@@ -68,10 +68,19 @@ class Attempt:
         return deployed(page.base, record, self.world.deployment_ids[ref], now)
 
     def _take_back(self, room: Room, bus: Bus, result: RunResult) -> Sequence[Problem]:
-        """Exactly what this run changed, the newest change first."""
-        pages = [page for page in self.world.book.pages if _moved(page)]
+        """Exactly what this run changed, the newest change first.
+
+        What an earlier failure left unsure cannot be put back as it was: that is said.
+        """
         ran = outcomes_of(result)
-        pages.sort(key=lambda page: _ended(ran.get(page.base.ref, ())), reverse=True)
+        pages = self.world.book.pages
+        unsure = {page.base.ref for page in pages if _is_unsure(page.base)}
+        known = [page for page in pages if page.base.ref not in unsure and _moved(page)]
+        known.sort(key=lambda page: _ended(ran.get(page.base.ref, ())), reverse=True)
+        tried = [one.base for one in pages if one.base.ref in unsure & _tried(ran)]
+        return [*self._put_back(room, bus, known), *map(self._not_taken_back, tried)]
+
+    def _put_back(self, room: Room, bus: Bus, pages: Sequence[Page]) -> Sequence[Problem]:
         if not pages:
             return ()
         targets = {page.base.ref: snapshot(page.base) for page in pages}
@@ -88,7 +97,19 @@ class Attempt:
             if _is_good(ways_back.get(page.base.ref, ())):
                 self.rolled_back.add(page.base.ref)
         left = [page.base for page in pages if page.base.ref not in self.rolled_back]
-        return [*undone.problems, *map(_not_taken_back, left)]
+        return [*undone.problems, *map(self._not_taken_back, left)]
+
+    def _not_taken_back(self, base: Record) -> Problem:
+        ref = base.ref
+        # A deployment that failed is in no history: the last good one can be gone back to.
+        good = [one.deployment_id for one in base.history]
+        target = base.deployment_id if base.deployment_id in good else next(iter(good), "")
+        verb = f"rollback --to {target}" if target else "remove"
+        return Problem(
+            "rollback/incomplete",
+            f"`{ref.service}` ({ref.stage}, {ref.provider}) could not be put back as it was",
+            hint=f"when the cause is gone: fabric {verb} {self.world.desk.options(ref)}",
+        )
 
     def _closed(self) -> list[Problem]:
         """Receipts first: once the state says that all is done, nobody comes back for them."""
@@ -163,21 +184,18 @@ def _ended(outcomes: Iterable[Outcome]) -> float:
     return max((one.started + one.ms / 1000 for one in outcomes), default=0.0)
 
 
+def _is_unsure(record: Record) -> bool:
+    return any(not one.key for one in record.functions)
+
+
+def _tried(ran: Mapping[RecordRef, Iterable[Outcome]]) -> frozenset[RecordRef]:
+    """One more failure moves nothing in a record that was unsure already."""
+    begun = (Status.RAN, Status.FAILED)
+    return frozenset(ref for ref, ends in ran.items() if any(one.status in begun for one in ends))
+
+
 def _moved(page: Page) -> bool:
     """Whether anything that the provider knows of is not as this run found it."""
     base, record = page.base, page.record
     names = ("functions", "endpoint", "outputs", "release_key")
     return any(getattr(base, name) != getattr(record, name) for name in names)
-
-
-def _not_taken_back(base: Record) -> Problem:
-    ref = base.ref
-    where = f"--stage {ref.stage} --provider {ref.provider}"
-    command = f"fabric rollback --to {base.deployment_id} {where}"
-    if not base.deployment_id:
-        command = f"fabric remove {where}"
-    return Problem(
-        "rollback/incomplete",
-        f"`{ref.service}` ({ref.stage}, {ref.provider}) could not be put back as it was",
-        hint=f"when the cause is gone: {command}",
-    )

@@ -1,6 +1,8 @@
 """The desk that tasks work from: their config's values, their providers, their records."""
 
 import json
+import os
+import shlex
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +28,7 @@ from fabric.state.book import Book
 from fabric.system.clock import SystemClock, stamp
 from fabric.tasks.desk import Page, Values
 
+_USUAL = "fabric.yml"
 # Shorter values stand inside of common words: to hide them would hide nothing.
 _SHORTEST_HIDDEN = 4
 
@@ -126,6 +129,14 @@ class WorkDesk:
         return Site(
             *(ref.service, ref.stage, ref.provider), post.provider_id, post.region, deployment_id
         )
+
+    def options(self, ref: RecordRef) -> str:
+        """How a command that is given from here names a record's config, stage and provider."""
+        post, config = self._work.posts[ref], self._config(ref)
+        name = Path(config.file).name if config else _USUAL
+        file = os.path.relpath(Path(post.folder, name), self._settings.cwd)
+        words = ("-c", file) if file != _USUAL else ()
+        return shlex.join((*words, "--stage", ref.stage, "--provider", ref.provider))
 
     def site(self, ref: RecordRef) -> Site:
         post, config = self._work.posts[ref], self._config(ref)

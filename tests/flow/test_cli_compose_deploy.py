@@ -132,6 +132,17 @@ def test_a_failure_takes_all_services_of_the_run_back_newest_first(tmp_path: Pat
     assert not any(state(made, name).exists() for name in ("auth", "api", "web"))
 
 
+def test_what_cannot_be_taken_back_is_named_with_a_command_for_this_folder(tmp_path: Path) -> None:
+    made, tool = chain(tmp_path), Tool(tmp_path / "tool")
+    tool.answers("", 1)
+    done = made.json("compose", "deploy", "--rollback-on-failure", env=tool.env())
+    hints = [one["hint"] for one in done.error["problems"] if one["code"] == "rollback/incomplete"]
+    words = hints[0].partition("fabric ")[2].split()
+    assert words[:3] == ["remove", "-c", "auth/fabric.yml"]
+    tool.answers("", 0)
+    assert made.json(*words, env=tool.env()).result["removed"]
+
+
 def test_remove_goes_against_the_order_of_deploy(tmp_path: Path) -> None:
     made, tool = chain(tmp_path), Tool(tmp_path / "tool")
     made.json("compose", "deploy", env=tool.env())

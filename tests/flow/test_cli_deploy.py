@@ -764,3 +764,23 @@ def test_outputs_are_those_of_the_last_answer(tmp_path: Path) -> None:
     (row,) = made.json("deploy", env=tool.env()).result["deployments"]
     assert "extra" not in row["outputs"]
     assert row["outputs"]["url_one"] == "https://second.example/one"
+
+
+@pytest.mark.parametrize("was_live", [True, False])
+def test_what_an_earlier_failure_left_unsure_is_named_and_not_passed_over(
+    was_live: bool,  # noqa: FBT001 - a parameter of the test
+    tmp_path: Path,
+) -> None:
+    made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
+    if was_live:
+        made.json("deploy", env=tool.env())
+    tool.answers("", 1)
+    made.write({"src/two.py": handler("half")})
+    made.json("deploy", env=tool.env())
+    made.write({"src/two.py": handler("half again")})
+    done = made.json("deploy", "--rollback-on-failure", env=tool.env())
+    (named,) = (one for one in done.error["problems"] if one["code"] == "rollback/incomplete")
+    words = named["hint"].partition("fabric ")[2].split()
+    assert words[0] == ("rollback" if was_live else "remove")
+    tool.answers({"endpoint": "https://live.example"})
+    assert made.json(*words, env=tool.env()).code == 0
