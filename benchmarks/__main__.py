@@ -8,6 +8,7 @@ from benchmarks.places import WORK
 from benchmarks.reliability.catalog import CAMPAIGNS
 from benchmarks.row import Options, Result, Row
 from benchmarks.rows import (
+    calls,
     cold,
     compose,
     edit,
@@ -20,7 +21,19 @@ from benchmarks.rows import (
     startup,
 )
 
-MODULES = (startup, functions, nothing, edit, cold, plan, makespan, overhead, growth, compose)
+MODULES = (
+    startup,
+    functions,
+    nothing,
+    edit,
+    cold,
+    plan,
+    makespan,
+    overhead,
+    growth,
+    compose,
+    calls,
+)
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 
 
