@@ -1,13 +1,12 @@
 """The end of a run that changed the world: taken back if it has to be, then every record closed."""
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fabric.app.pipeline import carried_out
 from fabric.app.room import Room
-from fabric.app.traces import keep_traces
+from fabric.app.traces import keep_traces, makers_of
 from fabric.app.world import World
 from fabric.engine.bus import Bus
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
@@ -131,12 +130,15 @@ class Attempt:
 
     def _keep_traces(self, room: Room, result: RunResult) -> None:
         """A help for other machines, no more: the deploy does not fail for it."""
-        for page in self.world.book.pages:
+        ledger, makers = room.stores.ledger, makers_of(result.graph)
+
+        def keep(page: Page) -> None:
             ref, final = page.base.ref, self.finals[page.base.ref]
             if final is not None and final.functions != page.base.functions:
-                with contextlib.suppress(FabricError):
-                    page.require_lock()
-                    keep_traces(room, result.graph, self.world.book.shelf(ref), final)
+                page.require_lock()
+                keep_traces(ledger, makers, self.world.book.shelf(ref), final)
+
+        each(self.world.book.pages, keep)
 
     def _unfinished(self, page: Page) -> None:
         """Its receipt is not written: the record says so, and the next run comes back for it."""

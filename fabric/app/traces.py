@@ -17,6 +17,7 @@ from fabric.model.records import Record, RecordRef
 from fabric.state.contract import MovedError, traces_key
 from fabric.state.shelf import Shelf
 
+_PACKAGE = "package:"
 Document = dict[str, dict[str, Any]]
 
 
@@ -35,21 +36,22 @@ def recall_traces(room: Room, graph: TaskGraph, world: World) -> None:
 
 def _strange(ledger: Ledger, graph: TaskGraph) -> set[str]:
     """The services of which some function was never packaged here."""
-    packages = (one for one in graph.ids if one.startswith("package:"))
+    packages = (one for one in graph.ids if one.startswith(_PACKAGE))
     return {
-        one.removeprefix("package:").partition("/")[0] for one in packages if not ledger.traces(one)
+        one.removeprefix(_PACKAGE).partition("/")[0] for one in packages if not ledger.traces(one)
     }
 
 
-def keep_traces(room: Room, graph: TaskGraph, shelf: Shelf, final: Record) -> None:
+Makers = Mapping[str, tuple[TaskId, ...]]
+
+
+def keep_traces(ledger: Ledger, makers: Makers, shelf: Shelf, final: Record) -> None:
     """After a deploy; a document that somebody else just wrote is left to them."""
     ref = final.ref
     stored = shelf.stores.state.read(traces_key(ref))
     before = _parsed(stored.content if stored else b"")
-    names = (f"package:{ref.service}/{one.name}" for one in final.functions)
-    makers = _makers(graph, frozenset(map(TaskId, names)))
     learned = {
-        one.name: _learned(room.stores.ledger, makers.get(f"package:{ref.service}/{one.name}", ()))
+        one.name: _learned(ledger, makers.get(f"{_PACKAGE}{ref.service}/{one.name}", ()))
         for one in final.functions
     }
     document = {name: tasks or before.get(name, {}) for name, tasks in learned.items()}
@@ -60,12 +62,12 @@ def keep_traces(room: Room, graph: TaskGraph, shelf: Shelf, final: Record) -> No
         shelf.stores.state.write(traces_key(ref), content, stored.version if stored else None)
 
 
-def _makers(graph: TaskGraph, packages: frozenset[TaskId]) -> dict[str, tuple[TaskId, ...]]:
-    """The tasks that make an archive: its package and what that needs."""
+def makers_of(graph: TaskGraph) -> Makers:
+    """The tasks that make each archive: its package and what that needs."""
     return {
         one: (one, *(graph.ids[need] for need in needs))
         for one, needs in zip(graph.ids, graph.needs, strict=True)
-        if one in packages
+        if one.startswith(_PACKAGE)
     }
 
 

@@ -13,7 +13,7 @@ from fabric.model.records_log import made_unsure
 from fabric.state.archives import LOCAL
 from fabric.state.contract import Stored, state_key
 from fabric.state.errored import errored_problem
-from fabric.state.locks import LockKeeper, Tell, Terms
+from fabric.state.locks import LockKeeper, Pulse, Tell, Terms
 from fabric.state.page import Opening, Page
 from fabric.state.probe import refuse_unconditional
 from fabric.state.shelf import Shelf
@@ -64,6 +64,7 @@ class Book:
         self._glances: dict[RecordRef, Record | None] = {}
         self._pages: dict[RecordRef, Page] = {}
         self._keepers: dict[int, LockKeeper] = {}
+        self._pulse = Pulse(around.terms)
         self._failure: FabricError | None = None
         self._guard = threading.RLock()
         self._ended = threading.Event()
@@ -84,9 +85,8 @@ class Book:
         # Without the guard: who only looks does not wait for who is waiting for a lock.
         page = self._pages.get(ref)
         if page is not None:
-            # What this run means to do says nothing about the world; what a dead one did does.
-            record = replace(page.record, pending=page.earlier, lifecycle=page.base.lifecycle)
-            return None if record.is_stub else record
+            standing = page.standing
+            return None if standing.is_stub else standing
         if ref not in self._glances:
             shelf = self._shelves.get(ref)
             self._glances[ref] = glance(shelf, ref) if shelf else None
@@ -169,7 +169,9 @@ class Book:
                 if store.kind not in _SURE:
                     refuse_unconditional(store, secrets.token_hex(8))
             around = self._around
-            self._keepers[id(locks)] = LockKeeper(locks, around.me, around.clock, around.terms)
+            self._keepers[id(locks)] = LockKeeper(
+                locks, around.me, around.clock, around.terms, self._pulse
+            )
         return self._keepers[id(locks)]
 
     def _flush_on(self) -> None:
@@ -204,8 +206,7 @@ class Book:
             self._flusher.join()
 
     def _release(self) -> None:
-        for keeper in self._keepers.values():
-            keeper.release()
+        each(self._keepers.values(), LockKeeper.release)
 
 
 def _unexpected(ref: RecordRef) -> Problem:

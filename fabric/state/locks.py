@@ -2,8 +2,9 @@
 
 import secrets
 import threading
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import RecordRef
@@ -17,6 +18,7 @@ from fabric.state.holder import (
     held_problem,
 )
 from fabric.system.clock import Clock, stamp, stamp_in
+from fabric.system.crew import each
 from fabric.system.identity import Process, end_orphans, is_surely_dead
 
 Tell = Callable[[str], None]
@@ -35,28 +37,67 @@ class Terms:
 
 @dataclass(slots=True)
 class _Lease:
-    """A lock that this keeper holds. `seen` is when its newest beat was begun, on our clock."""
+    """A lock that this keeper holds. `seen` is when its newest beat was begun, on our clock.
+
+    `writing`: a beat that is on its way must not come after the lock was given back.
+    """
 
     holder: Holder
     version: Version
     seen: float
     lost: bool = False
+    writing: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Pulse:
+    """The one thread that beats for all locks of a run, however many back ends they lie in."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._seconds = terms.lease / _BEATS
+        self._keepers: list[LockKeeper] = []
+        self._guard = threading.Lock()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def beat_for(self, keeper: "LockKeeper") -> None:
+        with self._guard:
+            self._keepers.append(keeper)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._beat_on, daemon=True)
+                self._thread.start()
+
+    def end(self) -> None:
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _beat_on(self) -> None:
+        while not self._ended.wait(self._seconds):
+            with self._guard:
+                held = [(keeper, ref) for keeper in self._keepers for ref in keeper.held]
+            # Side by side: a thousand round trips one after the other outlast a lease.
+            each(held, lambda one: one[0].beat(one[1]))
 
 
 class LockKeeper:
-    """All locks that one run holds in one back end, and the one thread that beats for them."""
+    """All locks that one run holds in one back end; the pulse beats for them."""
 
-    def __init__(self, backend: Backend, me: Process, clock: Clock, terms: Terms) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        me: Process,
+        clock: Clock,
+        terms: Terms,
+        pulse: Pulse | None = None,
+    ) -> None:
         self._backend = backend
         self._me = me
         self._clock = clock
         self._terms = terms
         self._leases: dict[RecordRef, _Lease] = {}
         self._guard = threading.Lock()
-        # A beat that is on its way must not come after the lock was given back.
-        self._writing = threading.Lock()
-        self._ended = threading.Event()
-        self._beater: threading.Thread | None = None
+        self._pulse = pulse or Pulse(terms)
+        self._is_beaten_for = False
 
     def take(self, ref: RecordRef, operation: str, known_fence: int, tell: Tell) -> int:
         """Hold the lock of a record; gives the fence, which is above all that came before."""
@@ -79,7 +120,7 @@ class LockKeeper:
             if not told:
                 told = True
                 tell(held_problem(ref, holder, self._clock).message)
-            self._ended.wait(min(1.0, self._terms.lease / _LOOKS))
+            time.sleep(min(1.0, self._terms.lease / _LOOKS))
 
     def _is_free(self, stored: Stored | None) -> bool:
         holder = decode_lock(stored.content) if stored else None
@@ -108,9 +149,9 @@ class LockKeeper:
             return None
         with self._guard:
             self._leases[ref] = _Lease(holder, version, begun)
-            if self._beater is None:
-                self._beater = threading.Thread(target=self._beat_on, daemon=True)
-                self._beater.start()
+            first, self._is_beaten_for = not self._is_beaten_for, True
+        if first:
+            self._pulse.beat_for(self)
         return fence
 
     def _beaten(self, holder: Holder) -> Holder:
@@ -142,16 +183,16 @@ class LockKeeper:
             self.forsake(ref)
         self.require(ref)
 
-    def _beat_on(self) -> None:
-        while not self._ended.wait(self._terms.lease / _BEATS):
-            for ref in self.held:
-                with self._writing:
-                    self._beat(ref)
-
-    def _beat(self, ref: RecordRef) -> None:
+    def beat(self, ref: RecordRef) -> None:
+        """Say that we are still here; a lock that somebody took meanwhile is lost."""
         with self._guard:
             lease = self._leases.get(ref)
-        if lease is None or lease.lost:
+        if lease is not None:
+            with lease.writing:
+                self._beat(ref, lease)
+
+    def _beat(self, ref: RecordRef, lease: _Lease) -> None:
+        if lease.lost:
             return
         begun = self._clock.monotonic()
         holder = self._beaten(lease.holder)
@@ -177,20 +218,22 @@ class LockKeeper:
         with self._guard:
             return sorted(self._leases)
 
-    def release(self, refs: Sequence[RecordRef] | None = None) -> None:
-        """Give locks back; one that is not ours any more is left alone."""
-        if refs is None:
-            self._ended.set()
-            if self._beater is not None:
-                self._beater.join()
-        for ref in self.held if refs is None else refs:
-            with self._writing:
-                with self._guard:
-                    lease = self._leases.pop(ref, None)
-                if lease is not None and not lease.lost:
-                    self._freed(ref, lease)
+    def release(self) -> None:
+        """Give the locks back; one that is not ours any more is left alone."""
+        self._pulse.end()
+        each(self.held, self._release)
 
-    def _freed(self, ref: RecordRef, lease: _Lease) -> None:
+    def _release(self, ref: RecordRef) -> None:
+        with self._guard:
+            lease = self._leases.pop(ref, None)
+        if lease is not None:
+            with lease.writing:
+                self._free(ref, lease)
+
+    def _free(self, ref: RecordRef, lease: _Lease) -> None:
+        if lease.lost:
+            return
+        lease.lost = True
         try:
             self._backend.write(lock_key(ref), encode_free(lease.holder.fence), lease.version)
         except (MovedError, FabricError):

@@ -36,6 +36,7 @@ class Page:
         self._clock = clock
         self._record = opening.record
         self._version = opening.version
+        self._standing: tuple[Record | None, Record] = (None, opening.record)
         self._dirty = False
         self._changes = threading.Lock()
         self._writes = threading.Lock()
@@ -47,6 +48,17 @@ class Page:
     def record(self) -> Record:
         with self._changes:
             return self._record
+
+    @property
+    def standing(self) -> Record:
+        """What the record says of the world: not what this run means to do, but what a dead one
+        did. Asked for by each dependent, so it is made anew only after a change."""
+        seen, standing = self._standing
+        record = self.record
+        if seen is not record:
+            standing = replace(record, pending=self.earlier, lifecycle=self.base.lifecycle)
+            self._standing = (record, standing)
+        return standing
 
     @property
     def earlier(self) -> tuple[Intent, ...]:
@@ -73,12 +85,13 @@ class Page:
         """To be asked before each call of the provider."""
         self._keeper.require(self.base.ref)
 
-    def add(self, entry: Entry) -> None:
-        """A result: on this machine's disk when this returns, in the back end within a second."""
+    def add(self, *entries: Entry) -> None:
+        """Results: on this machine's disk when this returns, in the back end within a second."""
         with self._changes:
-            self._record = settled(applied(self._record, entry), entry.task)
+            for entry in entries:
+                self._record = settled(applied(self._record, entry), entry.task)
             self._dirty = True
-        self._wal.append(entry)
+        self._wal.append(*entries)
 
     def flush(self) -> None:
         """Write what is new; a back end that cannot be reached now is tried again."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records import Record, RecordRef
 from fabric.model.records_log import Entry, applied, entry_document, entry_from, settled
-from fabric.system.disk import remove, remove_empty_folders
+from fabric.system.disk import remove_empty_folders
 from fabric.system.journal import Journal, read_lines
 
 
@@ -42,13 +42,16 @@ class Wal:
         self._header: str | None = json.dumps({"lineage": lineage, "fence": fence})
         self._heading = threading.Lock()
 
-    def append(self, entry: Entry) -> None:
+    def append(self, *entries: Entry) -> None:
+        """What is learned together waits for the disk once."""
+        lines = [json.dumps(entry_document(one), separators=(",", ":")) for one in entries]
         # Tasks end at the same time: a second header, or an entry before it, would void the log.
         with self._heading:
             if self._header is not None:
-                self._journal.append(self._header)
+                self._journal.append(self._header, *lines)
                 self._header = None
-        self._journal.append(json.dumps(entry_document(entry), separators=(",", ":")))
+                return
+        self._journal.append(*lines)
 
     def close(self) -> None:
         self._journal.close()
@@ -95,7 +98,7 @@ def discard_logs(home: Path, ref: RecordRef) -> None:
     """What they held is in the back end now, or void."""
     folder = wal_folder(home, ref)
     # A log that stays is harmless: to replay it changes nothing, and the next holder voids it.
-    with contextlib.suppress(OSError, FabricError):
+    with contextlib.suppress(OSError):
         for path in folder.glob("*.log"):
-            remove(path)
+            path.unlink(missing_ok=True)
         remove_empty_folders(folder, home)

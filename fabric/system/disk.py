@@ -50,13 +50,14 @@ def make_folder(path: Path, mode: int = 0o755) -> None:
         raise write_problem(path, error) from error
 
 
-def make_private(folder: Path) -> None:
+def make_private(folder: Path, *, durable: bool = True) -> None:
     """A folder and those above it that are not there yet, for their owner only; they last."""
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    missing = list(itertools.takewhile(lambda one: not one.exists(), (folder, *folder.parents)))
     try:
         for one in reversed(missing):
             one.mkdir(mode=0o700, exist_ok=True)
-            sync_folder(one.parent)
+            if durable:
+                sync_folder(one.parent)
     except OSError as error:
         raise write_problem(folder, error) from error
 

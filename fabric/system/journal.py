@@ -16,10 +16,9 @@ class Journal:
         self._lock = threading.Lock()
         self._fd: int | None = None
 
-    def append(self, line: str) -> None:
+    def append(self, *lines: str) -> None:
         """Durable when this returns; raises FabricError when it cannot be."""
-        content = line.encode()
-        framed = b"%08x %s\n" % (zlib.crc32(content), content)
+        framed = b"".join(map(_framed, lines))
         with self._lock:
             try:
                 if self._fd is None:
@@ -46,6 +45,11 @@ class Journal:
             if self._fd is not None:
                 os.close(self._fd)
                 self._fd = None
+
+
+def _framed(line: str) -> bytes:
+    content = line.encode()
+    return b"%08x %s\n" % (zlib.crc32(content), content)
 
 
 def read_lines(path: Path) -> list[str]:

@@ -17,6 +17,7 @@ from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import FunctionRecord, Mode, RecordRef
+from fabric.model.records_log import Entry as Learned
 from fabric.model.records_log import FunctionDone, FunctionGone, FunctionUnsure, UnitDone
 from fabric.model.task import DeployInputs, Entry, EntryKind, Output, Pairs, Task
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, Live
@@ -131,12 +132,15 @@ class DeployKind:
     ) -> None:
         asked, orders, deployed = made
         live = {one.name: one for one in deployed.functions}
-        for one, order in zip(asked, orders, strict=True):
-            page.add(FunctionDone(task.id, self._recorded(page, one, order, live[one.name])))
-        for name in dropped_functions(page.record, _inputs(task)):
-            page.add(FunctionGone(task.id, name))
+        learned: list[Learned] = [
+            FunctionDone(task.id, self._recorded(page, one, order, live[one.name]))
+            for one, order in zip(asked, orders, strict=True)
+        ]
+        gone = dropped_functions(page.record, _inputs(task))
+        learned += [FunctionGone(task.id, name) for name in gone]
         if deployed.outputs:
-            page.add(UnitDone(task.id, _outputs(page, _inputs(task), deployed)))
+            learned.append(UnitDone(task.id, _outputs(page, _inputs(task), deployed)))
+        page.add(*learned)
 
     def _recorded(
         self, page: Page, one: Wanted, order: FunctionOrder, live: Live

@@ -23,8 +23,8 @@ class Page(Protocol):
     def require_lock(self) -> None:
         """Raises when the lock may be somebody else's: to be asked before every call."""
 
-    def add(self, entry: Entry) -> None:
-        """Keep a result; durable when this returns."""
+    def add(self, *entries: Entry) -> None:
+        """Keep results; durable when this returns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,12 +50,12 @@ class Local:
         make_private(self._root)
         with file_lock(self._root / _LOCK):
             self._check(key, expected)
-            make_private(path.parent)
-            sweep(path)
-            if key.endswith(STATE_SUFFIX):
-                keep_copy(path, _backup(path))
             # Only records have to survive a power cut: whoever held a lock is gone by then.
             durable = key.endswith(STATE_SUFFIX)
+            make_private(path.parent, durable=durable)
+            sweep(path)
+            if durable:
+                keep_copy(path, _backup(path))
             write_atomic(path, content, mode=0o600, durable=durable)
             if durable:
                 sync_folder(path.parent)
