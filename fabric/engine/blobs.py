@@ -54,12 +54,14 @@ class Blobs:
     def flush(self) -> None:
         """Small contents become durable together. Call this before the records that name them."""
         with self._lock:
-            fresh, self._fresh = self._fresh, {}
-        if fresh and not self._rows.put_all(
+            fresh = dict(self._fresh)
+        if fresh and self._rows.put_all(
             {PREFIX + digest: content for digest, content in fresh.items()}
         ):
+            # Only now can they be read from there: what was not found would be made once more.
             with self._lock:
-                self._fresh = {**fresh, **self._fresh}
+                for digest in fresh:
+                    self._fresh.pop(digest, None)
 
     def drop(self, digest: str) -> None:
         self._rows.drop(PREFIX + digest)

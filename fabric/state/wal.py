@@ -70,7 +70,8 @@ def read_log(path: Path) -> Log | None:
         return None
     try:
         header = json.loads(lines[0])
-        entries = tuple(entry_from(json.loads(line)) for line in lines[1:])
+        # After a failure the header may have been written again.
+        entries = tuple(entry_from(json.loads(line)) for line in lines[1:] if line != lines[0])
         return Log(str(header["lineage"]), int(header["fence"]), entries)
     except (ValueError, KeyError, TypeError):
         return None

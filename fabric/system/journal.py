@@ -5,7 +5,7 @@ import threading
 import zlib
 from pathlib import Path
 
-from fabric.system.disk import make_folder, read_bytes, write_problem
+from fabric.system.disk import make_folder, read_bytes, sync_folder, write_problem
 
 
 class Journal:
@@ -15,6 +15,7 @@ class Journal:
         self._path = path
         self._lock = threading.Lock()
         self._fd: int | None = None
+        self._is_named = False
 
     def append(self, *lines: str) -> None:
         """Durable when this returns; raises FabricError when it cannot be."""
@@ -25,20 +26,18 @@ class Journal:
                     self._fd = self._opened()
                 _write_all(self._fd, framed)
                 os.fdatasync(self._fd)
+                if not self._is_named:
+                    # The name of a new file is durable only once its folder is. Asked for after
+                    # the content, whose way to the disk mostly took the name along.
+                    sync_folder(self._path.parent)
+                    self._is_named = True
             except OSError as error:
                 raise write_problem(self._path, error) from error
 
     def _opened(self) -> int:
         make_folder(self._path.parent, 0o700)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        fd = os.open(self._path, flags, 0o600)
-        # The name of a new file is durable only once its folder is.
-        folder = os.open(self._path.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-        return fd
+        return os.open(self._path, flags, 0o600)
 
     def close(self) -> None:
         with self._lock:

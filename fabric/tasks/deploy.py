@@ -1,7 +1,7 @@
 """Deploy functions at their provider: an archive, its settings and environment become live."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fabric.graph.decide import Action, Decision
 from fabric.graph.live import (
@@ -22,10 +22,19 @@ from fabric.model.records_log import FunctionDone, FunctionGone, FunctionUnsure,
 from fabric.model.task import DeployInputs, Entry, EntryKind, Output, Pairs, Task
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, Live
 from fabric.tasks.contract import Made, Shop
-from fabric.tasks.desk import Desk, Page
+from fabric.tasks.desk import Desk, Page, Values
 
 # Raise when a deploy of the same inputs would leave something else at the provider.
 _VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """One function of a deploy: what is asked for, what the config gives it, and its order."""
+
+    wanted: Wanted
+    values: Values
+    order: FunctionOrder
 
 
 class DeployKind:
@@ -54,26 +63,30 @@ class DeployKind:
         outside = self._desk.standing(inputs.stage, inputs.outside)
         asked = all_wanted(inputs, self.code(task), joined(digests_of(upstream), outside))
         stale = {one.name for one in stale_functions(page.record, asked)}
-        self._refuse_other_values(inputs)
-        orders = [self._order(ref, one, one.name in stale, (upstream, shop)) for one in asked]
-        deployed = self._deployed(task, page, orders)
+        values = {one.name: self._desk.values(ref, one.name) for one in asked}
+        _refuse_other_values(inputs, values)
+        shares = [
+            self._share(ref, one, values[one.name], one.name in stale, (upstream, shop))
+            for one in asked
+        ]
+        deployed = self._deployed(task, page, [share.order for share in shares])
         shop.say(task.id, deployed.talk)
-        self._note(task, page, (asked, orders, deployed))
+        self._note(task, page, shares, deployed)
         names = [one.name for one in asked]
         return Made(live_output(page.record, names).digest, keep=False)
 
-    def _order(
+    def _share(
         self,
         ref: RecordRef,
         one: Wanted,
+        values: Values,
         changed: bool,  # noqa: FBT001 - a plain answer of the line above
         sources: tuple[Mapping[TaskId, Output], Shop],
-    ) -> FunctionOrder:
+    ) -> _Share:
         upstream, shop = sources
         owner = TaskId(f"package:{ref.service}/{one.name}")
         package = upstream[owner]
         content = shop.content(owner, package.files[0])
-        values = self._desk.values(ref, one.name)
         settings = dict(one.settings)
         artifact = Artifact(
             self._desk.keep_archive(ref, content),
@@ -84,14 +97,8 @@ class DeployKind:
             changed,
         )
         plain = tuple((name, settings[name]) for name in _PLAIN)
-        return FunctionOrder(one.name, artifact, plain, values.triggers, values.layers, values.env)
-
-    def _refuse_other_values(self, inputs: DeployInputs) -> None:
-        """A graph may be older than the config that is read now: a key must not lie of values."""
-        ref = ref_of(inputs)
-        if any(self._desk.values(ref, spec[0]).spec != spec for spec in inputs.functions):
-            message = f"the config of `{ref.service}` was edited while the run was under way"
-            raise FabricError(Problem("run/moved", message, hint="run the command again"))
+        order = FunctionOrder(one.name, artifact, plain, values.triggers, values.layers, values.env)
+        return _Share(one, values, order)
 
     def _deployed(self, task: Task, page: Page, orders: Sequence[FunctionOrder]) -> Deployed:
         """Ask the provider; after a failure what was there before is not taken for granted."""
@@ -128,13 +135,13 @@ class DeployKind:
         self,
         task: Task,
         page: Page,
-        made: tuple[Sequence[Wanted], Sequence[FunctionOrder], Deployed],
+        shares: Sequence[_Share],
+        deployed: Deployed,
     ) -> None:
-        asked, orders, deployed = made
         live = {one.name: one for one in deployed.functions}
         learned: list[Learned] = [
-            FunctionDone(task.id, self._recorded(page, one, order, live[one.name]))
-            for one, order in zip(asked, orders, strict=True)
+            FunctionDone(task.id, self._recorded(page, share, live[share.wanted.name]))
+            for share in shares
         ]
         gone = dropped_functions(page.record, _inputs(task))
         learned += [FunctionGone(task.id, name) for name in gone]
@@ -142,21 +149,19 @@ class DeployKind:
             learned.append(UnitDone(task.id, _outputs(page, _inputs(task), deployed)))
         page.add(*learned)
 
-    def _recorded(
-        self, page: Page, one: Wanted, order: FunctionOrder, live: Live
-    ) -> FunctionRecord:
+    def _recorded(self, page: Page, share: _Share, live: Live) -> FunctionRecord:
+        one, values, artifact = share.wanted, share.values, share.order.artifact
         was = page.record.function(one.name)
-        values = self._desk.values(page.record.ref, one.name)
         environment = one.environment(page.record.salt)
         unchanged = was is not None and was.key == one.key and not self._desk.force
         return FunctionRecord(
             name=one.name,
             key=one.key,
-            artifact_sha256=order.artifact.sha256,
+            artifact_sha256=artifact.sha256,
             resource_name=live.resource_name,
             resource_id=live.resource_id,
             endpoint=live.endpoint,
-            handler=order.artifact.handler,
+            handler=artifact.handler,
             triggers=values.shown_triggers,
             layers=values.shown_layers,
             settings=one.settings,
@@ -165,6 +170,13 @@ class DeployKind:
             upstream=one.upstream,
             updated_at=was.updated_at if was and unchanged else self._desk.now(),
         )
+
+
+def _refuse_other_values(inputs: DeployInputs, values: Mapping[str, Values]) -> None:
+    """A graph may be older than the config that is read now: a key must not lie of values."""
+    if any(values[spec[0]].spec != spec for spec in inputs.functions):
+        message = f"the config of `{inputs.service}` was edited while the run was under way"
+        raise FabricError(Problem("run/moved", message, hint="run the command again"))
 
 
 def _outputs(page: Page, inputs: DeployInputs, deployed: Deployed) -> Pairs:

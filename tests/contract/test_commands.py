@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -258,6 +259,22 @@ def test_a_command_that_leaves_a_process_behind_is_not_waited_for(tmp_path: Path
     left = "import subprocess, sys\nsubprocess.Popen(['sleep', '6'])\n"
     deployed = says(tmp_path, left + GOOD, limits=Limits(seconds=5)).deploy(site(), (order(),))
     assert dict(deployed.outputs) == {"url": "https://x.test"}
+
+
+def test_a_process_that_a_command_left_behind_may_go_on_talking(tmp_path: Path) -> None:
+    left = "import time\ntime.sleep(1.5)\nprint('x' * 100_000, flush=True)\nopen('said', 'w')\n"
+    script = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {left!r}])\n"
+    says(tmp_path, script + GOOD).deploy(site(), (order(),))
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "said").exists():
+        assert time.monotonic() < deadline, "it fell over its own talk"
+        time.sleep(0.05)
+
+
+def test_a_command_that_closes_its_streams_is_waited_for(tmp_path: Path) -> None:
+    closed = "import os, time\nos.close(1)\nos.close(2)\ntime.sleep(0.3)\nopen('done', 'w')\n"
+    says(tmp_path, f"{GOOD}\nimport sys\nsys.stdout.flush()\n{closed}").deploy(site(), (order(),))
+    assert (tmp_path / "done").exists()
 
 
 def test_a_killed_command_says_the_signal(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -16,9 +17,10 @@ from fabric.model.problems import ExitCode, FabricError
 from fabric.model.records import Lifecycle, Record, RecordRef
 from fabric.model.records_json import decode
 from fabric.model.records_log import FunctionGone
+from fabric.state.backends.local import Local
 from fabric.state.contract import Backend, lock_key, state_key
 from fabric.state.holder import decode_lock
-from fabric.state.locks import LockKeeper, Terms
+from fabric.state.locks import LockKeeper, Pulse, Terms
 from fabric.state.page import Opening, Page
 from fabric.state.shelf import Shelf, Stores
 from fabric.state.wal import wal_path
@@ -335,3 +337,20 @@ def test_a_lock_that_somebody_took_is_noticed_before_the_first_call(
     page = desk.page(keep(), HandClock())
     take(patient(keep))
     assert code_of(lambda: page.begin(Lifecycle.DEPLOYING, ())) == "state/lock-lost"
+
+
+def test_one_thread_beats_for_all_back_ends_of_a_run(tmp_path: Path) -> None:
+    terms = Terms(lease=0.4)
+    pulse = Pulse(terms)
+    before = threading.active_count()
+    stores = [Local(tmp_path / str(number)) for number in range(5)]
+    keepers = [LockKeeper(one, ELSEWHERE, SystemClock(), terms, pulse) for one in stores]
+    for keeper in keepers:
+        take(keeper)
+    assert threading.active_count() == before + 1
+    first = [one.read(lock_key(REF)) for one in stores]
+    time.sleep(0.6)
+    assert all(keeper.holds(REF) for keeper in keepers), "longer than a lease"
+    assert all(one.read(lock_key(REF)) != was for one, was in zip(stores, first, strict=True))
+    for keeper in keepers:
+        keeper.release()

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from fabric.engine.blobs import PREFIX, Blobs
 from fabric.engine.bus import Bus
+from fabric.engine.memo_door import NoMemo
 from fabric.engine.result import Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.engine.step import Stepper
 from fabric.graph.weave import weave
 from fabric.model.events import Stamped, TaskEnded, TaskStarted
+from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
 from fabric.model.problems import ExitCode
 from fabric.model.task import Output, Task
@@ -213,3 +216,19 @@ def test_a_worker_that_falls_ends_the_run_and_is_not_waited_for(bench: Bench) ->
     job = Job(graph, Caps(2, 2), (1.0, 1.0))
     with pytest.raises(RuntimeError, match="no more of"):
         Run(job, stepper, Bus("run", clock, [BrokenListener()]), clock).go()
+
+
+def test_content_on_its_way_to_the_disk_is_not_lost_sight_of(tmp_path: Path) -> None:
+    """Who misses it makes it once more, and for nothing."""
+    seen: list[bytes | None] = []
+
+    class Slow(NoMemo):
+        def put_all(self, rows: Mapping[str, bytes]) -> bool:
+            seen.extend(blobs.get(key.removeprefix(PREFIX)) for key in rows)
+            return True
+
+    blobs = Blobs(tmp_path, Slow())
+    blobs.put(b"made")
+    blobs.flush()
+    assert seen == [b"made"]
+    assert blobs.get(digest_bytes(b"made")) is None, "from now on the rows are asked"

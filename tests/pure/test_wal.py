@@ -96,6 +96,26 @@ def test_a_torn_tail_takes_nothing_with_it_that_was_whole(
     assert replayed(record(), read_log(path)) == folded(record(), entries[:whole])
 
 
+@in_a_folder
+@given(entries=st.lists(ENTRIES, min_size=1, max_size=6))
+def test_what_is_learned_together_replays_like_one_by_one(
+    entries: list[Entry], tmp_path: Path
+) -> None:
+    one_by_one = logged(tmp_path, entries, record()).read_bytes()
+    discard_logs(tmp_path, REF)
+    path = wal_path(tmp_path, REF, 7)
+    Wal(path, "line", 7).append(*entries)
+    assert path.read_bytes() == one_by_one
+
+
+def test_a_header_that_was_written_again_voids_nothing(tmp_path: Path) -> None:
+    gone = [FunctionGone("deploy:api/one", "one"), FunctionGone("deploy:api/two", "two")]
+    path = logged(tmp_path, list(gone), record())
+    header, *rest = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join((header, rest[0], header, rest[1])))
+    assert replayed(record(), read_log(path)) == folded(record(), list(gone))
+
+
 @pytest.mark.parametrize(
     "other", [replace(record(), lineage="another"), record(fence=8)], ids=["lineage", "fence"]
 )
