@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.fleet import fleet, forget
 from benchmarks.places import program, run
-from benchmarks.rounds import Side, alternate, peak_mb
+from benchmarks.rounds import Side, Timing, alternate, peak_mb
 from benchmarks.row import Options, Result, Row, beside, shown
 from benchmarks.rows.startup import bare
 
@@ -67,17 +67,22 @@ def _nothing(options: Options) -> Sequence[Result]:
 
 def _first(options: Options) -> Sequence[Result]:
     """One run to the end over ten thousand functions, everything new; told, with no bound."""
-    root = fleet(options.size(2000))
+    root, count = fleet(options.size(2000)), options.size(2000) * 5
+    cold = _side("cold build", root, "build", "--json", cold=True)
     side = _side("first deploy", root, "deploy", "--json", cold=True)
-    (timing,) = shown(alternate([side], 1, warm_up=0))
+    build, timing = shown(alternate([cold, side], 1, warm_up=0))
     memory = peak_mb(_side("again", root, "deploy", "--force", "--json"))
-    count = options.size(2000) * 5
-    per = timing.median / count * 1e3
     claim = f"first compose deploy of {count} functions"
     return [
-        Result(claim, f"{timing.median:.1f} s", f"{per:.2f} ms a function", per),
+        _told(claim, timing, count),
+        _told(f"cold compose build of {count} functions", build, count),
         Result(f"{claim}, again with --force, peak memory", f"{memory:.0f} MB", "-", memory),
     ]
+
+
+def _told(claim: str, timing: Timing, count: int) -> Result:
+    per = timing.median / count * 1e3
+    return Result(claim, f"{timing.median:.1f} s", f"{per:.2f} ms a function", per)
 
 
 ROWS = (

@@ -179,12 +179,13 @@ class Book:
             self.flush()
 
     def flush(self) -> None:
-        for page in self.pages:
-            # The log lies on the disk where a local record would lie: nothing is gained.
-            if self._shelves[page.base.ref].stores.state.kind != LOCAL:
-                # A lost lock is said by the next task, and by the close.
-                with contextlib.suppress(FabricError):
-                    page.flush()
+        # The log lies on the disk where a local record would lie: nothing is gained.
+        away = [page for page in self._pages.values() if not self._is_local(page)]
+        # A lost lock is said by the next task, and by the close.
+        each(away, Page.flush)
+
+    def _is_local(self, page: Page) -> bool:
+        return self._shelves[page.base.ref].stores.state.kind == LOCAL
 
     def close(self, final: Callable[[Page], Record | None]) -> tuple[Problem, ...]:
         """Write every record as it has to be at the end, and give the locks back."""
