@@ -12,6 +12,7 @@ from fabric.app.files import environment
 from fabric.app.post import Post
 from fabric.app.rows import trigger_json
 from fabric.app.settings import Settings
+from fabric.config.env_room import excess
 from fabric.config.late import filled_in
 from fabric.config.values import Config, Function
 from fabric.graph.compile import Unit, spec_of
@@ -157,13 +158,17 @@ class WorkDesk:
         if config is None or found is None:
             return Values()
         hidden = config.secret_values
+        env = with_values(found.env, self.outputs_for(ref))
+        crowded = excess(function, env, config.provider.id)
+        if crowded:
+            raise FabricError(replace(crowded, code="deploy/environment-too-large"))
         unit = self._work.units.all()[ref.service]
         return Values(
             _triggers(found, frozenset()),
             found.layers,
             _triggers(found, hidden),
             tuple(without_values(layer, hidden) for layer in found.layers),
-            with_values(found.env, self.outputs_for(ref)),
+            env,
             found.env,
             spec_of(unit, found),
         )
