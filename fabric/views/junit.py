@@ -15,7 +15,7 @@ _HEAD = '<?xml version="1.0" encoding="UTF-8"?>'
 
 def junit(report: Report) -> str:
     name = f"fabric {report.command}"
-    cases = report.cases or _before_any_task(name, report.problems)
+    cases = (*report.cases, *_of_the_whole(name, report))
     suites: dict[str, list[Case]] = {}
     for case in cases:
         suites.setdefault(case.service, []).append(case)
@@ -24,9 +24,11 @@ def junit(report: Report) -> str:
     return "\n".join([_HEAD, head, *lines, "</testsuites>\n"])
 
 
-def _before_any_task(name: str, problems: tuple[Problem, ...]) -> tuple[Case, ...]:
-    """A command that failed before its run is one failed case: no file would look like success."""
-    return (Case("fabric", name, "failed", problems=problems),) if problems else ()
+def _of_the_whole(name: str, report: Report) -> tuple[Case, ...]:
+    """What failed besides tasks is a case of its own: no failure may look like a success."""
+    told = {one for case in report.cases if case.status == "failed" for one in case.problems}
+    rest = tuple(one for one in report.problems if one not in told)
+    return (Case("fabric", name, "failed", problems=rest),) if rest else ()
 
 
 def _suite(name: str, cases: Sequence[Case]) -> Iterable[str]:
