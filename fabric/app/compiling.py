@@ -68,6 +68,15 @@ def compiled(request: Request, settings: Settings) -> Compiled:
     return made
 
 
+def units_of(work: Compiled, request: Request, settings: Settings) -> tuple["Unit", ...]:
+    """The services with their configs, read now if the graph was kept from last time."""
+    if work.units:
+        return work.units
+    from fabric.app.project import open_project  # YAML and all: only where it is needed
+
+    return open_project(request.where, settings).units
+
+
 def _base(request: Request, settings: Settings) -> Path:
     """The folder of the config or compose file that is asked for."""
     path = settings.cwd / (request.where.compose or request.where.config)

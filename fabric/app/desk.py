@@ -131,13 +131,14 @@ class WorkDesk:
             *(ref.service, ref.stage, ref.provider), post.provider_id, post.region, deployment_id
         )
 
-    def options(self, ref: RecordRef) -> str:
-        """How a command that is given from here names a record's config, stage and provider."""
+    def options(self, ref: RecordRef, provider: str = "") -> str:
+        """How a command that is given from here names a record's config, stage and provider,
+        or another provider of the same service."""
         post, config = self._work.posts[ref], self._config(ref)
         name = Path(config.file).name if config else _USUAL
         file = os.path.relpath(Path(post.folder, name), self._settings.cwd)
         words = ("-c", file) if file != _USUAL else ()
-        return shlex.join((*words, "--stage", ref.stage, "--provider", ref.provider))
+        return shlex.join((*words, "--stage", ref.stage, "--provider", provider or ref.provider))
 
     def site(self, ref: RecordRef) -> Site:
         post, config = self._work.posts[ref], self._config(ref)
