@@ -77,4 +77,4 @@ def _unknown(root: Mapping, choice: str) -> Problem:
     labels = [item.key for item in overrides.entries] if isinstance(overrides, Mapping) else []
     message = f"`{shown(choice)}` is neither a label of `providerOverrides` nor a provider"
     hint = did_you_mean(choice, [*labels, *PROVIDER_IDS])
-    return Problem("config/unknown-provider", message, hint, place_of(overrides or root))
+    return Problem("usage/unknown-provider", message, hint, place_of(overrides or root))
