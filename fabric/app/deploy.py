@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from fabric.app.attempt import Attempt
-from fabric.app.compiling import Compiled, units_of
+from fabric.app.compilation import Compiled
+from fabric.app.compiling import units_of
 from fabric.app.deploy_report import deploy_report, unchanged_report
 from fabric.app.encore import Encore, keep_plan
 from fabric.app.foresight import Foreseen, foresee, missing_upstreams

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fabric.app.changes import live_rows
-from fabric.app.compiling import Compiled
+from fabric.app.compilation import Compiled
 from fabric.app.desk import not_deployed, ref_of_release
 from fabric.app.left_behind import left_behind
 from fabric.app.pipeline import AfterPlan, planned

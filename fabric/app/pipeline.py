@@ -8,7 +8,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from fabric.app.compiling import Compiled, compiled
+from fabric.app.compilation import Compiled
+from fabric.app.compiling import compiled
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Opening, Room, open_room
 from fabric.app.settings import Settings

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabric.app.compiling import Compiled, compiled, units_of
+from fabric.app.compilation import Compiled
+from fabric.app.compiling import compiled, units_of
 from fabric.app.encore import Encore, keep_plan
 from fabric.app.pipeline import AfterPlan, planned
 from fabric.app.request import Request

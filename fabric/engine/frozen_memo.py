@@ -2,18 +2,17 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from fabric.engine.memo_door import span_of
+from fabric.engine.memo_door import NoMemo, span_of
 
 # Plain text keys to plain bytes, as the memo writes them.
 _ONE = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key = ?"
 _MANY = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key >= ? AND key < ?"
 
 
-class FrozenMemo:
+class FrozenMemo(NoMemo):
     """For a look at a workspace that lies on a read-only disk, or belongs to somebody else."""
 
     def __init__(self, folder: Path) -> None:
@@ -25,15 +24,6 @@ class FrozenMemo:
 
     def get_range(self, prefix: str) -> dict[str, bytes]:
         return self._select(_MANY, *span_of(prefix))
-
-    def put_all(self, rows: Mapping[str, bytes]) -> bool:
-        return not rows
-
-    def drop(self, key: str) -> None:
-        del key
-
-    def close(self) -> None:
-        return
 
     def _select(self, query: str, *values: str) -> dict[str, bytes]:
         try:
