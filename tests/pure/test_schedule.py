@@ -5,7 +5,8 @@ from heapq import heappop, heappush
 
 import pytest
 
-from fabric.engine.schedule import ENDED, Caps, Schedule, State, tails
+from fabric.engine.schedule import ENDED, Caps, Schedule, State
+from fabric.graph.longest import tails
 from fabric.model.task import Lane
 
 SEEDS_A_CASE = 250
