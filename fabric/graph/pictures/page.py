@@ -33,7 +33,9 @@ from fabric.graph.pictures.text import headline, path_words
 FOLD_ABOVE = 150
 _STYLES = ("picture.css", "page.css")
 # In this order: each part uses what the parts before it define.
-_SCRIPTS = ("page_data.js", "page_place.js", "page_paint.js", "page_view.js", "page_controls.js")
+_SCRIPTS = tuple(
+    f"page_{part}.js" for part in ("data", "place", "window", "light", "paint", "view", "controls")
+)
 _GEOMETRY = {
     "boxWidth": BOX_WIDTH,
     "boxHeight": BOX_HEIGHT,

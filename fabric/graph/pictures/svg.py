@@ -57,6 +57,9 @@ def _head(title: str, across: float, down: float) -> Iterable[str]:
     yield (
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" '
         'markerHeight="6" orient="auto"><path class="head" d="M0,0.5L7.5,4L0,7.5Z"/>'
+        "</marker>"
+        '<marker id="head-path" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="4" '
+        'markerHeight="4" orient="auto"><path class="head" d="M0,0.5L7.5,4L0,7.5Z"/>'
         "</marker></defs>"
     )
     yield f'<rect class="back" width="{_n(across)}" height="{_n(down)}"/>'
@@ -125,7 +128,7 @@ def _edge(drawing: Drawing, layout: Layout, route: Route, more: str) -> str:
     line = path(layout.boxes[route.need], layout.boxes[route.number], route.bends)
     return (
         f'<path class="edge{far}{more}" data-from="{_text(need.id)}" data-to="{_text(number.id)}" '
-        f'd="{line}" marker-end="url(#head)"/>'
+        f'd="{line}" marker-end="url(#head{"-path" * bool(more)})"/>'
     )
 
 
