@@ -33,9 +33,8 @@ from fabric.graph.pictures.text import headline, path_words
 FOLD_ABOVE = 150
 _STYLES = ("picture.css", "page.css")
 # In this order: each part uses what the parts before it define.
-_SCRIPTS = tuple(
-    f"page_{part}.js" for part in ("data", "place", "window", "light", "paint", "view", "controls")
-)
+_PARTS = ("data", "place", "window", "light", "paint", "view", "tell", "walk", "controls")
+_SCRIPTS = tuple(f"page_{part}.js" for part in _PARTS)
 _GEOMETRY = {
     "boxWidth": BOX_WIDTH,
     "boxHeight": BOX_HEIGHT,

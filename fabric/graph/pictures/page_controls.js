@@ -1,21 +1,6 @@
 // What people do: fold, search, filter, walk, look closer.
 let hit = -1;
 
-function focusOn(key) {
-  if (!pieces.has(key)) return;
-  setCurrent(key);
-  keepInSight(key);
-  shapes.get(key).focus({ preventScroll: true });
-}
-
-// One shape is a stop for Tab; arrows go from there.
-function setCurrent(key) {
-  shapes.get(current)?.setAttribute("tabindex", -1);
-  current = pieces.has(key) ? key : pieces.keys().next().value ?? null;
-  if (current && !drawn.has(current)) draw(pieces.get(current));
-  shapes.get(current)?.setAttribute("tabindex", 0);
-}
-
 function toggle(row, keepFocus) {
   const before = placed.frames.get(row);
   const folding = !state.folded.has(row);
@@ -43,42 +28,6 @@ function pick(key) {
   panel.hidden = !key || !key.startsWith("node");
   if (!panel.hidden) panel.replaceChildren(...details(Number(key.split(" ")[1])));
   mark();
-}
-
-function details(number) {
-  const node = nodes[number];
-  const close = html("button", { type: "button", class: "close", "aria-label": "Close" }, "✕");
-  close.addEventListener("click", () => { pick(null); focusOn(`node ${number}`); });
-  const list = html("dl");
-  const rows = [
-    ["Kind", node.kind], ["Service", node.service], ["Function", node.function],
-    ["Provider", node.provider], ["Level", String(node.level)], ["Inputs", String(node.inputs)],
-    ["Last run", node.took], ["Critical path", placeOnPath(number)],
-  ];
-  for (const [name, value] of rows) {
-    if (value) list.append(html("dt", {}, name), html("dd", {}, value));
-  }
-  list.append(html("dt", {}, "Key"), html("dd", {}, html("code", {}, node.key || "not known yet")));
-  return [
-    close, html("h2", {}, node.id),
-    html("p", {}, verdict(node)), list,
-    ...links("Needs", needs[number]), ...links("Needed by", users[number]),
-  ];
-}
-
-const placeOnPath = (number) =>
-  onPath.has(number) ? `task ${onPath.get(number) + 1} of ${plan.path.length}` : "";
-
-function links(title, numbers) {
-  if (!numbers.length) return [];
-  const list = html("ul");
-  for (const number of numbers.slice(0, 60)) {
-    const button = html("button", { type: "button" }, nodes[number].id);
-    button.addEventListener("click", () => show(number));
-    list.append(html("li", {}, button));
-  }
-  if (numbers.length > 60) list.append(html("li", {}, `and ${numbers.length - 60} more`));
-  return [html("h3", {}, `${title} (${numbers.length})`), list];
 }
 
 // Unfold what hides a task, bring it to the middle, open its details.
@@ -146,78 +95,6 @@ function paintChips() {
     });
     return chip;
   }));
-}
-
-function tip(key, x, y) {
-  const box = byId("tip");
-  const [what, number] = key.split(" ");
-  const words = what === "node" ? taskTip(nodes[number]) : laneTip(lanes[number]);
-  box.replaceChildren(...words);
-  box.hidden = false;
-  view = stage.getBoundingClientRect();
-  const left = Math.min(x - view.left + 14, view.width - box.offsetWidth - 8);
-  const under = y - view.top + 18;
-  const over = y - view.top - box.offsetHeight - 10;
-  box.style.left = `${Math.max(8, left)}px`;
-  box.style.top = `${under + box.offsetHeight > view.height ? Math.max(8, over) : under}px`;
-}
-
-function taskTip(node) {
-  const place = placeOnPath(nodes.indexOf(node));
-  const more = [
-    plural(node.inputs, "input"), `key ${node.key ? node.key.slice(0, 12) : "not known yet"}`,
-    ...(node.took ? [`${node.took} last time`] : []), ...(place ? [`critical path: ${place}`] : []),
-  ];
-  return [
-    html("b", {}, node.id), html("span", {}, verdict(node)),
-    html("span", { class: "more" }, more.join(" · ")),
-  ];
-}
-
-const laneTip = (lane) => [
-  html("b", {}, lane.service),
-  html("span", {}, `${plural(lane.nodes.length, "task")}: ${tallyWords(lane.tally)}`),
-];
-
-function hideTip() { byId("tip").hidden = true; }
-
-// The nearest box in a direction: left and right follow lines first.
-function neighbour(key, arrow) {
-  const along = { ArrowLeft: "to", ArrowRight: "from" }[arrow];
-  if (along) {
-    const other = along === "to" ? "from" : "to";
-    const next = placed.lines.filter((line) => line[along] === key).map((line) => line[other]);
-    if (next.length) return next[0];
-  }
-  const spot = spotOf(key);
-  const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-  const [dx, dy] = ways[arrow];
-  let best = null, least = Infinity;
-  for (const name of [...pieces.keys()].filter((one) => !pieces.get(one).line)) {
-    const other = spotOf(name);
-    const ahead = (other.x - spot.x) * dx + (other.y - spot.y) * dy;
-    const aside = Math.abs((other.x - spot.x) * dy) + Math.abs((other.y - spot.y) * dx);
-    if (name !== key && ahead > 0 && ahead + 3 * aside < least) { best = name; least = ahead + 3 * aside; }
-  }
-  return best;
-}
-
-// Around what the keyboard is at; above the rest, which may be faded.
-function ring(key) {
-  const piece = pieces.get(key);
-  byId("ring").toggleAttribute("hidden", !piece);
-  if (!piece) return;
-  const height = key.startsWith("title") ? size.laneHead - 2 : piece.bottom - piece.top + 10;
-  const out = key.startsWith("title") ? 0 : 5;
-  const spot = { x: piece.left - out, y: piece.top - out, width: piece.right - piece.left + 2 * out, height };
-  for (const [name, value] of Object.entries(spot)) byId("ring").setAttribute(name, value);
-}
-
-function spotOf(key) {
-  const box = placed.boxes.get(key);
-  if (box) return { x: box.x, y: box.y + box.height / 2 };
-  const row = rowOf(key);
-  return { x: placed.x.get(lanes[row].first), y: placed.frames.get(row).y };
 }
 
 function act(key) {

@@ -57,7 +57,8 @@ function task(number) {
   const off = state.shown.has(node.action) ? "" : " off";
   const baseline = size.boxHeight / 2 + 4;
   return svg("g", {
-    class: `node ${node.action}${off}${onPath.has(number) ? " critical" : ""}`, transform: `translate(${box.x},${box.y})`, tabindex: -1,
+    class: `node ${node.action}${off}${onPath.has(number) ? " critical" : ""}`,
+    transform: `translate(${box.x},${box.y})`, tabindex: -1,
     role: "button", "aria-label": `${node.id}, ${verdict(node)}`,
   },
     ...(onPath.has(number) ? [halo(size.boxHeight)] : []),
@@ -82,7 +83,8 @@ function card(row) {
   const words = `${plural(lane.nodes.length, "task")}: ${tallyWords(lane.tally)}`;
   const critical = lane.nodes.some((number) => onPath.has(number));
   const group = svg("g", {
-    class: `card ${strongest(lane.tally)}${critical ? " critical" : ""}`, transform: `translate(${box.x},${box.y})`,
+    class: `card ${strongest(lane.tally)}${critical ? " critical" : ""}`,
+    transform: `translate(${box.x},${box.y})`,
     tabindex: -1, role: "button", "aria-expanded": "false",
     "aria-label": `service ${lane.service}, ${words}`,
   },

@@ -74,7 +74,7 @@ function stacked(visible, lines, columns) {
   const before = needsOfRows(lines);
   const skyline = new Map(columns.map((level) => [level, 0]));
   const frames = new Map();
-  for (const row of visible) {
+  for (const row of needsFirst(visible, before)) {
     const lane = lanes[row];
     const folded = state.folded.has(row);
     const first = folded ? lane.last : lane.first;
@@ -97,9 +97,27 @@ function needsOfRows(lines) {
   const rows = new Map();
   for (const { first } of lines) {
     const from = nodes[first.from].lane, to = nodes[first.to].lane;
-    if (from !== to) rows.set(to, [...(rows.get(to) ?? []), from]);
+    if (from === to) continue;
+    if (!rows.has(to)) rows.set(to, new Set());
+    rows.get(to).add(from);
   }
-  return rows;
+  return new Map([...rows].map(([row, found]) => [row, [...found].sort((one, other) => one - other)]));
+}
+
+// Each row after those that it needs, and else as they come; two that need each other end somewhere.
+function needsFirst(visible, before) {
+  const ordered = new Set(), begun = new Set();
+  for (const start of visible) {
+    const way = [start];
+    while (way.length) {
+      const row = way.at(-1);
+      const ahead = (before.get(row) ?? []).filter((need) => !begun.has(need));
+      begun.add(row);
+      if (ahead.length) way.push(ahead[0]);
+      else ordered.add(way.pop());
+    }
+  }
+  return ordered;
 }
 
 function boxesOf(frames, x) {

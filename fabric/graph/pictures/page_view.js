@@ -59,6 +59,8 @@ function zoom(factor, x, y) {
   state.x = atX - (atX - state.x) * scale / state.scale;
   state.y = atY - (atY - state.y) * scale / state.scale;
   state.scale = scale;
+  // By button or key: nothing stands above the picture, so no room opens there.
+  if (y === undefined) state.y = Math.min(TOP, state.y);
   look();
 }
 
