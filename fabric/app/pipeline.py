@@ -19,8 +19,10 @@ from fabric.engine.run import Job, Run
 from fabric.engine.scene import MakeListeners, Scene
 from fabric.engine.warm import NONE, Others, Site
 from fabric.graph.decide import Action
+from fabric.graph.longest import UNTIMED_S
 from fabric.graph.plan import Plan, make_plan
 from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.traces import Trace
 from fabric.model.events import ProblemFound, RunEnded, RunStarted
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
@@ -214,14 +216,14 @@ def _prepared(work: Work, room: Room) -> tuple[float, ...]:
 
 
 def durations(graph: TaskGraph, room: Room) -> tuple[float, ...]:
-    """How long each task took last time; a task that never ran counts as one second."""
+    """How long each task took last time; for one that never ran a second is a guess."""
     traces = room.stores.ledger.traces
     return tuple(_last_seconds(traces, task_id) for task_id in graph.ids)
 
 
-def _last_seconds(traces: Callable[[TaskId], Sequence[object]], task_id: TaskId) -> float:
+def _last_seconds(traces: Callable[[TaskId], Sequence[Trace]], task_id: TaskId) -> float:
     last = next(iter(traces(task_id)), None)
-    return getattr(last, "ms", 1000) / 1000
+    return UNTIMED_S if last is None else last.ms / 1000
 
 
 def run_ended(result: RunResult, others: int) -> RunEnded:

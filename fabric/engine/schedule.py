@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from heapq import heappop, heappush
 
+from fabric.graph.longest import tails
 from fabric.model.task import Lane
 
 
@@ -27,16 +28,6 @@ class Caps:
 
     total: int
     cpu: int
-
-
-def tails(needs: Sequence[Sequence[int]], seconds: Sequence[float]) -> list[float]:
-    """For each task, the longest path from its start to the end of the run."""
-    tail = [0.0] * len(needs)
-    for number in range(len(needs) - 1, -1, -1):
-        tail[number] += seconds[number]
-        for need in needs[number]:
-            tail[need] = max(tail[need], tail[number])
-    return tail
 
 
 class Schedule:

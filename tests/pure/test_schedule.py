@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 
 import pytest
 
-from fabric.engine.schedule import ENDED, Caps, Schedule, State, tails
+from fabric.engine.schedule import ENDED, Caps, Schedule, State
 from fabric.model.task import Lane
 
 SEEDS_A_CASE = 250
@@ -114,10 +114,6 @@ def test_what_was_done_before_is_not_run() -> None:
     assert schedule.start() == 1
     schedule.succeed(1)
     assert schedule.over
-
-
-def test_tails_are_longest_paths() -> None:
-    assert tails([[], [0], [0], [1, 2]], [1.0, 5.0, 2.0, 1.0]) == [7.0, 6.0, 3.0, 1.0]
 
 
 def test_ending_a_task_that_does_not_run_is_an_error() -> None:
