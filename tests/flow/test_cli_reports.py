@@ -48,7 +48,7 @@ def test_errors_only_tells_of_failures_and_none_of_nothing(tmp_path: Path) -> No
     assert "✗ api failed: 1 failed, 1 blocked" in quiet.err
     assert "jobs" not in quiet.err
     silent = made.fabric("compose", "package", "--output-logs", "none")
-    assert silent.err.startswith("error[")
+    assert silent.err.startswith("api: 1 error\nerror[")
     assert "api/main.py" in silent.err
 
 
