@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from fabric.engine.bus import Bus
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
-from fabric.engine.schedule import Caps, Schedule
+from fabric.engine.schedule import Agenda, Caps, Schedule
 from fabric.engine.step import Stepper, Upstream
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
@@ -39,13 +39,13 @@ class Run:
         self._stepper = stepper
         self._bus = bus
         self._clock = clock
-        self._schedule = Schedule(
+        agenda = Agenda(
             graph.needs,
             [task.inputs.lane for task in graph.tasks],
             job.seconds,
-            job.caps,
-            frozenset(job.known),
+            frozenset(n for n, task in enumerate(graph.tasks) if task.kind == "release"),
         )
+        self._schedule = Schedule(agenda, job.caps, frozenset(job.known))
         self._outcomes: dict[int, Outcome] = dict(job.known)
         # Two conditions on one lock: a wake-up meant for a worker must not end at the waiter.
         lock = threading.Lock()
