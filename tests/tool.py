@@ -15,6 +15,8 @@ given = {name: os.environ[name] for name in names}
 with notes.open("a") as file:
     file.write(json.dumps({**given, "argv": sys.argv[4:]}) + "\\n")
 text = answer.read_text()
+slow = json.loads(Path(f"{answer}.slow").read_text()) if Path(f"{answer}.slow").exists() else {}
+time.sleep(slow.get(given.get("FABRIC_SERVICE"), 0))
 if text == "hang":
     marker.write_text(str(os.getpid()))
     time.sleep(60)
@@ -56,6 +58,10 @@ class Tool:
         fresh = self._answer.with_suffix(".fresh")
         fresh.write_text(f"{code}\n{text}")
         fresh.replace(self._answer)
+
+    def takes(self, seconds: int, service: str) -> None:
+        """How long a call for this service lasts."""
+        Path(f"{self._answer}.slow").write_text(json.dumps({service: seconds}))
 
     def hangs(self) -> None:
         """Until it is killed, or for a minute."""
