@@ -66,12 +66,12 @@ class Naps:
         return max(self.critical_path, self.total / width)
 
     def forget(self) -> None:
-        """Nothing was ever deployed, by anybody; what fabric built is still there."""
+        """Nothing is deployed, by anybody. What fabric built stays, and what it and ninja remember
+        of how long a call took last time."""
         forget_state(self.fleet)
         for name in ("calls", "out"):
             shutil.rmtree(self.peers / name, ignore_errors=True)
             (self.peers / name).mkdir()
-        (self.peers / ".ninja_log").unlink(missing_ok=True)
 
     def makespan(self) -> float:
         """From the first begin to the last end; fails unless each call came when it might."""

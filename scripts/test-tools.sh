@@ -1,5 +1,6 @@
 #!/bin/sh
-# System packages that only the tests need: a PostgreSQL server, and git. Quick when both are there.
+# System packages that only the tests need: a PostgreSQL server, git, and Chromium to look at pages
+# with. Quick when all are there.
 # No daemon is started: the tests start servers of their own, on free ports.
 set -eu
 settings=/etc/postgresql-common/createcluster.conf
@@ -14,6 +15,13 @@ has_postgres() {
 
 has_git() {
     command -v git >/dev/null 2>&1
+}
+
+has_browser() {
+    for program in chromium chromium-browser google-chrome; do
+        command -v "$program" >/dev/null 2>&1 && return 0
+    done
+    return 1
 }
 
 as_root() {
@@ -35,13 +43,18 @@ install_git() {
     as_root apt-get update -qq && install git
 }
 
-install_missing() {
-    { has_git || install_git; } && { has_postgres || install_postgres; }
+install_browser() {
+    as_root apt-get update -qq && install chromium
 }
 
-has_git && has_postgres && exit 0
+install_missing() {
+    { has_git || install_git; } && { has_postgres || install_postgres; } &&
+        { has_browser || install_browser; }
+}
+
+has_git && has_postgres && has_browser && exit 0
 command -v apt-get >/dev/null 2>&1 || {
-    echo "the tests need git and a PostgreSQL server: install both, with initdb on PATH" >&2
+    echo "the tests need git, a PostgreSQL server (initdb on PATH) and Chromium: install them" >&2
     exit 1
 }
 try=1

@@ -15,9 +15,15 @@ given = {name: os.environ[name] for name in names}
 with notes.open("a") as file:
     file.write(json.dumps({**given, "argv": sys.argv[4:]}) + "\\n")
 text = answer.read_text()
+slow = json.loads(Path(f"{answer}.slow").read_text()) if Path(f"{answer}.slow").exists() else {}
+time.sleep(slow.get(given.get("FABRIC_SERVICE"), 0))
 if text == "hang":
     marker.write_text(str(os.getpid()))
     time.sleep(60)
+while text == "wait":
+    marker.write_text(str(os.getpid()))
+    time.sleep(0.02)
+    text = answer.read_text()
 if text == "once":
     answer.write_text('0\\n{"endpoint": "https://live.example"}')
     sys.exit(3)
@@ -33,6 +39,7 @@ class Tool:
 
     def __init__(self, folder: Path, url: str = "https://live.example") -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
         self._notes = folder / "notes"
         self._answer = folder / "answer"
         self._marker = folder / "marker"
@@ -47,11 +54,22 @@ class Tool:
 
     def answers(self, document: Mapping[str, Any] | str, code: int = 0) -> None:
         text = document if isinstance(document, str) else json.dumps(document)
-        self._answer.write_text(f"{code}\n{text}")
+        # In one step: one who waits for it never sees a part.
+        fresh = self._answer.with_suffix(".fresh")
+        fresh.write_text(f"{code}\n{text}")
+        fresh.replace(self._answer)
+
+    def takes(self, seconds: int, service: str) -> None:
+        """How long a call for this service lasts."""
+        Path(f"{self._answer}.slow").write_text(json.dumps({service: seconds}))
 
     def hangs(self) -> None:
         """Until it is killed, or for a minute."""
         self._answer.write_text("hang")
+
+    def waits(self) -> None:
+        """Until there is an answer to give."""
+        self._answer.write_text("wait")
 
     def fails_once(self) -> None:
         self._answer.write_text("once")

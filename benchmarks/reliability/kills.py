@@ -36,8 +36,8 @@ class _Bench:
 def run(count: int, folder: Path, seed: int = 1) -> Tally:
     """Simulated rounds and rounds with a deploy command take turns."""
     fields = [new_field(folder / "simulated"), _with_command(folder / "command")]
-    learn = [(one.place, ("deploy", "--json", "--events", str(folder / "e"))) for one in fields]
-    learn += [(one.place, ("plan", "--detailed-exitcode")) for one in fields]
+    lines = (("deploy", "--json", "--events", str(folder / "e")), ("plan", "--detailed-exitcode"))
+    learn = [(one.place, words) for words in lines for one in fields]
     chance = random.Random(seed)
     with warmed(folder, learn) as warm:
         benches = [_Bench(warm, one, folder / "events", chance) for one in fields]

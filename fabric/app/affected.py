@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fabric.app.files import COMPOSE_NAME, file_at
-from fabric.app.project import Project, has_python, open_project
+from fabric.app.project import Project, open_project
 from fabric.app.request import Choice, Request
 from fabric.app.room import Opening, open_room
 from fabric.app.settings import Settings
+from fabric.app.units import has_python
 from fabric.graph.choice import Territory, affected
 from fabric.graph.compile import Unit
 from fabric.graph.decide import Action

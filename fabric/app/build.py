@@ -110,7 +110,11 @@ def problems_of(result: RunResult) -> tuple[Problem, ...]:
 def owners_of(result: RunResult) -> tuple[str, ...]:
     """The service of each of these problems; none for what concerns the run as a whole."""
     rows = zip(result.graph.tasks, result.outcomes, strict=True)
-    owners = [task.inputs.service for task, outcome in rows for _ in outcome.problems]
+    owners = [
+        "" if outcome.status is Status.BLOCKED else task.inputs.service
+        for task, outcome in rows
+        for _ in outcome.problems
+    ]
     return (*("",) * result.interrupted, *owners, *("" for _ in result.aftermath))
 
 

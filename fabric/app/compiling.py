@@ -4,44 +4,21 @@ The long way imports YAML and networkx and reads every config; it is only gone w
 variable that one is bound to, is not what it was.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fabric.app.post import Post, packed, unpacked
+from fabric.app.compilation import Compiled
+from fabric.app.post import packed, unpacked
 from fabric.app.request import Request
 from fabric.app.room import caches_above
 from fabric.app.settings import Settings
 from fabric.engine import snapshot
-from fabric.engine.warm import Site
-from fabric.graph.taskgraph import TaskGraph
 from fabric.model.task import INPUTS_BY_KIND
 from fabric.system.clock import time_ns
 
 if TYPE_CHECKING:
     from fabric.graph.compile import Unit
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A graph, and what a plan says of its services.
-
-    `sources` are all paths that were read, or looked for, to get here; `bound_names` the variables.
-    `posts` say where the records of its services lie, `neighbours` where those of services lie that
-    these depend on. `serials` say how far the records are, once they were looked at.
-    `units` are there if configs were read to get here, for whoever needs them too.
-    """
-
-    site: Site
-    graph: TaskGraph
-    services: tuple[Mapping[str, Any], ...]
-    sources: frozenset[str]
-    bound_names: frozenset[str]
-    posts: tuple[Post, ...] = ()
-    neighbours: tuple[Post, ...] = ()
-    serials: Mapping[str, int] = field(default_factory=dict)
-    units: tuple["Unit", ...] = ()
 
 
 def compiled(request: Request, settings: Settings) -> Compiled:
@@ -66,6 +43,15 @@ def compiled(request: Request, settings: Settings) -> Compiled:
         )  # fmt: skip
         snapshot.save(folder, asked, settings.env, kept, started_ns)
     return made
+
+
+def units_of(work: Compiled, request: Request, settings: Settings) -> tuple["Unit", ...]:
+    """The services with their configs, read now if the graph was kept from last time."""
+    if work.units:
+        return work.units
+    from fabric.app.project import open_project  # YAML and all: only where it is needed
+
+    return open_project(request.where, settings).units
 
 
 def _base(request: Request, settings: Settings) -> Path:

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from fabric.app.attempt import Attempt
-from fabric.app.compiling import Compiled
+from fabric.app.compilation import Compiled
+from fabric.app.compiling import units_of
 from fabric.app.deploy_report import deploy_report, unchanged_report
 from fabric.app.encore import Encore, keep_plan
 from fabric.app.foresight import Foreseen, foresee, missing_upstreams
@@ -16,7 +18,6 @@ from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, mismatch, open_world
 from fabric.config.values import Config
 from fabric.engine.scene import MakeListeners
-from fabric.graph.compile import Unit
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError, Problem
@@ -53,19 +54,13 @@ def deploy(
     started = time_ns()
     work = compiled_and_locked(request, settings)
 
-    def units() -> Sequence[Unit]:
-        if work.units:
-            return work.units
-        from fabric.app.project import open_project  # YAML and all: only when something is deployed
-
-        return open_project(request.where, settings).units
-
     def after(room: Room, live: Compiled, made: Plan, entries: frozenset[str]) -> None:
         if encore and not made.anything_to_do:
             seen = Foreseen(live, made)
             kept = live, entries
             keep_plan(encore, room, kept, lambda: unchanged_report(request, seen, world))
 
+    units = partial(units_of, work, request, settings)
     means = Means(units, wishes.force, wishes.lock_timeout, neighbours=work.neighbours)
     with open_world(work.posts, settings, means) as world:
         refuse(world, work)

@@ -12,6 +12,7 @@ from fabric.app.files import environment
 from fabric.app.post import Post
 from fabric.app.rows import trigger_json
 from fabric.app.settings import Settings
+from fabric.config.env_room import excess
 from fabric.config.late import filled_in
 from fabric.config.values import Config, Function
 from fabric.graph.compile import Unit, spec_of
@@ -130,13 +131,14 @@ class WorkDesk:
             *(ref.service, ref.stage, ref.provider), post.provider_id, post.region, deployment_id
         )
 
-    def options(self, ref: RecordRef) -> str:
-        """How a command that is given from here names a record's config, stage and provider."""
+    def options(self, ref: RecordRef, provider: str = "") -> str:
+        """How a command that is given from here names a record's config, stage and provider,
+        or another provider of the same service."""
         post, config = self._work.posts[ref], self._config(ref)
         name = Path(config.file).name if config else _USUAL
         file = os.path.relpath(Path(post.folder, name), self._settings.cwd)
         words = ("-c", file) if file != _USUAL else ()
-        return shlex.join((*words, "--stage", ref.stage, "--provider", ref.provider))
+        return shlex.join((*words, "--stage", ref.stage, "--provider", provider or ref.provider))
 
     def site(self, ref: RecordRef) -> Site:
         post, config = self._work.posts[ref], self._config(ref)
@@ -157,13 +159,17 @@ class WorkDesk:
         if config is None or found is None:
             return Values()
         hidden = config.secret_values
+        env = with_values(found.env, self.outputs_for(ref))
+        crowded = excess(function, env, config.provider.id)
+        if crowded:
+            raise FabricError(replace(crowded, code="deploy/environment-too-large"))
         unit = self._work.units.all()[ref.service]
         return Values(
             _triggers(found, frozenset()),
             found.layers,
             _triggers(found, hidden),
             tuple(without_values(layer, hidden) for layer in found.layers),
-            with_values(found.env, self.outputs_for(ref)),
+            env,
             found.env,
             spec_of(unit, found),
         )

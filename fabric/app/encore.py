@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from fabric import doorman, manifest
-from fabric.app.compiling import Compiled
+from fabric.app.compilation import Compiled
 from fabric.app.pipeline import Ran, Work
 from fabric.app.room import Room
 from fabric.engine import warm as packed

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fabric.app.changes import live_rows
-from fabric.app.compiling import Compiled
+from fabric.app.compilation import Compiled
 from fabric.app.desk import not_deployed, ref_of_release
+from fabric.app.left_behind import left_behind
 from fabric.app.pipeline import AfterPlan, planned
 from fabric.app.room import Room
 from fabric.app.settings import Settings
@@ -71,8 +72,8 @@ def against_live(work: Compiled, made: Plan, world: World) -> Compiled:
     records = {ref: world.book.record(ref) for ref in world.posts}
     deploys = [task for task in made.graph.tasks if task.kind == "deploy"]
     code = DeployKind(world.desk).code(deploys[0]) if deploys else ()
-    missing = tuple(missing_upstreams(made.graph, world))
-    site = replace(work.site, warnings=(*work.site.warnings, *missing))
+    told = (*missing_upstreams(made.graph, world), *left_behind(world))
+    site = replace(work.site, warnings=(*work.site.warnings, *told))
     rows = live_rows(work.services, made, records, code)
     serials = {ref.path: one.serial if one else 0 for ref, one in sorted(records.items())}
     return replace(work, site=site, services=rows, serials=serials)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from fabric.app.compiling import Compiled
+from fabric.app.compilation import Compiled
 from fabric.app.post import Post
 from fabric.app.posts import post_of
 from fabric.app.project import Project, open_project

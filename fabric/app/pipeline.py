@@ -1,29 +1,30 @@
 """The use cases of the engine: services to a graph, a graph to a plan, a plan to a result."""
 
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from fabric.app.compiling import Compiled, compiled
+from fabric.app.compilation import Compiled
+from fabric.app.compiling import compiled
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Opening, Room, open_room
 from fabric.app.settings import Settings
 from fabric.engine.bus import Bus
-from fabric.engine.result import Outcome, RunResult
+from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.scene import MakeListeners, Scene
 from fabric.engine.warm import NONE, Others, Site
 from fabric.graph.decide import Action
+from fabric.graph.longest import UNTIMED_S
 from fabric.graph.plan import Plan, make_plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, RunEnded, RunStarted
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import VendorInputs
+from fabric.model.task import WORLD_KINDS, VendorInputs
 from fabric.system.clock import SystemClock, time_ns
 from fabric.system.mounts import is_network
 from fabric.system.process import kill_children
@@ -160,7 +161,7 @@ def carry_out(
         finally:
             bus.close()
         done = Ran(_on_network(work.site, room), result, run_id, work.others)
-        room.stores.ledger.flush()
+        _remember(room, result)
         outlets.after(room, done)
     return done
 
@@ -213,14 +214,17 @@ def _prepared(work: Work, room: Room) -> tuple[float, ...]:
 
 
 def durations(graph: TaskGraph, room: Room) -> tuple[float, ...]:
-    """How long each task took last time; a task that never ran counts as one second."""
-    traces = room.stores.ledger.traces
-    return tuple(_last_seconds(traces, task_id) for task_id in graph.ids)
+    """How long each task took last time; for one that never ran a second is a guess."""
+    last = map(room.stores.ledger.last_ms, graph.ids)
+    return tuple(UNTIMED_S if ms is None else ms / 1000 for ms in last)
 
 
-def _last_seconds(traces: Callable[[TaskId], Sequence[object]], task_id: TaskId) -> float:
-    last = next(iter(traces(task_id)), None)
-    return getattr(last, "ms", 1000) / 1000
+def _remember(room: Room, result: RunResult) -> None:
+    """What tasks that leave no trace are remembered by: how long they took."""
+    for task, outcome in zip(result.graph.tasks, result.outcomes, strict=True):
+        if outcome.status is Status.RAN and task.kind in WORLD_KINDS:
+            room.stores.ledger.timings.note(task.id, outcome.ms)
+    room.stores.ledger.flush()
 
 
 def run_ended(result: RunResult, others: int) -> RunEnded:

@@ -3,10 +3,12 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabric.app.compiling import Compiled, compiled
+from fabric.app.compilation import Compiled
+from fabric.app.compiling import compiled, units_of
 from fabric.app.encore import Encore, keep_plan
 from fabric.app.pipeline import AfterPlan, planned
 from fabric.app.request import Request
@@ -64,14 +66,14 @@ def foreseen(
         return work, planned(work, settings, after)
     from fabric.app.world import Means
 
+    means = Means(partial(units_of, work, request, settings), neighbours=work.neighbours)
     try:
-        return _live(work, settings, after, Means(neighbours=work.neighbours))
+        return _live(work, settings, after, means)
     except FabricError as error:
         if error.first.code not in _NO_SIGHT:
             raise
-        blind, made = _live(
-            work, settings, lambda *_: None, Means(blind=True, neighbours=work.neighbours)
-        )
+        means = dataclasses.replace(means, blind=True)
+        blind, made = _live(work, settings, lambda *_: None, means)
         told = _unseen(error.first)
         site = dataclasses.replace(blind.site, warnings=(*blind.site.warnings, told))
         return dataclasses.replace(blind, site=site), made

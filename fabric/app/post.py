@@ -10,7 +10,8 @@ from fabric.model.task import Pairs
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One service at one provider. `folder` holds its config, `home` is its `.fabric`."""
+    """One service at one provider. `folder` holds its config, `home` is its `.fabric`;
+    `labels` are all providers that its config names."""
 
     service: str
     stage: str
@@ -22,6 +23,7 @@ class Post:
     home: str
     backend: str
     settings: Pairs
+    labels: tuple[str, ...] = ()
 
     @property
     def ref(self) -> RecordRef:

@@ -37,6 +37,7 @@ def post_of(unit: Unit, workspace: Path, home: str = "") -> Post:
         home or str(folder / ".fabric"),
         config.backend.kind.value,
         config.backend.settings,
+        config.labels,
     )
 
 

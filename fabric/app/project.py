@@ -16,23 +16,19 @@ from fabric.app.files import (
     environment,
     file_at,
     read_file,
-    relative,
     shown,
 )
-from fabric.app.late import Giver, marks, needs_of, upstreams_first, upstreams_of
-from fabric.app.modes import mode_of
+from fabric.app.late import marks, needs_of, upstreams_first, upstreams_of
 from fabric.app.request import CONFIG_NAME, Where
 from fabric.app.settings import Settings
+from fabric.app.units import Row, neighbour, unit_of, with_outside, world_names
 from fabric.config.compose import compose_services
 from fabric.config.load import Source, load_config
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.graph.compile import Unit
-from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.secrecy import without_userinfo
 from fabric.model.spelling import nearest
-from fabric.model.task import Pairs
-from fabric.runtimes.vendor import REQUIREMENT_FILES, VendorSource, find_source
+from fabric.runtimes.vendor import REQUIREMENT_FILES, VendorSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +113,6 @@ def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One service of a compose file, under the name that it goes by, with its config."""
-
-    entry: ComposeService
-    file: Path
-    config: Config
-
-    @property
-    def giver(self) -> Giver:
-        return Giver(self.entry.name, self.config.service, self.config.provider.label)
-
-
-@dataclass(frozen=True, slots=True)
 class Scenery:
     """The services of a run, and others that these depend on and that stay as they are."""
 
@@ -210,7 +193,7 @@ def _project(
     named = frozenset(f"release:{service}" for service in here)
     givers = scenery.givers()
     for row in scenery.rows:
-        unit, found = _unit(row, givers[row.entry.name], workspace, settings)
+        unit, found = unit_of(row, givers[row.entry.name], workspace, settings)
         units.append(replace(unit, upstream=tuple(one for one in unit.upstream if one in here)))
         looked += _requirement_files(row.file.parent, workspace, found)
     everyone = (*scenery.rows, *scenery.others)
@@ -218,79 +201,21 @@ def _project(
     return Project(
         workspace,
         stage,
-        tuple(_with_outside(unit, named) for unit in units),
+        tuple(with_outside(unit, named) for unit in units),
         sources=tuple(files),
         looked_for=(*looked, *(path.parent / ".env" for path in files)),
         bound_names=frozenset().union(
-            *(row.config.bound_names | set(_world_names(row.config)) for row in everyone)
+            *(row.config.bound_names | set(world_names(row.config)) for row in everyone)
         ),
-        neighbours=tuple(_neighbour(row, workspace, settings) for row in scenery.others),
+        neighbours=tuple(neighbour(row, workspace, settings) for row in scenery.others),
         entries=tuple(row.entry for row in scenery.rows),
     )
-
-
-def _unit(
-    row: Row, givers: Sequence[Row], workspace: Path, settings: Settings
-) -> tuple[Unit, VendorSource | None]:
-    config = _with_outputs(row.config, marks(one.giver for one in givers))
-    root = relative(row.file.parent, workspace)
-    found = find_source(workspace, root) if has_python(config) else None
-    unit = Unit(
-        config,
-        root,
-        mode_of(config.provider.id, settings.env),
-        found.text if found else "",
-        tuple(one.config.service for one in givers),
-        _world(config, environment(row.file.parent, settings.env)),
-        late=tuple((name, one.giver.release) for one in givers for name in one.giver.variables),
-    )
-    return unit, found
-
-
-def _with_outside(unit: Unit, named: frozenset[str]) -> Unit:
-    """Releases that the unit stands on and that are no tasks of this run."""
-    releases = dict.fromkeys(release for _, release in unit.late)
-    outside = (one for one in releases if one.partition("@")[0] not in named)
-    return replace(unit, outside=tuple(outside))
-
-
-def _with_outputs(config: Config, outputs: Mapping[str, str]) -> Config:
-    """What upstreams give is in the environment of every function, whatever else says so."""
-    if not outputs:
-        return config
-    functions = tuple(
-        replace(one, env=tuple(sorted((dict(one.env) | dict(outputs)).items())))
-        for one in config.functions
-    )
-    return replace(config, functions=functions)
-
-
-def _neighbour(row: Row, workspace: Path, settings: Settings) -> Unit:
-    """A service that is no part of the run: only its record is looked at."""
-    mode = mode_of(row.config.provider.id, settings.env)
-    return Unit(row.config, relative(row.file.parent, workspace), mode)
-
-
-def _world_names(config: Config) -> tuple[str, ...]:
-    facts = facts_of(config.provider.id)
-    return facts.world_variables if facts else ()
-
-
-def _world(config: Config, env: Mapping[str, str]) -> Pairs:
-    """Which account, and which address of the provider's API, the surroundings mean."""
-    names = _world_names(config)
-    return tuple((name, without_userinfo(env[name])) for name in names if env.get(name))
 
 
 def _requirement_files(folder: Path, workspace: Path, found: VendorSource | None) -> list[Path]:
     """What says which packages a Python service needs, there or not."""
     own = [folder / name for name in REQUIREMENT_FILES]
     return own + [workspace / path for path in (found.seen.files if found else ())]
-
-
-def has_python(config: Config) -> bool:
-    runtimes = {config.provider.runtime, *(one.runtime for one in config.functions)}
-    return any(runtime.startswith("python") for runtime in runtimes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from fabric.engine.step import Stepper, Stores
 from fabric.engine.wake import marked
 from fabric.manifest import FOLDER
 from fabric.model.hashing import digest_fields
+from fabric.model.problems import FabricError
 from fabric.model.task import VendorInputs
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Built
@@ -98,7 +99,7 @@ def _opened(workspace: Path, settings: Settings, opening: Opening) -> Iterator[R
     folder = cache_folder(workspace, settings)
     clock = SystemClock()
     there = opening.create or folder.is_dir()
-    memo: Rows = LazyMemo(lambda: _memo(folder / "memo")) if there else NoMemo()
+    memo: Rows = LazyMemo(lambda: _memo(folder / "memo", opening)) if there else NoMemo()
     blobs = Blobs(folder / "blobs", memo)
     ledger = Ledger(memo, project_id(workspace, settings), blobs.flush)
     index = folder / f"files-{project_id(workspace, settings)}.bin"
@@ -132,10 +133,18 @@ def _vendored(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> 
     return vendor(workspace, inputs, env)
 
 
-def _memo(folder: Path) -> Rows:
+def _memo(folder: Path, opening: Opening) -> Rows:
     from fabric.engine.memo import Memo  # its database costs a start: only when it is wanted
 
-    return Memo(folder)
+    try:
+        return Memo(folder)
+    except FabricError:
+        if opening.create:
+            raise
+        # A look changes nothing, so it needs no right to.
+        from fabric.engine.frozen_memo import FrozenMemo
+
+        return FrozenMemo(folder)
 
 
 def registry_of(

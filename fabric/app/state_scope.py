@@ -19,7 +19,7 @@ from fabric.state.book import Surroundings
 from fabric.state.shelf import Shelf
 from fabric.state.survey import refs_in
 
-_UNKNOWN = "config/unknown-provider"
+_UNKNOWN = "usage/unknown-provider"
 
 
 @dataclass(frozen=True, slots=True)

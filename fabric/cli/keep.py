@@ -1,11 +1,12 @@
 """Files that go with an answer: JUnit XML where it was asked for, the build machine's summary."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from fabric.app.settings import Settings
-from fabric.model.problems import Problem
-from fabric.model.report import Report
+from fabric.model.problems import FabricError, Problem
+from fabric.model.report import Report, failure
 from fabric.system.disk import make_folder, write_atomic
 
 _SUMMARISED = ("plan", "deploy")
@@ -18,12 +19,16 @@ def wants_details(settings: Settings, junit: str = "") -> bool:
     return bool(junit or settings.summary)
 
 
-def kept(report: Report, settings: Settings, junit: str = "") -> Report:
-    """Write what goes with the report; the report again, with a warning if the summary failed."""
+def kept(command: str, settings: Settings, make: Callable[[], Report], junit: str = "") -> Report:
+    """The report, with the files that go with it; a failure before the run leaves them, too."""
+    try:
+        report = make()
+    except FabricError as error:
+        report = failure(command, error)
     if junit:
         from fabric.views.junit import junit as junit_xml
 
-        write_atomic(settings.cwd / junit, junit_xml(report.command, report.cases).encode())
+        write_atomic(settings.cwd / junit, junit_xml(report).encode())
     if settings.summary and report.command.rpartition(" ")[2] in _SUMMARISED:
         return _summarised(report, Path(settings.summary))
     return report

@@ -79,14 +79,15 @@ class Screen:
         return Answer(_exit_code(report), out, "".join(f"{line}\n" for line in talk))
 
     def _problems(self, report: Report) -> list[str]:
-        """Errors, those of one service together where several have some."""
+        """Errors; where a run is about many services, each one's together under its name."""
+        is_wide = report.command.startswith("compose ")
         owners = report.owners or ("",) * len(report.problems)
         groups: dict[str, list[Problem]] = {}
         for owner, problem in zip(owners, report.problems, strict=True):
             groups.setdefault(owner, []).append(problem)
         lines: list[str] = []
         for owner, problems in groups.items():
-            if len(groups) > 1 and owner:
+            if is_wide and owner:
                 lines.append(self.err.strong(f"{owner}: {plural(len(problems), 'error')}"))
             for problem in problems:
                 lines.append(problem_text(problem, self.err))

@@ -14,10 +14,12 @@ _LAID_OVER = ("name", "runtime", "region")
 
 
 class Chosen(NamedTuple):
-    """The document with the chosen provider in place, and the label that the choice goes by."""
+    """The document with the chosen provider in place, and the label that the choice goes by;
+    `own` is the provider that the config names itself."""
 
     root: Mapping
     label: str
+    own: str
     problems: tuple[Problem, ...] = ()
     names: frozenset[str] = frozenset()
     secret_values: frozenset[str] = frozenset()
@@ -28,12 +30,12 @@ def choose(root: Mapping, choice: str, scope: Scope) -> Chosen:
     own = read.text(child(root, "provider"), "name")
     override = _override(root, choice) if choice else None
     if override is not None:
-        return _overridden(root, override, scope)
+        return _overridden(root, override, own, scope)
     if choice in ("", own):
-        return Chosen(root, own)
+        return Chosen(root, own, own)
     if choice in PROVIDER_IDS:
-        return Chosen(_with_provider(root, "name", _leaf(root, choice)), choice)
-    return Chosen(root, own, (_unknown(root, choice),))
+        return Chosen(_with_provider(root, "name", _leaf(root, choice)), choice, own)
+    return Chosen(root, own, own, (_unknown(root, choice),))
 
 
 def _override(root: Mapping, choice: str) -> Entry | None:
@@ -46,7 +48,7 @@ def _override(root: Mapping, choice: str) -> Entry | None:
     return next((item for item in entries if read.text(item.value, "name") == choice), None)
 
 
-def _overridden(root: Mapping, override: Entry, scope: Scope) -> Chosen:
+def _overridden(root: Mapping, override: Entry, own: str, scope: Scope) -> Chosen:
     filled = fill(override.value, scope)
     for key in _LAID_OVER:
         value = child(filled.node, key)
@@ -54,7 +56,7 @@ def _overridden(root: Mapping, override: Entry, scope: Scope) -> Chosen:
             root = _with_provider(root, key, value)
     backend = find(filled.node, "backend")
     root = root if backend is None else with_entry(root, backend)
-    return Chosen(root, override.key, filled.problems, filled.names, filled.secret_values)
+    return Chosen(root, override.key, own, filled.problems, filled.names, filled.secret_values)
 
 
 def _with_provider(root: Mapping, key: str, value: Node) -> Mapping:
@@ -75,4 +77,4 @@ def _unknown(root: Mapping, choice: str) -> Problem:
     labels = [item.key for item in overrides.entries] if isinstance(overrides, Mapping) else []
     message = f"`{shown(choice)}` is neither a label of `providerOverrides` nor a provider"
     hint = did_you_mean(choice, [*labels, *PROVIDER_IDS])
-    return Problem("config/unknown-provider", message, hint, place_of(overrides or root))
+    return Problem("usage/unknown-provider", message, hint, place_of(overrides or root))

@@ -77,7 +77,7 @@ def _resolved(source: Source, raw: Mapping) -> tuple[Loaded, list[Finding]]:
     ]
     names = filled.names | chosen.names
     values = filled.secret_values | chosen.secret_values
-    loaded = Loaded(source.file, root, chosen.label, scope, names, values, ())
+    loaded = Loaded(source.file, root, chosen.label, chosen.own, scope, names, values, ())
     return loaded, list(_hidden(findings, values))
 
 

@@ -34,6 +34,7 @@ class Loaded(NamedTuple):
     file: str
     root: Mapping
     label: str
+    own: str
     scope: Scope
     names: frozenset[str]
     secret_values: frozenset[str]
@@ -42,7 +43,7 @@ class Loaded(NamedTuple):
 
 def config_of(loaded: Loaded) -> Config:
     root = loaded.root
-    supply = supply_of(root, loaded.scope)
+    supply, overrides = supply_of(root, loaded.scope), _overrides(root)
     return Config(
         service=read.text(root, "service"),
         stage=loaded.scope.stage,
@@ -55,7 +56,8 @@ def config_of(loaded: Loaded) -> Config:
         resources=supply.resources,
         addons=supply.addons,
         workflows=_workflows(root),
-        overrides=_overrides(root),
+        overrides=overrides,
+        labels=(loaded.own, *(one.label for one in overrides)),
         targets=_targets(child(root, "fabric")),
         extensions=read.as_json(child(root, "extensions"), "{}"),
         resolved=resolved_json(root),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from fabric.config.backend_schema import NEEDED_BY
+from fabric.config.env_room import too_large
 from fabric.config.spots import BACKEND, trigger_pointer
 from fabric.config.values import (
     AmqpTrigger,
@@ -23,6 +24,11 @@ def plan_problems(config: Config) -> tuple[Problem, ...]:
     """Why this config cannot be planned; empty when it can."""
     found = [
         *_placed(config, BACKEND, _backend_problems(config)),
+        *(
+            problem
+            for pointer, found in too_large(config)
+            for problem in _placed(config, pointer, [found])
+        ),
         *(
             problem
             for function in config.functions

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabric.config.nodes import Mapping, Node, child, place_of
+from fabric.config.nodes import Mapping, Node, Scalar, child, place_of
 from fabric.config.report import in_file
 from fabric.config.stages import named_entries
 from fabric.config.triggers import kinds_of
@@ -11,6 +11,8 @@ from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
 
 BACKEND = "backend"
+# No provider allows less than twice of this.
+_LARGE_ENV = 2048
 _CHECKED_LATE = (
     TriggerKind.EVENTBUS,
     TriggerKind.PUBSUB,
@@ -21,6 +23,10 @@ _CHECKED_LATE = (
 
 def trigger_pointer(function: str, number: int) -> str:
     return f"functions/{function}/triggers/{number}"
+
+
+def env_pointer(function: str) -> str:
+    return f"functions/{function}/env"
 
 
 def spots_of(file: str, text: str, root: Mapping) -> tuple[Spot, ...]:
@@ -37,3 +43,11 @@ def _places(root: Mapping) -> Iterator[tuple[str, Node]]:
         for number, (kind, node) in enumerate(kinds_of(function)):
             if kind in _CHECKED_LATE:
                 yield trigger_pointer(name, number), node
+        env = child(function, "env")
+        if isinstance(env, Mapping) and _letters(env) > _LARGE_ENV:
+            yield env_pointer(name), env
+
+
+def _letters(env: Mapping) -> int:
+    values = (entry.value for entry in env.entries)
+    return sum(len(str(value.value)) for value in values if isinstance(value, Scalar))

@@ -217,6 +217,7 @@ class Config:
     whole document with bindings filled and secrets redacted. `secret_names` are the variables
     whose values must never be shown. `bound_names` are the variables that bindings looked at.
     `secret_values` are what bindings to secrets gave, for hiding it: never stored, never shown.
+    `labels` are what `--provider` finds in the config, whatever was chosen.
     `spots` are the places that a plan may have something to say of.
     """
 
@@ -232,6 +233,7 @@ class Config:
     addons: tuple[Addon, ...] = ()
     workflows: tuple[Workflow, ...] = ()
     overrides: tuple[ProviderOverride, ...] = ()
+    labels: tuple[str, ...] = ()
     targets: Targets = NO_TARGETS
     extensions: str = "{}"
     resolved: str = "{}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fabric.engine.memo_door import Rows
+from fabric.engine.timings import Timings
 from fabric.graph.traces import ListingTrace, Trace
 from fabric.model.names import Digest, TaskId
 from fabric.model.task import Entry, Output, OutputFile
@@ -28,6 +29,7 @@ class Ledger:
         self._recalled: dict[TaskId, tuple[Trace, ...]] = {}
         self._raw: dict[str, bytes] | None = None
         self._lock = threading.Lock()
+        self.timings = Timings(memo, project)
 
     def expect(self, count: int) -> None:
         """So many tasks will be asked about: fetch their records together if that is cheaper."""
@@ -59,8 +61,18 @@ class Ledger:
             self._recalled[task_id] = ()
         self._memo.drop(self._prefix + task_id)
 
+    def last_ms(self, task_id: TaskId) -> int | None:
+        """How long the task took when it last ran, if that is remembered."""
+        last = next(iter(self.traces(task_id)), None)
+        return self.timings.ms(task_id) if last is None else last.ms
+
     def flush(self) -> None:
         """Write what is new; records that another process wrote meanwhile stay behind it."""
+        rows = {**self._trace_rows(), **self.timings.rows()}
+        if rows:
+            self._memo.put_all(rows)
+
+    def _trace_rows(self) -> dict[str, bytes]:
         with self._lock:
             fresh, self._fresh = self._fresh, {}
             first = {task_id for task_id in fresh if self._recalled.get(task_id) == ()}
@@ -68,7 +80,7 @@ class Ledger:
                 recalled = self._recalled.get(task_id, ())
                 self._recalled[task_id] = (*traces, *recalled)[:_KEPT]
         if not fresh:
-            return
+            return {}
         self._before_flush()
         rows = {}
         for task_id, traces in fresh.items():
@@ -79,7 +91,7 @@ class Ledger:
             older = [one for one in stored if one.get("key") not in same]
             record = (kept + older)[:_KEPT]
             rows[self._prefix + task_id] = json.dumps(record, separators=(",", ":")).encode()
-        self._memo.put_all(rows)
+        return rows
 
     def _stored(self, task_id: TaskId) -> list[Any]:
         record = parsed(self._memo.get_bytes(self._prefix + task_id))

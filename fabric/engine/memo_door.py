@@ -8,6 +8,11 @@ from typing import Protocol
 STAMP = "stamp"
 
 
+def span_of(prefix: str) -> tuple[str, str]:
+    """From the first key with this prefix up to the first one after them all."""
+    return prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
 class Rows(Protocol):
     """A memo, as its users see it."""
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fabric.engine.bus import Bus
-from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.schedule import Caps, Schedule
+from fabric.engine.result import GOOD, Outcome, RunResult, Status
+from fabric.engine.schedule import Agenda, Caps, Schedule
 from fabric.engine.step import Stepper, Upstream
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, WithheldError
 from fabric.model.task import Output
 from fabric.system.clock import Clock
 
@@ -39,13 +39,13 @@ class Run:
         self._stepper = stepper
         self._bus = bus
         self._clock = clock
-        self._schedule = Schedule(
+        agenda = Agenda(
             graph.needs,
             [task.inputs.lane for task in graph.tasks],
             job.seconds,
-            job.caps,
-            frozenset(job.known),
+            frozenset(n for n, task in enumerate(graph.tasks) if task.kind == "release"),
         )
+        self._schedule = Schedule(agenda, job.caps, frozenset(job.known))
         self._outcomes: dict[int, Outcome] = dict(job.known)
         # Two conditions on one lock: a wake-up meant for a worker must not end at the waiter.
         lock = threading.Lock()
@@ -151,7 +151,7 @@ class Run:
 
     def _book(self, number: int, outcome: Outcome) -> None:
         self._outcomes[number] = outcome
-        if outcome.status is not Status.FAILED:
+        if outcome.status in GOOD:
             self._schedule.succeed(number)
             return
         ids = self._job.graph.ids
@@ -175,6 +175,9 @@ class Run:
         started = self._clock.monotonic() - self._begin
         try:
             outcome = self._carry_out(number)
+        except WithheldError as error:
+            untold = () if error.is_told else error.problems
+            outcome = Outcome(Status.BLOCKED, error.first.message, problems=untold)
         except FabricError as error:
             outcome = Outcome(Status.FAILED, error.first.message, problems=error.problems)
         except Exception as error:  # noqa: BLE001: the boundary of a task: nothing may end the run

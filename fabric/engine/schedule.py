@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from heapq import heappop, heappush
 
+from fabric.graph.longest import tails
 from fabric.model.task import Lane
 
 
@@ -18,6 +19,9 @@ class State(StrEnum):
     CANCELLED = "cancelled"
 
 
+# The smallest goes first.
+Urgency = tuple[float, bool]
+
 ENDED = frozenset({State.DONE, State.FAILED, State.BLOCKED, State.CANCELLED})
 
 
@@ -29,36 +33,42 @@ class Caps:
     cpu: int
 
 
-def tails(needs: Sequence[Sequence[int]], seconds: Sequence[float]) -> list[float]:
-    """For each task, the longest path from its start to the end of the run."""
-    tail = [0.0] * len(needs)
-    for number in range(len(needs) - 1, -1, -1):
-        tail[number] += seconds[number]
-        for need in needs[number]:
-            tail[need] = max(tail[need], tail[number])
-    return tail
+@dataclass(frozen=True, slots=True)
+class Agenda:
+    """What is to be done, by number: `needs` in topological order, lanes, expected seconds.
+
+    `closing` tasks end what others began and are short: they are as urgent as those were, so that
+    a run that is cut off leaves little half done.
+    """
+
+    needs: Sequence[Sequence[int]]
+    lanes: Sequence[Lane]
+    seconds: Sequence[float]
+    closing: frozenset[int] = frozenset()
+
+    def urgency(self) -> list[Urgency]:
+        tail = tails(self.needs, self.seconds)
+        ranks = [(-one, True) for one in tail]
+        for number in self.closing:
+            begun = max((tail[need] for need in self.needs[number]), default=tail[number])
+            ranks[number] = (-begun, False)
+        return ranks
 
 
 class Schedule:
     """Ready tasks by longest remaining path; one cap, two lanes, no barrier between levels.
 
-    `needs` is in topological order. `done` tasks are counted as finished before the start.
+    `done` tasks are counted as finished before the start.
     """
 
-    def __init__(
-        self,
-        needs: Sequence[Sequence[int]],
-        lanes: Sequence[Lane],
-        seconds: Sequence[float],
-        caps: Caps,
-        done: frozenset[int] = frozenset(),
-    ) -> None:
-        self._lanes = lanes
+    def __init__(self, agenda: Agenda, caps: Caps, done: frozenset[int] = frozenset()) -> None:
+        needs = agenda.needs
+        self._lanes = agenda.lanes
         self._caps = caps
-        self._tails = tails(needs, seconds)
+        self._urgency = agenda.urgency()
         self._dependents: list[list[int]] = [[] for _ in needs]
         self._missing = [0] * len(needs)
-        self._heaps: dict[Lane, list[tuple[float, int]]] = {Lane.CPU: [], Lane.IO: []}
+        self._heaps: dict[Lane, list[tuple[Urgency, int]]] = {Lane.CPU: [], Lane.IO: []}
         self._running = {Lane.CPU: 0, Lane.IO: 0}
         self.states = [State.DONE if n in done else State.WAITING for n in range(len(needs))]
         self.blocked_by: dict[int, int] = {}
@@ -88,7 +98,7 @@ class Schedule:
         return self._best() is not None
 
     def start(self) -> int | None:
-        """Take the ready task with the longest way to go that a cap leaves room for."""
+        """Take the most urgent of the ready tasks that a cap leaves room for."""
         lane = self._best()
         if lane is None:
             return None
@@ -133,7 +143,7 @@ class Schedule:
     def _ready(self, number: int) -> None:
         self.states[number] = State.READY
         # Numbers grow with level, then id, so that they settle ties as documented.
-        heappush(self._heaps[self._lanes[number]], (-self._tails[number], number))
+        heappush(self._heaps[self._lanes[number]], (self._urgency[number], number))
 
     def _end(self, number: int, state: State) -> None:
         if self.states[number] is not State.RUNNING:

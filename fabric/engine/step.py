@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fabric.engine.blobs import Blobs
@@ -67,7 +67,10 @@ class Stepper:
     def _live(self, known: Known) -> Decision | None:
         """The verdict of the record, on tasks that change the world."""
         kind = self._world.get(known.task.kind)
-        return kind.judge(known) if kind else None
+        decision = kind.judge(known) if kind else None
+        if decision is None or decision.action is Action.SKIP:
+            return decision
+        return replace(decision, took=self._stores.ledger.timings.ms(known.task.id))
 
     def tell(self, tell: Tell) -> None:
         """Where tasks' talk goes."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from fabric.engine.scene import Scene
-from fabric.engine.schedule import tails
+from fabric.graph.longest import tails
 from fabric.graph.ties import levels_of, ties_of
 from fabric.model.events import Stamped, TaskEnded, TaskStarted
 from fabric.views.board import Board, RunningTask, ServiceRow

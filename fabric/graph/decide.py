@@ -27,6 +27,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
+    """`took` is how many milliseconds the last run took, if it is remembered."""
+
     action: Action
     reason: str
     key: Digest | None = None
@@ -34,6 +36,7 @@ class Decision:
     changes: tuple[Change, ...] = ()
     trace: Trace | None = None
     known: Output | None = None
+    took: int | None = None
 
     @property
     def output(self) -> Output | None:
@@ -63,7 +66,9 @@ def decide(question: Question, traces: Sequence[Trace], look: Look) -> Decision:
     static = static_digest(question.kind, question.entries)
     for trace in traces:
         if still_holds(trace, static, question.upstream, look):
-            return Decision(Action.SKIP, UP_TO_DATE, trace.key, inputs=_count(trace), trace=trace)
+            return Decision(
+                Action.SKIP, UP_TO_DATE, trace.key, _count(trace), trace=trace, took=trace.ms
+            )
     if not traces:
         key = full_key(static, (), question.upstream)
         count = len(question.entries) + len(question.upstream)
@@ -98,13 +103,16 @@ def _listed(one: ListingTrace, look: Look) -> str:
 
 
 def _wait(question: Question, traces: Sequence[Trace]) -> Decision:
-    return wait_for(question.unknown, _count(traces[0]) if traces else len(question.entries))
+    if not traces:
+        return wait_for(question.unknown, len(question.entries))
+    return wait_for(question.unknown, _count(traces[0]), traces[0].ms)
 
 
-def wait_for(unknown: Sequence[str], count: int) -> Decision:
+def wait_for(unknown: Sequence[str], count: int, took: int | None = None) -> Decision:
     more = len(unknown) - 3
     tail = f" and {more} more" if more > 0 else ""
-    return Decision(Action.WAIT, f"known after {', '.join(unknown[:3])}{tail}", inputs=count)
+    reason = f"known after {', '.join(unknown[:3])}{tail}"
+    return Decision(Action.WAIT, reason, inputs=count, took=took)
 
 
 def _changed(question: Question, static: Digest, last: Trace, look: Look) -> Decision:
@@ -117,7 +125,8 @@ def _changed(question: Question, static: Digest, last: Trace, look: Look) -> Dec
     )
     key = full_key(static, now, upstream)
     count = _count(last)
-    return Decision(Action.RUN, reason_of(changes, count), key, inputs=count, changes=changes)
+    reason = reason_of(changes, count)
+    return Decision(Action.RUN, reason, key, count, changes, took=last.ms)
 
 
 def _count(trace: Trace) -> int:

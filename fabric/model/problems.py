@@ -86,3 +86,11 @@ class FabricError(Exception):
     @property
     def exit_code(self) -> ExitCode:
         return exit_code_of(self.first)
+
+
+class WithheldError(FabricError):
+    """Nothing was tried: what the whole run needs is not to be had. Told once, by who met it."""
+
+    def __init__(self, problems: tuple[Problem, ...], *, is_told: bool) -> None:
+        super().__init__(*problems)
+        self.is_told = is_told

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, WithheldError
 from fabric.model.records import Intent, Lifecycle, Mode, Record, RecordRef
 from fabric.model.records_json import CORRUPT, decode
 from fabric.model.records_log import made_unsure
@@ -65,7 +65,7 @@ class Book:
         self._pages: dict[RecordRef, Page] = {}
         self._keepers: dict[int, LockKeeper] = {}
         self._pulse = Pulse(around.terms)
-        self._failure: FabricError | None = None
+        self._failure: tuple[Problem, ...] = ()
         self._guard = threading.RLock()
         self._ended = threading.Event()
         self._flusher: threading.Thread | None = None
@@ -100,8 +100,8 @@ class Book:
     def page(self, ref: RecordRef) -> Page:
         """The record under its lock; the first to ask takes the locks of all, in one order."""
         with self._guard:
-            if self._failure is not None:
-                raise self._failure
+            if self._failure:
+                raise WithheldError(self._failure, is_told=True)
             if not self._pages:
                 self._claim_all()
             if ref not in self._pages:
@@ -117,11 +117,11 @@ class Book:
         opened: dict[RecordRef, Page] = {}
         problems = self._open_each(opened) or each(opened.values(), self._begin)
         if problems:
-            self._failure = FabricError(*problems)
+            self._failure = problems
             for page in opened.values():
                 page.abandon()
             self._release()
-            raise self._failure
+            raise WithheldError(problems, is_told=False)
         self._pages = opened
         self._flusher = threading.Thread(target=self._flush_on, daemon=True)
         self._flusher.start()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from fabric.model.problems import Problem
-from fabric.model.report import Case
+from fabric.model.report import Case, Report
 from fabric.model.secrecy import without_credentials
 
 # What XML 1.0 has no way to say, not even escaped.
@@ -13,13 +13,22 @@ _UNSAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>'
 
 
-def junit(command: str, cases: Sequence[Case]) -> str:
+def junit(report: Report) -> str:
+    name = f"fabric {report.command}"
+    cases = (*report.cases, *_of_the_whole(name, report))
     suites: dict[str, list[Case]] = {}
     for case in cases:
         suites.setdefault(case.service, []).append(case)
     lines = [line for name in sorted(suites) for line in _suite(name, suites[name])]
-    head = f"<testsuites {_named(f'fabric {command}')} {_counts(cases)}>"
+    head = f"<testsuites {_named(name)} {_counts(cases)}>"
     return "\n".join([_HEAD, head, *lines, "</testsuites>\n"])
+
+
+def _of_the_whole(name: str, report: Report) -> tuple[Case, ...]:
+    """What failed besides tasks is a case of its own: no failure may look like a success."""
+    told = {one for case in report.cases if case.status == "failed" for one in case.problems}
+    rest = tuple(one for one in report.problems if one not in told)
+    return (Case("fabric", name, "failed", problems=rest),) if rest else ()
 
 
 def _suite(name: str, cases: Sequence[Case]) -> Iterable[str]:

@@ -208,3 +208,24 @@ def test_functions_of_services_in_one_folder_are_told_apart(tmp_path: Path) -> N
     made.write({"fabric.compose.yml": both, **files})
     made.json("compose", "deploy")
     assert made.json("invoke", "run", "-c", "one/b.yml").result["response"] == "b"
+
+
+def test_how_long_deploys_took_leads_the_next_run_and_the_critical_path(tmp_path: Path) -> None:
+    """Without memory the longer chain leads; then a service that took long by itself."""
+    made = compose(tmp_path, auth=(), api=("auth",), slow=())
+    tool = Tool(tmp_path / "tool")
+    tool.answers({"endpoint": "https://live.example"})
+    assert critical(made, tool) == ["auth", "api"]
+    tool.takes(3, "slow")
+    assert made.json("compose", "deploy", env=tool.env()).code == 0
+    made.write({f"{name}/main.py": handler("newer") for name in ("auth", "api", "slow")})
+    assert critical(made, tool) == ["slow"]
+    page = made.fabric("compose", "plan", "--graph", "html", env=tool.env()).out
+    assert "last time" in page
+
+
+def critical(made: Project, tool: Tool) -> list[str]:
+    """The services that the critical path leads through."""
+    text = made.fabric("compose", "plan", "--graph", "json", env=tool.env()).out
+    deploys = (one for one in json.loads(text)["criticalPath"] if one.startswith("deploy:"))
+    return [one.removeprefix("deploy:").partition("@")[0] for one in deploys]

@@ -784,3 +784,29 @@ def test_what_an_earlier_failure_left_unsure_is_named_and_not_passed_over(
     assert words[0] == ("rollback" if was_live else "remove")
     tool.answers({"endpoint": "https://live.example"})
     assert made.json(*words, env=tool.env()).code == 0
+
+
+# A provider that the config has moved away from.
+
+
+def test_what_is_live_at_another_provider_is_not_left_there_in_silence(tmp_path: Path) -> None:
+    made = deployed(tmp_path)
+    moved = PYTHON.replace("cloud1-lambda", "cloud2-functions")
+    made.write({"fabric.yml": moved})
+    for words in (("plan",), ("plan",), ("deploy",)):
+        done = made.json(*words)
+        assert done.code == 0, done.out
+        assert "warning[deploy/left-behind]" in done.err
+        assert "fabric remove --stage dev --provider cloud1-lambda" in done.err
+    assert made.json("remove", "--stage", "dev", "--provider", "cloud1-lambda").code == 0
+    assert not (made.root / STATE).exists()
+
+
+def test_a_provider_that_the_config_names_is_not_left_behind(tmp_path: Path) -> None:
+    made = deployed(tmp_path)
+    moved = PYTHON.replace("cloud1-lambda", "cloud2-functions")
+    override = "providerOverrides: {cloud1-lambda: {name: cloud1-lambda}}\n"
+    made.write({"fabric.yml": moved + override})
+    done = made.json("plan")
+    assert done.result["summary"]["create"] == 2
+    assert "left-behind" not in done.err

@@ -34,7 +34,7 @@ FAILURES: Mapping[str, tuple[tuple[str, ...], int, str]] = {
     "unknown run": (("runs", "show", "yesterday"), 64, "usage/unknown-run"),
     "bad size": (("cache", "prune", "--max-size", "big"), 64, "usage/bad-value"),
     "bad age": (("cache", "prune", "--max-age", "old"), 64, "usage/bad-value"),
-    "unknown provider": (("plan", "--provider", "cloud1-lamda"), 65, "config/unknown-provider"),
+    "unknown provider": (("plan", "--provider", "cloud1-lamda"), 64, "usage/unknown-provider"),
     "no config": (("build", "-c", "nowhere.yml"), 65, "config/not-found"),
     "no compose file": (("compose", "plan"), 65, "compose/not-found"),
     "events into nowhere": (("build", "--events", "no/such/folder"), 73, "disk/cannot-write"),

@@ -127,6 +127,16 @@ def test_the_graph_as_a_tree_has_each_task_once_with_its_level_and_action(tmp_pa
     assert sorted(rows) == sorted([str(one["level"]), one["action"], one["id"]] for one in tasks)
 
 
+def test_a_picture_knows_what_tasks_took_when_they_last_ran(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    assert "last time" not in made.fabric("plan", "--for", "build", "--graph", "svg").out
+    assert made.fabric("build").code == 0
+    for edit in ({}, {"main.py": handler("another")}):
+        made.write(edit)
+        picture = made.fabric("plan", "--for", "build", "--graph", "svg").out
+        assert " ms last time" in picture
+
+
 def test_a_picture_and_a_plan_are_saved_where_asked(tmp_path: Path) -> None:
     made = project(tmp_path)
     done = made.fabric("plan", "--graph", "json", "--out", "all.json")

@@ -48,7 +48,7 @@ def test_errors_only_tells_of_failures_and_none_of_nothing(tmp_path: Path) -> No
     assert "✗ api failed: 1 failed, 1 blocked" in quiet.err
     assert "jobs" not in quiet.err
     silent = made.fabric("compose", "package", "--output-logs", "none")
-    assert silent.err.startswith("error[")
+    assert silent.err.startswith("api: 1 error\nerror[")
     assert "api/main.py" in silent.err
 
 
@@ -141,6 +141,24 @@ def test_what_is_up_to_date_is_skipped(words: tuple[str, ...], tmp_path: Path) -
         done = made.fabric(*words, "--junit", "junit.xml", cwd=cwd)
         assert done.code == 0
         assert set(outcomes(made.root / cwd / "junit.xml").values()) == {expected}
+
+
+@pytest.mark.parametrize("words", [("build",), ("deploy",), ("plan",)], ids=" ".join)
+def test_a_command_that_fails_before_its_run_leaves_its_files_too(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    made, page = shop(tmp_path), tmp_path / "summary.md"
+    made.write({"api/fabric.yml": "service: api\n", "junit.xml": "of an earlier run"})
+    junit = () if words == ("plan",) else ("--junit", "junit.xml")
+    done = made.json("compose", *words, *junit, env={"GITHUB_STEP_SUMMARY": str(page)})
+    assert done.code == 65
+    assert done.error["problems"]
+    if junit:
+        assert outcomes(made.root / "junit.xml") == {f"fabric compose {words[0]}": "failure"}
+        assert "api/fabric.yml" in (made.root / "junit.xml").read_text()
+    if words != ("build",):
+        assert page.read_text().startswith(f"### fabric compose {words[0]}\n")
+        assert "config/missing-key" in page.read_text()
 
 
 def test_a_file_that_cannot_be_written_stops_the_run_before_it_begins(tmp_path: Path) -> None:

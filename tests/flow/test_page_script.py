@@ -91,6 +91,17 @@ def test_every_edge_is_on_one_line_unless_it_is_folded_away(plan: Plan) -> None:
         assert not [line for line in look["lines"] if "NaN" in line["path"]]
 
 
+@pytest.mark.parametrize("plan", [shop(), large(40)], ids=["shop", "large"])
+def test_a_folded_service_stands_beside_what_it_needs_or_below(plan: Plan) -> None:
+    *_, folded, _, _ = looks_of(plan)
+    top = {box["key"]: box["y"] for box in folded["boxes"]}
+    needs: dict[str, list[float]] = {}
+    for line in folded["lines"]:
+        needs.setdefault(line["to"], []).append(top[line["from"]])
+    assert needs
+    assert [key for key, tops in needs.items() if top[key] < min(tops)] == []
+
+
 def test_a_service_without_a_task_to_show_goes_away() -> None:
     *_, waiting, nothing = looks_of(shop())
     assert [box["key"] for box in waiting["boxes"]] == ["lane 2"]

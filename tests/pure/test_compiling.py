@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 import pytest
 
-from fabric.app.compiling import Compiled, compiled
+from fabric.app.compilation import Compiled
+from fabric.app.compiling import compiled
 from fabric.app.long_way import compile_files
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings

@@ -25,7 +25,7 @@ CASES = (
 
 
 def parsed(*cases: Case) -> ET.Element:
-    return ET.fromstring(junit("compose deploy", cases))  # noqa: S314: our own text
+    return ET.fromstring(junit(Report("compose deploy", cases=tuple(cases))))  # noqa: S314: our own text
 
 
 def test_there_is_a_suite_for_each_service_and_a_case_for_each_task() -> None:
@@ -58,7 +58,9 @@ def test_a_failure_has_its_code_its_message_and_what_to_do() -> None:
 
 def test_no_credential_gets_into_a_report() -> None:
     problem = Problem("deploy/failed", "API_TOKEN=hunter22 at https://me:pass@host.example/x")
-    text = junit("deploy", (Case("api", "deploy:api@x", "failed", "", 1, (problem,)),))
+    text = junit(
+        Report("deploy", cases=(Case("api", "deploy:api@x", "failed", "", 1, (problem,)),))
+    )
     report = Report("deploy", {"deployments": []}, text="x", problems=(problem,))
     for said in (text, deploy_summary(report)):
         assert "hunter22" not in said

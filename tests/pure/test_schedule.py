@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 
 import pytest
 
-from fabric.engine.schedule import ENDED, Caps, Schedule, State, tails
+from fabric.engine.schedule import ENDED, Agenda, Caps, Schedule, State
 from fabric.model.task import Lane
 
 SEEDS_A_CASE = 250
@@ -30,7 +30,10 @@ class Simulation:
         self.fails = {number for number in range(self.size) if chance.random() < 0.08}
         self.caps = Caps(total := chance.randint(1, 8), chance.randint(1, total))
         self.interrupt_at = chance.choice([None, None, None, 3.0])
-        self.schedule = Schedule(self.needs, self.lanes, self.lasts, self.caps)
+        self.closing = frozenset(n for n in range(self.size) if chance.random() < 0.1)
+        self.schedule = Schedule(
+            Agenda(self.needs, self.lanes, self.lasts, self.closing), self.caps
+        )
         self.started: list[int] = []
         self.finished: list[int] = []
         self.now = 0.0
@@ -94,33 +97,43 @@ def test_only_what_needs_a_failed_task_is_blocked(seed: int) -> None:
 
 def test_the_longest_way_to_go_starts_first() -> None:
     # 0 is alone and short; 1 -> 2 -> 3 is a chain.
-    schedule = Schedule([[], [], [1], [2]], [Lane.IO] * 4, [1.0] * 4, Caps(1, 1))
+    schedule = Schedule(Agenda([[], [], [1], [2]], [Lane.IO] * 4, [1.0] * 4), Caps(1, 1))
     assert schedule.start() == 1
 
 
 def test_ties_are_settled_by_level_then_id() -> None:
-    schedule = Schedule([[], [], []], [Lane.IO] * 3, [1.0] * 3, Caps(3, 3))
+    schedule = Schedule(Agenda([[], [], []], [Lane.IO] * 3, [1.0] * 3), Caps(3, 3))
     assert [schedule.start() for _ in range(3)] == [0, 1, 2]
 
 
 def test_a_full_cpu_lane_leaves_room_for_others() -> None:
-    schedule = Schedule([[], [], []], [Lane.CPU, Lane.CPU, Lane.IO], [1.0] * 3, Caps(3, 1))
+    schedule = Schedule(Agenda([[], [], []], [Lane.CPU, Lane.CPU, Lane.IO], [1.0] * 3), Caps(3, 1))
     assert {schedule.start(), schedule.start()} == {0, 2}
     assert schedule.start() is None
 
 
 def test_what_was_done_before_is_not_run() -> None:
-    schedule = Schedule([[], [0]], [Lane.IO] * 2, [1.0] * 2, Caps(1, 1), done=frozenset({0}))
+    schedule = Schedule(
+        Agenda([[], [0]], [Lane.IO] * 2, [1.0] * 2), Caps(1, 1), done=frozenset({0})
+    )
     assert schedule.start() == 1
     schedule.succeed(1)
     assert schedule.over
 
 
-def test_tails_are_longest_paths() -> None:
-    assert tails([[], [0], [0], [1, 2]], [1.0, 5.0, 2.0, 1.0]) == [7.0, 6.0, 3.0, 1.0]
-
-
 def test_ending_a_task_that_does_not_run_is_an_error() -> None:
-    schedule = Schedule([[]], [Lane.IO], [1.0], Caps(1, 1))
+    schedule = Schedule(Agenda([[]], [Lane.IO], [1.0]), Caps(1, 1))
     with pytest.raises(ValueError, match="not running"):
         schedule.succeed(0)
+
+
+def test_what_closes_a_service_goes_before_the_next_service_is_begun() -> None:
+    """Three services of a deploy (0, 1, 2) and its release (3, 4, 5), one task at a time."""
+    needs = [[], [], [], [0], [1], [2]]
+    agenda = Agenda(needs, [Lane.IO] * 6, [1.0] * 6, frozenset({3, 4, 5}))
+    schedule = Schedule(agenda, Caps(1, 1))
+    order = []
+    while (number := schedule.start()) is not None:
+        order.append(number)
+        schedule.succeed(number)
+    assert order == [0, 3, 1, 4, 2, 5]

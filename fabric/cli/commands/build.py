@@ -1,7 +1,7 @@
 """`fabric build` and `fabric package`: options to a request, a request to the engine."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from fabric.cli.options import (
     place_options,
     run_options,
 )
+
+if TYPE_CHECKING:
+    from fabric.model.report import Report
 
 
 @click.command(
@@ -69,8 +72,13 @@ def run_verb(verb: str, command: str, **options: Any) -> int:
     request = request_of(verb, command, detailed=detailed, **options)
     encore = screen.encore() if is_plain(options) else None
     heard = listeners(screen, settings, outlets)
-    report = run_chosen(request, settings, lambda one: build_services(one, settings, heard, encore))
-    return screen.finish(kept(report, settings, options["junit"]))
+
+    def make() -> "Report":
+        return run_chosen(
+            request, settings, lambda one: build_services(one, settings, heard, encore)
+        )
+
+    return screen.finish(kept(command, settings, make, options["junit"]))
 
 
 def is_plain(options: Mapping[str, Any]) -> bool:

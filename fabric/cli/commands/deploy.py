@@ -1,7 +1,8 @@
 """`fabric deploy`: options to wishes, wishes to a run that changes the world."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +17,11 @@ from fabric.cli.options import (
     run_options,
     source_options,
 )
+
+if TYPE_CHECKING:
+    from fabric.app.request import Request
+    from fabric.app.settings import Settings
+    from fabric.model.report import Report
 
 
 @click.command(
@@ -66,16 +72,28 @@ def run_deploy(command: str, **options: Any) -> int:
     heard = listeners(
         screen, settings, Outlets(options["events"], options["profile"], Logs(options["logs"]))
     )
-    if not options.get("source"):
-        encore = screen.encore() if is_plain(options) else None
-        report = run_chosen(
-            request, settings, lambda one: deploy_services(one, settings, wishes, heard, encore)
-        )
-        return screen.finish(kept(report, settings, options["junit"]))
+    encore = None if options.get("source") or not is_plain(options) else screen.encore()
+
+    def run(one: "Request", around: "Settings") -> "Report":
+        return deploy_services(one, around, wishes, heard, encore)
+
+    def make() -> "Report":
+        if options.get("source"):
+            return _from_elsewhere(options, request, settings, run)
+        return run_chosen(request, settings, lambda one: run(one, settings))
+
+    return screen.finish(kept(command, settings, make, options["junit"]))
+
+
+def _from_elsewhere(
+    options: Mapping[str, Any],
+    request: "Request",
+    settings: "Settings",
+    run: "Callable[[Request, Settings], Report]",
+) -> "Report":
     from fabric.app.source import Source, sourced
 
     source = Source(options["source"], options["source_sha256"])
     with sourced(source, request, settings) as found:
-        report = deploy_services(found.request, found.settings, wishes, heard)
-    report = replace(report, warnings=(*found.warnings, *report.warnings))
-    return screen.finish(kept(report, settings, options["junit"]))
+        report = run(found.request, found.settings)
+    return replace(report, warnings=(*found.warnings, *report.warnings))

@@ -1,11 +1,14 @@
 """`fabric plan`: what a run would do, in words, as JSON or as a picture."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fabric.cli.commands.build import is_plain, request_of
 from fabric.cli.options import common_options, examples, function_option, place_options
+
+if TYPE_CHECKING:
+    from fabric.model.report import Report
 
 FORMS = ("tree", "dot", "mermaid", "json", "svg", "html")
 
@@ -66,7 +69,10 @@ def show_plan(command: str, **options: Any) -> int:
     request = request_of(options.pop("verb"), command, detailed=detailed, **options)
     shown = PlanOptions(options["graph"] or "", options["out"], options["detailed_exitcode"])
     encore = screen.encore() if is_plain(options) else None
-    report = run_chosen(
-        request, settings, lambda one: make_plan(one, shown, settings, screen.out, encore)
-    )
-    return screen.finish(kept(report, settings))
+
+    def make() -> "Report":
+        return run_chosen(
+            request, settings, lambda one: make_plan(one, shown, settings, screen.out, encore)
+        )
+
+    return screen.finish(kept(command, settings, make))

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fabric.graph.decide import Action, Decision
+from fabric.graph.longest import CriticalPath, critical_path
 from fabric.graph.plan import Plan
 from fabric.model.task import Task
 
@@ -20,6 +21,7 @@ class Node:
     reason: str
     key: str | None
     inputs: int
+    took: int | None
 
     @property
     def name(self) -> str:
@@ -33,6 +35,7 @@ class Drawing:
 
     nodes: tuple[Node, ...]
     edges: tuple[tuple[int, int], ...]
+    path: CriticalPath
 
     @property
     def services(self) -> dict[str, list[int]]:
@@ -67,6 +70,7 @@ def drawing_of(plan: Plan) -> Drawing:
             for number, needs in enumerate(graph.needs)
             for need in dict.fromkeys(needs)
         ),
+        path=critical_path(plan),
     )
 
 
@@ -82,4 +86,5 @@ def _node(task: Task, level: int, decision: Decision) -> Node:
         reason=decision.reason,
         key=decision.key,
         inputs=decision.inputs,
+        took=decision.took,
     )

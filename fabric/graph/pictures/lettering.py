@@ -9,6 +9,7 @@ _NARROW = frozenset("fijlrtI.,:;'|!()[]/ ")
 _BROAD = frozenset("mwMW@%")
 _NARROW_EM, _COMMON_EM, _CAPITAL_EM, _BROAD_EM = 0.42, 0.64, 0.74, 1.0
 _LAST_LATIN = 0x24F
+_SECOND_MS, _MINUTE_S = 1000, 60
 _WORDS = {Action.RUN: "run", Action.WAIT: "wait", Action.SKIP: "up to date"}
 
 
@@ -56,3 +57,12 @@ def tally_words(tally: Mapping[Action, int], *, zeros: bool = False) -> str:
 
 def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def duration(ms: int) -> str:
+    if ms < _SECOND_MS:
+        return f"{ms} ms"
+    seconds = ms / _SECOND_MS
+    if seconds < _MINUTE_S:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds // _MINUTE_S)} min {int(seconds % _MINUTE_S):02d} s"

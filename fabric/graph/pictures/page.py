@@ -18,7 +18,7 @@ from fabric.graph.pictures.layout import (
     bends_of,
     lanes_of,
 )
-from fabric.graph.pictures.lettering import fitted, printable, tally_words, width
+from fabric.graph.pictures.lettering import duration, fitted, printable, tally_words, width
 from fabric.graph.pictures.svg import (
     KIND_SIZE,
     MEANINGS,
@@ -28,12 +28,13 @@ from fabric.graph.pictures.svg import (
     SIGNS,
     lane_title,
 )
-from fabric.graph.pictures.text import headline
+from fabric.graph.pictures.text import headline, path_words
 
 FOLD_ABOVE = 150
 _STYLES = ("picture.css", "page.css")
 # In this order: each part uses what the parts before it define.
-_SCRIPTS = ("page_data.js", "page_place.js", "page_paint.js", "page_view.js", "page_controls.js")
+_PARTS = ("data", "place", "window", "light", "paint", "view", "tell", "walk", "controls")
+_SCRIPTS = tuple(f"page_{part}.js" for part in _PARTS)
 _GEOMETRY = {
     "boxWidth": BOX_WIDTH,
     "boxHeight": BOX_HEIGHT,
@@ -50,6 +51,7 @@ def page(drawing: Drawing) -> str:
     script = "(() => {\n" + "\n".join(asset(name) for name in _SCRIPTS) + "\n})();"
     values = {
         "title": escape(headline(drawing)),
+        "path": escape(path_words(drawing)),
         "policy": _policy(style, script),
         "style": style,
         "data": embedded(document(drawing)),
@@ -92,6 +94,7 @@ def document(drawing: Drawing) -> dict[str, Any]:
         "signs": {action.value: sign for action, sign in SIGNS.items()},
         "meanings": {action.value: meaning for action, meaning in MEANINGS.items()},
         "tally": {action.value: count for action, count in drawing.tally().items()},
+        "path": drawing.path.numbers,
         "lanes": [_lane_row(drawing, lane) for lane in lanes],
         "nodes": _node_rows(drawing, lanes),
         "edges": [
@@ -138,6 +141,7 @@ def _node_rows(drawing: Drawing, lanes: tuple[Lane, ...]) -> list[dict[str, Any]
                 "reason": node.reason,
                 "key": node.key,
                 "inputs": node.inputs,
+                "took": "" if node.took is None else duration(node.took),
                 "label": fitted(node.name, room, NAME_SIZE),
                 "kindLabel": kind,
                 "lane": row,

@@ -1,23 +1,5 @@
 // What people do: fold, search, filter, walk, look closer.
-let current = null;
 let hit = -1;
-
-const rowOf = (key) => key.startsWith("node") ? nodes[Number(key.split(" ")[1])].lane : Number(key.split(" ")[1]);
-
-function focusOn(key) {
-  const shape = shapes.get(key);
-  if (!shape) return;
-  setCurrent(key);
-  shape.focus({ preventScroll: true });
-  keepInSight(key);
-}
-
-// One shape is a stop for Tab; arrows go from there.
-function setCurrent(key) {
-  shapes.get(current)?.setAttribute("tabindex", -1);
-  current = shapes.has(key) ? key : shapes.keys().next().value ?? null;
-  shapes.get(current)?.setAttribute("tabindex", 0);
-}
 
 function toggle(row, keepFocus) {
   const before = placed.frames.get(row);
@@ -48,38 +30,6 @@ function pick(key) {
   mark();
 }
 
-function details(number) {
-  const node = nodes[number];
-  const close = html("button", { type: "button", class: "close", "aria-label": "Close" }, "✕");
-  close.addEventListener("click", () => { pick(null); focusOn(`node ${number}`); });
-  const list = html("dl");
-  const rows = [
-    ["Kind", node.kind], ["Service", node.service], ["Function", node.function],
-    ["Provider", node.provider], ["Level", String(node.level)], ["Inputs", String(node.inputs)],
-  ];
-  for (const [name, value] of rows) {
-    if (value) list.append(html("dt", {}, name), html("dd", {}, value));
-  }
-  list.append(html("dt", {}, "Key"), html("dd", {}, html("code", {}, node.key || "not known yet")));
-  return [
-    close, html("h2", {}, node.id),
-    html("p", {}, verdict(node)), list,
-    ...links("Needs", needs[number]), ...links("Needed by", users[number]),
-  ];
-}
-
-function links(title, numbers) {
-  if (!numbers.length) return [];
-  const list = html("ul");
-  for (const number of numbers.slice(0, 60)) {
-    const button = html("button", { type: "button" }, nodes[number].id);
-    button.addEventListener("click", () => show(number));
-    list.append(html("li", {}, button));
-  }
-  if (numbers.length > 60) list.append(html("li", {}, `and ${numbers.length - 60} more`));
-  return [html("h3", {}, `${title} (${numbers.length})`), list];
-}
-
 // Unfold what hides a task, bring it to the middle, open its details.
 function show(number, keepFocus) {
   const node = nodes[number];
@@ -94,13 +44,32 @@ function show(number, keepFocus) {
 
 function search(query) {
   state.query = query.trim();
+  state.hits = matches();
   hit = -1;
   if (state.query && state.picked) pick(null); else mark();
-  byId("found").textContent = state.query ? plural(matches().length, "task") : "";
+  byId("found").textContent = state.query ? plural(state.hits.length, "task") : "";
+}
+
+// The services that the critical path leads through open, all others folded, only it lit.
+function follow() {
+  if (!plan.path.length) return;
+  const rows = new Set(plan.path.map((number) => nodes[number].lane));
+  state.folded = new Set([...lanes.keys()].filter((row) => !rows.has(row)));
+  for (const number of plan.path) state.shown.add(nodes[number].action);
+  paintChips();
+  paint();
+  pick("path");
+  setCurrent(keyOf(plan.path[0]));
+  fit(0.5, plan.path.map(keyOf));
+}
+
+function markPath(wanted) {
+  stage.classList.toggle("unmarked", !wanted);
+  byId("mark").setAttribute("aria-pressed", wanted);
 }
 
 function jump(step) {
-  const found = matches();
+  const found = state.hits;
   if (!found.length) return;
   hit = (hit + step + found.length + (hit < 0 && step < 0 ? 1 : 0)) % found.length;
   show(found[hit], true);
@@ -115,6 +84,7 @@ function paintChips() {
         svg("rect", { class: "box", x: 1, y: 1, width: 22, height: 16, rx: 5 }), sign(action, 12, 9)));
     const chip = html("button", { type: "button", "aria-pressed": state.shown.has(action) },
       icon, `${words[action]} ${plan.tally[action]}`);
+    chip.disabled = !plan.tally[action];
     chip.addEventListener("click", () => {
       state.shown.has(action) ? state.shown.delete(action) : state.shown.add(action);
       paintChips();
@@ -125,62 +95,6 @@ function paintChips() {
     });
     return chip;
   }));
-}
-
-function tip(key, x, y) {
-  const box = byId("tip");
-  const [what, number] = key.split(" ");
-  const words = what === "node" ? taskTip(nodes[number]) : laneTip(lanes[number]);
-  box.replaceChildren(...words);
-  box.hidden = false;
-  const view = stage.getBoundingClientRect();
-  const left = Math.min(x - view.left + 14, view.width - box.offsetWidth - 8);
-  const under = y - view.top + 18;
-  const over = y - view.top - box.offsetHeight - 10;
-  box.style.left = `${Math.max(8, left)}px`;
-  box.style.top = `${under + box.offsetHeight > view.height ? Math.max(8, over) : under}px`;
-}
-
-const taskTip = (node) => [
-  html("b", {}, node.id),
-  html("span", {}, verdict(node)),
-  html("span", { class: "more" },
-    `${plural(node.inputs, "input")} · key ${node.key ? node.key.slice(0, 12) : "not known yet"}`),
-];
-
-const laneTip = (lane) => [
-  html("b", {}, lane.service),
-  html("span", {}, `${plural(lane.nodes.length, "task")}: ${tallyWords(lane.tally)}`),
-];
-
-function hideTip() { byId("tip").hidden = true; }
-
-// The nearest box in a direction: left and right follow lines first.
-function neighbour(key, arrow) {
-  const along = { ArrowLeft: "to", ArrowRight: "from" }[arrow];
-  if (along) {
-    const other = along === "to" ? "from" : "to";
-    const next = placed.lines.filter((line) => line[along] === key).map((line) => line[other]);
-    if (next.length) return next[0];
-  }
-  const spot = spotOf(key);
-  const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-  const [dx, dy] = ways[arrow];
-  let best = null, least = Infinity;
-  for (const name of shapes.keys()) {
-    const other = spotOf(name);
-    const ahead = (other.x - spot.x) * dx + (other.y - spot.y) * dy;
-    const aside = Math.abs((other.x - spot.x) * dy) + Math.abs((other.y - spot.y) * dx);
-    if (name !== key && ahead > 0 && ahead + 3 * aside < least) { best = name; least = ahead + 3 * aside; }
-  }
-  return best;
-}
-
-function spotOf(key) {
-  const box = placed.boxes.get(key);
-  if (box) return { x: box.x, y: box.y + box.height / 2 };
-  const row = rowOf(key);
-  return { x: placed.x.get(lanes[row].first), y: placed.frames.get(row).y };
 }
 
 function act(key) {
@@ -196,7 +110,7 @@ function clear() {
 
 const keys = {
   "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8), "0": () => fit(LEAST),
-  "/": () => byId("search").focus(), Escape: clear,
+  "/": () => byId("search").focus(), Escape: clear, c: follow,
 };
 const steps = { ArrowLeft: [90, 0], ArrowRight: [-90, 0], ArrowUp: [0, 90], ArrowDown: [0, -90] };
 
@@ -219,7 +133,7 @@ function listen() {
   document.addEventListener("keydown", pressed);
   stage.addEventListener("wheel", (event) => {
     event.preventDefault();
-    const view = stage.getBoundingClientRect();
+    view = stage.getBoundingClientRect();
     if (event.shiftKey) pan(-(event.deltaX || event.deltaY), 0);
     else zoom(Math.exp(-Math.max(-60, Math.min(60, event.deltaY)) / 300),
       event.clientX - view.left, event.clientY - view.top);
@@ -250,7 +164,16 @@ function listen() {
   world.addEventListener("pointerout", (event) => {
     if (keyAt(event)) { hideTip(); mark(); }
   });
-  world.addEventListener("focusin", (event) => { if (keyAt(event)) setCurrent(keyAt(event)); });
+  // Not on the world: a group that listens for the focus would be a stop for Tab itself.
+  stage.addEventListener("focusin", (event) => {
+    const key = keyAt(event);
+    if (!key) return;
+    setCurrent(key);
+    if (!event.target.matches(":focus-visible")) return;
+    ring(key);
+    if (!key.startsWith("title")) mark(key);
+  });
+  stage.addEventListener("focusout", () => { ring(null); mark(); });
   byId("search").addEventListener("input", (event) => search(event.target.value));
   byId("search").addEventListener("keydown", (event) => {
     if (event.key === "Enter") { event.preventDefault(); jump(event.shiftKey ? -1 : 1); }
@@ -259,6 +182,9 @@ function listen() {
   byId("unfold").addEventListener("click", () => foldAll(false));
   byId("in").addEventListener("click", () => zoom(1.25));
   byId("out").addEventListener("click", () => zoom(0.8));
+  byId("follow").addEventListener("click", follow);
+  byId("mark").addEventListener("click", () => markPath(stage.classList.contains("unmarked")));
+  new ResizeObserver(() => { view = stage.getBoundingClientRect(); look(); }).observe(stage);
   byId("fit").addEventListener("click", () => fit(LEAST));
 }
 
@@ -269,6 +195,8 @@ function clicked(key, event) {
   act(key);
 }
 
+byId("mark").append(` ${plan.path.length}`);
+byId("route").hidden = !plan.path.length;
 paintChips();
 paint();
 setCurrent(null);

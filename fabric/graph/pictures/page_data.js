@@ -13,11 +13,15 @@ for (const edge of edges) {
   users[edge.from].push(edge.to);
 }
 
+const onPath = new Map(plan.path.map((number, at) => [number, at]));
+const followed = (from, to) => onPath.has(from) && onPath.get(to) === onPath.get(from) + 1;
+
 // All that can change on this page.
 const state = {
   folded: new Set(plan.folded ? lanes.keys() : []),
   shown: new Set(["run", "wait", "skip"]),
   query: "",
+  hits: [],
   picked: null,
   x: 0, y: 0, scale: 1,
 };

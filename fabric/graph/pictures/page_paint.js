@@ -1,21 +1,9 @@
 // From places to elements. Texts go in as text only, never as markup.
-let placed = null;
-const shapes = new Map();
-let lineShapes = [];
+const HALO = 3;
 
 function paint() {
   placed = place();
-  shapes.clear();
-  const frames = [], boxes = [];
-  for (const [row, frame] of placed.frames) {
-    if (frame.folded) boxes.push(remembered(`lane ${row}`, card(row)));
-    else {
-      frames.push(remembered(`title ${row}`, laneFrame(row, frame)));
-      for (const number of lanes[row].nodes) boxes.push(remembered(`node ${number}`, task(number)));
-    }
-  }
-  lineShapes = placed.lines.map((line) => ({ line, shape: lineShape(line) }));
-  world.replaceChildren(...frames, ...lineShapes.map((one) => one.shape), ...boxes);
+  setPieces(piecesOf());
   byId("none").hidden = placed.frames.size > 0;
   byId("none").textContent =
     lanes.length ? "No task is shown: switch a filter on." : "The plan has no tasks.";
@@ -23,10 +11,41 @@ function paint() {
   mark();
 }
 
-function remembered(key, shape) {
-  shape.dataset.key = key;
-  shapes.set(key, shape);
-  return shape;
+// All that there is to draw: where it stands, and how it is made once it comes into sight.
+function piecesOf() {
+  const found = [];
+  for (const [row, frame] of placed.frames) {
+    if (frame.folded) { found.push(boxPiece(`lane ${row}`, () => card(row))); continue; }
+    found.push(framePiece(row, frame));
+    for (const number of lanes[row].nodes) found.push(boxPiece(`node ${number}`, () => task(number)));
+  }
+  return [...found, ...placed.lines.map(linePiece)];
+}
+
+function boxPiece(key, make) {
+  const { x, y, height } = placed.boxes.get(key);
+  return { key, layer: "boxes", left: x, top: y, right: x + size.boxWidth, bottom: y + height, make };
+}
+
+function framePiece(row, frame) {
+  const left = placed.x.get(lanes[row].first) - size.lanePad;
+  const right = placed.x.get(lanes[row].last) + size.boxWidth + size.lanePad;
+  const spot = { left, top: frame.y, right, bottom: frame.y + frame.height };
+  return { key: `title ${row}`, layer: "frames", ...spot, make: () => laneFrame(row, spot) };
+}
+
+function linePiece(line, at) {
+  const heights = heightsOf(line, placed);
+  const ends = [placed.boxes.get(line.from).x + size.boxWidth, placed.boxes.get(line.to).x];
+  // Lines that go back swing out as far as `curve` pulls them.
+  const swing = ends[1] > ends[0] ? 0 : 2 * size.gutter;
+  const critical = line.edges.some((one) => followed(edges[one].from, edges[one].to));
+  return {
+    key: `line ${at}`, layer: critical ? "path-lines" : "lines", line,
+    left: Math.min(...ends) - swing, right: Math.max(...ends) + swing,
+    top: Math.min(...heights), bottom: Math.max(...heights),
+    make: () => lineShape(line, critical),
+  };
 }
 
 function sign(action, x, y) {
@@ -38,15 +57,22 @@ function task(number) {
   const off = state.shown.has(node.action) ? "" : " off";
   const baseline = size.boxHeight / 2 + 4;
   return svg("g", {
-    class: `node ${node.action}${off}`, transform: `translate(${box.x},${box.y})`, tabindex: -1,
+    class: `node ${node.action}${off}${onPath.has(number) ? " critical" : ""}`,
+    transform: `translate(${box.x},${box.y})`, tabindex: -1,
     role: "button", "aria-label": `${node.id}, ${verdict(node)}`,
   },
+    ...(onPath.has(number) ? [halo(size.boxHeight)] : []),
     svg("rect", { class: "box", width: size.boxWidth, height: size.boxHeight, rx: 7 }),
     sign(node.action, 15, size.boxHeight / 2),
     svg("text", { x: 28, y: baseline }, node.label),
     svg("text", { class: "kind", x: size.boxWidth - 10, y: baseline, "text-anchor": "end" },
       node.kindLabel));
 }
+
+// Around a box, so that its own colour and dashes stay.
+const halo = (height) => svg("rect", {
+  class: "halo", x: -HALO, y: -HALO, width: size.boxWidth + 2 * HALO, height: height + 2 * HALO, rx: 11,
+});
 
 function strongest(tally) {
   return ["run", "wait", "skip"].find((action) => tally[action]) || "skip";
@@ -55,11 +81,14 @@ function strongest(tally) {
 function card(row) {
   const lane = lanes[row], box = placed.boxes.get(`lane ${row}`);
   const words = `${plural(lane.nodes.length, "task")}: ${tallyWords(lane.tally)}`;
+  const critical = lane.nodes.some((number) => onPath.has(number));
   const group = svg("g", {
-    class: `card ${strongest(lane.tally)}`, transform: `translate(${box.x},${box.y})`,
+    class: `card ${strongest(lane.tally)}${critical ? " critical" : ""}`,
+    transform: `translate(${box.x},${box.y})`,
     tabindex: -1, role: "button", "aria-expanded": "false",
     "aria-label": `service ${lane.service}, ${words}`,
   },
+    ...(critical ? [halo(CARD_HEIGHT)] : []),
     svg("rect", { class: "box", width: size.boxWidth, height: CARD_HEIGHT, rx: 9 }),
     svg("path", { class: "chevron", d: "M13,11l4.5,4.5l-4.5,4.5" }),
     svg("text", { x: 26, y: 20 }, lane.label),
@@ -85,65 +114,29 @@ function bar(lane, x, y, width) {
   return parts;
 }
 
-function laneFrame(row, frame) {
+function laneFrame(row, spot) {
   const lane = lanes[row];
-  const x = placed.x.get(lane.first) - size.lanePad;
-  const right = placed.x.get(lane.last) + size.boxWidth + size.lanePad;
+  const width = spot.right - spot.left;
   const title = svg("g", {
-    class: "title", transform: `translate(${x},${frame.y})`, tabindex: -1, role: "button",
+    class: "title", transform: `translate(${spot.left},${spot.top})`, tabindex: -1, role: "button",
     "aria-expanded": "true", "aria-label": `service ${lane.service}, ${tallyWords(lane.tally)}`,
   },
-    svg("rect", { class: "frame", width: right - x, height: frame.height, rx: 10 }),
-    svg("rect", { class: "grip", x: 4, y: 3, width: right - x - 8, height: 21, rx: 6 }),
+    svg("rect", { class: "frame", width, height: spot.bottom - spot.top, rx: 10 }),
+    svg("rect", { class: "grip", x: 4, y: 3, width: width - 8, height: 21, rx: 6 }),
     svg("path", { class: "chevron", d: "M11,11l4.5,4.5l4.5,-4.5" }),
     svg("text", { class: "service", x: 26, y: 18 }, lane.label,
       svg("tspan", { class: "quiet", dx: 10, "font-weight": 400 }, lane.counts)));
   return title;
 }
 
-function lineShape(line) {
+function lineShape(line, critical) {
   const inside = nodes[line.first.from].lane === nodes[line.first.to].lane;
   const off = [line.from, line.to].every((key) => key.startsWith("lane") ||
     state.shown.has(nodes[Number(key.split(" ")[1])].action)) ? "" : " off";
   return svg("path", {
-    class: `edge${inside ? "" : " far"}${off}`, d: routeOf(line, placed), // An attribute, so that the style of a highlight can take its place.
+    class: `edge${inside ? "" : " far"}${critical ? " critical" : ""}${off}`,
+    d: routeOf(line, placed),
+    // An attribute, so that the style of a highlight can take its place.
     "marker-end": "url(#head)",
-  });
-}
-
-// Highlights, as classes: no shape moves, so that a thousand tasks follow the pointer.
-function mark(hovered) {
-  const key = hovered || state.picked;
-  const starts = key ? membersOf(key) : [];
-  const up = closure(starts, needs), down = closure(starts, users);
-  stage.classList.toggle("focus", starts.length > 0);
-  const hits = new Set(matches());
-  stage.classList.toggle("seeking", state.query !== "");
-  for (const [name, shape] of shapes) {
-    const members = membersOf(name);
-    shape.classList.toggle("lit", members.some((one) => up.has(one) || down.has(one)));
-    shape.classList.toggle("hit", members.some((one) => hits.has(one)));
-    shape.classList.toggle("picked", name === state.picked);
-  }
-  for (const { line, shape } of lineShapes) {
-    shape.classList.toggle("lit", line.edges.some((at) => {
-      const { from, to } = edges[at];
-      return (up.has(from) && up.has(to)) || (down.has(from) && down.has(to));
-    }));
-  }
-}
-
-function membersOf(key) {
-  const [what, number] = key.split(" ");
-  return what === "node" ? [Number(number)] : lanes[Number(number)].nodes;
-}
-
-function matches() {
-  const query = state.query.toLowerCase();
-  if (!query) return [];
-  return [...nodes.keys()].filter((number) => {
-    const node = nodes[number];
-    return state.shown.has(node.action)
-      && `${node.id}\n${node.reason}\n${node.provider}`.toLowerCase().includes(query);
   });
 }

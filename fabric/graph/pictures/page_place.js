@@ -71,15 +71,19 @@ function stacked(visible, lines, columns) {
     const row = nodes[line.first.from].lane;
     reach.set(row, Math.max(reach.get(row) ?? 0, columnOf(line.first.to) - 1));
   }
+  const before = needsOfRows(lines);
   const skyline = new Map(columns.map((level) => [level, 0]));
   const frames = new Map();
-  for (const row of visible) {
+  for (const row of needsFirst(visible, before)) {
     const lane = lanes[row];
     const folded = state.folded.has(row);
     const first = folded ? lane.last : lane.first;
     const passed = columns.filter((level) =>
       level >= first && level <= Math.max(lane.last, reach.get(row) ?? 0));
-    const y = Math.max(...passed.map((level) => skyline.get(level)));
+    // A folded service stands beside what it needs, so that lines stay short.
+    const beside = folded ? (before.get(row) ?? []).map((need) => frames.get(need)?.y ?? 0) : [];
+    const floor = beside.length ? Math.min(...beside) : 0;
+    const y = Math.max(floor, ...passed.map((level) => skyline.get(level)));
     const height = folded ? CARD_HEIGHT : size.laneHead + lane.height + size.lanePad;
     for (const level of passed) {
       skyline.set(level, y + height + (folded ? CARD_GAP : size.laneGap));
@@ -87,6 +91,33 @@ function stacked(visible, lines, columns) {
     frames.set(row, { y, height, folded, first, last: lane.last });
   }
   return frames;
+}
+
+function needsOfRows(lines) {
+  const rows = new Map();
+  for (const { first } of lines) {
+    const from = nodes[first.from].lane, to = nodes[first.to].lane;
+    if (from === to) continue;
+    if (!rows.has(to)) rows.set(to, new Set());
+    rows.get(to).add(from);
+  }
+  return new Map([...rows].map(([row, found]) => [row, [...found].sort((one, other) => one - other)]));
+}
+
+// Each row after those that it needs, and else as they come; two that need each other end somewhere.
+function needsFirst(visible, before) {
+  const ordered = new Set(), begun = new Set();
+  for (const start of visible) {
+    const way = [start];
+    while (way.length) {
+      const row = way.at(-1);
+      const ahead = (before.get(row) ?? []).filter((need) => !begun.has(need));
+      begun.add(row);
+      if (ahead.length) way.push(ahead[0]);
+      else ordered.add(way.pop());
+    }
+  }
+  return ordered;
 }
 
 function boxesOf(frames, x) {
@@ -104,22 +135,32 @@ function boxesOf(frames, x) {
   return boxes;
 }
 
-// Level through the columns between, bent in the gutters only.
-function routeOf(line, placed) {
+// How high a line runs in each column that it passes, its two ends included.
+function heightsOf(line, placed) {
   const start = placed.boxes.get(line.from), end = placed.boxes.get(line.to);
   const own = nodes[line.first.from].level;
   const frame = placed.frames.get(nodes[line.first.from].lane);
   const from = columnOf(line.first.from), to = columnOf(line.first.to);
-  let x = start.x + size.boxWidth, y = start.y + start.height / 2;
-  let path = `M${x},${y}`;
+  const heights = [start.y + start.height / 2];
   for (const level of placed.columns.filter((one) => one > from && one < to)) {
     const bend = frame.folded ? undefined : line.first.bends[level - own - 1];
-    const height = bend === undefined ? y : frame.y + size.laneHead + bend;
+    heights.push(bend === undefined ? heights.at(-1) : frame.y + size.laneHead + bend);
+  }
+  return [...heights, end.y + end.height / 2];
+}
+
+// Level through the columns between, bent in the gutters only.
+function routeOf(line, placed) {
+  const [first, ...heights] = heightsOf(line, placed);
+  const last = heights.pop();
+  let x = placed.boxes.get(line.from).x + size.boxWidth, y = first;
+  let path = `M${x},${y}`;
+  for (const height of heights) {
     path += curve(x, y, x + placed.gutter, height) + `h${size.boxWidth}`;
     x += size.boxWidth + placed.gutter;
     y = height;
   }
-  return path + curve(x, y, end.x, end.y + end.height / 2);
+  return path + curve(x, y, placed.boxes.get(line.to).x, last);
 }
 
 function curve(x, y, right, height) {

@@ -1,5 +1,7 @@
 // What part of the picture is seen: pan, zoom, and the headings that stay in sight.
-const LEAST = 0.02, MOST = 3, READABLE = 0.7, TOP = 44, EDGE = 28;
+const LEAST = 0.05, MOST = 3, READABLE = 0.85, DISTANT = 0.3, TOP = 44, EDGE = 28;
+
+let view = stage.getBoundingClientRect();
 
 function look() {
   world.setAttribute("transform", `translate(${state.x},${state.y}) scale(${state.scale})`);
@@ -10,6 +12,8 @@ function look() {
     const roomy = state.scale * (size.boxWidth + placed.gutter) > 60;
     text.textContent = roomy ? `level ${text.dataset.level}` : text.dataset.level;
   }
+  stage.classList.toggle("distant", state.scale < DISTANT);
+  refresh();
 }
 
 let levelTexts = [];
@@ -24,34 +28,39 @@ function paintLevels() {
   look();
 }
 
-function extent() {
-  let width = 0, height = 0;
-  for (const box of placed.boxes.values()) {
-    width = Math.max(width, box.x + size.boxWidth + size.lanePad);
-    height = Math.max(height, box.y + box.height + size.lanePad);
-  }
-  return { width, height };
+// What these boxes take up, with the frames around them.
+function extent(keys) {
+  const boxes = [...keys].map((key) => placed.boxes.get(key)).filter(Boolean);
+  const least = (values) => Math.min(...values, Infinity), most = (values) => Math.max(...values, 0);
+  const left = boxes.length ? least(boxes.map((box) => box.x)) : 0;
+  const top = boxes.length ? least(boxes.map((box) => box.y)) : 0;
+  return {
+    left, top,
+    width: most(boxes.map((box) => box.x)) + size.boxWidth + size.lanePad - left,
+    height: most(boxes.map((box) => box.y + box.height)) + size.lanePad - top,
+  };
 }
 
-// All of it if that can be read; `least` is how small it may get.
-function fit(least) {
-  const { width, height } = extent();
-  const view = stage.getBoundingClientRect();
-  const across = (view.width - 2 * EDGE) / Math.max(width, 1);
+// All of it if that can be read; if not, as wide as the view. `least` is how small it may get.
+function fit(least, keys) {
+  const { left, top, width, height } = extent(keys ?? placed.boxes.keys());
+  const across = Math.min(1, (view.width - 2 * EDGE) / Math.max(width, 1));
   const down = (view.height - TOP - EDGE) / Math.max(height, 1);
-  state.scale = Math.min(MOST, Math.max(least, Math.min(1, across, down)));
-  state.x = EDGE + Math.max(0, (view.width - 2 * EDGE - width * state.scale) / 2);
-  state.y = TOP;
+  state.scale = down < least ? Math.max(least, across) : Math.max(least, Math.min(across, down));
+  const spare = view.width - 2 * EDGE - width * state.scale;
+  state.x = EDGE + Math.max(0, spare / 2) - left * state.scale;
+  state.y = TOP - (keys ? Math.max(0, top - size.laneHead) : 0) * state.scale;
   look();
 }
 
 function zoom(factor, x, y) {
-  const view = stage.getBoundingClientRect();
   const atX = x ?? view.width / 2, atY = y ?? view.height / 2;
   const scale = Math.min(MOST, Math.max(LEAST, state.scale * factor));
   state.x = atX - (atX - state.x) * scale / state.scale;
   state.y = atY - (atY - state.y) * scale / state.scale;
   state.scale = scale;
+  // By button or key: nothing stands above the picture, so no room opens there.
+  if (y === undefined) state.y = Math.min(TOP, state.y);
   look();
 }
 
@@ -64,11 +73,11 @@ function pan(x, y) {
 function centre(key) {
   const box = placed.boxes.get(key);
   if (!box) return;
-  const view = stage.getBoundingClientRect();
   const aside = byId("details").hidden ? 0 : 350;
   if (state.scale < READABLE) state.scale = 1; // from far away: come near
-  state.x = (view.width - aside) / 2 - (box.x + size.boxWidth / 2) * state.scale;
-  state.y = view.height / 2 - (box.y + box.height / 2) * state.scale;
+  // No further than the picture goes: its left and upper edges have nothing before them.
+  state.x = Math.min(EDGE, (view.width - aside) / 2 - (box.x + size.boxWidth / 2) * state.scale);
+  state.y = Math.min(TOP, view.height / 2 - (box.y + box.height / 2) * state.scale);
   look();
 }
 
@@ -76,7 +85,6 @@ function centre(key) {
 function keepInSight(key) {
   const box = placed.boxes.get(key);
   if (!box) return;
-  const view = stage.getBoundingClientRect();
   const left = state.x + box.x * state.scale, top = state.y + box.y * state.scale;
   const right = left + size.boxWidth * state.scale, bottom = top + box.height * state.scale;
   const aside = byId("details").hidden ? 0 : 350;

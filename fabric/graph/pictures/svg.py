@@ -6,18 +6,19 @@ from itertools import chain
 
 from fabric.graph.decide import Action
 from fabric.graph.pictures.assets import asset
-from fabric.graph.pictures.drawing import Drawing, Node
+from fabric.graph.pictures.drawing import Drawing
 from fabric.graph.pictures.lane import Lane
 from fabric.graph.pictures.layout import BOX_WIDTH, GUTTER, STEP, Box, Layout, Route, lay_out
 from fabric.graph.pictures.lettering import fitted, printable, tally_words, width
-from fabric.graph.pictures.text import headline
+from fabric.graph.pictures.text import headline, path_words
 
 MARGIN = 32.0
-TOP = 104.0
+TOP = 128.0
 LEAST_WIDTH = 640.0
 # Names are set in 12 pixels, some of them bold, which is as wide as 13.
 NAME_SIZE, KIND_SIZE = 13.0, 10.0
 SIGN_ROOM, PAD = 28.0, 10.0
+HALO = 3.0
 
 # A triangle to run, an hourglass to wait, a tick for up to date; drawn around the middle.
 SIGNS = {
@@ -31,7 +32,8 @@ _LEGEND = {Action.RUN: "run", Action.WAIT: "wait: known later", Action.SKIP: "up
 
 def svg(drawing: Drawing) -> str:
     layout = lay_out(drawing)
-    across = max(layout.width, LEAST_WIDTH) + 2 * MARGIN
+    words = width(path_words(drawing), NAME_SIZE) + 31
+    across = max(layout.width, LEAST_WIDTH, words) + 2 * MARGIN
     down = layout.height + TOP + MARGIN
     title = headline(drawing)
     parts = chain(
@@ -40,8 +42,8 @@ def svg(drawing: Drawing) -> str:
         [f'<g transform="translate({_n(MARGIN)},{_n(TOP)})">'],
         _columns(layout),
         (_lane(drawing, *one) for one in zip(layout.lanes, layout.frames, strict=True)),
-        (_edge(drawing, layout, route) for route in layout.routes),
-        (_node(*one) for one in zip(drawing.nodes, layout.boxes, strict=True)),
+        _edges(drawing, layout),
+        (_node(drawing, *one) for one in enumerate(layout.boxes)),
         ["</g>", "</svg>"],
     )
     return "\n".join(parts)
@@ -55,6 +57,9 @@ def _head(title: str, across: float, down: float) -> Iterable[str]:
     yield (
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" '
         'markerHeight="6" orient="auto"><path class="head" d="M0,0.5L7.5,4L0,7.5Z"/>'
+        "</marker>"
+        '<marker id="head-path" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="4" '
+        'markerHeight="4" orient="auto"><path class="head" d="M0,0.5L7.5,4L0,7.5Z"/>'
         "</marker></defs>"
     )
     yield f'<rect class="back" width="{_n(across)}" height="{_n(down)}"/>'
@@ -72,6 +77,9 @@ def _legend(title: str, drawing: Drawing) -> Iterable[str]:
         )
         yield f'<text x="{_n(x + 31)}" y="65">{_text(text)}</text>'
         x += 31 + width(text, NAME_SIZE) + 22
+    if words := path_words(drawing):
+        yield f'<path class="edge critical" d="M{_n(MARGIN)},84h24"/>'
+        yield f'<text x="{_n(MARGIN + 31)}" y="88">{_text(words)}</text>'
 
 
 def _columns(layout: Layout) -> Iterable[str]:
@@ -103,13 +111,24 @@ def lane_title(service: str, counts: str, room: float) -> tuple[str, str]:
     return name, counts if width(counts, KIND_SIZE + 1) <= left else ""
 
 
-def _edge(drawing: Drawing, layout: Layout, route: Route) -> str:
+def _edges(drawing: Drawing, layout: Layout) -> Iterable[str]:
+    """Those of the critical path last, above all others."""
+    path = drawing.path.edges
+    last = [route for route in layout.routes if (route.need, route.number) in path]
+    for route in layout.routes:
+        if (route.need, route.number) not in path:
+            yield _edge(drawing, layout, route, "")
+    for route in last:
+        yield _edge(drawing, layout, route, " critical")
+
+
+def _edge(drawing: Drawing, layout: Layout, route: Route, more: str) -> str:
     need, number = drawing.nodes[route.need], drawing.nodes[route.number]
     far = "" if need.service == number.service else " far"
     line = path(layout.boxes[route.need], layout.boxes[route.number], route.bends)
     return (
-        f'<path class="edge{far}" data-from="{_text(need.id)}" data-to="{_text(number.id)}" '
-        f'd="{line}" marker-end="url(#head)"/>'
+        f'<path class="edge{far}{more}" data-from="{_text(need.id)}" data-to="{_text(number.id)}" '
+        f'd="{line}" marker-end="url(#head{"-path" * bool(more)})"/>'
     )
 
 
@@ -131,22 +150,31 @@ def _bend(x: float, y: float, height: float) -> str:
     return f"C{middle},{_n(y)} {middle},{_n(height)} {_n(right)},{_n(height)}"
 
 
-def _node(node: Node, box: Box) -> str:
+def _node(drawing: Drawing, number: int, box: Box) -> str:
+    node = drawing.nodes[number]
+    critical = number in drawing.path.numbers
     kind = fitted(node.kind, box.width / 2, KIND_SIZE)
     room = box.width - SIGN_ROOM - 2 * PAD - width(kind, KIND_SIZE)
     words = f"{node.id}\n{node.action.value}: {node.reason}"
     name = fitted(node.name, room, NAME_SIZE)
     baseline = _n(box.height / 2 + 4)
     return (
-        f'<g class="node {node.action.value}" data-id="{_text(node.id)}" '
+        f'<g class="node {node.action.value}{" critical" * critical}" data-id="{_text(node.id)}" '
         f'transform="translate({_n(box.x)},{_n(box.y)})">'
         f"<title>{_text(words)}</title>"
+        f"{_halo(box.width, box.height) if critical else ''}"
         f'<rect class="box" width="{_n(box.width)}" height="{_n(box.height)}" rx="7"/>'
         f"{_sign(node.action, SIGN_ROOM / 2 + 1, box.height / 2)}"
         f'<text x="{_n(SIGN_ROOM)}" y="{baseline}">{_text(name)}</text>'
         f'<text class="kind" x="{_n(box.width - PAD)}" y="{baseline}" text-anchor="end">'
         f"{_text(kind)}</text></g>"
     )
+
+
+def _halo(across: float, down: float) -> str:
+    """Around a box, so that its own colour and dashes stay."""
+    size = f'width="{_n(across + 2 * HALO)}" height="{_n(down + 2 * HALO)}"'
+    return f'<rect class="halo" x="{_n(-HALO)}" y="{_n(-HALO)}" {size} rx="10"/>'
 
 
 def _sign(action: Action, x: float, y: float) -> str:

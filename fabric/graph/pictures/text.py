@@ -2,9 +2,13 @@
 
 import json
 
+from fabric.graph.decide import Action
+from fabric.graph.longest import CriticalPath
 from fabric.graph.pictures.drawing import Drawing, Node
-from fabric.graph.pictures.lettering import plural, printable, tally_words
+from fabric.graph.pictures.lettering import duration, plural, printable, tally_words
 from fabric.graph.pictures.palette import LIGHT, Paint
+
+_NAMED = 4
 
 
 def tree(drawing: Drawing) -> str:
@@ -17,6 +21,33 @@ def headline(drawing: Drawing) -> str:
     levels = len({node.level for node in drawing.nodes})
     counts = tally_words(drawing.tally(), zeros=True)
     return f"{plural(len(drawing.nodes), 'task')} in {plural(levels, 'level')}: {counts}"
+
+
+def path_words(drawing: Drawing) -> str:
+    """How long the critical path is, how long it took last time, and where it leads through."""
+    path = drawing.path
+    if not path.numbers:
+        return ""
+    nodes = [drawing.nodes[number] for number in path.numbers]
+    busy = any(node.action is not Action.SKIP for node in nodes)
+    name = "Critical path" if busy else "Nothing to do. Longest chain"
+    return f"{name}: {plural(len(nodes), 'task')}{_last_time(path)}{_way(nodes)}"
+
+
+def _last_time(path: CriticalPath) -> str:
+    if not path.timed:
+        return ""
+    took = f"{duration(path.ms)} last time"
+    if path.timed == len(path.numbers):
+        return f", {took}"
+    return f", {path.timed} of which took {took}"
+
+
+def _way(nodes: list[Node]) -> str:
+    services = list(dict.fromkeys(node.service for node in nodes if node.service))
+    if len(services) > _NAMED:
+        services = [*services[: _NAMED - 1], "…", services[-1]]
+    return f", {' → '.join(map(printable, services))}" if services else ""
 
 
 def _block(drawing: Drawing, service: str, rows: list[int]) -> str:
@@ -64,7 +95,9 @@ def graph_json(drawing: Drawing) -> str:
         {"from": drawing.nodes[need].id, "to": drawing.nodes[number].id}
         for need, number in drawing.edges
     ]
-    return json.dumps({"nodes": nodes, "edges": edges, "levels": _levels(drawing)}, indent=1)
+    path = [drawing.nodes[number].id for number in drawing.path.numbers]
+    found = {"nodes": nodes, "edges": edges, "levels": _levels(drawing), "criticalPath": path}
+    return json.dumps(found, indent=1)
 
 
 def _levels(drawing: Drawing) -> list[list[str]]:

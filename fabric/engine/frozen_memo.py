@@ -1,0 +1,34 @@
+"""A memo that may not be written: what is remembered is read, and nothing is kept."""
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from urllib.parse import quote
+
+from fabric.engine.memo_door import NoMemo, span_of
+
+# Plain text keys to plain bytes, as the memo writes them.
+_ONE = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key = ?"
+_MANY = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key >= ? AND key < ?"
+
+
+class FrozenMemo(NoMemo):
+    """For a look at a workspace that lies on a read-only disk, or belongs to somebody else."""
+
+    def __init__(self, folder: Path) -> None:
+        # Without `immutable` SQLite wants a file for its readers beside the database.
+        self._address = f"file:{quote(str(folder / 'cache.db'))}?mode=ro&immutable=1"
+
+    def get_bytes(self, key: str) -> bytes | None:
+        return self._select(_ONE, key).get(key)
+
+    def get_range(self, prefix: str) -> dict[str, bytes]:
+        return self._select(_MANY, *span_of(prefix))
+
+    def _select(self, query: str, *values: str) -> dict[str, bytes]:
+        try:
+            with contextlib.closing(sqlite3.connect(self._address, uri=True)) as database:
+                rows = database.execute(query, values).fetchall()
+        except sqlite3.Error:
+            return {}
+        return {key: bytes(value) for key, value in rows if value is not None}

@@ -1,0 +1,52 @@
+"""How long tasks took that leave no trace: those that change the world. Hints, nothing more."""
+
+import json
+import threading
+from typing import TYPE_CHECKING
+
+from fabric.engine.memo_door import Rows
+from fabric.model.names import TaskId
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# What was not run for longest is forgotten first.
+_KEPT = 50_000
+
+
+class Timings:
+    """One record for a whole project, read when the first of them is asked for."""
+
+    def __init__(self, memo: Rows, project: str) -> None:
+        self._memo = memo
+        self._key = f"d:{project}"
+        self._fresh: dict[str, int] = {}
+        self._stored: Mapping[str, int] | None = None
+        self._lock = threading.Lock()
+
+    def ms(self, task_id: TaskId) -> int | None:
+        with self._lock:
+            if self._stored is None:
+                self._stored = self._read()
+            return self._fresh.get(task_id, self._stored.get(task_id))
+
+    def note(self, task_id: TaskId, ms: int) -> None:
+        with self._lock:
+            self._fresh[task_id] = ms
+
+    def rows(self) -> dict[str, bytes]:
+        """The record to be written; none when nothing was noted."""
+        with self._lock:
+            if not self._fresh:
+                return {}
+            older = {name: ms for name, ms in self._read().items() if name not in self._fresh}
+            both = [*older.items(), *self._fresh.items()][-_KEPT:]
+            self._stored, self._fresh = dict(both), {}
+        return {self._key: json.dumps(dict(both), separators=(",", ":")).encode()}
+
+    def _read(self) -> dict[str, int]:
+        try:
+            found = json.loads(self._memo.get_bytes(self._key) or b"{}")
+            return {str(name): int(ms) for name, ms in found.items()}
+        except (ValueError, TypeError, AttributeError):
+            return {}

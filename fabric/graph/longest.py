@@ -1,0 +1,63 @@
+"""Longest ways through a graph: what decides how soon a run can be over, however wide it is."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from fabric.graph.decide import Action
+from fabric.graph.plan import Plan
+
+# What a task that nobody remembers running counts as.
+UNTIMED_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class CriticalPath:
+    """Numbers of tasks, each of which needs the one before; `timed` of them took `ms` last time."""
+
+    numbers: tuple[int, ...] = ()
+    timed: int = 0
+    ms: int = 0
+
+    @property
+    def edges(self) -> frozenset[tuple[int, int]]:
+        return frozenset(pairwise(self.numbers))
+
+
+def tails(needs: Sequence[Sequence[int]], seconds: Sequence[float]) -> list[float]:
+    """For each task, the longest path from its start to the end of the run."""
+    tail = [0.0] * len(needs)
+    for number in range(len(needs) - 1, -1, -1):
+        tail[number] += seconds[number]
+        for need in needs[number]:
+            tail[need] = max(tail[need], tail[number])
+    return tail
+
+
+def longest_path(
+    needs: Sequence[Sequence[int]], seconds: Sequence[float], chosen: Collection[int]
+) -> tuple[int, ...]:
+    """The chain of chosen tasks that takes longest; the first of those that take as long."""
+    inner: list[list[int]] = [[] for _ in needs]
+    users: list[list[int]] = [[] for _ in needs]
+    for number in sorted(chosen):
+        inner[number] = [need for need in needs[number] if need in chosen]
+        for need in inner[number]:
+            users[need].append(number)
+    tail = tails(inner, seconds)
+    path: list[int] = []
+    ahead = sorted(chosen)
+    while ahead:
+        path.append(max(ahead, key=tail.__getitem__))
+        ahead = users[path[-1]]
+    return tuple(path)
+
+
+def critical_path(plan: Plan) -> CriticalPath:
+    """Through what is to run; through all tasks when nothing is."""
+    took = [decision.took for decision in plan.decisions]
+    seconds = [UNTIMED_S if ms is None else ms / 1000 for ms in took]
+    busy = {n for n, one in enumerate(plan.decisions) if one.action is not Action.SKIP}
+    path = longest_path(plan.graph.needs, seconds, busy or frozenset(range(len(plan.graph))))
+    timed = [ms for number in path if (ms := took[number]) is not None]
+    return CriticalPath(path, len(timed), sum(timed))

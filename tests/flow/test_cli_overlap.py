@@ -1,0 +1,87 @@
+"""Runs over partly the same services: never a deadlock, and the loser is told who holds what."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+from tests.project import SECONDS, Project, compose, ended, handler
+from tests.tool import Tool
+
+pytestmark = pytest.mark.flow
+
+SERVICES = ("auth", "api", "web", "jobs")
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Project:
+    return compose(tmp_path, **dict.fromkeys(SERVICES, ()))
+
+
+@pytest.fixture
+def holder(made: Project, tmp_path: Path) -> Iterator[tuple[Popen[str], Tool]]:
+    """A run over auth and api that is in the middle of it."""
+    tool = Tool(tmp_path / "tool")
+    tool.waits()
+    words = ("compose", "deploy", "--service", "auth", "--service", "api", "--json")
+    with made.start(*words, env=tool.env()) as child:
+        end = time.monotonic() + SECONDS
+        while not tool.is_running:
+            assert child.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        yield child, tool
+        tool.answers({"endpoint": "https://live.example"})
+        child.wait(SECONDS)
+
+
+def test_the_loser_is_told_who_holds_what_and_has_changed_nothing(
+    made: Project, holder: tuple[Popen[str], Tool]
+) -> None:
+    child, tool = holder
+    done = made.json("compose", "deploy", "--junit", "junit.xml", env=tool.env())
+    assert (done.code, done.error["code"]) == (75, "lock/held")
+    assert str(child.pid) in done.error["message"]
+    assert "api" in done.error["message"] or "auth" in done.error["message"]
+    result = done.document["result"]
+    assert {row["status"] for row in result["deployments"]} == {"blocked"}
+    assert len(done.error["problems"]) == 1
+    assert (made.root / "junit.xml").read_text().count("<failure") == 1
+    for name in ("web", "jobs"):
+        assert not (made.root / name / ".fabric/state" / name).exists()
+        assert made.json("compose", "deploy", "--service", name).code == 0
+
+
+def test_who_waits_goes_on_when_the_other_is_done(
+    made: Project, holder: tuple[Popen[str], Tool]
+) -> None:
+    child, tool = holder
+    other = Tool(tool.folder.parent / "other", url="https://other.example")
+    waiter = made.start("compose", "deploy", "--lock-timeout", "60s", env=other.env())
+    tool.answers({"endpoint": "https://live.example"})
+    first, second = ended(child), ended(waiter)
+    assert (first.code, second.code) == (0, 0), first.err + second.err
+    assert {call["FABRIC_SERVICE"] for call in tool.calls} == {"auth", "api"}
+    assert {"web", "jobs"} <= {call["FABRIC_SERVICE"] for call in other.calls}
+
+
+def test_runs_that_list_the_same_services_in_other_orders_all_end(made: Project) -> None:
+    """Each waits long enough for the others, so only a circle of waiters could fail."""
+    orders = {
+        f"{number}.yml": SERVICES[number:] + SERVICES[:number] for number in range(len(SERVICES))
+    }
+    for file, names in orders.items():
+        rows = "".join(f"  - {{name: {name}, config: ./{name}}}\n" for name in names)
+        made.write({file: f"services:\n{rows}"})
+    for turn in range(3):
+        made.write({f"{name}/main.py": handler(f"{name} {turn}") for name in SERVICES})
+        children = [
+            made.start("compose", "deploy", "-f", file, "--lock-timeout", "50s", "--json")
+            for file in orders
+        ]
+        for child in children:
+            done = ended(child)
+            assert done.code == 0, done.out + done.err
+    assert made.json("compose", "plan", "--detailed-exitcode").code == 0
