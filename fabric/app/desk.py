@@ -175,7 +175,8 @@ class WorkDesk:
         )
 
     def keep_archive(self, ref: RecordRef, content: bytes) -> Path:
-        return keep_archive(self._book.shelf(ref), ref, content)
+        is_real = self._work.posts[ref].mode != Mode.SIMULATED
+        return keep_archive(self._book.shelf(ref), ref, content, durable=is_real)
 
     def kept_archive(self, ref: RecordRef, sha256: str) -> Path:
         shelf = self._book.shelf(ref)

@@ -18,13 +18,13 @@ def archive_path(home: Path, sha256: str) -> Path:
     return home / "archives" / f"{sha256}.zip"
 
 
-def keep_archive(shelf: Shelf, ref: RecordRef, content: bytes) -> Path:
-    """Durable before the provider is asked to run it: a rollback must never need the source."""
+def keep_archive(shelf: Shelf, ref: RecordRef, content: bytes, *, durable: bool = True) -> Path:
+    """Durable before a provider is asked to run it: a rollback must never need the source."""
     sha256 = digest_bytes(content)
     path = archive_path(shelf.home, sha256)
     backend = shelf.stores.state
     if _read(path, sha256) is None:
-        write_atomic(path, content, mode=0o600, durable=True)
+        write_atomic(path, content, mode=0o600, durable=durable)
     if backend.kind != LOCAL:
         # Refused when an earlier deploy has put it there: the name stands for the content.
         with contextlib.suppress(MovedError):

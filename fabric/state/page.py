@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fabric.model.problems import FabricError
-from fabric.model.records import Intent, Lifecycle, Record
+from fabric.model.records import Intent, Lifecycle, Mode, Record
 from fabric.model.records_json import decode, encode
 from fabric.model.records_log import Entry, applied, settled
 from fabric.state.contract import Backend, MovedError, Stored, Version, state_key
@@ -79,19 +79,23 @@ class Page:
         self._write()
         # The log of an earlier run is part of what was written.
         discard_logs(self._shelf.home, self.base.ref)
+        self._wal.begin()
         self._keeper.confirm(self.base.ref)
 
     def require_lock(self) -> None:
         """To be asked before each call of the provider."""
         self._keeper.require(self.base.ref)
 
-    def add(self, *entries: Entry) -> None:
-        """Results: on this machine's disk when this returns, in the back end within a second."""
+    def add(self, *entries: Entry, durable: bool = True) -> None:
+        """Results: on this machine's disk when this returns, in the back end within a second.
+
+        What is only simulated can be had again: it outlives a kill, and need not a power cut.
+        """
         with self._changes:
             for entry in entries:
                 self._record = settled(applied(self._record, entry), entry.task)
             self._dirty = True
-        self._wal.append(*entries)
+        self._wal.append(*entries, durable=durable and self.record.mode is not Mode.SIMULATED)
 
     def flush(self) -> None:
         """Write what is new; a back end that cannot be reached now is tried again."""

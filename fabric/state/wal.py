@@ -35,23 +35,30 @@ class Log:
 
 
 class Wal:
-    """Thread-safe. The log of a record that is being written to; made with its first entry."""
+    """Thread-safe. The log of a record that is being written to."""
 
     def __init__(self, path: Path, lineage: str, fence: int) -> None:
         self._journal = Journal(path)
         self._header: str | None = json.dumps({"lineage": lineage, "fence": fence})
         self._heading = threading.Lock()
 
-    def append(self, *entries: Entry) -> None:
+    def begin(self) -> None:
+        """Make the log before the first task needs it: its name is on the disk then."""
+        with self._heading:
+            if self._header is not None:
+                self._journal.open(self._header)
+                self._header = None
+
+    def append(self, *entries: Entry, durable: bool = True) -> None:
         """What is learned together waits for the disk once."""
         lines = [json.dumps(entry_document(one), separators=(",", ":")) for one in entries]
         # Tasks end at the same time: a second header, or an entry before it, would void the log.
         with self._heading:
             if self._header is not None:
-                self._journal.append(self._header, *lines)
+                self._journal.append(self._header, *lines, durable=durable)
                 self._header = None
                 return
-        self._journal.append(*lines)
+        self._journal.append(*lines, durable=durable)
 
     def close(self) -> None:
         self._journal.close()

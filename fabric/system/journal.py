@@ -1,4 +1,4 @@
-"""A file that only grows: each line is on the disk before the call returns."""
+"""A file that only grows: a line is on the disk before the call returns."""
 
 import os
 import threading
@@ -17,22 +17,31 @@ class Journal:
         self._fd: int | None = None
         self._is_named = False
 
-    def append(self, *lines: str) -> None:
-        """Durable when this returns; raises FabricError when it cannot be."""
+    def open(self, first: str) -> None:
+        """Make the file now: its name is durable then, and its first line with the next."""
+        with self._lock:
+            self._write(_framed(first), content=False, name=True)
+
+    def append(self, *lines: str, durable: bool = True) -> None:
+        """Durable when this returns, where it is to be; raises FabricError when it cannot be."""
         framed = b"".join(map(_framed, lines))
         with self._lock:
-            try:
-                if self._fd is None:
-                    self._fd = self._opened()
-                _write_all(self._fd, framed)
+            self._write(framed, content=durable, name=durable)
+
+    def _write(self, framed: bytes, *, content: bool, name: bool) -> None:
+        try:
+            if self._fd is None:
+                self._fd = self._opened()
+            _write_all(self._fd, framed)
+            if content:
                 os.fdatasync(self._fd)
-                if not self._is_named:
-                    # The name of a new file is durable only once its folder is. Asked for after
-                    # the content, whose way to the disk mostly took the name along.
-                    sync_folder(self._path.parent)
-                    self._is_named = True
-            except OSError as error:
-                raise write_problem(self._path, error) from error
+            if name and not self._is_named:
+                # The name of a new file is durable only once its folder is. Asked for after
+                # the content, whose way to the disk mostly took the name along.
+                sync_folder(self._path.parent)
+                self._is_named = True
+        except OSError as error:
+            raise write_problem(self._path, error) from error
 
     def _opened(self) -> int:
         make_folder(self._path.parent, 0o700)

@@ -23,8 +23,8 @@ class Page(Protocol):
     def require_lock(self) -> None:
         """Raises when the lock may be somebody else's: to be asked before every call."""
 
-    def add(self, *entries: Entry) -> None:
-        """Keep results; durable when this returns."""
+    def add(self, *entries: Entry, durable: bool = True) -> None:
+        """Keep results; on the disk when this returns, unless they can be had again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,9 @@ class ReleaseKind:
         outside = self._desk.standing(inputs.stage, inputs.outside)
         known = Known(task, self.code(task), joined(digests_of(upstream), outside))
         key = release_key(known, inputs, page.record)
-        page.add(ReleaseDone(task.id, released.endpoint, released.outputs, key))
+        done = ReleaseDone(task.id, released.endpoint, released.outputs, key)
+        # Only a real release reaches anybody: another follows from its deploys, any time again.
+        page.add(done, durable=mode is Mode.REAL)
         output = release_output(page.record)
         return Made(output.digest, facts=output.facts, keep=False)
 
