@@ -5,7 +5,7 @@ from pathlib import Path
 from fabric.app.files import COMPOSE_NAME, config_in, read_file, relative, shown
 from fabric.config.compose import load_compose
 from fabric.config.values import Compose, ComposeService
-from fabric.model.problems import FabricError
+from fabric.model.problems import Place, Problem
 
 
 def include_folders(compose: Compose, base: Path) -> list[Path]:
@@ -43,16 +43,33 @@ def entry_of(config: Path, owner: Path) -> ComposeService:
     return next(one for one, path in zip(services, paths, strict=True) if path == config)
 
 
+def compose_files_above(config: Path) -> list[Path]:
+    """Where a compose file that names this config may lie, the nearest first."""
+    return [folder / COMPOSE_NAME for folder in config.parents]
+
+
 def owning_compose(config: Path) -> Path | None:
-    """The nearest compose file above a config that names it."""
-    for folder in config.parent.parents:
-        path = folder / COMPOSE_NAME
+    """The nearest compose file, beside a config or above it, that names it. One that cannot be
+    read is an error: it may say what the service stands on."""
+    for path in compose_files_above(config):
         if not path.is_file():
             continue
-        try:
-            services = read_compose(path, folder).services
-        except FabricError:
-            continue
+        folder = path.parent
+        services = read_compose(path, folder).services
         if config in {config_in((folder / one.config).resolve()) for one in services}:
             return path
     return None
+
+
+def unmatched(compose: Compose, base: Path) -> tuple[Problem, ...]:
+    """Patterns that find nothing: a slip in one would drop services without a word."""
+    return tuple(
+        Problem(
+            "compose/nothing-included",
+            f"`include` finds no config by `{pattern}`",
+            hint="patterns are seen from the compose file, as in services/*/fabric.yml",
+            where=Place(compose.file),
+        )
+        for pattern in compose.include
+        if next(base.glob(pattern), None) is None
+    )

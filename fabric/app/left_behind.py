@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from fabric.app.post import Post
 from fabric.app.world import World
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, Problem
 from fabric.model.records import RecordRef
 from fabric.state.book import glance
 from fabric.state.contract import ref_of
@@ -23,8 +23,16 @@ def left_behind(world: World) -> tuple[Problem, ...]:
         _warning(ref, world.desk.options(post.ref, ref.provider))
         for post, ref in _elsewhere(fresh, world)
         if ref.provider not in (post.provider, *post.labels)
-        and glance(world.book.shelf(post.ref), ref) is not None
+        and _is_live(world.book.shelf(post.ref), ref)
     )
+
+
+def _is_live(shelf: Shelf, ref: RecordRef) -> bool:
+    """A record that cannot be read may be of something live: who deploys elsewhere is told."""
+    try:
+        return glance(shelf, ref) is not None
+    except FabricError:
+        return True
 
 
 def _warning(ref: RecordRef, options: str) -> Problem:

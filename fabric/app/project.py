@@ -5,13 +5,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fabric.app.composition import (
+    compose_files_above,
     entry_of,
     include_folders,
     owning_compose,
     read_compose,
+    unmatched,
 )
 from fabric.app.files import (
     COMPOSE_NAME,
+    config_in,
     config_path,
     environment,
     file_at,
@@ -48,68 +51,12 @@ class Project:
     bound_names: frozenset[str] = frozenset()
     neighbours: tuple[Unit, ...] = ()
     entries: tuple[ComposeService, ...] = ()
+    notes: tuple[Problem, ...] = ()
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        return tuple(warning for unit in self.units for warning in unit.config.warnings)
-
-
-def open_project(where: Where, settings: Settings) -> Project:
-    stage = settings.stage(where.stage)
-    if where.compose:
-        return _open_compose(where, stage, settings)
-    return _open_single(where, stage, settings)
-
-
-def _open_single(where: Where, stage: str, settings: Settings) -> Project:
-    """A service by itself; a compose file above it says what it depends on all the same."""
-    path = config_path(settings.cwd / where.config)
-    owner = owning_compose(path)
-    workspace = owner.parent if owner else path.parent
-    looked_for = _above(path, owner)
-    if owner is None:
-        row = Row(ComposeService("", ""), path, _load(path, Asked(stage, where.provider), settings))
-        return _project(workspace, stage, Scenery((row,), ()), settings, looked_for)
-    entry = entry_of(path, owner)
-    services = read_compose(owner, owner.parent).services
-    needed = {entry.name, *upstreams_of(entry.name, needs_of(services))}
-    chosen = [one for one in services if one.name in needed]
-    rows = _load_all(chosen, owner.parent, Asked(stage, where.provider), settings)
-    own = [row for row in rows if row.file == path]
-    others = [row for row in rows if row.file != path]
-    return _project(workspace, stage, Scenery(tuple(own), tuple(others)), settings, looked_for)
-
-
-def _above(path: Path, owner: Path | None) -> list[Path]:
-    """The compose files that were found or looked for on the way up from a config."""
-    candidates = [folder / COMPOSE_NAME for folder in path.parent.parents]
-    if owner is None:
-        return candidates
-    folders = include_folders(read_compose(owner, owner.parent), owner.parent)
-    return [*candidates[: candidates.index(owner) + 1], *folders]
-
-
-def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
-    path = file_at(settings.cwd / where.compose, COMPOSE_NAME)
-    compose = read_compose(path, settings.cwd)
-    rows = _load_all(compose.services, path.parent, Asked(stage), settings)
-    compose_services(Compose(compose.file, tuple(row.entry for row in rows)))
-    _refuse_twins([(row.entry.name, row.config) for row in rows])
-    chosen = [] if where.nothing else _chosen(rows, where.services)
-    names = {row.entry.name for row in (rows if where.nothing else chosen)}
-    others = tuple(row for row in rows if row.entry.name not in names)
-    looked_for = [path, *include_folders(compose, path.parent)]
-    return _project(path.parent, stage, Scenery(tuple(chosen), others), settings, looked_for)
-
-
-def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
-    """The services of a compose file; those that `include` found go by their config's name."""
-    path = file_at(settings.cwd / file, COMPOSE_NAME)
-    compose = read_compose(path, settings.cwd)
-    if all(one.name for one in compose.services):
-        return compose.services
-    rows = _load_all(compose.services, path.parent, Asked(settings.stage("")), settings)
-    return tuple(row.entry for row in rows)
+        of_units = (warning for unit in self.units for warning in unit.config.warnings)
+        return (*self.notes, *of_units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +78,99 @@ class Scenery:
         }
 
 
+def open_project(where: Where, settings: Settings) -> Project:
+    stage = settings.stage(where.stage)
+    if where.compose:
+        return _open_compose(where, stage, settings)
+    return _open_single(where, stage, settings)
+
+
+def _open_single(where: Where, stage: str, settings: Settings) -> Project:
+    """A service by itself; a compose file above it says what it depends on all the same."""
+    path = config_path(settings.cwd / where.config)
+    owner = owning_compose(path)
+    workspace = owner.parent if owner else path.parent
+    looked_for = _above(path, owner)
+    if owner is None:
+        row = Row(ComposeService("", ""), path, _load(path, Asked(stage, where.provider), settings))
+        return _project(workspace, stage, Scenery((row,), ()), settings, looked_for)
+    entry = entry_of(path, owner)
+    services = read_compose(owner, owner.parent).services
+    rows = _load_all(
+        _with_upstreams(services, [entry]), owner, Asked(stage, where.provider), settings
+    )
+    scenery = _scenery(rows, frozenset(row.entry.name for row in rows if row.file == path))
+    return _project(workspace, stage, scenery, settings, looked_for)
+
+
+def _of_interest(
+    services: Sequence[ComposeService], names: Sequence[str]
+) -> Sequence[ComposeService]:
+    """What has to be read for these services: all, unless each of them is listed by its name."""
+    chosen = [one for one in services if one.name in names]
+    all_listed = names and {one.name for one in chosen} == set(names)
+    return _with_upstreams(services, chosen) if all_listed else services
+
+
+def _with_upstreams(
+    services: Sequence[ComposeService], chosen: Sequence[ComposeService]
+) -> list[ComposeService]:
+    """These entries and all that they may depend on, in the order of the file.
+
+    Those that `include` found have no name before they are read: one of them may be meant.
+    """
+    needs = needs_of(services)
+    needed = {need for one in chosen for need in upstreams_of(one.name, needs)}
+    named = {one.name for one in services}
+    is_open = not needed <= named
+    return [
+        one for one in services if one in chosen or one.name in needed or (is_open and not one.name)
+    ]
+
+
+def _scenery(rows: Sequence[Row], names: frozenset[str]) -> Scenery:
+    """The services of these names, and beside them just those that they depend on."""
+    needs = needs_of(row.entry for row in rows)
+    needed = {need for name in names for need in upstreams_of(name, needs)} - names
+    return Scenery(
+        tuple(row for row in rows if row.entry.name in names),
+        tuple(row for row in rows if row.entry.name in needed),
+    )
+
+
+def _above(path: Path, owner: Path | None) -> list[Path]:
+    """The compose files that were found or looked for on the way up from a config."""
+    candidates = compose_files_above(path)
+    if owner is None:
+        return candidates
+    folders = include_folders(read_compose(owner, owner.parent), owner.parent)
+    return [*candidates[: candidates.index(owner) + 1], *folders]
+
+
+def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
+    path = file_at(settings.cwd / where.compose, COMPOSE_NAME)
+    compose = read_compose(path, settings.cwd)
+    listed = _of_interest(compose.services, where.services)
+    rows = _load_all(listed, path, Asked(stage), settings)
+    compose_services(Compose(compose.file, tuple(row.entry for row in rows)))
+    _refuse_twins([(row.entry.name, row.config) for row in rows])
+    chosen = [] if where.nothing else _chosen(rows, where.services)
+    scenery = _scenery(rows, frozenset(row.entry.name for row in chosen))
+    looked_for = [path, *include_folders(compose, path.parent)]
+    project = _project(path.parent, stage, scenery, settings, looked_for)
+    return replace(project, notes=unmatched(compose, path.parent))
+
+
+def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
+    """The services of a compose file; those that `include` found go by their config's name."""
+    path = file_at(settings.cwd / file, COMPOSE_NAME)
+    compose = read_compose(path, settings.cwd)
+    if all(one.name for one in compose.services):
+        return compose.services
+    rows = _load_all(compose.services, path, Asked(settings.stage("")), settings)
+    return tuple(row.entry for row in rows)
+
+
 def _chosen(rows: list[Row], names: tuple[str, ...]) -> list[Row]:
     known = [row.entry.name for row in rows]
     unknown = [name for name in names if name not in known]
@@ -146,7 +186,7 @@ def _unknown_service(name: str, known: list[str]) -> Problem:
 
 
 def _load_all(
-    services: Sequence[ComposeService], folder: Path, asked: "Asked", settings: Settings
+    services: Sequence[ComposeService], compose: Path, asked: "Asked", settings: Settings
 ) -> list[Row]:
     """Every config of a compose file, upstreams first; the problems of all of them at once."""
     found: dict[int, Row] = {}
@@ -156,7 +196,7 @@ def _load_all(
     for one in upstreams_first(services):
         givers = [by_name[name].giver for name in upstreams_of(one.name, needs) if name in by_name]
         try:
-            file = config_path(folder / one.config)
+            file = _config_of(one, compose, settings)
             config = _load(file, replace(asked, late=marks(givers)), settings)
         except FabricError as error:
             problems.extend(error.problems)
@@ -166,6 +206,17 @@ def _load_all(
     if problems:
         raise FabricError(*problems)
     return [found[id(one)] for one in services]
+
+
+def _config_of(entry: ComposeService, compose: Path, settings: Settings) -> Path:
+    try:
+        return config_path(compose.parent / entry.config)
+    except FabricError as error:
+        missing = shown(config_in(compose.parent / entry.config), settings.cwd)
+        message = f"service `{entry.name}` has no config: there is no file {missing}"
+        hint = "mend its `config`: a file, or a folder that holds fabric.yml"
+        where = Place(shown(compose, settings.cwd))
+        raise FabricError(Problem("compose/missing-config", message, hint, where)) from error
 
 
 def _refuse_twins(rows: list[tuple[str, Config]]) -> None:

@@ -21,11 +21,12 @@ from fabric.engine.scene import MakeListeners
 from fabric.engine.warm import Site
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import way_out
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import PROVIDER_IDS, facts_of
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Mode, Record, RecordRef
 from fabric.model.report import Report
+from fabric.model.spelling import did_you_mean
 from fabric.state.book import Claim, glance
 from fabric.state.contract import ref_of as ref_of_key
 from fabric.state.errored import errored_problem
@@ -33,6 +34,8 @@ from fabric.state.receipts import drop_receipts
 from fabric.system.clock import time_ns
 from fabric.tasks.deploy import ref_of
 from fabric.views.deploy_text import removal_text
+
+_NOTHING = "Nothing to remove."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ def remove(
     started = time_ns()
     project = open_project(request.where, settings)
     found = find_records(project, request.where.provider, settings, request.where.home)
+    _refuse_unknown(request.where.provider, project, found)
     if not found.records:
         for post in found.absent:
             drop_receipts(Path(post.home), post.ref)
@@ -102,6 +106,16 @@ def find_records(project: Project, provider: str, settings: Settings, home: str 
     finally:
         shelves.close()
     return Found(records, tuple(posts.values()), tuple(absent))
+
+
+def _refuse_unknown(provider: str, project: Project, found: Found) -> None:
+    """A provider that nobody knows is a slip; one that has nothing here is just absent."""
+    labels = {label for unit in project.units for label in unit.config.labels}
+    if not provider or found.records or found.absent or provider in (*labels, *PROVIDER_IDS):
+        return
+    message = f"`{provider}` is neither a provider nor a label of `providerOverrides`"
+    hint = did_you_mean(provider, [*sorted(labels), *PROVIDER_IDS])
+    raise FabricError(Problem("usage/unknown-provider", message, hint=hint))
 
 
 def _refuse(world: World, found: Found, settings: Settings) -> None:
@@ -183,7 +197,7 @@ def _removed_first(
 def _dependents(project: Project) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for unit in project.units:
-        for upstream in unit.upstream:
+        for upstream in unit.stands_on:
             found.setdefault(upstream, set()).add(unit.service)
     return {service: frozenset(names) for service, names in found.items()}
 
@@ -204,7 +218,7 @@ def _report(request: Request, project: Project, found: Found, gone: frozenset[Re
         ],
         "absent": [{"service": one.service, "provider": one.provider} for one in found.absent],
     }
-    text = removal_text(document)
+    text = removal_text(document) or _NOTHING
     return Report(request.command, document, text=text, warnings=project.warnings)
 
 

@@ -12,12 +12,12 @@ from fabric.config.env_room import LONG_ADDRESS, limit_of, size_of
 from fabric.config.values import ComposeService, Config
 from fabric.graph.compile import Unit
 from fabric.model.catalog import facts_of
-from fabric.model.problems import Place, Problem
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import without_userinfo
 from fabric.model.task import Pairs
 from fabric.runtimes.vendor import VendorSource, find_source
 
-_NAMED_AT_ONCE = 12
+_NAMED_AT_ONCE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ def unit_of(
     row: Row, upstreams: Sequence[Row], workspace: Path, settings: Settings
 ) -> tuple[Unit, VendorSource | None]:
     """The service, and where the packages that it needs are listed."""
+    _refuse_same_variables(row, [one.giver for one in upstreams])
     config, givers = _with_outputs(row, [one.giver for one in upstreams])
     root = relative(row.file.parent, workspace)
     found = find_source(workspace, root) if has_python(config) else None
@@ -48,6 +49,7 @@ def unit_of(
         tuple(one.service for one in givers),
         _world(config, environment(row.file.parent, settings.env)),
         late=tuple((name, one.release) for one in givers for name in one.variables),
+        stands_on=tuple(one.config.service for one in upstreams),
     )
     return unit, found
 
@@ -73,6 +75,21 @@ def world_names(config: Config) -> tuple[str, ...]:
 def has_python(config: Config) -> bool:
     runtimes = {config.provider.runtime, *(one.runtime for one in config.functions)}
     return any(runtime.startswith("python") for runtime in runtimes)
+
+
+def _refuse_same_variables(row: Row, givers: Sequence[Giver]) -> None:
+    """Names that differ in a sign alone would be one variable, and one address would be lost."""
+    first: dict[str, str] = {}
+    for giver in givers:
+        variable = giver.variables[0]
+        other = first.setdefault(variable, giver.name)
+        if other != giver.name:
+            message = f"`{row.entry.name}` would get one `{variable}` for `{other}` and for "
+            hint = "give one of the two another name in the compose file"
+            where = Place(row.config.file)
+            raise FabricError(
+                Problem("compose/same-variable", f"{message}`{giver.name}`", hint, where)
+            )
 
 
 def _with_outputs(row: Row, givers: Sequence[Giver]) -> tuple[Config, Sequence[Giver]]:

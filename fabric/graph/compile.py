@@ -28,9 +28,9 @@ class Unit:
     """A service as it lies in the workspace: what the compiler must know beside its config.
 
     `upstream` are the services of this run that it waits for, direct and indirect; `outside` the
-    releases of those that are no part of it. `late` pairs variables with the release that gives
-    their value. `world` says which account, and which address of the
-    provider's API, the surroundings mean.
+    releases of those that are no part of it; `stands_on` all of them, also those whose outputs it
+    is not given. `late` pairs variables with the release that gives their value. `world` says
+    which account, and which address of the provider's API, the surroundings mean.
     """
 
     config: Config
@@ -41,6 +41,7 @@ class Unit:
     world: Pairs = ()
     outside: tuple[str, ...] = ()
     late: Pairs = ()
+    stands_on: tuple[str, ...] = ()
 
     @property
     def service(self) -> str:

@@ -14,7 +14,7 @@ from fabric.views.style import Style
 
 _KB = 1024
 _SHOWN = 40
-_ALIKE = 10
+_ALIKE = 3
 _SECOND_MS = 1000
 _MINUTE_S = 60
 

@@ -112,7 +112,7 @@ MISTAKES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "itself": (f"[{A}, dependsOn: [a]}}]", "cycle", ("a",)),
     "a name twice": (f"[{A}}}, {B.replace('name: b', 'name: a')}}}]", "duplicate", ("`a`",)),
     "an unknown need": (f"[{A}, dependsOn: [nope]}}, {B}}}]", "unknown", ("`nope`",)),
-    "no config": (f"[{A}}}, {{name: c, config: ./c}}]", "not-found", ("/c",)),
+    "no config": (f"[{A}}}, {{name: c, config: ./c}}]", "missing-config", ("`c`",)),
     "no services": ("[]", "", ("service",)),
     "the same service twice": (f"[{A}}}, {{name: c, config: ./a}}]", "same-service", ("`a`",)),
     "no name": ("[{config: ./a}]", "", ("name",)),

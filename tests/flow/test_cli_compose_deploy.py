@@ -229,3 +229,96 @@ def critical(made: Project, tool: Tool) -> list[str]:
     text = made.fabric("compose", "plan", "--graph", "json", env=tool.env()).out
     deploys = (one for one in json.loads(text)["criticalPath"] if one.startswith("deploy:"))
     return [one.removeprefix("deploy:").partition("@")[0] for one in deploys]
+
+
+# A service by itself is told apart by the compose file beside it or above it.
+
+INCLUDED = """\
+include: ["services/*/fabric.yml"]
+services: [{name: web, config: web, dependsOn: [auth, zeta]}]
+"""
+
+
+def test_a_service_by_itself_keeps_the_addresses_of_included_upstreams(tmp_path: Path) -> None:
+    made = compose(tmp_path, web=())
+    made.write({"fabric.compose.yml": INCLUDED})
+    for name in ("auth", "zeta", "idle"):
+        folder = f"services/{name}"
+        made.write({f"{folder}/fabric.yml": service(name), f"{folder}/main.py": handler(name)})
+    bound = f"{service('web')}env: {{ROOT: '${{env:SERVICE_AUTH_URL}}'}}\n"
+    made.write({"web/fabric.yml": bound})
+    assert made.json("compose", "deploy").code == 0
+    alone = made.json("deploy", cwd="web").result
+    assert alone["deployments"][0]["status"] == "unchanged"
+    one_of_them = made.json("deploy", cwd="services/auth").result
+    assert one_of_them["deployments"][0]["status"] == "unchanged"
+
+
+def test_a_service_beside_its_compose_file_keeps_the_addresses_of_its_upstreams(
+    tmp_path: Path,
+) -> None:
+    made = compose(tmp_path, one=(), two=("one",))
+    made.write(
+        {
+            "fabric.compose.yml": "services:\n"
+            "  - {name: one, config: one.yml}\n"
+            "  - {name: two, config: two.yml, dependsOn: [one]}\n",
+            "one.yml": service("one", "first"),
+            "two.yml": service("two", "second"),
+            "first.py": handler("one"),
+            "second.py": handler("two"),
+        }
+    )
+    assert made.json("compose", "deploy").code == 0
+    alone = made.json("deploy", "-c", "two.yml").result
+    assert alone["deployments"][0]["status"] == "unchanged"
+
+
+def test_a_broken_compose_file_above_a_service_is_no_reason_to_forget_its_upstreams(
+    tmp_path: Path,
+) -> None:
+    made = chain(tmp_path)
+    assert made.json("compose", "deploy").code == 0
+    made.write({"fabric.compose.yml": "services: [{name: web, config: web, dependsOn: [no}]\n"})
+    done = made.json("deploy", cwd="web")
+    assert done.code == 65
+    assert "fabric.compose.yml" in done.error["where"]["file"]
+
+
+def test_two_upstreams_that_would_share_a_variable_are_refused(tmp_path: Path) -> None:
+    made = compose(tmp_path, **{"my-svc": (), "my_svc": (), "web": ("my-svc", "my_svc")})
+    error = made.json("compose", "plan").error
+    assert error["code"] == "compose/same-variable"
+    for word in ("`web`", "`my-svc`", "`my_svc`", "SERVICE_MY_SVC_URL"):
+        assert word in error["message"]
+
+
+def test_an_unreadable_record_elsewhere_does_not_keep_a_deploy_from_moving(tmp_path: Path) -> None:
+    made = compose(tmp_path, auth=())
+    assert made.json("compose", "deploy").code == 0
+    state(made, "auth").write_text('{"broken')
+    made.write({"auth/fabric.yml": service("auth").replace("cloud1-lambda", "cloud2-functions")})
+    done = made.json("compose", "deploy")
+    assert rows(done.result) == {"auth": "deployed"}
+    assert "deploy/left-behind" in done.err
+
+
+def test_remove_tells_a_slip_from_a_provider_that_has_nothing(tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    assert made.json("compose", "deploy").code == 0
+    slip = made.json("compose", "remove", "--provider", "cloud1-lamda")
+    assert (slip.code, slip.error["code"]) == (64, "usage/unknown-provider")
+    nothing = made.fabric("compose", "remove", "--provider", "host2")
+    assert (nothing.code, nothing.out) == (0, "Nothing to remove.\n")
+    assert state(made, "auth").exists()
+
+
+def test_what_is_not_told_of_a_far_upstream_goes_before_it_all_the_same(tmp_path: Path) -> None:
+    names = [f"s{number:02d}" for number in range(25)]
+    needs = {name: (above,) for name, above in zip(names[1:], names[:-1], strict=True)}
+    made, tool = compose(tmp_path, **{names[0]: (), **needs}), Tool(tmp_path / "tool")
+    assert made.json("compose", "deploy", env=tool.env()).code == 0
+    ends = ("--service", names[0], "--service", names[-1])
+    assert made.json("compose", "remove", *ends, env=tool.env()).code == 0
+    gone = [call["FABRIC_SERVICE"] for call in tool.calls if call["argv"] == ["destroy"]]
+    assert gone == [names[-1], names[0]]

@@ -258,3 +258,35 @@ def test_without_git_it_is_what_would_run(tmp_path: Path) -> None:
         "auth",
         "jobs",
     ]
+
+
+# What a choice reads, and what it leaves alone.
+
+
+def test_a_chosen_service_needs_no_config_and_no_record_of_strangers(tmp_path: Path) -> None:
+    made = compose(tmp_path, auth=(), api=("auth",), jobs=())
+    assert made.json("compose", "deploy").code == 0
+    made.write({"auth/.fabric/state/auth/dev/cloud1-lambda.state.json": '{"broken'})
+    (made.root / "api/fabric.yml").unlink()
+    made.write({"jobs/main.py": handler("newer")})
+    result = made.json("compose", "deploy", "--service", "jobs").result
+    assert [row["service"] for row in result["deployments"]] == ["jobs"]
+
+
+def test_a_service_without_a_config_is_named(tmp_path: Path) -> None:
+    made = compose(tmp_path, auth=(), api=("auth",))
+    (made.root / "api/fabric.yml").unlink()
+    error = made.json("compose", "plan").error
+    assert error["code"] == "compose/missing-config"
+    assert "`api`" in error["message"]
+    assert error["where"]["file"] == "fabric.compose.yml"
+
+
+def test_a_pattern_that_finds_nothing_is_said(tmp_path: Path) -> None:
+    made = compose(tmp_path, auth=())
+    text = (made.root / "fabric.compose.yml").read_text()
+    made.write({"fabric.compose.yml": f"{text}include: [servces/*/fabric.yml]\n"})
+    done = made.json("compose", "plan")
+    assert done.code == 0
+    assert "warning[compose/nothing-included]" in done.err
+    assert "servces" in done.err
