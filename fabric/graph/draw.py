@@ -14,8 +14,8 @@ FORMS: Mapping[str, Callable[[Drawing], str]] = {
     "dot": dot,
     "mermaid": mermaid,
     "json": graph_json,
-    "svg": svg,
-    "html": page,
+    "svg": lambda drawing: svg(drawing.thinned()),
+    "html": lambda drawing: page(drawing.thinned()),
 }
 
 

@@ -9,6 +9,7 @@ import pytest
 from fabric.graph.decide import Action
 from fabric.graph.draw import draw
 from fabric.graph.pictures.assets import asset
+from fabric.graph.pictures.drawing import drawing_of
 from fabric.graph.plan import Plan
 from fabric.runtimes.nodejs.toolchain import find_node
 from tests.bundler_cache import ENVIRONMENT
@@ -84,7 +85,7 @@ def test_boxes_never_overlap_whatever_is_folded(plan: Plan) -> None:
 def test_every_edge_is_on_one_line_unless_it_is_folded_away(plan: Plan) -> None:
     looks = looks_of(plan)
     everything = looks[len(looks) // 2 - 1]
-    assert len(everything["lines"]) == sum(len(needs) for needs in plan.graph.needs)
+    assert len(everything["lines"]) == len(drawing_of(plan).thinned().edges)
     for look in looks:
         drawn = [edge for line in look["lines"] for edge in line["edges"]]
         assert len(drawn) == len(set(drawn))

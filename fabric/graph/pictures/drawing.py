@@ -1,7 +1,7 @@
 """A plan as what all pictures show of it: nodes with their decision, edges as pairs of numbers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fabric.graph.decide import Action, Decision
 from fabric.graph.longest import CriticalPath, critical_path
@@ -51,6 +51,19 @@ class Drawing:
         for need, number in self.edges:
             rows[number].append(need)
         return rows
+
+    def thinned(self) -> "Drawing":
+        """Without the edges that say what two others say already: a release gives to all that
+        come after it, so that drawn in full a chain is a bundle of lines."""
+        needs = [frozenset(row) for row in self.needs]
+        farther: list[frozenset[int]] = [
+            frozenset().union(*(needs[need] for need in row)) for row in needs
+        ]
+        kept = self.path.edges
+        edges = tuple(
+            edge for edge in self.edges if edge in kept or edge[0] not in farther[edge[1]]
+        )
+        return replace(self, edges=edges)
 
     def tally(self, numbers: Iterable[int] | None = None) -> dict[Action, int]:
         """How many of these nodes (all, if none are named) run, wait and are skipped."""
