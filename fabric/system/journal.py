@@ -1,5 +1,6 @@
 """A file that only grows: a line is on the disk before the call returns."""
 
+import contextlib
 import os
 import threading
 import zlib
@@ -32,9 +33,7 @@ class Journal:
         try:
             if self._fd is None:
                 self._fd = self._opened()
-            _write_all(self._fd, framed)
-            if content:
-                os.fdatasync(self._fd)
+            _write_whole(self._fd, framed, durable=content)
             if name and not self._is_named:
                 # The name of a new file is durable only once its folder is. Asked for after
                 # the content, whose way to the disk mostly took the name along.
@@ -75,6 +74,15 @@ def read_lines(path: Path) -> list[str]:
     return lines
 
 
-def _write_all(fd: int, content: bytes) -> None:
-    while content:
-        content = content[os.write(fd, content) :]
+def _write_whole(fd: int, content: bytes, *, durable: bool) -> None:
+    """All of it or nothing: what comes after half a line would not be read."""
+    before = os.fstat(fd).st_size
+    try:
+        while content:
+            content = content[os.write(fd, content) :]
+        if durable:
+            os.fdatasync(fd)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(fd, before)
+        raise

@@ -1,5 +1,7 @@
 """The log of a run that died: what was acknowledged comes back, whatever was cut off."""
 
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -21,6 +23,8 @@ from fabric.model.records_log import (
     settled,
 )
 from fabric.state.wal import Wal, discard_logs, read_log, replayed, wal_path
+from fabric.system.journal import read_lines
+from tests.project import REPO
 
 REF = RecordRef("api", "dev", "cloud1-lambda")
 NAMES = st.sampled_from(["one", "two", "three"])
@@ -154,3 +158,29 @@ def test_discarding_takes_the_logs_of_all_holders(tmp_path: Path) -> None:
         Wal(logged_at, "line", fence).append(FunctionGone("deploy:api/one", "one"))
     discard_logs(tmp_path, REF)
     assert not (tmp_path / "wal").exists()
+
+
+_FULL_FOR_A_MOMENT = """\
+import resource, sys
+from pathlib import Path
+from fabric.model.problems import FabricError
+from fabric.system.journal import Journal
+
+path = Path(sys.argv[1])
+journal = Journal(path)
+journal.append("first")
+room = path.stat().st_size + 5
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+try:
+    journal.append("does not fit")
+except FabricError:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    journal.append("last")
+"""
+
+
+def test_a_line_that_found_no_room_hides_none_that_comes_after_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    subprocess.run([sys.executable, "-c", _FULL_FOR_A_MOMENT, path], check=True, cwd=REPO)
+    assert read_lines(path) == ["first", "last"]
