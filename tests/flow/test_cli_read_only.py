@@ -1,6 +1,8 @@
 """A tree that may not be written: what needs no change works there, the rest says why not."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,21 @@ from tests.unprivileged import read_only, started_unprivileged
 pytestmark = pytest.mark.flow
 
 
-def bound(made: Project, *words: str) -> Done:
+def bound(made: Project, *words: str, cwd: str = "") -> Done:
     """Run by a user whom the modes of files bind."""
     command = [sys.executable, "-m", "fabric", *words, "--json"]
-    return ended(started_unprivileged(command, made.root, environment(made.home)))
+    return ended(started_unprivileged(command, made.root / cwd, environment(made.home)))
+
+
+@contextmanager
+def shut(folder: Path) -> Iterator[Path]:
+    """A folder that only root may look into."""
+    mode = folder.stat().st_mode
+    folder.chmod(0)
+    try:
+        yield folder
+    finally:
+        folder.chmod(mode)
 
 
 def deployed(folder: Path) -> Project:
@@ -52,3 +65,29 @@ def test_a_change_is_refused_before_anything_is_called(tmp_path: Path) -> None:
         done = bound(made, "compose", "deploy")
         assert (done.code, done.error["code"].partition("/")[0]) == (73, "disk")
     assert made.tree() == before
+
+
+@pytest.mark.parametrize("words", [("compose", "plan"), ("compose", "deploy")])
+def test_a_service_that_cannot_be_looked_at_is_named(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    made = compose(tmp_path, auth=(), api=("auth",))
+    with shut(made.root / "auth"):
+        for seen_from in ("", "api"):
+            told = bound(made, *(words if not seen_from else words[1:]), cwd=seen_from)
+            assert (told.code, told.error["code"]) == (65, "config/unreadable")
+            assert told.error["where"]["file"] == str(made.root / "auth")
+
+
+@pytest.mark.parametrize(
+    "words", [("compose", "plan"), ("compose", "deploy"), ("compose", "runs"), ("doctor",)]
+)
+def test_an_own_folder_that_cannot_be_opened_is_named(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    made = deployed(tmp_path)
+    with shut(made.root / ".fabric") as own:
+        done = bound(made, *words)
+    assert done.code == 73
+    assert done.error["code"].partition("/")[0] == "disk"
+    assert str(own) in done.error["message"]
