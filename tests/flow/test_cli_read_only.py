@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import Done, Project, compose, ended, environment, handler
+from tests.project import Done, Project, compose, ended, environment, handler, service
 from tests.unprivileged import read_only, started_unprivileged
 
 pytestmark = pytest.mark.flow
@@ -91,3 +91,19 @@ def test_an_own_folder_that_cannot_be_opened_is_named(
     assert done.code == 73
     assert done.error["code"].partition("/")[0] == "disk"
     assert str(own) in done.error["message"]
+
+
+@pytest.mark.parametrize("entry", ["main.py", "main.js", "main.ts"])
+@pytest.mark.parametrize("words", [("compose", "build"), ("compose", "deploy")])
+def test_an_entry_that_cannot_be_read_is_named_with_its_service(
+    words: tuple[str, ...], entry: str, tmp_path: Path
+) -> None:
+    made = compose(tmp_path, auth=())
+    runtime = "python3.11" if entry.endswith(".py") else "nodejs20.x"
+    config = service("auth").replace("main.py", entry).replace("python3.11", runtime)
+    made.write({"auth/fabric.yml": config, f"auth/{entry}": ""})
+    with shut(made.root / "auth" / entry):
+        done = bound(made, *words)
+    assert done.error["code"] == "build/unreadable"
+    assert done.error["where"]["file"] == f"auth/{entry}"
+    assert f"auth/{entry}" in done.error["message"]
