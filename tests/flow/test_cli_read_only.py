@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import Done, Project, compose, ended, environment, handler, service
+from tests.project import Done, Project, compose, ended, environment, handler, project, service
 from tests.unprivileged import read_only, started_unprivileged
 
 pytestmark = pytest.mark.flow
@@ -107,3 +107,21 @@ def test_an_entry_that_cannot_be_read_is_named_with_its_service(
     assert done.error["code"] == "build/unreadable"
     assert done.error["where"]["file"] == f"auth/{entry}"
     assert f"auth/{entry}" in done.error["message"]
+
+
+@pytest.mark.parametrize("kind", ["local", "sql"])
+@pytest.mark.parametrize("words", [("plan",), ("deploy",), ("state", "list")])
+def test_a_state_that_cannot_be_opened_is_a_matter_of_its_path(
+    words: tuple[str, ...], kind: str, tmp_path: Path
+) -> None:
+    config = f"{service('shop')}backend: {{kind: {kind}}}\n"
+    made = project(tmp_path, config, {"main.py": handler("one")})
+    assert made.json("deploy").code == 0
+    made.write({"main.py": handler("two")})
+    name = "state" if kind == "local" else "state.db"
+    with shut(made.root / ".fabric" / name) as place:
+        done = bound(made, *words)
+    assert done.code != 0
+    assert str(place) in done.error["message"]
+    assert "mode" in done.error["hint"]
+    assert "network" not in done.error["hint"]
