@@ -30,7 +30,7 @@ def break_it(made: Project, *services: str) -> None:
 def test_each_service_has_a_line_when_its_last_task_has_ended(tmp_path: Path) -> None:
     err = shop(tmp_path).fabric("compose", "build").err
     for name in ("site", "api", "jobs"):
-        assert re.search(rf"^✓ {name}: 1 run \(\d", err, re.MULTILINE)
+        assert re.search(rf"^✓ {name}: 1 ran \(\d", err, re.MULTILINE)
 
 
 def test_a_single_service_has_none(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def on_a_terminal(made: Project, *words: str) -> str:
 
 def test_on_a_terminal_services_are_lines_above_a_table_that_goes(tmp_path: Path) -> None:
     said = on_a_terminal(shop(tmp_path), "compose", "build")
-    assert "✓ api: 1 run" in said
+    assert "✓ api: 1 ran" in said
     assert "> build:" not in said
     assert said.endswith("\x1b[J")
 
