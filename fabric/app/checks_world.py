@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabric.app.desk import Units, Work, WorkDesk
+from fabric.app.desk import Units, Work, WorkDesk, options_of
 from fabric.app.files import environment
 from fabric.app.post import Post
 from fabric.app.posts import Shelves
@@ -108,7 +108,7 @@ def state_checks(where: Surroundings) -> Iterator[Check]:
         yield passed("backend", f"{state.kind}: `{state.place}` answers")
         yield from _conditions(shelf)
         yield _record(shelf, where.post)
-        yield _lock(where.post, holder)
+        yield _lock(where, holder)
         yield _errored(shelf, where.post)
     except FabricError as error:
         yield from (failed("backend", problem) for problem in error.problems)
@@ -138,10 +138,12 @@ def _record(shelf: Shelf, post: Post) -> Check:
     return passed("record", f"{record.lifecycle}, serial {record.serial}")
 
 
-def _lock(post: Post, holder: Holder | None) -> Check:
+def _lock(where: Surroundings, holder: Holder | None) -> Check:
     if holder is None:
         return passed("lock", "the record is not locked")
-    return warned("lock", held_problem(post.ref, holder, SystemClock()))
+    config = Path(where.post.folder, Path(where.unit.config.file).name)
+    options = options_of(where.post.ref, config, where.settings)
+    return warned("lock", held_problem(where.post.ref, holder, SystemClock(), options))
 
 
 def _errored(shelf: Shelf, post: Post) -> Check:

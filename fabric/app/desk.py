@@ -61,6 +61,15 @@ class Work:
     deployment_ids: Mapping[RecordRef, str] = field(default_factory=dict)
     force: bool = False
 
+    def config(self, ref: RecordRef) -> Config | None:
+        unit = self.units.get(ref.service)
+        return unit.config if unit else None
+
+    def file(self, ref: RecordRef) -> Path:
+        """The config that a record is of."""
+        config = self.config(ref)
+        return Path(self.posts[ref].folder, Path(config.file).name if config else _USUAL)
+
 
 class WorkDesk:
     """One for each run. A plan asks for records only: no config is read for it."""
@@ -121,8 +130,7 @@ class WorkDesk:
         return deployer_of(post.provider_id, mode, around, _extension(config, post.provider_id))
 
     def _config(self, ref: RecordRef) -> Config | None:
-        unit = self._work.units.get(ref.service)
-        return unit.config if unit else None
+        return self._work.config(ref)
 
     def address(self, ref: RecordRef) -> Site:
         post = self._work.posts[ref]
@@ -134,11 +142,8 @@ class WorkDesk:
     def options(self, ref: RecordRef, provider: str = "") -> str:
         """How a command that is given from here names a record's config, stage and provider,
         or another provider of the same service."""
-        post, config = self._work.posts[ref], self._config(ref)
-        name = Path(config.file).name if config else _USUAL
-        file = os.path.relpath(Path(post.folder, name), self._settings.cwd)
-        words = ("-c", file) if file != _USUAL else ()
-        return shlex.join((*words, "--stage", ref.stage, "--provider", provider or ref.provider))
+        named = replace(ref, provider=provider or ref.provider)
+        return options_of(named, self._work.file(ref), self._settings)
 
     def site(self, ref: RecordRef) -> Site:
         post, config = self._work.posts[ref], self._config(ref)
@@ -202,6 +207,13 @@ class WorkDesk:
                     hint="mend the service or the check and deploy again, or `fabric rollback`",
                 )
             )
+
+
+def options_of(ref: RecordRef, config: Path, settings: Settings) -> str:
+    """How a command that is given from here names a record of a config."""
+    file = os.path.relpath(config, settings.cwd)
+    words = ("-c", file) if file != _USUAL else ()
+    return shlex.join((*words, "--stage", ref.stage, "--provider", ref.provider))
 
 
 def with_values(env: Pairs, outputs: Mapping[str, str]) -> Pairs:

@@ -1,5 +1,6 @@
 """Finds and reads the files that people write: configs, compose files, `.env`."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -42,13 +43,18 @@ def config_path(path: Path) -> Path:
 
 
 def config_in(path: Path) -> Path:
-    return path / CONFIG_NAME if path.is_dir() else path
+    """What cannot be looked at is told by who reads it."""
+    return path / CONFIG_NAME if os.path.isdir(path) else path  # noqa: PTH112
 
 
 def file_at(path: Path, name: str) -> Path:
     """The file itself, or the one of this name in a folder; links of the path resolved."""
-    found = path / name if path.is_dir() else path
-    if not found.is_file():
+    try:
+        found = path / name if path.is_dir() else path
+        is_there = found.is_file()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if not is_there:
         raise FabricError(_not_found(found, name))
     return found.parent.resolve() / found.name
 
@@ -88,7 +94,7 @@ def _unreadable(path: Path, error: OSError) -> FabricError:
         Problem(
             "config/unreadable",
             f"cannot read `{path.name}`: {(error.strerror or str(error)).lower()}",
-            hint="check the file's mode and owner",
+            hint="check the mode and owner of the file and its folder",
             where=Place(str(path)),
         )
     )

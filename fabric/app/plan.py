@@ -113,7 +113,8 @@ def _shown(
     if options.graph:
         text, notes = _picture(made, options, cwd)
     else:
-        text, notes = plan_text(result, style), _saved(result, plan, options, cwd)
+        saved = {"formatVersion": FORMAT, "command": request.command, "plan": result}
+        text, notes = plan_text(result, style), _saved(saved, plan, options, cwd)
     return Report(
         request.command,
         result,
@@ -206,13 +207,12 @@ def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
 
 
 def _saved(
-    result: dict[str, Any], plan: tuple[Compiled, Plan], options: PlanOptions, cwd: Path
+    saved: dict[str, Any], plan: tuple[Compiled, Plan], options: PlanOptions, cwd: Path
 ) -> str:
     if not options.out:
         return ""
     work, made = plan
-    sealed = seal(made, work.serials)
-    document = {"formatVersion": FORMAT, "plan": result, "seal": sealed}
+    document = {**saved, "seal": seal(made, work.serials)}
     content = json.dumps(document, indent=1) + "\n"
     write_atomic(cwd / options.out, content.encode(), mode=0o600)
     return f"saved the plan as {options.out}"

@@ -41,7 +41,8 @@ def read_seal(path: Path) -> Mapping[str, Any]:
     found = document.get("seal") if isinstance(document, dict) else None
     if not isinstance(found, dict) or document.get("formatVersion") != FORMAT:
         raise FabricError(_bad(path, "is no plan that this fabric saved"))
-    return found
+    whole = document.get("command") == "compose plan"
+    return {**found, "command": "compose plan" if whole else "plan"}
 
 
 def refuse_moved(sealed: Mapping[str, Any], seen: Foreseen) -> None:
@@ -52,7 +53,8 @@ def refuse_moved(sealed: Mapping[str, Any], seen: Foreseen) -> None:
         return
     rest = f" and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
     message = f"the plan does not fit any more: {'; '.join(moved[:_SHOWN])}{rest}"
-    raise FabricError(Problem("plan/stale", message, "look at a new plan: fabric plan --out FILE"))
+    hint = f"look at a new plan: fabric {sealed['command']} --out FILE"
+    raise FabricError(Problem("plan/stale", message, hint))
 
 
 def _tasks(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from fabric.app.desk import options_of
 from fabric.app.post import Post
 from fabric.app.posts import Shelves, post_in, post_of
 from fabric.app.project import Project, open_project
@@ -73,7 +74,10 @@ def open_scope(asked: Asked, settings: Settings) -> Iterator[Scope]:
             RecordRef(service, project.stage, label),
             project.stage if asked.where.stage else "",
             label if asked.where.provider else "",
-            around(settings, asked.lock_timeout),
+            replace(
+                around(settings, asked.lock_timeout),
+                options=lambda ref: options_of(ref, project.sources[0], settings),
+            ),
         )
     finally:
         shelves.close()

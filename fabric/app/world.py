@@ -3,9 +3,9 @@
 import contextlib
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fabric.app.desk import Units, Work, WorkDesk
+from fabric.app.desk import Units, Work, WorkDesk, options_of
 from fabric.app.post import Post
 from fabric.app.posts import Shelves
 from fabric.app.settings import Settings
@@ -52,9 +52,13 @@ def open_world(posts: Iterable[Post], settings: Settings, means: Means) -> Itera
     try:
         beside = {post.ref: post for post in means.neighbours}
         everything = {**beside, **by_ref}
-        book = Book(shelves.of(everything.values()), around(settings, means.lock_timeout))
         ids = {ref: new_deployment_id(ref) for ref in by_ref}
         work = Work(by_ref, Units(means.units), ids, means.force)
+        surroundings = replace(
+            around(settings, means.lock_timeout),
+            options=lambda ref: options_of(ref, work.file(ref), settings),
+        )
+        book = Book(shelves.of(everything.values()), surroundings)
         yield World(by_ref, beside, book, WorkDesk(book, work, settings), ids)
     finally:
         shelves.close()

@@ -9,6 +9,7 @@ from fabric.app.settings import read_settings
 from fabric.cli.screen import Screen
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import failure
+from fabric.system.disk import closed_problem
 
 _GROUPS = ("compose", "cache", "invoke", "runs", "state")
 
@@ -48,6 +49,8 @@ def _as_problem(error: BaseException) -> FabricError:
         case KeyboardInterrupt() | click.Abort():
             hint = "run it again to go on"
             return FabricError(Problem("run/interrupted", "interrupted", hint=hint))
+        case PermissionError(filename=str()):
+            return closed_problem(error)
         case _:
             return _internal(error)
 

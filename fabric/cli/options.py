@@ -137,11 +137,22 @@ _DEPLOY = (
     ),  # fmt: skip
     click.option("--preview", default="", metavar="NAME", help="Deploy to this isolated stage."),
 )
+
+
+def _tasks_at_once(_context: click.Context, _option: click.Parameter, said: str) -> str:
+    """A bad number is a slip even where nothing is to be done, so that nobody would use it."""
+    from fabric.app.request import caps_of
+
+    caps_of(said, cores=1)
+    return said
+
+
 _CONCURRENCY = click.option(
     "--concurrency",
     default="16",
     show_default=True,
     metavar="N",
+    callback=_tasks_at_once,
     help="Tasks at once: a number, or a percentage of the cores such as 50%.",
 )
 _FAIL_FAST = click.option(

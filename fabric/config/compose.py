@@ -65,6 +65,7 @@ def _has_entries(node: Node | None) -> bool:
 
 def _name_problems(root: Node) -> Iterator[Problem]:
     """Duplicates, and without `include` also unknown names and circles, where they stand."""
+    yield from _bad_includes(root)
     nodes = named_entries(child(root, "services"))
     places = {name: place_of(child(node, "name") or node) for name, node in nodes}
     services = tuple(_service(name, node) for name, node in nodes)
@@ -72,6 +73,27 @@ def _name_problems(root: Node) -> Iterator[Problem]:
     if find(root, "include") is None:
         yield from (_at(problem, places, name) for name, problem in _unknown_names(services))
         yield from (_at(problem, places, "") for problem in _cycles(services))
+
+
+def _bad_includes(root: Node) -> Iterator[Problem]:
+    include = child(root, "include")
+    for item in include.items if isinstance(include, Sequence) else ():
+        reason = _no_pattern(item.text) if isinstance(item, Scalar) else ""
+        if reason:
+            hint = "a pattern relative to the compose file, such as `services/*/fabric.yml`"
+            yield Problem("compose/bad-include", reason, hint, place_of(item))
+
+
+def _no_pattern(text: str) -> str:
+    """Why no file can be looked for by a text, else nothing."""
+    parts = [part for part in text.split("/") if part not in ("", ".")]
+    if text.startswith("/"):
+        return f"`{shown(text)}` in `include` is an absolute path"
+    if not parts:
+        return f"`{shown(text)}` in `include` names no file"
+    if any("**" in part and part != "**" for part in parts):
+        return f"`{shown(text)}` in `include` is no pattern: `**` stands for whole folders only"
+    return ""
 
 
 def _service(name: str, node: Mapping) -> ComposeService:

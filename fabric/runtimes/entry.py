@@ -48,7 +48,10 @@ def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> E
     for at, (name, export) in enumerate(candidates):
         path = _below(root, name)
         if probe.kind(path) is Kind.FILE:
-            _refuse_unusable(inputs, root, probe.real(path))
+            real = probe.real(path)
+            _refuse_outside(inputs, root, real)
+            if not os.access(real, os.R_OK):
+                raise unreadable(place(base, path), "permission denied")
             looked_at = tuple(_below(root, name) for name, _ in candidates[: at + 1])
             return Entry(base, root, path, name, export, looked_at, probe)
     raise _missing(inputs, place(base, os.path.join(root, candidates[0][0])))
@@ -67,7 +70,7 @@ def _names(inputs: BuildInputs, extensions: Sequence[str]) -> list[tuple[str, st
     return plain + [(module + extension, export) for extension in extensions]
 
 
-def _refuse_unusable(inputs: BuildInputs, root: str, real: str) -> None:
+def _refuse_outside(inputs: BuildInputs, root: str, real: str) -> None:
     if not real.startswith(root + os.sep):
         raise FabricError(
             Problem(
@@ -77,15 +80,13 @@ def _refuse_unusable(inputs: BuildInputs, root: str, real: str) -> None:
                 hint="move the handler into the folder of its fabric.yml",
             )
         )
-    if not os.access(real, os.R_OK):
-        raise unreadable(inputs.entry, "permission denied")
 
 
 def unreadable(shown: str, reason: str) -> FabricError:
     return FabricError(
         Problem(
             "build/unreadable",
-            f"cannot read `{shown}`: {reason}",
+            f"cannot read `{shown}`: {reason.lower()}",
             hint="check the file's owner and mode",
             where=Place(shown),
         )

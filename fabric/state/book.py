@@ -13,7 +13,8 @@ from fabric.model.records_log import made_unsure
 from fabric.state.archives import LOCAL
 from fabric.state.contract import Stored, state_key
 from fabric.state.errored import errored_problem
-from fabric.state.locks import LockKeeper, Pulse, Tell, Terms
+from fabric.state.holder import record_options
+from fabric.state.locks import Asker, LockKeeper, Options, Pulse, Tell, Terms
 from fabric.state.page import Opening, Page
 from fabric.state.probe import refuse_unconditional
 from fabric.state.shelf import Shelf
@@ -46,11 +47,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Who we are, and how we hold and wait for locks."""
+    """Who we are, how we hold and wait for locks, and how a command names a record from here."""
 
     me: Process
     clock: Clock
     terms: Terms
+    options: Options = record_options
 
 
 class Book:
@@ -144,7 +146,7 @@ class Book:
         keeper = self._keeper(shelf)
         before = read_record(shelf, ref)
         fence = before[0].fence if before else 0
-        fence = keeper.take(ref, claim.operation, fence, self._tell)
+        fence = keeper.take(ref, claim.operation, fence, Asker(self._tell, self._around.options))
         waiting = errored_problem(shelf.home, ref)
         if waiting:
             raise FabricError(waiting)
@@ -253,9 +255,10 @@ def held(
     Gives the fence of each: above that of every holder before.
     """
     keeper = LockKeeper(shelf.stores.locks, around.me, around.clock, around.terms)
+    asker = Asker(lambda _: None, around.options)
     try:
         yield {
-            ref: keeper.take(ref, operation, _stored_fence(shelf, ref), lambda _: None)
+            ref: keeper.take(ref, operation, _stored_fence(shelf, ref), asker)
             for ref in sorted(refs)
         }
     finally:

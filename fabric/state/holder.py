@@ -101,8 +101,13 @@ def _parsed(content: bytes) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def held_problem(ref: RecordRef, holder: Holder | None, clock: Clock) -> Problem:
-    """Who is in the way, for how long, and what to do about it."""
+def record_options(ref: RecordRef) -> str:
+    """How a command names a record from its config's own folder."""
+    return f"--stage {ref.stage} --provider {ref.provider}"
+
+
+def held_problem(ref: RecordRef, holder: Holder | None, clock: Clock, options: str) -> Problem:
+    """Who is in the way, for how long, and what to do about it; `options` name the record."""
     by = f" by {holder.process.who} (pid {holder.process.pid})" if holder else ""
     doing = f" for `{holder.operation}`" if holder else ""
     age = f", {_age(holder.created_at, clock)} ago" if holder else ""
@@ -110,7 +115,7 @@ def held_problem(ref: RecordRef, holder: Holder | None, clock: Clock) -> Problem
         "lock/held",
         f"`{ref.service}` ({ref.stage}, {ref.provider}) is locked{by}{doing}{age}",
         hint=f"wait with --lock-timeout 2m; if that process is gone: fabric state force-unlock "
-        f"--service {ref.service} --stage {ref.stage} --provider {ref.provider}",
+        f"--service {ref.service} {options}",
     )
 
 

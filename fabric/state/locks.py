@@ -16,12 +16,14 @@ from fabric.state.holder import (
     encode_lock,
     free_lock,
     held_problem,
+    record_options,
 )
 from fabric.system.clock import Clock, stamp, stamp_in
 from fabric.system.crew import each
 from fabric.system.identity import Process, end_orphans, is_surely_dead
 
 Tell = Callable[[str], None]
+Options = Callable[[RecordRef], str]
 # A holder beats this many times in a lease, so that one lost beat loses nothing.
 _BEATS = 4
 _LOOKS = 20
@@ -33,6 +35,14 @@ class Terms:
 
     lease: float = 60.0
     wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who wants a lock: hears what it waits for; `options` name a record in a command from here."""
+
+    tell: Tell
+    options: Options = record_options
 
 
 @dataclass(slots=True)
@@ -99,7 +109,7 @@ class LockKeeper:
         self._pulse = pulse or Pulse(terms)
         self._is_beaten_for = False
 
-    def take(self, ref: RecordRef, operation: str, known_fence: int, tell: Tell) -> int:
+    def take(self, ref: RecordRef, operation: str, known_fence: int, asker: Asker) -> int:
         """Hold the lock of a record; gives the fence, which is above all that came before."""
         asked = self._clock.monotonic()
         seen: tuple[Version, float] | None = None
@@ -116,10 +126,11 @@ class LockKeeper:
                 continue
             holder = decode_lock(stored.content) if stored else None
             if now - asked >= self._terms.wait:
-                raise FabricError(held_problem(ref, holder, self._clock))
+                options = asker.options(ref)
+                raise FabricError(held_problem(ref, holder, self._clock, options))
             if not told:
                 told = True
-                tell(held_problem(ref, holder, self._clock).message)
+                asker.tell(held_problem(ref, holder, self._clock, "").message)
             time.sleep(min(1.0, self._terms.lease / _LOOKS))
 
     def _is_free(self, stored: Stored | None) -> bool:

@@ -43,6 +43,14 @@ def write_problem(path: Path, error: OSError) -> FabricError:
     )
 
 
+def closed_problem(error: PermissionError) -> FabricError:
+    """A path that we may not even look at (exit 73)."""
+    path = Path(str(error.filename))
+    hint = "check the owner and the mode of it and of the folders above"
+    message = f"cannot open `{path}`: permission denied"
+    return FabricError(Problem("disk/cannot-open", message, hint=hint, where=Place(str(path))))
+
+
 def make_folder(path: Path, mode: int = 0o755) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True, mode=mode)

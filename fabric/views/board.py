@@ -13,7 +13,7 @@ _WORDS = {
     "failed": "failed",
     "blocked": "blocked",
     "cancelled": "cancelled",
-    "ran": "run",
+    "ran": "ran",
     "skipped": "up to date",
 }
 _BAD = ("blocked", "cancelled")
@@ -79,9 +79,14 @@ class Frame:
 def outcome_line(row: ServiceRow, style: Style) -> str:
     """One line when the last task of a service has ended."""
     paint = {"failed": style.bad, "blocked": style.warn}.get(row.state, style.good)
-    state = "" if row.state == "done" else f" {row.state}"
+    state = "" if row.state == "done" else f" {_end(row)}"
     took = f" ({duration(row.ms)})" if row.ms else ""
     return f"{paint(_SIGNS[row.state])} {style.strong(row.name)}{state}: {_counted(row)}{took}"
+
+
+def _end(row: ServiceRow) -> str:
+    """A service may have been stopped with the run, and not for want of another one."""
+    return row.state if row.state != "blocked" or row.counts.get("blocked") else "cancelled"
 
 
 def _counted(row: ServiceRow) -> str:

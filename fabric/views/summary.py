@@ -27,10 +27,13 @@ Marked = tuple[str, str]
 
 
 def plan_summary(report: Report) -> str:
-    """What would change: services by functions, and who waits for whom."""
+    """What would change: services by functions, and who waits for whom; or that nothing would."""
     result = report.result or {}
     services = result.get("services", ())
     busy = {one["service"] for one in result.get("tasks", ()) if one["action"] != "skip"}
+    functions = [function for one in services for function in one["functions"]]
+    if not busy and all(one["change"] == "none" for one in functions):
+        return _page(report, (_last(report),))
     rows = [
         (one["service"], one["provider"], function["name"], _change(function["change"]))
         for one in services
@@ -44,6 +47,8 @@ def plan_summary(report: Report) -> str:
 def deploy_summary(report: Report) -> str:
     """What a deploy did: services by functions with their status, and who waited for whom."""
     services = (report.result or {}).get("deployments", ())
+    if all(one["status"] == "unchanged" for one in services):
+        return _page(report, (_last(report),))
     rows = [row for one in services for row in _deployed(one)]
     marked = [(one["service"], _mark(one["status"])) for one in services]
     table = _table(("Service", "Provider", "Function", "Status", "Endpoint"), rows)

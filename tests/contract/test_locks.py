@@ -20,7 +20,7 @@ from fabric.model.records_log import FunctionGone
 from fabric.state.backends.local import Local
 from fabric.state.contract import Backend, lock_key, state_key
 from fabric.state.holder import decode_lock
-from fabric.state.locks import LockKeeper, Pulse, Terms
+from fabric.state.locks import Asker, LockKeeper, Pulse, Terms
 from fabric.state.page import Opening, Page
 from fabric.state.shelf import Shelf, Stores
 from fabric.state.wal import wal_path
@@ -87,7 +87,7 @@ def keep(backend: Backend) -> Iterator[Callable[..., LockKeeper]]:
 
 
 def take(keeper: LockKeeper, known: int = 0, told: list[str] | None = None) -> int:
-    return keeper.take(REF, "deploy", known, (told if told is not None else []).append)
+    return keeper.take(REF, "deploy", known, Asker((told if told is not None else []).append))
 
 
 def code_of(call: Callable[[], object]) -> str:
@@ -155,14 +155,14 @@ import sys
 from pathlib import Path
 from fabric.model.records import RecordRef
 from fabric.config.values import BackendKind
-from fabric.state.locks import LockKeeper, Terms
+from fabric.state.locks import Asker, LockKeeper, Terms
 from fabric.system.clock import SystemClock
 from fabric.system.identity import this_process
 from tests.servers.stores import Space
 kind, home, settings, env, table = eval(sys.argv[1])
 space = Space(BackendKind(kind), Path(home), settings, env, in_lock_table=table)
 keeper = LockKeeper(space.open(), this_process(), SystemClock(), Terms())
-keeper.take(RecordRef("api", "dev", "cloud1-lambda"), "deploy", 0, print)
+keeper.take(RecordRef("api", "dev", "cloud1-lambda"), "deploy", 0, Asker(print))
 print("taken", flush=True)
 sys.stdin.read()
 """

@@ -48,6 +48,17 @@ def test_downstream_functions_see_the_addresses_of_all_upstreams(tmp_path: Path)
     assert env["HOME_OF_AUTH"] == "https://live.example/v1"
 
 
+def test_a_plan_of_many_services_that_does_not_fit_is_made_anew_for_them(tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    assert made.fabric("compose", "plan", "--out", "plan.json").code == 0
+    assert made.json("compose", "deploy").code == 0
+    error = made.json("compose", "deploy", "--plan", "plan.json").error
+    assert (error["code"], error["hint"].partition(": ")[2]) == (
+        "plan/stale",
+        "fabric compose plan --out FILE",
+    )
+
+
 def test_equal_outputs_leave_what_depends_on_them_alone(tmp_path: Path) -> None:
     made = chain(tmp_path)
     made.json("compose", "deploy")

@@ -67,6 +67,20 @@ def test_every_failure_is_told_on_stderr_and_stdout_stays_empty(name: str, tmp_p
     assert "Traceback" not in done.err
 
 
+TASKS_AT_ONCE = ("0", "-1", "abc", "0%")
+
+
+@pytest.mark.parametrize("said", TASKS_AT_ONCE)
+def test_a_bad_number_of_tasks_is_a_slip_where_nothing_is_to_be_done_too(
+    said: str, tmp_path: Path
+) -> None:
+    made = compose(tmp_path, a=())
+    assert made.fabric("compose", "deploy").code == 0
+    for words, cwd in ((("compose", "deploy"), ""), (("deploy",), "a"), (("remove", "-y"), "a")):
+        done = made.json(*words, "--concurrency", said, cwd=cwd)
+        assert (done.code, done.error["code"]) == (64, "usage/bad-concurrency")
+
+
 GUESSES = {
     "command": (("biuld",), "build"),
     "command of a group": (("compose", "pakage"), "package"),

@@ -1,13 +1,14 @@
 """`fabric state`: what is recorded, kept in a file and put back, and put right by hand."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fabric.model.records_json import checksum_of
-from tests.project import Project, handler, project, service
+from tests.project import Project, compose, handler, project, service
 
 pytestmark = pytest.mark.flow
 STATE = ".fabric/state/shop/dev/cloud1-lambda.state.json"
@@ -273,14 +274,14 @@ def test_a_deploy_of_another_stage_is_no_drift(made: Project) -> None:
 # Locks.
 
 
-def lock(made: Project) -> None:
+def lock(made: Project, folder: str = "") -> None:
     """As a run on another machine holds it, that nobody can prove dead."""
     holder = {
         "id": "abc", "service": "shop", "stage": "dev", "provider": "cloud1-lambda",
         "operation": "deploy", "who": "ann@far-away", "pid": 7, "fence": 41,
         "createdAt": "2026-01-01T00:00:00Z", "heartbeatAt": "", "expiresAt": "",
     }  # fmt: skip
-    made.write({LOCK: json.dumps(holder)})
+    made.write({f"{folder}{LOCK}": json.dumps(holder)})
 
 
 def test_force_unlock_frees_a_lock_and_keeps_its_fence(made: Project) -> None:
@@ -293,6 +294,28 @@ def test_force_unlock_frees_a_lock_and_keeps_its_fence(made: Project) -> None:
     assert (result["holder"]["who"], result["holder"]["fence"]) == ("ann@far-away", 41)
     assert made.json("deploy").code == 0
     assert document(made)["fence"] == 42
+
+
+@pytest.mark.parametrize(
+    ("words", "config"),
+    [
+        (("compose", "deploy"), "fabric.yml"),
+        (("compose", "deploy"), "own.yml"),
+        (("deploy", "-c", "shop"), "fabric.yml"),
+        (("state", "rm", "-y", "-c", "shop/own.yml"), "own.yml"),
+    ],
+)
+def test_the_command_that_is_told_of_frees_the_lock_from_where_one_stands(
+    words: tuple[str, ...], config: str, tmp_path: Path
+) -> None:
+    made = compose(tmp_path, shop=())
+    (made.root / "shop/fabric.yml").rename(made.root / "shop" / config)
+    made.write({"fabric.compose.yml": f"services: [{{name: shop, config: shop/{config}}}]\n"})
+    lock(made, "shop/")
+    hint = made.json(*words).error["hint"]
+    told = shlex.split(hint.partition(" fabric ")[2])
+    assert made.json(*told).result["unlocked"] is True
+    assert made.json(*words).code == 0
 
 
 def test_force_unlock_says_when_there_is_no_lock(made: Project) -> None:

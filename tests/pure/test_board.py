@@ -88,13 +88,20 @@ def _without_colours(line: str) -> str:
 @pytest.mark.parametrize(
     ("state", "line"),
     [
-        ("done", "✓ w: 1 run, 2 up to date (1.2 s)"),
+        ("done", "✓ w: 1 ran, 2 up to date (1.2 s)"),
         ("failed", "✗ w failed: 1 failed"),
-        ("blocked", "- w blocked: 2 blocked, 1 run"),
+        ("blocked", "- w blocked: 2 blocked, 1 ran"),
     ],
 )
 def test_a_service_that_ended_is_one_line(state: str, line: str) -> None:
     assert outcome_line(ROWS[state], PLAIN) == line
+
+
+def test_a_service_that_was_only_cancelled_is_not_called_blocked() -> None:
+    cancelled = replace(WAITING, counts={"ran": 1, "cancelled": 2})
+    assert outcome_line(cancelled, PLAIN) == "- w cancelled: 2 cancelled, 1 ran"
+    both = replace(WAITING, counts={"blocked": 1, "cancelled": 2})
+    assert outcome_line(both, PLAIN) == "- w blocked: 1 blocked, 2 cancelled"
 
 
 def test_warnings_that_say_the_same_are_counted() -> None:

@@ -5,7 +5,7 @@ import pytest
 from fabric.config.compose import compose_services, load_compose
 from fabric.config.cycles import find_cycle
 from fabric.config.values import Compose, ComposeService
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import distance, nearest
 
 
@@ -64,6 +64,14 @@ def test_an_unknown_dependency_has_a_place_and_a_guess() -> None:
     )
     assert str(found.where) == "fabric.compose.yml:3:12"
     assert found.hint == "did you mean `api`?"
+
+
+@pytest.mark.parametrize("pattern", ["/abs/one.yml", "***/x", "a**/fabric.yml", ".", "./"])
+def test_an_include_that_is_no_relative_pattern_is_refused_where_it_stands(pattern: str) -> None:
+    found = _problem(f"include:\n  - 's/*/fabric.yml'\n  - '{pattern}'\n")
+    assert found.code == "compose/bad-include"
+    assert pattern in found.message
+    assert found.where == Place("fabric.compose.yml", 3, 5)
 
 
 def test_names_are_settled_after_the_includes_are_found() -> None:

@@ -102,6 +102,23 @@ def test_a_deploy_shows_status_address_and_errors() -> None:
     assert "- **build/failed** src/a.ts:3:4: a&lt;b&gt;" in said
 
 
+def test_where_nothing_changes_one_line_says_so() -> None:
+    same = service("api", status="unchanged", functions=[{"name": "main", "change": "none"}])
+    result = {"stage": "dev", "services": [same], "tasks": [{"service": "api", "action": "skip"}]}
+    ties = (("api", "site"),)
+    said = plan_summary(Report("compose plan", result, text="No changes.", ties=ties))
+    assert said == "### fabric compose plan (dev)\n\nNo changes.\n\n"
+    told = Report("deploy", {"stage": "dev", "deployments": [same]}, text="Nothing to do: 1 up.")
+    assert deploy_summary(told) == "### fabric deploy (dev)\n\nNothing to do: 1 up.\n\n"
+
+
+def test_a_plan_of_tasks_alone_is_shown() -> None:
+    same = service("api", functions=[{"name": "main", "change": "none"}])
+    result = {"services": [same], "tasks": [{"service": "api", "action": "run"}]}
+    said = plan_summary(Report("plan", result, text="Plan: 0 to create."))
+    assert "| api | cloud1-lambda | main | no change |" in said
+
+
 def test_nothing_breaks_out_of_its_cell_or_its_picture() -> None:
     said = plan(HOSTILE.replace("\ud800", ""), "site")
     row = next(line for line in said.splitlines() if "main" in line)

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
 from fabric.system.retry import TransientError
@@ -10,6 +11,19 @@ from fabric.system.retry import TransientError
 def unreachable(place: str, why: str) -> FabricError:
     hint = "check the network and the endpoint, then run the command again"
     return FabricError(Problem("backend/unreachable", f"cannot reach `{place}`: {why}", hint=hint))
+
+
+CHECK_MODE = "check the owner and the mode of it and of the folders above"
+
+
+def unusable(path: Path, why: str, hint: str = CHECK_MODE) -> FabricError:
+    """A state on this machine that cannot be read: no network is to blame."""
+    message = f"cannot read the state in `{path}`: {why}"
+    return FabricError(Problem("backend/unreachable", message, hint=hint))
+
+
+def closed(path: Path, error: OSError) -> FabricError:
+    return unusable(path, (error.strerror or str(error)).lower())
 
 
 def refused(place: str, why: str) -> FabricError:

@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
-from fabric.state.backends.failures import unreachable
+from fabric.state.backends.failures import closed
 from fabric.state.contract import STATE_SUFFIX, MovedError, Stored, Version
 from fabric.system.disk import (
     file_lock,
@@ -37,12 +37,13 @@ class Local:
         return str(self._root)
 
     def read(self, key: str) -> Stored | None:
+        path = self._path(key)
         try:
-            content = read_bytes(self._path(key))
+            content = read_bytes(path)
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise unreachable(self.place, error.strerror or str(error)) from error
+            raise closed(path, error) from error
         return Stored(content, _version(content))
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
@@ -79,7 +80,7 @@ class Local:
         try:
             paths = [path for path in _files(start) if _is_content(path.name)]
         except OSError as error:
-            raise unreachable(self.place, error.strerror or str(error)) from error
+            raise closed(start, error) from error
         keys = (path.relative_to(self._root).as_posix() for path in paths)
         return tuple(sorted(key for key in keys if key.startswith(prefix) and key != _LOCK))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
-from fabric.state.backends.failures import failed, unreachable
+from fabric.state.backends.failures import CHECK_MODE, closed, failed, unusable
 from fabric.state.backends.sql import NoTableError, Rows, Value
 from fabric.system.disk import make_private_file
 
@@ -18,10 +18,13 @@ _DISK = {
     "SQLITE_IOERR": ("disk/cannot-write", "the disk reports an error"),
 }
 _UNREACHABLE = {
-    "SQLITE_CANTOPEN": "the file cannot be opened",
-    "SQLITE_BUSY": f"another process kept it locked for {_BUSY_SECONDS:.0f} s",
-    "SQLITE_NOTADB": "the file is not a SQLite database",
-    "SQLITE_CORRUPT": "the file is damaged",
+    "SQLITE_CANTOPEN": ("the file cannot be opened", CHECK_MODE),
+    "SQLITE_BUSY": (
+        f"another process kept it locked for {_BUSY_SECONDS:.0f} s",
+        "look for a process that was stopped: end it or let it go on",
+    ),
+    "SQLITE_NOTADB": ("the file is not a SQLite database", "move it away, or restore a backup"),
+    "SQLITE_CORRUPT": ("the file is damaged", "restore a backup of it"),
 }
 
 
@@ -77,7 +80,9 @@ class Sqlite:
         try:
             yield
         except sqlite3.Error as error:
-            raise _problem(self.place, error) from error
+            raise _problem(self._path, error) from error
+        except PermissionError as error:
+            raise closed(self._path, error) from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -93,7 +98,7 @@ def _roll_back(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
-def _problem(place: str, error: sqlite3.Error) -> Exception:
+def _problem(path: Path, error: sqlite3.Error) -> Exception:
     text = str(error)
     if text.startswith("no such table"):
         return NoTableError()
@@ -101,7 +106,7 @@ def _problem(place: str, error: sqlite3.Error) -> Exception:
     name = "_".join(getattr(error, "sqlite_errorname", "").split("_")[:2])
     if name in _DISK:
         code, why = _DISK[name]
-        return FabricError(Problem(code, f"cannot write `{place}`: {why}"))
+        return FabricError(Problem(code, f"cannot write `sqlite:{path}`: {why}"))
     if name in _UNREACHABLE:
-        return unreachable(place, _UNREACHABLE[name])
-    return failed(place, text)
+        return unusable(path, *_UNREACHABLE[name])
+    return failed(f"sqlite:{path}", text)
