@@ -212,6 +212,8 @@ def _config_of(entry: ComposeService, compose: Path, settings: Settings) -> Path
     try:
         return config_path(compose.parent / entry.config)
     except FabricError as error:
+        if error.first.code != "config/not-found":
+            raise
         missing = shown(config_in(compose.parent / entry.config), settings.cwd)
         message = f"service `{entry.name}` has no config: there is no file {missing}"
         hint = "mend its `config`: a file, or a folder that holds fabric.yml"
