@@ -1,11 +1,11 @@
 """The end of a run that changed the world: taken back if it has to be, then every record closed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fabric.app.pipeline import carried_out
 from fabric.app.room import Room
+from fabric.app.stopping import carried_out
 from fabric.app.traces import keep_traces, makers_of
 from fabric.app.world import World
 from fabric.engine.bus import Bus
@@ -40,7 +40,9 @@ class Attempt:
     finals: dict[RecordRef, Record | None] = field(default_factory=dict)
 
     def finish(self, room: Room, bus: Bus, result: RunResult) -> RunResult:
-        if self.rollback and not result.ok and not result.interrupted:
+        if self.rollback and result.interrupted:
+            result = replace(result, aftermath=tuple(self._all_left()))
+        elif self.rollback and not result.ok:
             result = self._take_back(room, bus, result)
         outcomes = outcomes_of(result)
         for page in self.world.book.pages:
@@ -85,6 +87,15 @@ class Attempt:
             interrupted=any(one.interrupted for one in undone),
             aftermath=(*news, *map(self._not_taken_back, left)),
         )
+
+    def _all_left(self) -> Iterator[Problem]:
+        """Who interrupts wants an end, no way back: it is said, where there would be one."""
+        if any(_moved(page) for page in self.world.book.pages):
+            yield Problem(
+                "rollback/interrupted",
+                "the run was interrupted, so nothing was taken back",
+                hint="run it again to go on; `fabric rollback` takes a service back by itself",
+            )
 
     def _put_back(self, room: Room, bus: Bus, pages: Sequence[Page]) -> Sequence[RunResult]:
         """One after the other, each a run of its own: who cannot go back holds up nobody else."""
