@@ -261,3 +261,10 @@ def critical(made: Project, tool: Tool) -> list[str]:
     text = made.fabric("compose", "plan", "--graph", "json", env=tool.env()).out
     deploys = (one for one in json.loads(text)["criticalPath"] if one.startswith("deploy:"))
     return [one.removeprefix("deploy:").partition("@")[0] for one in deploys]
+
+
+def test_artifacts_of_all_services_are_copied(tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    assert made.json("compose", "deploy", "--out", "copies").code == 0
+    made.json("compose", "package", "--out", "packages")
+    assert made.tree("packages") == made.tree("copies") != {}
