@@ -17,6 +17,8 @@ with notes.open("a") as file:
 text = answer.read_text()
 slow = json.loads(Path(f"{answer}.slow").read_text()) if Path(f"{answer}.slow").exists() else {}
 time.sleep(slow.get(given.get("FABRIC_SERVICE"), 0))
+if Path(f"{answer}.refused-{given.get('FABRIC_SERVICE')}").exists():
+    sys.exit("refused")
 if text == "hang":
     marker.write_text(str(os.getpid()))
     time.sleep(60)
@@ -62,6 +64,10 @@ class Tool:
     def takes(self, seconds: int, service: str) -> None:
         """How long a call for this service lasts."""
         Path(f"{self._answer}.slow").write_text(json.dumps({service: seconds}))
+
+    def refuses(self, service: str) -> None:
+        """Calls for this service fail from now on."""
+        Path(f"{self._answer}.refused-{service}").touch()
 
     def hangs(self) -> None:
         """Until it is killed, or for a minute."""

@@ -1,18 +1,18 @@
 """The end of a run that changed the world: taken back if it has to be, then every record closed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fabric.app.pipeline import carried_out
 from fabric.app.room import Room
+from fabric.app.stopping import carried_out
 from fabric.app.traces import keep_traces, makers_of
 from fabric.app.world import World
 from fabric.engine.bus import Bus
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.graph.undo import chained
+from fabric.graph.undo import undoing
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Deployment, Lifecycle, Record, RecordRef
 from fabric.model.records_end import deployed, failed, gone_back, snapshot, taken_back
@@ -40,16 +40,16 @@ class Attempt:
     finals: dict[RecordRef, Record | None] = field(default_factory=dict)
 
     def finish(self, room: Room, bus: Bus, result: RunResult) -> RunResult:
-        problems: list[Problem] = []
-        if self.rollback and not result.ok and not result.interrupted:
-            problems += self._take_back(room, bus, result)
+        if self.rollback and result.interrupted:
+            result = replace(result, aftermath=tuple(self._all_left()))
+        elif self.rollback and not result.ok:
+            result = self._take_back(room, bus, result)
         outcomes = outcomes_of(result)
         for page in self.world.book.pages:
             ok = _is_good(outcomes.get(page.base.ref, ()))
             self.finals[page.base.ref] = self._final(page, ok=ok)
         self._keep_traces(room, result)
-        problems += self._closed()
-        return replace(result, aftermath=tuple(problems))
+        return replace(result, aftermath=(*result.aftermath, *self._closed()))
 
     def _final(self, page: Page, *, ok: bool) -> Record | None:
         ref, record = page.base.ref, page.record
@@ -66,7 +66,7 @@ class Attempt:
             return None
         return deployed(page.base, record, self.world.deployment_ids[ref], now)
 
-    def _take_back(self, room: Room, bus: Bus, result: RunResult) -> Sequence[Problem]:
+    def _take_back(self, room: Room, bus: Bus, result: RunResult) -> RunResult:
         """Exactly what this run changed, the newest change first.
 
         What an earlier failure left unsure cannot be put back as it was: that is said.
@@ -76,27 +76,42 @@ class Attempt:
         unsure = {page.base.ref for page in pages if _is_unsure(page.base)}
         known = [page for page in pages if page.base.ref not in unsure and _moved(page)]
         known.sort(key=lambda page: _ended(ran.get(page.base.ref, ())), reverse=True)
-        tried = [one.base for one in pages if one.base.ref in unsure & _tried(ran)]
-        return [*self._put_back(room, bus, known), *map(self._not_taken_back, tried)]
+        undone = self._put_back(room, bus, known)
+        left = [one.base for one in known if one.base.ref not in self.rolled_back]
+        left += [one.base for one in pages if one.base.ref in unsure & _tried(ran)]
+        # What fails for the same reason once more is not told once more.
+        found = dict.fromkeys(problem for one in undone for problem in one.problems)
+        news = [problem for problem in found if problem not in result.problems]
+        return replace(
+            result,
+            interrupted=any(one.interrupted for one in undone),
+            aftermath=(*news, *map(self._not_taken_back, left)),
+        )
 
-    def _put_back(self, room: Room, bus: Bus, pages: Sequence[Page]) -> Sequence[Problem]:
-        if not pages:
-            return ()
+    def _all_left(self) -> Iterator[Problem]:
+        """Who interrupts wants an end, no way back: it is said, where there would be one."""
+        if any(_moved(page) for page in self.world.book.pages):
+            yield Problem(
+                "rollback/interrupted",
+                "the run was interrupted, so nothing was taken back",
+                hint="run it again to go on; `fabric rollback` takes a service back by itself",
+            )
+
+    def _put_back(self, room: Room, bus: Bus, pages: Sequence[Page]) -> Sequence[RunResult]:
+        """One after the other, each a run of its own: who cannot go back holds up nobody else."""
         targets = {page.base.ref: snapshot(page.base) for page in pages}
         self.world.desk.go_back_to(targets)
-        ways = [
-            (page.record, targets[page.base.ref] if page.base.deployment_id else None)
-            for page in pages
-        ]
-        graph = chained(ways)
-        job = Job(graph, self.caps, (1.0,) * len(graph))
-        undone = carried_out(Run(job, room.stepper, bus, SystemClock()))
-        ways_back = outcomes_of(undone)
+        undone: list[RunResult] = []
         for page in pages:
-            if _is_good(ways_back.get(page.base.ref, ())):
-                self.rolled_back.add(page.base.ref)
-        left = [page.base for page in pages if page.base.ref not in self.rolled_back]
-        return [*undone.problems, *map(self._not_taken_back, left)]
+            ref = page.base.ref
+            graph = undoing(page.record, targets[ref] if page.base.deployment_id else None)
+            job = Job(graph, self.caps, (1.0,) * len(graph))
+            undone.append(carried_out(Run(job, room.stepper, bus, SystemClock())))
+            if _is_good(undone[-1].outcomes):
+                self.rolled_back.add(ref)
+            if undone[-1].interrupted:
+                break
+        return undone
 
     def _not_taken_back(self, base: Record) -> Problem:
         ref = base.ref

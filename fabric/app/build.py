@@ -68,7 +68,7 @@ def build(
     done = carry_out(request, settings, work, started, Outlets(make_listeners, after))
     prune_daily(cache_folder(Path(work.site.workspace), settings), started / 1e9)
     if request.out:
-        _copy_all(done, request, settings.cwd / request.out)
+        copy_artifacts(done, request.verb, settings.cwd / request.out)
     return report(done)
 
 
@@ -180,10 +180,11 @@ def _summary(done: Ran, artifacts: tuple[Artifact, ...]) -> dict[str, int]:
     }
 
 
-def _copy_all(done: Ran, request: Request, target: Path) -> None:
+def copy_artifacts(done: Ran, kind: str, target: Path) -> None:
+    """What these tasks made, once more, in a folder of the user's choice."""
     workspace = Path(done.site.workspace)
     for task, outcome in zip(done.result.graph.tasks, done.result.outcomes, strict=True):
-        if task.kind == request.verb and outcome.output is not None:
+        if task.kind == kind and outcome.output is not None:
             name = f"{task.inputs.service}/{task.inputs.function}"
             folder = target / (name if outcome.output.whole_folder else task.inputs.service)
             copy_out(outcome.output, workspace, folder)

@@ -3,14 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from fabric.app.attempt import Attempt
+from fabric.app.build import copy_artifacts
 from fabric.app.compilation import Compiled
 from fabric.app.compiling import units_of
 from fabric.app.deploy_report import deploy_report, unchanged_report
 from fabric.app.encore import Encore, keep_plan
 from fabric.app.foresight import Foreseen, foresee, missing_upstreams
-from fabric.app.pipeline import Outlets, Work, carry_out, compiled_and_locked
+from fabric.app.pipeline import Outlets, Ran, Work, carry_out, compiled_and_locked
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Room
 from fabric.app.saved_plan import read_seal, refuse_moved
@@ -55,7 +57,7 @@ def deploy(
     work = compiled_and_locked(request, settings)
 
     def after(room: Room, live: Compiled, made: Plan, entries: frozenset[str]) -> None:
-        if encore and not made.anything_to_do:
+        if encore and not request.out and not made.anything_to_do:
             seen = Foreseen(live, made)
             kept = live, entries
             keep_plan(encore, room, kept, lambda: unchanged_report(request, seen, world))
@@ -66,7 +68,7 @@ def deploy(
         refuse(world, work)
         seen = foresee(work, settings, world, after)
         _refuse_moved(wishes, settings, seen)
-        if not seen.plan.anything_to_do:
+        if not seen.plan.anything_to_do and not request.out:
             return unchanged_report(request, seen, world)
         rollback = any(rolls_back(wishes, unit.config, settings) for unit in world.desk.units)
         request = replace(request, fail_fast=request.fail_fast or rollback)
@@ -90,7 +92,19 @@ def _carried_out(
     except BaseException:
         world.book.abandon()
         raise
+    if request.out:
+        done = _copied_out(done, settings.cwd / request.out)
     return deploy_report(request, seen, done, attempt)
+
+
+def _copied_out(done: Ran, folder: Path) -> Ran:
+    """What is live is told also where the copies could not be written."""
+    try:
+        copy_artifacts(done, "package", folder)
+    except FabricError as error:
+        aftermath = (*done.result.aftermath, *error.problems)
+        return replace(done, result=replace(done.result, aftermath=aftermath))
+    return done
 
 
 def _refuse_moved(wishes: Wishes, settings: Settings, seen: Foreseen) -> None:

@@ -13,12 +13,13 @@ from fabric.app.checks_world import (
     state_checks,
 )
 from fabric.app.long_way import compile_project
-from fabric.app.pipeline import carried_out, new_run_id, run_ended
+from fabric.app.pipeline import new_run_id, run_ended
 from fabric.app.posts import post_of
 from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Opening, cache_folder, open_room
 from fabric.app.settings import Settings
+from fabric.app.stopping import carried_out
 from fabric.app.workspace import workspace_of
 from fabric.engine.bus import Bus
 from fabric.engine.result import RunResult

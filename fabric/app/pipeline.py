@@ -1,11 +1,8 @@
 """The use cases of the engine: services to a graph, a graph to a plan, a plan to a result."""
 
-import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from fabric.app.compilation import Compiled
@@ -13,6 +10,7 @@ from fabric.app.compiling import compiled
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Opening, Room, open_room
 from fabric.app.settings import Settings
+from fabric.app.stopping import carried_out
 from fabric.engine.bus import Bus
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
@@ -27,7 +25,6 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import WORLD_KINDS, VendorInputs
 from fabric.system.clock import SystemClock, time_ns
 from fabric.system.mounts import is_network
-from fabric.system.process import kill_children
 from fabric.tasks.build import BuildKind
 
 if TYPE_CHECKING:
@@ -246,38 +243,3 @@ def new_run_id(clock: SystemClock) -> str:
     """Sorts by time; the tail keeps two runs of one moment apart."""
     now = clock.now()
     return f"{now:%Y%m%dT%H%M%S}-{now.microsecond:06d}"
-
-
-def carried_out(run: Run) -> RunResult:
-    with _stoppable(run):
-        try:
-            return run.go()
-        except KeyboardInterrupt:
-            kill_children()
-            raise
-
-
-@contextmanager
-def _stoppable(run: Run) -> Iterator[None]:
-    """First signal: start nothing new. Second: end at once."""
-    told = False
-
-    def hear(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        nonlocal told
-        if told:
-            raise KeyboardInterrupt
-        told = True
-        run.ask_to_stop()
-
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    try:
-        before = {number: signal.signal(number, hear) for number in numbers}
-    except ValueError:  # not the main thread: the daemon has its own way to stop a run
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

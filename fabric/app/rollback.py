@@ -16,7 +16,7 @@ from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, open_world
 from fabric.engine.scene import MakeListeners
 from fabric.engine.warm import Site
-from fabric.graph.undo import chained
+from fabric.graph.undo import undoing
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Deployment, Record, RecordRef
 from fabric.model.report import Report
@@ -51,7 +51,7 @@ def rollback(
         records = {ref: record for ref in world.posts if (record := world.book.record(ref))}
         ref, target = _target(records, back)
         _refuse_other_values(world, records[ref], target)
-        graph = chained([(records[ref], target)])
+        graph = undoing(records[ref], target)
         world.desk.go_back_to({ref: target})
         world.book.expect([claim_of(world.posts[ref], "rollback", graph.tasks)])
         attempt = Attempt(world, caps_of(request.concurrency, settings.cores))

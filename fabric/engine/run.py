@@ -14,6 +14,9 @@ from fabric.model.problems import FabricError, Problem, WithheldError
 from fabric.model.task import Output
 from fabric.system.clock import Clock
 
+_LOOK = 0.1
+_CUT_OFF = "was cut off when the run was interrupted"
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -54,36 +57,56 @@ class Run:
         self._width = min(job.caps.total, max(1, self._schedule.left))
         self._workers: list[threading.Thread] = []
         self._idle = 0
-        self._stop_asked = False
+        self._wishes = 0
         self._interrupted = False
+        self._cut = False
+        self._left = job.grace
         self._fallen: BaseException | None = None
         self._begin = clock.monotonic()
 
     def go(self) -> RunResult:
-        """Run to the end. Ctrl-C stops new tasks; running ones finish."""
+        """Run to the end. A wish to stop stops new tasks; running ones finish.
+
+        Raises KeyboardInterrupt for those that do not in time, or when the wish comes again: then
+        somebody has to cut them off, and to ask for the `rest`.
+        """
         with self._ended:
             if not self._schedule.over:
                 self._call_worker()
             while not self._schedule.over:
                 # Looked at before each wait: a wish that came earlier woke nobody.
-                if self._stop_asked and not self._interrupted:
+                if self._wishes and not self._interrupted:
                     self._interrupted = True
                     self._cancel("the run was interrupted")
                     self._wake_all()
                     continue
                 self._wait()
-                if self._fallen:
-                    raise self._fallen
-        for worker in self._workers:
-            worker.join()
+                self._raise_fallen()
+        return self._result()
+
+    def rest(self, seconds: float) -> RunResult | None:
+        """How it ended after all; None if tasks that were cut off still run after this time."""
+        with self._ended:
+            self._ended.wait_for(lambda: self._schedule.over or self._fallen, seconds)
+            self._raise_fallen()
+            if not self._schedule.over:
+                return None
         return self._result()
 
     def _wait(self) -> None:
-        """Until a task ends; after a wish to stop, only as long as running tasks are given."""
-        if not self._interrupted:
-            self._ended.wait()
-        elif not self._ended.wait(self._job.grace):
+        """For the end, and never for long: a signal may come without ending a wait, and Python
+        hears it only when this thread goes on. After a wish to stop, just as long as is given."""
+        look = min(_LOOK, self._left) if self._interrupted else _LOOK
+        if self._ended.wait(look) or not self._interrupted:
+            return
+        self._left -= look
+        if self._wishes > 1 or self._left <= 0:
+            self._cut = True
             raise KeyboardInterrupt
+
+    def _raise_fallen(self) -> None:
+        if self._fallen:
+            raise self._fallen
 
     def _call_worker(self) -> None:
         """Wake one who waits, or hire: a run of a few tasks never pays for a full crew."""
@@ -107,8 +130,11 @@ class Run:
         self._changed.notify_all()
 
     def ask_to_stop(self) -> None:
-        """Start nothing new; what runs may end. Safe in a signal handler: takes no lock itself."""
-        self._stop_asked = True
+        """Start nothing new; what runs may end, if nobody asks again.
+
+        Safe in a signal handler: takes no lock itself.
+        """
+        self._wishes += 1
         threading.Thread(target=self._wake, daemon=True).start()
 
     def _wake(self) -> None:
@@ -116,6 +142,8 @@ class Run:
             self._ended.notify_all()
 
     def _result(self) -> RunResult:
+        for worker in self._workers:
+            worker.join()
         ms = round((self._clock.monotonic() - self._begin) * 1000)
         outcomes = tuple(self._outcomes[number] for number in range(len(self._job.graph)))
         return RunResult(self._job.graph, outcomes, ms, interrupted=self._interrupted)
@@ -179,7 +207,8 @@ class Run:
             untold = () if error.is_told else error.problems
             outcome = Outcome(Status.BLOCKED, error.first.message, problems=untold)
         except FabricError as error:
-            outcome = Outcome(Status.FAILED, error.first.message, problems=error.problems)
+            reason = _CUT_OFF if self._cut else error.first.message
+            outcome = Outcome(Status.FAILED, reason, problems=error.problems)
         except Exception as error:  # noqa: BLE001: the boundary of a task: nothing may end the run
             problem = Problem("internal/error", f"{type(error).__name__}: {error}")
             outcome = Outcome(Status.FAILED, problem.message, problems=(problem,))

@@ -1,4 +1,4 @@
-"""What puts records back to what they were: a chain of services, the newest change first."""
+"""What puts a record back to what it was, or takes away all of it."""
 
 from collections.abc import Sequence
 
@@ -9,19 +9,18 @@ from fabric.model.records import Deployment, Record, RecordRef
 from fabric.model.task import RemoveInputs, RestoreInputs, Task
 
 
-def way_back(record: Record, target: Deployment, after: Sequence[TaskId] = ()) -> list[Task]:
+def way_back(record: Record, target: Deployment) -> list[Task]:
     """From what is live to an earlier deployment; the last task takes the service as a whole."""
     ref = record.ref
     then = {one.name: one for one in target.functions}
     moved = tuple(name for name, one in then.items() if record.function(name) != one)
     service = TaskId(f"restore:{ref.service}@{ref.provider}")
     if deploys_whole_services(record.provider_id, record.mode):
-        return [Task(service, _restore(record, target, "", tuple(then)), tuple(after))]
+        return [Task(service, _restore(record, target, "", tuple(then)))]
     restores = [
-        Task(_id("restore", ref, name), _restore(record, target, name, (name,)), tuple(after))
-        for name in moved
+        Task(_id("restore", ref, name), _restore(record, target, name, (name,))) for name in moved
     ]
-    needs = tuple(task.id for task in restores) or tuple(after)
+    needs = tuple(task.id for task in restores)
     last = Task(service, _restore(record, target, "", ()), needs)
     removes = [
         Task(_id("remove", ref, one.name), _remove(record, one.name), (service,))
@@ -42,17 +41,11 @@ def way_out(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
     return [*tasks, last]
 
 
-def chained(ways: Sequence[tuple[Record, Deployment | None]]) -> TaskGraph:
-    """One service after the other, in the order given; those with no earlier deployment go."""
+def undoing(record: Record, target: Deployment | None) -> TaskGraph:
+    """The graph of one service: back to an earlier deployment, or, if there is none, all goes."""
     from fabric.graph.weave import weave  # networkx: imported when something is compiled
 
-    tasks: list[Task] = []
-    after: tuple[TaskId, ...] = ()
-    for record, target in ways:
-        steps = way_out(record, after) if target is None else way_back(record, target, after)
-        tasks += steps
-        after = tuple(task.id for task in steps)
-    return weave(tasks)
+    return weave(way_out(record) if target is None else way_back(record, target))
 
 
 def _restore(

@@ -154,6 +154,38 @@ def test_what_cannot_be_taken_back_is_named_with_a_command_for_this_folder(tmp_p
     assert made.json(*words, env=tool.env()).result["removed"]
 
 
+def failing(folder: Path) -> tuple[Project, Tool]:
+    """All that is live was edited, and the last of the chain cannot be deployed any more."""
+    made, tool = chain(folder), Tool(folder / "tool")
+    made.json("compose", "deploy", env=tool.env())
+    made.write({f"{name}/main.py": handler("newer") for name in ("auth", "api", "web")})
+    tool.refuses("web")
+    return made, tool
+
+
+def test_who_cannot_be_taken_back_keeps_nobody_else_from_it(tmp_path: Path) -> None:
+    made, tool = failing(tmp_path)
+    before = {name: json.loads(state(made, name).read_text()) for name in ("auth", "api")}
+    done = made.json("compose", "deploy", "--rollback-on-failure", env=tool.env())
+    assert done.code == 1
+    found = rows(done.document["result"])
+    assert found == {"web": "failed", "api": "rolled-back", "auth": "rolled-back"}
+    order = [call["FABRIC_SERVICE"] for call in tool.calls]
+    assert order[3:] == ["auth", "api", "web", "web", "api", "auth"]
+    for name, record in before.items():
+        after = json.loads(state(made, name).read_text())
+        assert after["deploymentId"] == record["deploymentId"]
+        assert after["functions"] == record["functions"]
+
+
+def test_only_who_could_not_be_taken_back_is_named_and_the_cause_once(tmp_path: Path) -> None:
+    made, tool = failing(tmp_path)
+    done = made.json("compose", "deploy", "--rollback-on-failure", env=tool.env())
+    codes = [one["code"] for one in done.error["problems"]]
+    assert codes == ["deploy/command-failed", "rollback/incomplete"]
+    assert "`web`" in done.error["problems"][1]["message"]
+
+
 def test_remove_goes_against_the_order_of_deploy(tmp_path: Path) -> None:
     made, tool = chain(tmp_path), Tool(tmp_path / "tool")
     made.json("compose", "deploy", env=tool.env())
@@ -333,3 +365,10 @@ def test_what_is_not_told_of_a_far_upstream_goes_before_it_all_the_same(tmp_path
     assert made.json("compose", "remove", *ends, env=tool.env()).code == 0
     gone = [call["FABRIC_SERVICE"] for call in tool.calls if call["argv"] == ["destroy"]]
     assert gone == [names[-1], names[0]]
+
+
+def test_artifacts_of_all_services_are_copied(tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    assert made.json("compose", "deploy", "--out", "copies").code == 0
+    made.json("compose", "package", "--out", "packages")
+    assert made.tree("packages") == made.tree("copies") != {}

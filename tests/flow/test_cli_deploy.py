@@ -576,6 +576,25 @@ def test_a_first_deploy_that_failed_on_the_way_is_taken_back(tmp_path: Path) -> 
     assert any("fabric remove --stage dev" in hint for hint in hints)
 
 
+# Copies of the artifacts.
+
+
+def test_artifacts_are_copied_whether_there_is_something_to_do_or_not(tmp_path: Path) -> None:
+    made = project(tmp_path, ROUTE)
+    for folder in ("one", "two"):
+        assert made.json("deploy", "--out", folder).code == 0
+    made.json("package", "--out", "packages")
+    assert made.tree("packages") == made.tree("one") == made.tree("two") != {}
+
+
+def test_copies_that_cannot_be_written_do_not_hide_what_is_live(tmp_path: Path) -> None:
+    made = project(tmp_path, ROUTE)
+    made.write({"taken": "by a file"})
+    done = made.json("deploy", "--out", "taken")
+    assert done.code == 73
+    assert done.document["result"]["deployments"][0]["status"] == "deployed"
+
+
 # Saved plans.
 
 

@@ -13,12 +13,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.project import (
     TYPESCRIPT,
+    Done,
     Project,
+    compose,
     ended,
     environment,
     handler,
@@ -26,6 +29,7 @@ from tests.project import (
     service,
     typescript,
 )
+from tests.tool import Tool
 
 pytestmark = pytest.mark.flow
 KILLS_A_CASE = 5
@@ -175,7 +179,7 @@ def test_an_interrupted_build_ends_what_runs_and_says_so(
     assert again["ran"] == 40 - summary["ran"]
 
 
-def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
+def test_a_second_interrupt_cuts_off_what_runs(tmp_path: Path) -> None:
     made = gated(tmp_path)
     child = made.start("build", "--concurrency", "1", "--json")
     assert child.stderr is not None
@@ -186,10 +190,66 @@ def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
     child.send_signal(signal.SIGINT)
     done = ended(child)
     assert (done.code, done.error["code"]) == (130, "run/interrupted")
+    assert done.document["result"]["summary"]["failed"] == 1
     assert "Traceback" not in done.err
     assert left_behind(made) == []
     with opened(made):
         assert made.fabric("build").code == 0
+
+
+def cut_off(made: Project, tool: Tool, *words: str) -> Done:
+    """A deploy that is told twice to stop: one service is done, the call for another hangs."""
+    tool.takes(60, "slow")
+    child = made.start("compose", "deploy", "--json", *words, env=tool.env())
+    assert child.stderr is not None
+    awaited = {"> deploy:slow", "✓ release:quick"}
+    while awaited:
+        line = child.stderr.readline()
+        assert line, awaited
+        awaited -= {one for one in awaited if line.startswith(one)}
+    child.send_signal(signal.SIGINT)
+    child.send_signal(signal.SIGTERM)
+    return ended(child)
+
+
+def test_a_deploy_that_is_cut_off_tells_and_keeps_what_was_done(tmp_path: Path) -> None:
+    made, tool = compose(tmp_path, quick=(), slow=(), after=("slow",)), Tool(tmp_path / "tool")
+    done = cut_off(made, tool)
+    assert (done.code, done.error["code"]) == (130, "run/interrupted")
+    assert statuses(done.document) == {"quick": "deployed", "slow": "failed", "after": "cancelled"}
+    assert left_behind(made) == []
+    [row] = made.json("compose", "runs").result["runs"]
+    assert row["status"] == "cancelled"
+    tool.takes(0, "slow")
+    again = made.json("compose", "deploy", env=tool.env())
+    assert statuses(again.document) == {
+        "quick": "unchanged",
+        "slow": "deployed",
+        "after": "deployed",
+    }
+
+
+def test_what_was_cut_off_counts_as_unknown(tmp_path: Path) -> None:
+    made, tool = compose(tmp_path, quick=(), slow=()), Tool(tmp_path / "tool")
+    made.json("compose", "deploy", env=tool.env())
+    made.write({"quick/main.py": handler("newer"), "slow/main.py": handler("newer")})
+    cut_off(made, tool)
+    tool.takes(0, "slow")
+    made.write({"slow/main.py": handler("slow")})
+    again = made.json("compose", "deploy", env=tool.env())
+    assert statuses(again.document)["slow"] == "deployed", "though it is what it was before"
+
+
+def test_an_interrupted_deploy_says_that_nothing_was_taken_back(tmp_path: Path) -> None:
+    made, tool = compose(tmp_path, quick=(), slow=()), Tool(tmp_path / "tool")
+    done = cut_off(made, tool, "--rollback-on-failure")
+    assert done.code == 130
+    assert "rollback/interrupted" in {one["code"] for one in done.error["problems"]}
+    assert statuses(done.document)["quick"] == "deployed"
+
+
+def statuses(document: dict[str, Any]) -> dict[str, str]:
+    return {row["service"]: row["status"] for row in document["result"]["deployments"]}
 
 
 def test_an_interrupted_node_build_leaves_no_process(tmp_path: Path) -> None:

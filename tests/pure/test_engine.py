@@ -17,7 +17,7 @@ from fabric.graph.weave import weave
 from fabric.model.events import Stamped, TaskEnded, TaskStarted
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
-from fabric.model.problems import ExitCode
+from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.task import Output, Task
 from fabric.tasks.contract import Made, Shop
 from tests.fakes import Bench, JoinKind, LateClock, join
@@ -180,24 +180,58 @@ class HangingKind(JoinKind):
         return super().run(task, upstream, shop)
 
 
-def test_after_a_wish_to_stop_a_running_task_is_waited_for_only_so_long(bench: Bench) -> None:
-    kind = HangingKind()
+class CutKind(HangingKind):
+    """A task whose child is killed."""
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+        super().run(task, upstream, shop)
+        raise FabricError(Problem("deploy/command-failed", "was ended by signal 9"))
+
+
+def hanging(bench: Bench, kind: HangingKind, grace: float) -> Run:
     bench.kind = kind
-    graph, clock = weave([join("left", "a")]), LateClock()
+    graph, clock = weave([join("left", "a"), join("right", "b")]), LateClock()
     stepper = Stepper(bench.stores(), {"join": kind}, clock)
-    job = Job(graph, Caps(1, 1), (1.0,), grace=0.05)
-    run = Run(job, stepper, Bus("run", clock, []), clock)
+    job = Job(graph, Caps(1, 1), (1.0, 1.0), grace=grace)
+    return Run(job, stepper, Bus("run", clock, []), clock)
+
+
+def stopped(run: Run, kind: HangingKind, times: int) -> None:
+    """Once the task hangs, ask this often; the run gives up waiting for it."""
 
     def ask() -> None:
         kind.begun.wait()
-        run.ask_to_stop()
+        for _ in range(times):
+            run.ask_to_stop()
 
     asker = threading.Thread(target=ask)
     asker.start()
     with pytest.raises(KeyboardInterrupt):
         run.go()
     asker.join()
+
+
+@pytest.mark.parametrize(("grace", "times"), [(0.05, 1), (1000, 2)], ids=["late", "asked twice"])
+def test_after_a_wish_to_stop_a_running_task_is_waited_for_only_so_long(
+    grace: float, times: int, bench: Bench
+) -> None:
+    kind = HangingKind()
+    run = hanging(bench, kind, grace)
+    stopped(run, kind, times)
+    assert run.rest(0) is None
     kind.may_end.set()
+
+
+def test_a_run_whose_tasks_were_cut_off_ends_with_what_became_of_each(bench: Bench) -> None:
+    kind = CutKind()
+    run = hanging(bench, kind, 1000)
+    stopped(run, kind, 2)
+    kind.may_end.set()
+    result = run.rest(20)
+    assert result is not None
+    assert result.exit_code is ExitCode.INTERRUPTED
+    assert [one.status for one in result.outcomes] == [Status.FAILED, Status.CANCELLED]
+    assert "cut off" in result.outcomes[0].reason
 
 
 class BrokenListener:

@@ -1,0 +1,64 @@
+"""A run that can be stopped: what signals mean to it, and how one that is cut off still ends."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from fabric.engine.result import RunResult
+from fabric.engine.run import Run
+from fabric.system.process import kill_children
+
+_MOST_SIGNALS = 2
+# How often, and how many seconds each time, tasks without their children are waited for.
+_CUTS = 25
+_CUT_SECONDS = 0.2
+
+
+def carried_out(run: Run) -> RunResult:
+    with _stoppable(run):
+        try:
+            return run.go()
+        except KeyboardInterrupt:
+            return _cut_off(run)
+
+
+def _cut_off(run: Run) -> RunResult:
+    """Without their children tasks fail soon, and that is how the run ended: what was done is told
+    and kept. A task that does not fail even then is given up, and the run with it."""
+    try:
+        for _ in range(_CUTS):
+            # Again and again: a task may have been about to start one more.
+            kill_children()
+            result = run.rest(_CUT_SECONDS)
+            if result is not None:
+                return result
+        raise KeyboardInterrupt
+    finally:
+        kill_children()
+
+
+@contextmanager
+def _stoppable(run: Run) -> Iterator[None]:
+    """First signal: start nothing new. Second: cut off what runs. Third: end at once."""
+    heard = 0
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        nonlocal heard
+        heard += 1
+        if heard > _MOST_SIGNALS:
+            raise KeyboardInterrupt
+        run.ask_to_stop()
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    try:
+        before = {number: signal.signal(number, hear) for number in numbers}
+    except ValueError:  # not the main thread: the daemon has its own way to stop a run
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
