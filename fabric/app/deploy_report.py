@@ -25,6 +25,7 @@ from fabric.views.deploy_text import deploy_text
 
 Row = dict[str, Any]
 Part = tuple[Task, Outcome]
+_BACK = "rolled-back"
 _WORST_FIRST = (Status.FAILED, Status.BLOCKED, Status.CANCELLED)
 
 
@@ -77,7 +78,7 @@ def _exit_code(result: RunResult, rows: list[Row]) -> ExitCode:
 def _report(request: Request, seen: Foreseen, rows: list[Row], summary: dict[str, int]) -> Report:
     document = {
         "stage": seen.work.site.stage,
-        "rolledBack": any(row["status"] == "rolled-back" for row in rows),
+        "rolledBack": any(row["status"] == _BACK for row in rows),
         "deployments": rows,
         "levels": seen.plan.graph.levels,
         "summary": summary,
@@ -127,7 +128,7 @@ def _deployment(post: Post, parts: Sequence[Part], attempt: Attempt) -> Row:
 
 def _status(post: Post, outcomes: list[Outcome], attempt: Attempt) -> str:
     if post.ref in attempt.rolled_back:
-        return "rolled-back"
+        return _BACK
     found = {one.status for one in outcomes}
     bad = next((status.value for status in _WORST_FIRST if status in found), "")
     return bad or ("deployed" if Status.RAN in found else "unchanged")
@@ -139,13 +140,21 @@ def _error(outcomes: Iterable[Outcome]) -> str | None:
 
 
 def _functions(post: Post, parts: Sequence[Part], attempt: Attempt) -> Iterator[Row]:
+    """Each with what became of it; what was done and taken back again is neither there nor gone."""
+    back = post.ref in attempt.rolled_back
+    for row, outcome in _done(post, parts, attempt):
+        yield {**row, "status": _BACK} if back and outcome.status is Status.RAN else row
+
+
+def _done(post: Post, parts: Sequence[Part], attempt: Attempt) -> Iterator[tuple[Row, Outcome]]:
     base = attempt.world.book.base(post.ref)
     for task, outcome in parts:
         if isinstance(task.inputs, DeployInputs):
-            yield from _deployed(task.inputs, outcome, base, attempt.finals.get(post.ref))
+            rows = _deployed(task.inputs, outcome, base, attempt.finals.get(post.ref))
+            yield from ((row, outcome) for row in rows)
         elif task.kind == "remove" and task.inputs.function:
             status = "deleted" if outcome.status is Status.RAN else _word(outcome)
-            yield _function(task.inputs.function, status, outcome)
+            yield _function(task.inputs.function, status, outcome), outcome
 
 
 def _deployed(

@@ -5,11 +5,11 @@ from typing import Any
 
 from fabric.views.words import duration, plural
 
+# What is not named here is as it was before: it gets no line.
 _SIGNS = {
     "created": "+",
     "updated": "~",
     "deleted": "-",
-    "unchanged": " ",
     "failed": "✗",
     "blocked": "!",
     "cancelled": "!",
@@ -30,7 +30,7 @@ def deploy_text(document: Mapping[str, Any]) -> str:
 def _service(row: Mapping[str, Any]) -> Iterator[str]:
     yield f"{row['service']} on {row['provider']} ({row['mode']}): {row['status']}"
     for one in row["functions"]:
-        if one["status"] != "unchanged":
+        if one["status"] in _SIGNS:
             url = row["outputs"].get(f"url_{one['name']}", "")
             yield f"  {_SIGNS[one['status']]} {one['name']}  {url}".rstrip()
     if row["endpoint"]:
@@ -43,8 +43,10 @@ def _last_line(rows: Sequence[Mapping[str, Any]], summary: Mapping[str, int]) ->
     counts = {word: functions.count(word) for word in words}
     if not summary["ran"] and not summary["failed"] and not summary["blocked"]:
         return f"Nothing to do: {plural(len(functions), 'function')} up to date."
-    said = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    return f"Deploy: {said or 'no function'} ({duration(summary['ms'])})."
+    said = [f"{count} {word}" for word, count in counts.items() if count]
+    back = sum(row["status"] == "rolled-back" for row in rows)
+    said += [f"{plural(back, 'service')} taken back"] * bool(back)
+    return f"Deploy: {', '.join(said) or 'no function'} ({duration(summary['ms'])})."
 
 
 def removal_text(document: Mapping[str, Any]) -> str:

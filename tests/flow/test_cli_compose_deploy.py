@@ -143,6 +143,16 @@ def test_a_failure_takes_all_services_of_the_run_back_newest_first(tmp_path: Pat
     assert not any(state(made, name).exists() for name in ("auth", "api", "web"))
 
 
+def test_a_service_that_was_new_and_went_again_is_not_told_as_made(tmp_path: Path) -> None:
+    made, tool = chain(tmp_path), Tool(tmp_path / "tool")
+    tool.refuses("web")
+    done = made.fabric("compose", "deploy", "--rollback-on-failure", env=tool.env())
+    lines = done.out.splitlines()
+    assert "auth on cloud1-lambda (command): rolled-back" in lines
+    assert not any(line.startswith("  +") for line in lines)
+    assert "2 services taken back" in lines[-1]
+
+
 def test_what_cannot_be_taken_back_is_named_with_a_command_for_this_folder(tmp_path: Path) -> None:
     made, tool = chain(tmp_path), Tool(tmp_path / "tool")
     tool.answers("", 1)
@@ -170,6 +180,8 @@ def test_who_cannot_be_taken_back_keeps_nobody_else_from_it(tmp_path: Path) -> N
     assert done.code == 1
     found = rows(done.document["result"])
     assert found == {"web": "failed", "api": "rolled-back", "auth": "rolled-back"}
+    functions = [one["functions"][0] for one in done.document["result"]["deployments"]]
+    assert [one["status"] for one in functions] == ["rolled-back", "rolled-back", "failed"]
     order = [call["FABRIC_SERVICE"] for call in tool.calls]
     assert order[3:] == ["auth", "api", "web", "web", "api", "auth"]
     for name, record in before.items():
