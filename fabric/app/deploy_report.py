@@ -25,7 +25,6 @@ from fabric.views.deploy_text import deploy_text
 
 Row = dict[str, Any]
 Part = tuple[Task, Outcome]
-_BACK = "rolled-back"
 _WORST_FIRST = (Status.FAILED, Status.BLOCKED, Status.CANCELLED)
 
 
@@ -128,7 +127,7 @@ def _deployment(post: Post, parts: Sequence[Part], attempt: Attempt) -> Row:
 
 def _status(post: Post, outcomes: list[Outcome], attempt: Attempt) -> str:
     if post.ref in attempt.rolled_back:
-        return _BACK
+        return "rolled-back"
     found = {one.status for one in outcomes}
     bad = next((status.value for status in _WORST_FIRST if status in found), "")
     return bad or ("deployed" if Status.RAN in found else "unchanged")
@@ -140,10 +139,15 @@ def _error(outcomes: Iterable[Outcome]) -> str | None:
 
 
 def _functions(post: Post, parts: Sequence[Part], attempt: Attempt) -> Iterator[Row]:
-    """Each with what became of it; what was done and taken back again is neither there nor gone."""
+    """Each with what became of it; what was done and taken back again is as it was before."""
     back = post.ref in attempt.rolled_back
     for row, outcome in _done(post, parts, attempt):
-        yield {**row, "status": _BACK} if back and outcome.status is Status.RAN else row
+        yield _taken_back(row) if back and outcome.status is Status.RAN else row
+
+
+def _taken_back(row: Row) -> Row:
+    status = "cancelled" if row["status"] == "created" else "unchanged"
+    return {**row, "status": status, "reason": "taken back"}
 
 
 def _done(post: Post, parts: Sequence[Part], attempt: Attempt) -> Iterator[tuple[Row, Outcome]]:

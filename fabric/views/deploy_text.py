@@ -5,16 +5,17 @@ from typing import Any
 
 from fabric.views.words import duration, plural
 
-# What is not named here is as it was before: it gets no line.
 _SIGNS = {
     "created": "+",
     "updated": "~",
     "deleted": "-",
+    "unchanged": " ",
     "failed": "✗",
     "blocked": "!",
     "cancelled": "!",
 }
 _SHOWN = 40
+_BACK = "rolled-back"
 
 
 def deploy_text(document: Mapping[str, Any]) -> str:
@@ -29,22 +30,28 @@ def deploy_text(document: Mapping[str, Any]) -> str:
 
 def _service(row: Mapping[str, Any]) -> Iterator[str]:
     yield f"{row['service']} on {row['provider']} ({row['mode']}): {row['status']}"
-    for one in row["functions"]:
-        if one["status"] in _SIGNS:
+    for one in _moved(row):
+        if one["status"] != "unchanged":
             url = row["outputs"].get(f"url_{one['name']}", "")
             yield f"  {_SIGNS[one['status']]} {one['name']}  {url}".rstrip()
     if row["endpoint"]:
         yield f"  {row['endpoint']}"
 
 
+def _moved(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The functions that are told one by one: none of a service that went back as a whole."""
+    functions: Sequence[Mapping[str, Any]] = row["functions"]
+    return () if row["status"] == _BACK else functions
+
+
 def _last_line(rows: Sequence[Mapping[str, Any]], summary: Mapping[str, int]) -> str:
-    functions = [one["status"] for row in rows for one in row["functions"]]
+    functions = [one["status"] for row in rows for one in _moved(row)]
     words = ("created", "updated", "deleted", "unchanged", "failed", "blocked", "cancelled")
     counts = {word: functions.count(word) for word in words}
     if not summary["ran"] and not summary["failed"] and not summary["blocked"]:
         return f"Nothing to do: {plural(len(functions), 'function')} up to date."
     said = [f"{count} {word}" for word, count in counts.items() if count]
-    back = sum(row["status"] == "rolled-back" for row in rows)
+    back = sum(row["status"] == _BACK for row in rows)
     said += [f"{plural(back, 'service')} taken back"] * bool(back)
     return f"Deploy: {', '.join(said) or 'no function'} ({duration(summary['ms'])})."
 

@@ -181,7 +181,8 @@ def test_who_cannot_be_taken_back_keeps_nobody_else_from_it(tmp_path: Path) -> N
     found = rows(done.document["result"])
     assert found == {"web": "failed", "api": "rolled-back", "auth": "rolled-back"}
     functions = [one["functions"][0] for one in done.document["result"]["deployments"]]
-    assert [one["status"] for one in functions] == ["rolled-back", "rolled-back", "failed"]
+    assert [one["status"] for one in functions] == ["unchanged", "unchanged", "failed"]
+    assert [one["reason"] for one in functions][:2] == ["taken back", "taken back"]
     order = [call["FABRIC_SERVICE"] for call in tool.calls]
     assert order[3:] == ["auth", "api", "web", "web", "api", "auth"]
     for name, record in before.items():

@@ -19,7 +19,7 @@ def told(*rows: dict[str, Any]) -> list[str]:
 
 
 def test_what_was_taken_back_is_not_told_as_made() -> None:
-    lines = told(row("web", "failed", "failed"), row("api", "rolled-back", "rolled-back"))
+    lines = told(row("web", "failed", "failed"), row("api", "rolled-back", "cancelled"))
     assert lines == [
         "web on cloud1-lambda (command): failed",
         "  \u2717 main",
