@@ -77,7 +77,7 @@ def _exit_code(result: RunResult, rows: list[Row]) -> ExitCode:
 def _report(request: Request, seen: Foreseen, rows: list[Row], summary: dict[str, int]) -> Report:
     document = {
         "stage": seen.work.site.stage,
-        "rolledBack": any(row["status"] == _BACK for row in rows),
+        "rolledBack": any(row["status"] == "rolled-back" for row in rows),
         "deployments": rows,
         "levels": seen.plan.graph.levels,
         "summary": summary,
