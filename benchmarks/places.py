@@ -10,7 +10,7 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
 WORK = REPO / "benchmarks" / ".work"
-_PROGRAMS = ("copytool", "sleepers", "trivial")
+_PROGRAMS = ("copytool", "sleepers", "trivial", "waiting")
 _OWN = ("__init__", "copygraph", "copyrun", "stores", "trivialgraph", *_PROGRAMS)
 _LAUNCHER = """#!{python}
 import sys

@@ -24,10 +24,14 @@ class Player:
 
     @property
     def is_ours(self) -> bool:
-        return self.name == "fabric"
+        return self.name.startswith("fabric")
 
     def side(self, work: Naps) -> Side:
-        env = {"FABRIC_REAL_DEPLOY": "1", "FABRIC_CLOUD1_DEPLOY_CMD": work.command}
+        env = {
+            "FABRIC_REAL_DEPLOY": "1",
+            "FABRIC_CLOUD1_DEPLOY_CMD": work.command,
+            "NAPS": str(work.peers),
+        }
         root = work.fleet if self.is_ours else work.peers
         title = f"{self.name}, {self.width} at once"
         return Side(title, self.argv, root, env, work.forget, self._heard(work))
@@ -44,6 +48,7 @@ def _players(width: int) -> list[Player]:
     ninja = str(python_peers() / "bin/ninja")
     return [
         Player("fabric", width, (program("fabric"), *_DEPLOY, str(width))),
+        Player("fabric, calls in process", width, (program("waiting"), *_DEPLOY, str(width))),
         Player("make", width, ("make", f"-j{width}")),
         Player("ninja", width, (ninja, "--quiet", f"-j{width}")),
         Player("level barrier", width, ("make", "-f", "levels.mk", f"-j{width}")),

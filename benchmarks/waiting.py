@@ -1,0 +1,64 @@
+"""The command line with a provider whose calls only wait, in this process: what a call over a
+network is to a run, without the start of a command for each.
+
+The folder in `NAPS` says how long each call takes, and takes the times at which it began and ended.
+"""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from fabric.__main__ import main as fabric
+from fabric.app import desk
+from fabric.model.catalog import Unit
+from fabric.model.records import Mode
+from fabric.providers.calling import Surroundings
+from fabric.providers.contract import Deployed, Deployer, FunctionOrder, Live, Released, Site
+from fabric.providers.simulated import Simulated
+
+
+class Waiting:
+    """Answers as a simulated provider does, when the time of the call is over."""
+
+    unit = Unit.SERVICE
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._answers = Simulated(Unit.SERVICE)
+
+    def deploy(self, site: Site, functions: Sequence[FunctionOrder]) -> Deployed:
+        nap = float((self._folder / "naps" / site.service).read_text())
+        (self._folder / "calls" / f"{site.service}.begin").touch()
+        time.sleep(nap)
+        (self._folder / "calls" / f"{site.service}.end").touch()
+        return self._answers.deploy(site, functions)
+
+    def release(
+        self, site: Site, functions: Sequence[Live], given: tuple[tuple[str, str], ...]
+    ) -> Released:
+        return self._answers.release(site, functions, given)
+
+    def destroy(self, site: Site, functions: Sequence[Live]) -> str:
+        return self._answers.destroy(site, functions)
+
+    def dissolve(self, site: Site, functions: Sequence[Live]) -> str:
+        return self._answers.dissolve(site, functions)
+
+    def find(self, site: Site, function: str) -> Live | None:
+        return self._answers.find(site, function)
+
+
+def main() -> None:
+    provider = Waiting(Path(os.environ["NAPS"]))
+
+    def deployer(provider_id: str, mode: Mode, around: Surroundings, extension: str) -> Deployer:
+        del provider_id, mode, around, extension
+        return provider
+
+    vars(desk)["deployer_of"] = deployer
+    fabric()
+
+
+if __name__ == "__main__":
+    main()
