@@ -16,12 +16,13 @@ from fabric.engine.daily import prune_daily
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.scene import MakeListeners
 from fabric.engine.view import copy_out
+from fabric.model.amounts import duration
 from fabric.model.names import Verb
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
 from fabric.system.clock import time_ns
-from fabric.views.words import build_text, duration
+from fabric.views.words import build_text
 
 
 @dataclass(frozen=True, slots=True)

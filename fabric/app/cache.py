@@ -9,10 +9,11 @@ from fabric.app.settings import Settings
 from fabric.app.workspace import workspace_of
 from fabric.engine.housekeeping import Housekeeping
 from fabric.engine.housekeeping import prune as drop_old
+from fabric.model.amounts import plural
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.system.clock import SystemClock
-from fabric.views.words import plural, size
+from fabric.views.words import size
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

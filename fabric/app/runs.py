@@ -8,11 +8,11 @@ from typing import Any
 from fabric.app.files import COMPOSE_NAME, file_at
 from fabric.app.settings import Settings
 from fabric.app.workspace import workspace_of
+from fabric.model.amounts import duration
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
 from fabric.views.style import Style
-from fabric.views.words import duration
 
 
 def list_runs(settings: Settings, style: Style) -> Report:

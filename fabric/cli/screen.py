@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from fabric.app.settings import Settings
 from fabric.engine.answers import Answer
+from fabric.model.amounts import plural
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report, as_document
 from fabric.views.style import Style
-from fabric.views.words import plural, problem_text, warning_lines
+from fabric.views.words import problem_text, warning_lines
 
 if TYPE_CHECKING:
     from fabric.app.encore import Encore

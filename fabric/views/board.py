@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from fabric.model.amounts import duration
 from fabric.views.style import Style
-from fabric.views.words import duration
 
 # In this order services are shown where not all of them fit.
 _STATES = ("failed", "running", "blocked", "waiting", "done")

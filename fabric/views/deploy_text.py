@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fabric.views.words import duration, plural
+from fabric.model.amounts import duration, plural
 
 _SIGNS = {
     "created": "+",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fabric.views.words import plural
+from fabric.model.amounts import plural
 
 
 def doctor_text(document: Mapping[str, Any]) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fabric.model.amounts import plural
 from fabric.views.style import Style
-from fabric.views.words import plural
 
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
 _SHOWN = 40

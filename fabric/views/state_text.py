@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fabric.views.words import plural
+from fabric.model.amounts import plural
 
 Row = Mapping[str, Any]
 _HISTORY = 5

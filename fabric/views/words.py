@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from fabric.model.amounts import duration, plural
 from fabric.model.events import (
     Event,
     ProblemFound,
@@ -15,17 +16,6 @@ from fabric.views.style import Style
 _KB = 1024
 _SHOWN = 40
 _ALIKE = 3
-_SECOND_MS = 1000
-_MINUTE_S = 60
-
-
-def duration(ms: int) -> str:
-    if ms < _SECOND_MS:
-        return f"{ms} ms"
-    seconds = ms / _SECOND_MS
-    if seconds < _MINUTE_S:
-        return f"{seconds:.1f} s"
-    return f"{int(seconds // _MINUTE_S)} min {int(seconds % _MINUTE_S):02d} s"
 
 
 def size(count: int) -> str:
@@ -36,10 +26,6 @@ def size(count: int) -> str:
     if count < _KB**3:
         return f"{count / _KB**2:.1f} MB"
     return f"{count / _KB**3:.1f} GB"
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def build_text(verb: str, new: Sequence[tuple[str, int]], summary: Mapping[str, int]) -> str:

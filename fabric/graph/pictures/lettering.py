@@ -53,16 +53,3 @@ def _escaped(letter: str) -> str:
 def tally_words(tally: Mapping[Action, int], *, zeros: bool = False) -> str:
     parts = [f"{tally[action]} {_WORDS[action]}" for action in _WORDS if zeros or tally[action]]
     return ", ".join(parts)
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def duration(ms: int) -> str:
-    if ms < _SECOND_MS:
-        return f"{ms} ms"
-    seconds = ms / _SECOND_MS
-    if seconds < _MINUTE_S:
-        return f"{seconds:.1f} s"
-    return f"{int(seconds // _MINUTE_S)} min {int(seconds % _MINUTE_S):02d} s"

@@ -18,7 +18,7 @@ from fabric.graph.pictures.layout import (
     bends_of,
     lanes_of,
 )
-from fabric.graph.pictures.lettering import duration, fitted, printable, tally_words, width
+from fabric.graph.pictures.lettering import fitted, printable, tally_words, width
 from fabric.graph.pictures.svg import (
     KIND_SIZE,
     MEANINGS,
@@ -29,6 +29,7 @@ from fabric.graph.pictures.svg import (
     lane_title,
 )
 from fabric.graph.pictures.text import headline, path_words
+from fabric.model.amounts import duration
 
 FOLD_ABOVE = 150
 _STYLES = ("picture.css", "page.css")

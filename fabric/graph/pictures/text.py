@@ -5,8 +5,9 @@ import json
 from fabric.graph.decide import Action
 from fabric.graph.longest import CriticalPath
 from fabric.graph.pictures.drawing import Drawing, Node
-from fabric.graph.pictures.lettering import duration, plural, printable, tally_words
+from fabric.graph.pictures.lettering import printable, tally_words
 from fabric.graph.pictures.palette import LIGHT, Paint
+from fabric.model.amounts import duration, plural
 
 _NAMED = 4
 

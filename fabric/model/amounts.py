@@ -1,0 +1,17 @@
+"""Amounts in words, for every text and picture alike."""
+
+_SECOND_MS = 1000
+_MINUTE_S = 60
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def duration(ms: int) -> str:
+    if ms < _SECOND_MS:
+        return f"{ms} ms"
+    seconds = ms / _SECOND_MS
+    if seconds < _MINUTE_S:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds // _MINUTE_S)} min {int(seconds % _MINUTE_S):02d} s"
