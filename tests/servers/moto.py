@@ -1,13 +1,21 @@
-"""Moto's server: objstore1 and the lock table of cloud1, in memory."""
+"""Moto's server: objstore1 and the lock table of cloud1, in memory.
+
+Moto looks at a condition and writes in two steps, and its own server answers in many threads: two
+writers can both be told that nobody was before them, which the real stores rule out. So the server
+is run from here, one request after the other.
+"""
 
 import contextlib
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import boto3
 
+from tests.project import REPO
 from tests.servers.process import Command, free_port, listens, running
 
 BUCKET = "fabric-state"
@@ -27,9 +35,9 @@ class Moto:
 def moto(folder: Path) -> Iterator[Moto]:
     """With one empty bucket."""
     port = free_port()
-    argv = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    argv = [sys.executable, "-m", "tests.servers.moto", str(port)]
     server = Moto(f"http://127.0.0.1:{port}")
-    with running(Command(argv, folder), lambda: listens(port)):
+    with running(Command(argv, folder, {"PYTHONPATH": str(REPO)}), lambda: listens(port)):
         _make_bucket(server)
         yield server
 
@@ -44,3 +52,28 @@ def _make_bucket(server: Moto) -> None:
     )
     client.create_bucket(Bucket=BUCKET)
     client.close()
+
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+def one_at_a_time(application: Application) -> Application:
+    turn = threading.Lock()
+
+    def answer(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        with turn:
+            return list(application(environ, start))
+
+    return answer
+
+
+def serve(port: int) -> None:
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import run_simple
+
+    application = DomainDispatcherApplication(create_backend_app)
+    run_simple("127.0.0.1", port, one_at_a_time(application), threaded=True)
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]))
