@@ -1,10 +1,11 @@
 """What a compose file lists, and what its services give, for people and scripts."""
 
 from fabric.app.files import COMPOSE_NAME
+from fabric.app.found import Found, find_records
 from fabric.app.project import named_services, open_project
-from fabric.app.removal import find_records
 from fabric.app.request import Request
 from fabric.app.settings import Settings
+from fabric.model.problems import ExitCode
 from fabric.model.report import Report
 from fabric.views.deploy_text import outputs_text
 from fabric.views.style import Style
@@ -40,4 +41,16 @@ def outputs(request: Request, settings: Settings) -> Report:
     ]
     absent = [{"service": one.service, "provider": one.provider} for one in found.absent]
     document = {"stage": project.stage, "services": rows, "absent": absent}
-    return Report(request.command, document, text=outputs_text(document))
+    return Report(
+        request.command,
+        document,
+        text=outputs_text(document),
+        problems=tuple(one.first for one in found.unreadable),
+        exit_code=_exit_code(found),
+    )
+
+
+def _exit_code(found: Found) -> ExitCode:
+    if not found.unreadable:
+        return ExitCode.OK
+    return ExitCode.PARTIAL if found.records else found.unreadable[0].exit_code

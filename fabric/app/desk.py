@@ -30,6 +30,7 @@ from fabric.system.clock import SystemClock, stamp
 from fabric.tasks.desk import Page, Values
 
 _USUAL = "fabric.yml"
+_TOO_LARGE = "deploy/environment-too-large"
 # Shorter values stand inside of common words: to hide them would hide nothing.
 _SHORTEST_HIDDEN = 4
 
@@ -167,7 +168,7 @@ class WorkDesk:
         env = with_values(found.env, self.outputs_for(ref))
         crowded = excess(function, env, config.provider.id)
         if crowded:
-            raise FabricError(replace(crowded, code="deploy/environment-too-large"))
+            raise FabricError(replace(crowded, code=_TOO_LARGE))
         unit = self._work.units.all()[ref.service]
         return Values(
             _triggers(found, frozenset()),
@@ -178,6 +179,18 @@ class WorkDesk:
             found.env,
             spec_of(unit, found),
         )
+
+    def excess_now(self, ref: RecordRef, function: str) -> Problem | None:
+        """Why a function would be refused with the addresses that its upstreams have now."""
+        unit = self._work.units.get(ref.service)
+        found = _function(unit.config, function) if unit else None
+        if unit is None or found is None:
+            return None
+        givers = ((name, ref_of_release(release, ref.stage)) for name, release in unit.late)
+        records = ((name, self._book.record(giver)) for name, giver in givers)
+        known = {name: record.endpoint for name, record in records if record}
+        crowded = excess(function, with_values(found.env, known), unit.config.provider.id)
+        return replace(crowded, code=_TOO_LARGE) if crowded else None
 
     def keep_archive(self, ref: RecordRef, content: bytes) -> Path:
         is_real = self._work.posts[ref].mode != Mode.SIMULATED

@@ -72,7 +72,11 @@ def against_live(work: Compiled, made: Plan, world: World) -> Compiled:
     records = {ref: world.book.record(ref) for ref in world.posts}
     deploys = [task for task in made.graph.tasks if task.kind == "deploy"]
     code = DeployKind(world.desk).code(deploys[0]) if deploys else ()
-    told = (*missing_upstreams(made.graph, world), *left_behind(world))
+    told = (
+        *missing_upstreams(made.graph, world),
+        *grown_too_large(world),
+        *left_behind(world),
+    )
     site = replace(work.site, warnings=(*work.site.warnings, *told))
     rows = live_rows(work.services, made, records, code)
     serials = {ref.path: one.serial if one else 0 for ref, one in sorted(records.items())}
@@ -89,6 +93,17 @@ def missing_upstreams(graph: TaskGraph, world: World) -> Iterator[Problem]:
             if (inputs.service, giver) not in seen and world.book.record(giver) is None:
                 yield not_deployed(inputs.service, giver)
             seen.add((inputs.service, giver))
+
+
+def grown_too_large(world: World) -> Iterator[Problem]:
+    """Functions that their deploy would refuse, were the addresses of upstreams to stay."""
+    for ref, post in sorted(world.posts.items()):
+        for function in post.tight:
+            problem = world.desk.excess_now(ref, function)
+            if problem:
+                yield replace(
+                    problem, message=f"{problem.message}, with the addresses of its upstreams"
+                )
 
 
 def with_removals(work: Compiled, world: World) -> Compiled:

@@ -11,7 +11,8 @@ from fabric.model.task import Pairs
 @dataclass(frozen=True, slots=True)
 class Post:
     """One service at one provider. `folder` holds its config, `home` is its `.fabric`;
-    `labels` are all providers that its config names."""
+    `labels` are all providers that its config names; `tight` are the functions whose environment
+    fits or not by the addresses of upstreams."""
 
     service: str
     stage: str
@@ -24,6 +25,7 @@ class Post:
     backend: str
     settings: Pairs
     labels: tuple[str, ...] = ()
+    tight: tuple[str, ...] = ()
 
     @property
     def ref(self) -> RecordRef:

@@ -7,6 +7,7 @@ from pathlib import Path
 from fabric.app.files import environment
 from fabric.app.post import Post
 from fabric.app.settings import Settings
+from fabric.config.env_room import tight
 from fabric.config.values import BackendKind
 from fabric.graph.compile import Unit
 from fabric.model.records import Mode, Record, RecordRef
@@ -38,6 +39,7 @@ def post_of(unit: Unit, workspace: Path, home: str = "") -> Post:
         config.backend.kind.value,
         config.backend.settings,
         config.labels,
+        tight(config),
     )
 
 

@@ -14,19 +14,15 @@ from fabric.app.composition import (
 )
 from fabric.app.files import (
     COMPOSE_NAME,
-    config_in,
     config_path,
-    environment,
     file_at,
-    read_file,
-    shown,
 )
-from fabric.app.late import marks, needs_of, upstreams_first, upstreams_of
-from fabric.app.request import CONFIG_NAME, Where
+from fabric.app.late import needs_of, upstreams_of
+from fabric.app.loading import Asked, load_all, load_one
+from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.app.units import Row, neighbour, unit_of, with_outside, world_names
 from fabric.config.compose import compose_services
-from fabric.config.load import Source, load_config
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.graph.compile import Unit
 from fabric.model.problems import FabricError, Place, Problem
@@ -40,7 +36,8 @@ class Project:
 
     `sources` are the files whose content decided all this, and `looked_for` those that would have.
     `neighbours` are services that these depend on and that are no part of this run. `entries` are
-    the units as the compose file lists them.
+    the units as the compose file lists them. `followers` are services outside of the run that
+    list one of it, by that one's service.
     """
 
     workspace: Path
@@ -52,6 +49,7 @@ class Project:
     neighbours: tuple[Unit, ...] = ()
     entries: tuple[ComposeService, ...] = ()
     notes: tuple[Problem, ...] = ()
+    followers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -92,15 +90,30 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
     workspace = owner.parent if owner else path.parent
     looked_for = _above(path, owner)
     if owner is None:
-        row = Row(ComposeService("", ""), path, _load(path, Asked(stage, where.provider), settings))
+        config = load_one(path, Asked(stage, where.provider), settings)
+        row = Row(ComposeService("", ""), path, config)
         return _project(workspace, stage, Scenery((row,), ()), settings, looked_for)
     entry = entry_of(path, owner)
     services = read_compose(owner, owner.parent).services
-    rows = _load_all(
+    rows = load_all(
         _with_upstreams(services, [entry]), owner, Asked(stage, where.provider), settings
     )
     scenery = _scenery(rows, frozenset(row.entry.name for row in rows if row.file == path))
-    return _project(workspace, stage, scenery, settings, looked_for)
+    project = _project(workspace, stage, scenery, settings, looked_for)
+    return replace(project, followers=_followers(services, scenery))
+
+
+def _followers(
+    services: Sequence[ComposeService], scenery: Scenery
+) -> Mapping[str, tuple[str, ...]]:
+    """The names of those that list a service of the run and are none of it themselves."""
+    chosen = {row.entry.name for row in scenery.rows}
+    others = [one for one in services if one.name not in chosen]
+    found = {
+        row.config.service: tuple(one.name for one in others if row.entry.name in one.depends_on)
+        for row in scenery.rows
+    }
+    return {service: names for service, names in found.items() if names}
 
 
 def _of_interest(
@@ -151,14 +164,15 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     path = file_at(settings.cwd / where.compose, COMPOSE_NAME)
     compose = read_compose(path, settings.cwd)
     listed = _of_interest(compose.services, where.services)
-    rows = _load_all(listed, path, Asked(stage), settings)
+    rows = load_all(listed, path, Asked(stage), settings)
     compose_services(Compose(compose.file, tuple(row.entry for row in rows)))
     _refuse_twins([(row.entry.name, row.config) for row in rows])
     chosen = [] if where.nothing else _chosen(rows, where.services)
     scenery = _scenery(rows, frozenset(row.entry.name for row in chosen))
     looked_for = [path, *include_folders(compose, path.parent)]
     project = _project(path.parent, stage, scenery, settings, looked_for)
-    return replace(project, notes=unmatched(compose, path.parent))
+    followers = _followers(compose.services, scenery)
+    return replace(project, notes=unmatched(compose, path.parent), followers=followers)
 
 
 def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
@@ -167,7 +181,7 @@ def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
     compose = read_compose(path, settings.cwd)
     if all(one.name for one in compose.services):
         return compose.services
-    rows = _load_all(compose.services, path, Asked(settings.stage("")), settings)
+    rows = load_all(compose.services, path, Asked(settings.stage("")), settings)
     return tuple(row.entry for row in rows)
 
 
@@ -183,42 +197,6 @@ def _unknown_service(name: str, known: list[str]) -> Problem:
     guess = nearest(name, known)
     hint = f"did you mean `{guess}`?" if guess else "services here: " + ", ".join(known[:12])
     return Problem("usage/unknown-service", f"no service is named `{name}`", hint=hint)
-
-
-def _load_all(
-    services: Sequence[ComposeService], compose: Path, asked: "Asked", settings: Settings
-) -> list[Row]:
-    """Every config of a compose file, upstreams first; the problems of all of them at once."""
-    found: dict[int, Row] = {}
-    by_name: dict[str, Row] = {}
-    problems: list[Problem] = []
-    needs = needs_of(services)
-    for one in upstreams_first(services):
-        givers = [by_name[name].giver for name in upstreams_of(one.name, needs) if name in by_name]
-        try:
-            file = _config_of(one, compose, settings)
-            config = _load(file, replace(asked, late=marks(givers)), settings)
-        except FabricError as error:
-            problems.extend(error.problems)
-            continue
-        found[id(one)] = Row(replace(one, name=one.name or config.service), file, config)
-        by_name[found[id(one)].entry.name] = found[id(one)]
-    if problems:
-        raise FabricError(*problems)
-    return [found[id(one)] for one in services]
-
-
-def _config_of(entry: ComposeService, compose: Path, settings: Settings) -> Path:
-    try:
-        return config_path(compose.parent / entry.config)
-    except FabricError as error:
-        if error.first.code != "config/not-found":
-            raise
-        missing = shown(config_in(compose.parent / entry.config), settings.cwd)
-        message = f"service `{entry.name}` has no config: there is no file {missing}"
-        hint = "mend its `config`: a file, or a folder that holds fabric.yml"
-        where = Place(shown(compose, settings.cwd))
-        raise FabricError(Problem("compose/missing-config", message, hint, where)) from error
 
 
 def _refuse_twins(rows: list[tuple[str, Config]]) -> None:
@@ -269,19 +247,3 @@ def _requirement_files(folder: Path, workspace: Path, found: VendorSource | None
     """What says which packages a Python service needs, there or not."""
     own = [folder / name for name in REQUIREMENT_FILES]
     return own + [workspace / path for path in (found.seen.files if found else ())]
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """How a config is to be resolved; `late` values beat `.env` and the environment."""
-
-    stage: str
-    provider: str = ""
-    late: Mapping[str, str] = field(default_factory=dict)
-
-
-def _load(path: Path, asked: Asked, settings: Settings) -> Config:
-    env = {**environment(path.parent, settings.env), **asked.late}
-    text = read_file(path, CONFIG_NAME)
-    file = shown(path, settings.cwd)
-    return load_config(Source(file, text, env, asked.stage, asked.provider))

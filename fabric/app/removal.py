@@ -9,10 +9,9 @@ from typing import Any
 
 from fabric.app.attempt import Attempt
 from fabric.app.build import owners_of, problems_of
+from fabric.app.found import Found, find_records
 from fabric.app.modes import mode_of
 from fabric.app.pipeline import Outlets, Ran, Work, carry_out
-from fabric.app.post import Post
-from fabric.app.posts import Shelves, as_recorded, post_of
 from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.settings import Settings
@@ -27,8 +26,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Mode, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import did_you_mean
-from fabric.state.book import Claim, glance
-from fabric.state.contract import ref_of as ref_of_key
+from fabric.state.book import Claim
 from fabric.state.errored import errored_problem
 from fabric.state.receipts import drop_receipts
 from fabric.system.clock import time_ns
@@ -36,15 +34,6 @@ from fabric.tasks.deploy import ref_of
 from fabric.views.deploy_text import removal_text
 
 _NOTHING = "Nothing to remove."
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What there is to remove, and what was looked for and is not there."""
-
-    records: Mapping[RecordRef, Record]
-    posts: tuple[Post, ...]
-    absent: tuple[Post, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +50,9 @@ def remove(
     started = time_ns()
     project = open_project(request.where, settings)
     found = find_records(project, request.where.provider, settings, request.where.home)
+    found = found.all_readable()
     _refuse_unknown(request.where.provider, project, found)
+    project = replace(project, notes=(*project.notes, *_still_needed(project, found)))
     if not found.records:
         for post in found.absent:
             drop_receipts(Path(post.home), post.ref)
@@ -85,27 +76,16 @@ def remove(
         return _ended(_report(request, project, found, gone), done)
 
 
-def find_records(project: Project, provider: str, settings: Settings, home: str = "") -> Found:
-    """All records of these services and this stage; with a provider only its own."""
-    shelves = Shelves(settings)
-    posts: dict[RecordRef, Post] = {}
-    records: dict[RecordRef, Record] = {}
-    absent: list[Post] = []
-    try:
-        for unit in project.units:
-            own = post_of(unit, project.workspace, home)
-            shelf = shelves.shelf(own)
-            keys = shelf.stores.state.list(f"{own.service}/{own.stage}/")
-            refs = {ref for key in keys if (ref := ref_of_key(key))}
-            found = {ref: one for ref in sorted(refs) if (one := glance(shelf, ref))}
-            there = {ref: one for ref, one in found.items() if _is_meant(one, provider)}
-            records |= there
-            posts |= {ref: as_recorded(own, one) for ref, one in there.items()}
-            if own.ref not in there and provider in ("", own.provider, own.provider_id):
-                absent.append(own)
-    finally:
-        shelves.close()
-    return Found(records, tuple(posts.values()), tuple(absent))
+def _still_needed(project: Project, found: Found) -> Iterator[Problem]:
+    """Warns of who goes on with the address of what is gone."""
+    for service in sorted({ref.service for ref in found.records}):
+        names = ", ".join(f"`{name}`" for name in project.followers.get(service, ()))
+        if names:
+            yield Problem(
+                "remove/still-needed",
+                f"`{service}` goes, and {names} that depend on it stay as they are",
+                hint="`fabric compose remove --with-dependents` takes them along",
+            )
 
 
 def _refuse_unknown(provider: str, project: Project, found: Found) -> None:
@@ -229,7 +209,3 @@ def _ended(report: Report, done: Ran) -> Report:
         exit_code=done.result.exit_code,
         owners=owners_of(done.result),
     )
-
-
-def _is_meant(record: Record, provider: str) -> bool:
-    return provider in ("", record.ref.provider, record.provider_id)

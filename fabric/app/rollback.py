@@ -7,10 +7,10 @@ from typing import Any
 from fabric.app.attempt import Attempt
 from fabric.app.build import problems_of
 from fabric.app.deploy import refuse
+from fabric.app.found import find_records
 from fabric.app.pipeline import Outlets, Work, carry_out
 from fabric.app.posts import post_of
 from fabric.app.project import open_project
-from fabric.app.removal import find_records
 from fabric.app.request import Request, caps_of
 from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, open_world
@@ -128,7 +128,7 @@ def _target(records: Mapping[RecordRef, Record], back: Back) -> tuple[RecordRef,
 def releases(request: Request, settings: Settings) -> Report:
     """What is live, and what can be gone back to, newest first."""
     project = open_project(request.where, settings)
-    found = find_records(project, request.where.provider, settings)
+    found = find_records(project, request.where.provider, settings).all_readable()
     rows = [row for record in found.records.values() for row in _rows(record)]
     service = project.units[0].service if len(project.units) == 1 else ""
     document = {"service": service, "releases": rows}

@@ -13,6 +13,7 @@ from fabric.model.task import Pairs
 # short where a plan would be refused: the address of a real gateway lies between the two.
 LONG_ADDRESS = 80
 _SHORT_ADDRESS = 12
+_LONGEST_ADDRESS = 2_000
 
 
 def limit_of(provider_id: str) -> int:
@@ -32,6 +33,13 @@ def too_large(config: Config) -> Iterator[tuple[str, Problem]]:
         problem = excess(function.name, function.env, config.provider.id)
         if problem:
             yield env_pointer(function.name), problem
+
+
+def tight(config: Config) -> tuple[str, ...]:
+    """Functions for which it depends on the addresses of upstreams whether they fit."""
+    limit = limit_of(config.provider.id)
+    rows = ((one.name, one.env) for one in config.functions if limit)
+    return tuple(name for name, env in rows if size_of(env, _LONGEST_ADDRESS) > limit)
 
 
 def excess(function: str, env: Pairs, provider_id: str) -> Problem | None:

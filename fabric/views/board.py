@@ -7,8 +7,15 @@ from fabric.model.amounts import duration
 from fabric.views.style import Style
 
 # In this order services are shown where not all of them fit.
-_STATES = ("failed", "running", "blocked", "waiting", "done")
-_SIGNS = {"failed": "✗", "running": "●", "blocked": "-", "waiting": "·", "done": "✓"}
+_STATES = ("failed", "running", "blocked", "cancelled", "waiting", "done")
+_SIGNS = {
+    "failed": "✗",
+    "running": "●",
+    "blocked": "-",
+    "cancelled": "-",
+    "waiting": "·",
+    "done": "✓",
+}
 _WORDS = {
     "failed": "failed",
     "blocked": "blocked",
@@ -16,7 +23,8 @@ _WORDS = {
     "ran": "ran",
     "skipped": "up to date",
 }
-_BAD = ("blocked", "cancelled")
+# A service is the first of these that one of its tasks is.
+_BAD = ("failed", "blocked", "cancelled")
 _LEAST_HEIGHT = 3
 _SECONDS_A_MINUTE = 60
 
@@ -41,12 +49,9 @@ class ServiceRow:
 
     @property
     def state(self) -> str:
-        if self.counts.get("failed"):
-            return "failed"
-        if any(self.counts.get(word) for word in _BAD):
-            return "blocked"
-        if self.ended == self.total:
-            return "done"
+        bad = next((word for word in _BAD if self.counts.get(word)), "")
+        if bad or self.ended == self.total:
+            return bad or "done"
         # Built, and now waiting for others to be released: that is waiting too.
         return "running" if self.running else "waiting"
 
@@ -78,15 +83,20 @@ class Frame:
 
 def outcome_line(row: ServiceRow, style: Style) -> str:
     """One line when the last task of a service has ended."""
-    paint = {"failed": style.bad, "blocked": style.warn}.get(row.state, style.good)
-    state = "" if row.state == "done" else f" {_end(row)}"
+    paint = _paints(style).get(row.state, style.good)
+    state = "" if row.state == "done" else f" {row.state}"
     took = f" ({duration(row.ms)})" if row.ms else ""
     return f"{paint(_SIGNS[row.state])} {style.strong(row.name)}{state}: {_counted(row)}{took}"
 
 
-def _end(row: ServiceRow) -> str:
-    """A service may have been stopped with the run, and not for want of another one."""
-    return row.state if row.state != "blocked" or row.counts.get("blocked") else "cancelled"
+def _paints(style: Style) -> Mapping[str, Callable[[str], str]]:
+    return {
+        "failed": style.bad,
+        "running": style.note,
+        "blocked": style.warn,
+        "cancelled": style.warn,
+        "done": style.good,
+    }
 
 
 def _counted(row: ServiceRow) -> str:
@@ -138,14 +148,13 @@ def _row_pieces(
     row: ServiceRow, layout: tuple[str, int], running: Sequence[RunningTask], style: Style
 ) -> list[Piece]:
     head, width = layout
-    paints = {"failed": style.bad, "running": style.note, "blocked": style.warn}
-    paint = paints.get(row.state, style.good if row.state == "done" else style.dim)
+    paint = _paints(style).get(row.state, style.dim)
     done = f"{row.ended}/{row.total}"
     return [
         (f"{head:>3} ", style.dim),
         (f"{_SIGNS[row.state]} ", paint),
         (f"{row.name:<{width}}  ", _plain),
-        (f"{row.state:<7}  ", paint),
+        (f"{row.state:<9}  ", paint),
         (f"{done:>7}  ", _plain),
         (_detail(row, running), style.dim),
     ]

@@ -171,3 +171,17 @@ def test_a_failing_service_leaves_the_others_built(tmp_path: Path) -> None:
     assert done.code == 2
     assert (made.root / "b/.fabric/build/b/main.zip").is_file()
     assert "a/main.py" in json.dumps(done.error["problems"])
+
+
+def test_a_slip_in_a_name_is_told_before_the_variable_that_it_leaves_unset(tmp_path: Path) -> None:
+    made = compose(tmp_path, auth=(), api=())
+    bound = f"{service('api')}env: {{AUTH: '${{env:SERVICE_AUTH_URL}}'}}\n"
+    listed = "include: [auth/fabric.yml]\nservices: [{name: api, config: ./api, dependsOn: [aut]}]"
+    made.write({"api/fabric.yml": bound, "fabric.compose.yml": listed})
+    done = made.json("compose", "plan")
+    assert done.code == 65
+    assert [one["code"] for one in done.error["problems"]] == [
+        "compose/unknown-dependency",
+        "config/unset-variable",
+    ]
+    assert "`auth`" in done.error["hint"]

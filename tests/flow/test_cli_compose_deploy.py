@@ -385,3 +385,34 @@ def test_artifacts_of_all_services_are_copied(tmp_path: Path) -> None:
     assert made.json("compose", "deploy", "--out", "copies").code == 0
     made.json("compose", "package", "--out", "packages")
     assert made.tree("packages") == made.tree("copies") != {}
+
+
+def test_who_stays_behind_without_an_upstream_is_named(tmp_path: Path) -> None:
+    made = chain(tmp_path)
+    made.json("compose", "deploy")
+    gone = made.json("compose", "remove", "--service", "auth")
+    assert gone.code == 0
+    assert "`auth` goes, and `api` that depend on it stay as they are" in gone.err
+    assert "remove/still-needed" not in made.json("compose", "remove", "--service", "auth").err
+    made.json("compose", "deploy")
+    assert "`web`" in made.json("remove", "-c", "api").err
+    for words in (("--service", "api", "--with-dependents"), ()):
+        made.json("compose", "deploy")
+        assert "remove/still-needed" not in made.json("compose", "remove", *words).err
+
+
+def test_one_damaged_record_does_not_hide_the_outputs_of_others(tmp_path: Path) -> None:
+    made = compose(tmp_path, auth=(), api=())
+    made.json("compose", "deploy")
+    damaged = state(made, "auth")
+    damaged.write_text("{")
+    given = made.json("compose", "outputs")
+    assert (given.code, given.error["code"]) == (2, "state/corrupt")
+    assert damaged.name in given.error["message"]
+    result = given.document["result"]
+    assert [row["service"] for row in result["services"]] == ["api"]
+    assert result["absent"] == []
+    assert made.json("compose", "outputs", "--service", "auth").code == 1
+    refused = made.json("compose", "remove")
+    assert (refused.code, refused.error["code"]) == (1, "state/corrupt")
+    assert state(made, "api").exists()

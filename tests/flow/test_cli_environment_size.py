@@ -82,6 +82,19 @@ def test_an_address_longer_than_there_is_room_for_fails_before_any_call(tmp_path
     assert {call["FABRIC_SERVICE"] for call in tool.calls} == {"auth"}
 
 
+def test_a_plan_warns_of_what_the_addresses_of_today_make_too_large(tmp_path: Path) -> None:
+    made, tool = compose(tmp_path, auth=(), web=("auth",)), Tool(tmp_path / "tool")
+    tool.answers({"endpoint": f"https://{'x' * 1000}.example"})
+    made.json("compose", "deploy", env=tool.env())
+    assert "too-large" not in made.json("compose", "plan", env=tool.env()).err
+    made.write({"web/fabric.yml": f"{service('web')}env: {{BIG: {'y' * 3000}}}\n"})
+    for _ in range(2):
+        plan = made.json("compose", "plan", env=tool.env())
+        assert plan.code == 0
+        assert plan.err.count("deploy/environment-too-large") == 1
+        assert "allows 4,096, with the addresses of its upstreams" in plan.err
+
+
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda facts: facts.id)
 def test_every_provider_has_its_own_limit_or_none(facts: ProviderFacts) -> None:
     ident, limit = facts.id, facts.env_bytes

@@ -24,6 +24,7 @@ ROWS = {
     "done": replace(WAITING, counts={"ran": 1, "skipped": 2}, ms=1200),
     "failed": replace(WAITING, counts={"failed": 1}, running=1),
     "blocked": replace(WAITING, counts={"ran": 1, "blocked": 2}),
+    "cancelled": replace(WAITING, counts={"ran": 1, "cancelled": 2}),
 }
 
 
@@ -48,7 +49,7 @@ def test_a_row_shows_level_count_and_what_runs_oldest_first() -> None:
         RunningTask("x", "build:x/main", 1.0),
     )
     line, foot = board_lines(board((ROWS["running"],), *tasks), Frame(80, 24), PLAIN)
-    assert line == "  1 ● w  running      1/3  deploy old 2.0 s, build new 0.3 s"
+    assert line == "  1 ● w  running        1/3  deploy old 2.0 s, build new 0.3 s"
     assert foot == "  4 of 9 tasks, 0 of 1 services, 12 s, about 1 min 15 s left"
 
 
@@ -98,8 +99,7 @@ def test_a_service_that_ended_is_one_line(state: str, line: str) -> None:
 
 
 def test_a_service_that_was_only_cancelled_is_not_called_blocked() -> None:
-    cancelled = replace(WAITING, counts={"ran": 1, "cancelled": 2})
-    assert outcome_line(cancelled, PLAIN) == "- w cancelled: 2 cancelled, 1 ran"
+    assert outcome_line(ROWS["cancelled"], PLAIN) == "- w cancelled: 2 cancelled, 1 ran"
     both = replace(WAITING, counts={"blocked": 1, "cancelled": 2})
     assert outcome_line(both, PLAIN) == "- w blocked: 1 blocked, 2 cancelled"
 
