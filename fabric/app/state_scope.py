@@ -65,6 +65,7 @@ def open_scope(asked: Asked, settings: Settings) -> Iterator[Scope]:
     post = _post(project.units[0], project, asked.backend)
     service = asked.service or post.service
     label = provider or post.provider
+    elsewhere = f" --backend {asked.backend}" if asked.backend else ""
     shelves = Shelves(settings)
     try:
         yield Scope(
@@ -76,7 +77,7 @@ def open_scope(asked: Asked, settings: Settings) -> Iterator[Scope]:
             label if asked.where.provider else "",
             replace(
                 around(settings, asked.lock_timeout),
-                options=lambda ref: options_of(ref, project.sources[0], settings),
+                options=lambda ref: options_of(ref, project.sources[0], settings) + elsewhere,
             ),
         )
     finally:

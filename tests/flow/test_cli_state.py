@@ -318,6 +318,15 @@ def test_the_command_that_is_told_of_frees_the_lock_from_where_one_stands(
     assert made.json(*words).code == 0
 
 
+def test_the_command_that_is_told_of_names_the_back_end_that_was_asked_for(made: Project) -> None:
+    lock(made)
+    made.write({"fabric.yml": f"{service('shop', 'one', 'two')}backend: {{kind: sql}}\n"})
+    words = ("state", "rm", "-y", "--backend", "local")
+    told = shlex.split(made.json(*words).error["hint"].partition(" fabric ")[2])
+    assert made.json(*told).result["unlocked"] is True
+    assert made.json(*words).code == 0
+
+
 def test_force_unlock_says_when_there_is_no_lock(made: Project) -> None:
     assert made.json("state", "force-unlock").result == {"unlocked": False}
     assert made.json("state", "force-unlock", "--stage", "other").result == {"unlocked": False}
