@@ -80,6 +80,7 @@ class WorkDesk:
         self._work = work
         self._settings = settings
         self._targets: Mapping[RecordRef, Deployment] = {}
+        self._around: dict[RecordRef, Surroundings] = {}
 
     def go_back_to(self, targets: Mapping[RecordRef, Deployment]) -> None:
         """What restores take records back to from now on."""
@@ -123,12 +124,18 @@ class WorkDesk:
 
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
         post = self._work.posts[ref]
-        env = environment(Path(post.folder), self._settings.env)
-        config = self._config(ref)
-        around = Surroundings(
-            Path(post.folder), env, hidden_values(env, config), Path(post.home) / "payloads"
-        )
-        return deployer_of(post.provider_id, mode, around, _extension(config, post.provider_id))
+        extension = _extension(self._config(ref), post.provider_id)
+        return deployer_of(post.provider_id, mode, self._surroundings(ref), extension)
+
+    def _surroundings(self, ref: RecordRef) -> Surroundings:
+        """Made once for each record: its deploy and its release see the same."""
+        if ref not in self._around:
+            post = self._work.posts[ref]
+            env = environment(Path(post.folder), self._settings.env)
+            hidden = hidden_values(env, self._config(ref))
+            payloads = Path(post.home) / "payloads"
+            self._around[ref] = Surroundings(Path(post.folder), env, hidden, payloads)
+        return self._around[ref]
 
     def _config(self, ref: RecordRef) -> Config | None:
         return self._work.config(ref)

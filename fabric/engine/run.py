@@ -202,7 +202,8 @@ class Run:
         task_id = graph.ids[number]
         started = self._clock.monotonic() - self._begin
         try:
-            outcome = self._carry_out(number)
+            with self._stepper.turn(graph.tasks[number], self._schedule.urgency(number)):
+                outcome = self._carry_out(number)
         except WithheldError as error:
             untold = () if error.is_told else error.problems
             outcome = Outcome(Status.BLOCKED, error.first.message, problems=untold)

@@ -94,6 +94,9 @@ class Schedule:
     def over(self) -> bool:
         return self.left == 0
 
+    def urgency(self, number: int) -> Urgency:
+        return self._urgency[number]
+
     def startable(self) -> bool:
         return self._best() is not None
 

@@ -1,7 +1,9 @@
 """One task of a run: decide, then take the remembered result or make it anew."""
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,6 +11,8 @@ from fabric.engine.blobs import Blobs
 from fabric.engine.files import FileIndex
 from fabric.engine.ledger import Ledger
 from fabric.engine.result import Outcome, Status
+from fabric.engine.schedule import Urgency
+from fabric.engine.turns import Turns
 from fabric.engine.view import is_shown, show
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known, Memory, judge_known
@@ -23,6 +27,8 @@ from fabric.tasks.contract import Made, Registry, WorldKind
 
 Upstream = Sequence[tuple[Task, Output]]
 Tell = Callable[[TaskOutput], None]
+# One task computes, and another one may be at the disk: the interpreter runs one at a time.
+_PLACES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,8 @@ class Stepper:
         self, stores: Stores, registry: Registry, clock: Clock, *, use_cache: bool = True
     ) -> None:
         self._tell: Tell = lambda _: None
+        self._turns = Turns(_PLACES)
+        self._is_claimed = False
         self._stores = stores
         self._registry = registry
         # Asked once: the check of a protocol costs more than a decision.
@@ -80,6 +88,14 @@ class Stepper:
         if text:
             self._tell(TaskOutput(owner, text))
 
+    def turn(self, task: Task, urgency: Urgency) -> AbstractContextManager[None]:
+        """To be held around a task. Those that change the world are many at a time, and say when
+        they wait for others; the rest mostly waits, and is left alone."""
+        return self._turns.turn(urgency) if task.kind in self._world else contextlib.nullcontext()
+
+    def away(self) -> AbstractContextManager[None]:
+        return self._turns.away()
+
     def _code(self, task: Task) -> tuple[Entry, ...]:
         kind = self._registry.get(task.kind)
         return kind.code(task) if kind else ()
@@ -92,13 +108,17 @@ class Stepper:
 
     def decide(self, task: Task, upstream: Upstream) -> Decision:
         known = [(need.id, output.digest) for need, output in upstream]
+        was_claimed = self._is_claimed
         decision = judge_known(task, known, self.memory)
         kind = self._world.get(task.kind)
         if kind is not None:
             if decision.action is Action.RUN:
-                # Under the lock it may turn out that somebody else has done it.
-                kind.claim(task)
-                decision = judge_known(task, known, self.memory)
+                with self._turns.away():
+                    kind.claim(task)
+                self._is_claimed = True
+                if not was_claimed:
+                    # Under the lock it may turn out that somebody else has done it.
+                    decision = judge_known(task, known, self.memory)
             return decision
         if not self._use_cache:
             return Decision(Action.RUN, "--no-cache was given", decision.key, decision.inputs)

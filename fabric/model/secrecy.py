@@ -1,5 +1,6 @@
 """What must not be shown: names that look like credentials, and passwords inside URLs."""
 
+import functools
 import json
 import re
 from collections.abc import Collection
@@ -22,6 +23,7 @@ _SHAPES = re.compile(
 _USERINFO = re.compile(r"(?<=://)[^\s/?#@]*(?:@[^\s/?#@]*)*@")
 
 
+@functools.lru_cache(4096)  # every call of a provider looks through the same environment
 def looks_secret(name: str) -> bool:
     """Whether a variable of this name most likely holds a credential."""
     return _NAME.search(name) is not None

@@ -1,6 +1,7 @@
 """Which process this is, so that another one on the same host can prove it dead."""
 
 import contextlib
+import functools
 import getpass
 import os
 import signal
@@ -32,7 +33,11 @@ class Process:
 
 
 def this_process() -> Process:
-    pid = os.getpid()
+    return _process(os.getpid())
+
+
+@functools.cache
+def _process(pid: int) -> Process:
     return Process(_user(), os.uname().nodename, pid, _boot(), _namespace(), _started(pid))
 
 

@@ -1,6 +1,7 @@
 """What every task kind is: a version of its code, what else decides it, and how it runs."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -49,6 +50,9 @@ class Shop(Protocol):
     def content(self, owner: TaskId, file: OutputFile) -> bytes:
         """The bytes of an upstream's file, from the content store."""
 
+    def away(self) -> AbstractContextManager[None]:
+        """To be held while the task waits for a provider or a disk: others compute meanwhile."""
+
     def say(self, owner: TaskId, text: str) -> None:
         """What a provider or a tool had to say, for people; nothing for an empty text."""
 
@@ -68,7 +72,8 @@ class WorldKind(TaskKind, Protocol):
 
     def judge(self, known: Known) -> Decision: ...
     def claim(self, task: Task) -> None:
-        """Hold the record's lock from now on; what is judged after this stays true."""
+        """Hold the record's lock from now on, and with it all that this run may need: what is
+        judged after the first claim stays true."""
 
 
 Registry = Mapping[str, TaskKind]

@@ -69,7 +69,7 @@ class DeployKind:
             self._share(ref, one, values[one.name], one.name in stale, (upstream, shop))
             for one in asked
         ]
-        deployed = self._deployed(task, page, [share.order for share in shares])
+        deployed = self._deployed(task, page, [share.order for share in shares], shop)
         shop.say(task.id, deployed.talk)
         self._note(task, page, shares, deployed)
         names = [one.name for one in asked]
@@ -88,8 +88,10 @@ class DeployKind:
         package = upstream[owner]
         content = shop.content(owner, package.files[0])
         settings = dict(one.settings)
+        with shop.away():
+            archive = self._desk.keep_archive(ref, content)
         artifact = Artifact(
-            self._desk.keep_archive(ref, content),
+            archive,
             package.fact("sha256"),
             len(content),
             package.fact("handler"),
@@ -100,17 +102,22 @@ class DeployKind:
         order = FunctionOrder(one.name, artifact, plain, values.triggers, values.layers, values.env)
         return _Share(one, values, order)
 
-    def _deployed(self, task: Task, page: Page, orders: Sequence[FunctionOrder]) -> Deployed:
+    def _deployed(
+        self, task: Task, page: Page, orders: Sequence[FunctionOrder], shop: Shop
+    ) -> Deployed:
         """Ask the provider; after a failure what was there before is not taken for granted."""
         inputs = _inputs(task)
         ref, mode = ref_of(inputs), Mode(inputs.mode)
         deployer = self._desk.deployer(ref, mode)
         page.require_lock()
-        adopted = self._adopted(task, page, orders)
+        with shop.away():
+            adopted = self._adopted(task, page, orders)
         if adopted is not None:
             return adopted
+        site = self._desk.site(ref)
         try:
-            return deployer.deploy(self._desk.site(ref), orders)
+            with shop.away():
+                return deployer.deploy(site, orders)
         except FabricError:
             if mode is not Mode.SIMULATED:
                 for order in orders:

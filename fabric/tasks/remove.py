@@ -41,7 +41,9 @@ class RemoveKind:
         names = tuple(one.name for one in page.record.functions)
         gone = (inputs.function,) if inputs.function else names
         try:
-            shop.say(task.id, self._taken_away(inputs, page, gone))
+            with shop.away():
+                talk = self._taken_away(inputs, page, gone)
+            shop.say(task.id, talk)
         except FabricError:
             if inputs.mode != Mode.SIMULATED:
                 for name in gone:

@@ -51,7 +51,7 @@ class RestoreKind:
         if inputs.functions:
             self._functions(task, page, shop)
         if not inputs.function:
-            self._service(task, page)
+            self._service(task, page, shop)
         return Made(GONE.digest, keep=False)
 
     def _functions(self, task: Task, page: Page, shop: Shop) -> None:
@@ -62,7 +62,9 @@ class RestoreKind:
         orders = [self._order(ref, one, page.record.salt) for one in then]
         deployer = self._desk.deployer(ref, Mode(inputs.mode))
         try:
-            deployed = deployer.deploy(self._desk.site(ref), orders)
+            site = self._desk.site(ref)
+            with shop.away():
+                deployed = deployer.deploy(site, orders)
         except FabricError:
             if inputs.mode != Mode.SIMULATED:
                 for one in then:
@@ -79,14 +81,16 @@ class RestoreKind:
         if deployed.outputs:
             page.add(UnitDone(task.id, deployed.outputs))
 
-    def _service(self, task: Task, page: Page) -> None:
+    def _service(self, task: Task, page: Page, shop: Shop) -> None:
         inputs = _inputs(task)
         ref = ref_of(inputs)
         target = self._desk.target(ref)
         names = tuple(one.name for one in target.functions)
         deployer = self._desk.deployer(ref, Mode(inputs.mode))
         given = page.record.outputs if inputs.functions else target.outputs
-        released = deployer.release(self._desk.site(ref), lives_of(page, names), given)
+        site = self._desk.site(ref)
+        with shop.away():
+            released = deployer.release(site, lives_of(page, names), given)
         page.add(ReleaseDone(task.id, released.endpoint, released.outputs, target.release_key))
 
     def _order(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionOrder:
