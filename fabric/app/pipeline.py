@@ -176,7 +176,8 @@ def _hear_talk(bus: Bus, room: Room, work: Work) -> None:
     room.stepper.tell(bus.emit)
     if work.world:
         work.world.book.tell(
-            lambda text: bus.emit(ProblemFound("", "warning", Problem("lock/waiting", text)))
+            lambda text: bus.emit(ProblemFound("", "warning", Problem("lock/waiting", text))),
+            room.stepper.go_on,
         )
 
 

@@ -10,7 +10,7 @@ from fabric.engine.schedule import Agenda, Caps, Schedule
 from fabric.engine.step import Stepper, Upstream
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
-from fabric.model.problems import FabricError, Problem, WithheldError
+from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.task import Output
 from fabric.system.clock import Clock
 
@@ -60,9 +60,11 @@ class Run:
         self._wishes = 0
         self._interrupted = False
         self._cut = False
+        self._stop = ""
         self._left = job.grace
         self._fallen: BaseException | None = None
         self._begin = clock.monotonic()
+        stepper.heed(self._go_on)
 
     def go(self) -> RunResult:
         """Run to the end. A wish to stop stops new tasks; running ones finish.
@@ -189,7 +191,12 @@ class Run:
         if self._job.fail_fast:
             self._cancel(f"{ids[number]} failed and --fail-fast was given")
 
+    def _go_on(self) -> None:
+        if self._stop:
+            raise StoppedError(Problem("run/cancelled", self._stop))
+
     def _cancel(self, reason: str) -> None:
+        self._stop = self._stop or reason
         for number in self._schedule.cancel_rest():
             self._end_unstarted(number, Status.CANCELLED, reason)
 
@@ -203,7 +210,11 @@ class Run:
         started = self._clock.monotonic() - self._begin
         try:
             with self._stepper.turn(graph.tasks[number], self._schedule.urgency(number)):
+                # To wait for a turn is no part of the work: how long that takes is remembered.
+                started = self._clock.monotonic() - self._begin
                 outcome = self._carry_out(number)
+        except StoppedError as error:
+            outcome = Outcome(Status.CANCELLED, error.first.message)
         except WithheldError as error:
             untold = () if error.is_told else error.problems
             outcome = Outcome(Status.BLOCKED, error.first.message, problems=untold)

@@ -50,6 +50,7 @@ class Stepper:
         self._tell: Tell = lambda _: None
         self._turns = Turns(_PLACES)
         self._is_claimed = False
+        self._go_on: Callable[[], None] = lambda: None
         self._stores = stores
         self._registry = registry
         # Asked once: the check of a protocol costs more than a decision.
@@ -88,6 +89,13 @@ class Stepper:
         if text:
             self._tell(TaskOutput(owner, text))
 
+    def heed(self, go_on: Callable[[], None]) -> None:
+        """Who is asked before the world is changed; raises where the run was stopped."""
+        self._go_on = go_on
+
+    def go_on(self) -> None:
+        self._go_on()
+
     def turn(self, task: Task, urgency: Urgency) -> AbstractContextManager[None]:
         """To be held around a task. Those that change the world are many at a time, and say when
         they wait for others; the rest mostly waits, and is left alone."""
@@ -113,9 +121,11 @@ class Stepper:
         kind = self._world.get(task.kind)
         if kind is not None:
             if decision.action is Action.RUN:
+                self.go_on()
                 with self._turns.away():
                     kind.claim(task)
                 self._is_claimed = True
+                self.go_on()
                 if not was_claimed:
                     # Under the lock it may turn out that somebody else has done it.
                     decision = judge_known(task, known, self.memory)

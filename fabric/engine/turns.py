@@ -37,6 +37,12 @@ class Turns:
         self._mine = threading.local()
 
     @property
+    def free(self) -> int:
+        """Places that are free; below zero where some have lost their patience."""
+        with self._guard:
+            return self._free
+
+    @property
     def waiting(self) -> int:
         with self._guard:
             return sum(not waiter.has_left for *_, waiter in self._waiting)

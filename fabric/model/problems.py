@@ -94,3 +94,7 @@ class WithheldError(FabricError):
     def __init__(self, problems: tuple[Problem, ...], *, is_told: bool) -> None:
         super().__init__(*problems)
         self.is_told = is_told
+
+
+class StoppedError(FabricError):
+    """The run was stopped before this was begun."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from fabric.model.problems import FabricError, Problem, WithheldError
+from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.records import Intent, Lifecycle, Mode, Record, RecordRef
 from fabric.model.records_json import CORRUPT, decode
 from fabric.model.records_log import made_unsure
@@ -62,6 +62,7 @@ class Book:
         self._shelves = shelves
         self._around = around
         self._tell: Tell = lambda _: None
+        self._go_on: Callable[[], None] = lambda: None
         self._claims: Mapping[RecordRef, Claim] = {}
         self._glances: dict[RecordRef, Record | None] = {}
         self._pages: dict[RecordRef, Page] = {}
@@ -72,9 +73,9 @@ class Book:
         self._ended = threading.Event()
         self._flusher: threading.Thread | None = None
 
-    def tell(self, tell: Tell) -> None:
-        """Who hears what a lock is waited for."""
-        self._tell = tell
+    def tell(self, tell: Tell, go_on: Callable[[], None]) -> None:
+        """Who hears what a lock is waited for, and raises in `go_on` when nobody wants it more."""
+        self._tell, self._go_on = tell, go_on
 
     def expect(self, claims: Iterable[Claim]) -> None:
         self._claims = {claim.ref: claim for claim in claims}
@@ -117,22 +118,31 @@ class Book:
 
     def _claim_all(self) -> None:
         opened: dict[RecordRef, Page] = {}
-        problems = self._open_each(opened) or each(opened.values(), self._begin)
+        try:
+            problems = self._open_each(opened) or each(opened.values(), self._begin)
+        except StoppedError:
+            self._give_up(opened)
+            raise
         if problems:
             self._failure = problems
-            for page in opened.values():
-                page.abandon()
-            self._release()
+            self._give_up(opened)
             raise WithheldError(problems, is_told=False)
         self._pages = opened
         self._flusher = threading.Thread(target=self._flush_on, daemon=True)
         self._flusher.start()
+
+    def _give_up(self, opened: Mapping[RecordRef, Page]) -> None:
+        for page in opened.values():
+            page.abandon()
+        self._release()
 
     def _open_each(self, opened: dict[RecordRef, Page]) -> tuple[Problem, ...]:
         """One after the other, in one order for all runs: two never wait in a circle."""
         for ref in sorted(self._claims):
             try:
                 opened[ref] = self._opened(self._claims[ref])
+            except StoppedError:
+                raise
             except FabricError as error:
                 return error.problems
         return ()
@@ -146,7 +156,8 @@ class Book:
         keeper = self._keeper(shelf)
         before = read_record(shelf, ref)
         fence = before[0].fence if before else 0
-        fence = keeper.take(ref, claim.operation, fence, Asker(self._tell, self._around.options))
+        asker = Asker(self._tell, self._around.options, self._go_on)
+        fence = keeper.take(ref, claim.operation, fence, asker)
         waiting = errored_problem(shelf.home, ref)
         if waiting:
             raise FabricError(waiting)

@@ -39,10 +39,12 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who wants a lock: hears what it waits for; `options` name a record in a command from here."""
+    """Who wants a lock: hears what it waits for; `options` name a record in a command from here.
+    Who does not want it any more raises in `go_on`."""
 
     tell: Tell
     options: Options = record_options
+    go_on: Callable[[], None] = lambda: None
 
 
 @dataclass(slots=True)
@@ -131,6 +133,7 @@ class LockKeeper:
             if not told:
                 told = True
                 asker.tell(held_problem(ref, holder, self._clock, "").message)
+            asker.go_on()
             time.sleep(min(1.0, self._terms.lease / _LOOKS))
 
     def _is_free(self, stored: Stored | None) -> bool:

@@ -50,6 +50,9 @@ class Shop(Protocol):
     def content(self, owner: TaskId, file: OutputFile) -> bytes:
         """The bytes of an upstream's file, from the content store."""
 
+    def go_on(self) -> None:
+        """Raises where the run was stopped: to be asked last before each call of a provider."""
+
     def away(self) -> AbstractContextManager[None]:
         """To be held while the task waits for a provider or a disk: others compute meanwhile."""
 

@@ -115,6 +115,7 @@ class DeployKind:
         if adopted is not None:
             return adopted
         site = self._desk.site(ref)
+        shop.go_on()
         try:
             with shop.away():
                 return deployer.deploy(site, orders)

@@ -39,6 +39,7 @@ LEASE = 60.0
 SHORT = 1.0
 SECOND = datetime.timedelta(seconds=1)
 DAY = datetime.timedelta(days=1)
+WALL = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 ELSEWHERE = Process("somebody", "another-host", 4711)
 
 
@@ -47,7 +48,7 @@ class HandClock:
     """Moves by hand, or a step with each look at it: then a waiter waits without sleeping long."""
 
     at: float = 1000.0
-    wall: datetime.datetime = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
+    wall: datetime.datetime = WALL
     step: float = 0.0
 
     def monotonic(self) -> float:
@@ -149,6 +150,7 @@ def test_a_beat_makes_a_waiter_begin_to_count_again(keep: Keep) -> None:
 
     def beat() -> None:
         hands.wall += SECOND
+        assert hands.wall < WALL + 60 * SECOND, "it tries for ever to take what beats"
         holder.beat(REF)
 
     clock = ClockOfAWaiter(step=SHORT * 0.6, between=beat)

@@ -1,5 +1,6 @@
 """Runs over partly the same services: never a deadlock, and the loser is told who holds what."""
 
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,6 +66,49 @@ def test_who_waits_goes_on_when_the_other_is_done(
     assert (first.code, second.code) == (0, 0), first.err + second.err
     assert {call["FABRIC_SERVICE"] for call in tool.calls} == {"auth", "api"}
     assert {"web", "jobs"} <= {call["FABRIC_SERVICE"] for call in other.calls}
+
+
+def waiting_for_the_lock(made: Project, tool: Tool) -> Popen[str]:
+    words = ("compose", "deploy", "--json", "--force", "--lock-timeout", "60s")
+    waiter = made.start(*words, env=tool.env())
+    assert waiter.stderr is not None
+    for line in waiter.stderr:
+        if "lock/waiting" in line:
+            return waiter
+    raise AssertionError("it waits for no lock")
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_who_is_stopped_while_it_waits_for_a_lock_changes_nothing(
+    signals: int, made: Project, holder: tuple[Popen[str], Tool]
+) -> None:
+    child, tool = holder
+    other = Tool(tool.folder.parent / "other", url="https://other.example")
+    waiter = waiting_for_the_lock(made, other)
+    for _ in range(signals):
+        waiter.send_signal(signal.SIGINT)
+    done = ended(waiter)
+    assert (done.code, done.error["code"]) == (130, "run/interrupted")
+    rows = done.document["result"]["deployments"]
+    assert {row["status"] for row in rows} == {"cancelled"}
+    tool.answers({"endpoint": "https://live.example"})
+    assert ended(child).code == 0
+    assert other.calls == []
+
+
+def test_a_run_after_another_judges_anew_under_the_lock(
+    made: Project, holder: tuple[Popen[str], Tool]
+) -> None:
+    child, tool = holder
+    waiter = made.start("compose", "deploy", "--json", "--lock-timeout", "60s", env=tool.env())
+    assert waiter.stderr is not None
+    while "lock/waiting" not in waiter.stderr.readline():
+        assert waiter.poll() is None
+    tool.answers({"endpoint": "https://live.example"})
+    first, second = ended(child), ended(waiter)
+    assert (first.code, second.code) == (0, 0), first.err + second.err
+    called = sorted(call["FABRIC_SERVICE"] for call in tool.calls)
+    assert called == sorted(SERVICES), "what the first has done is not done again"
 
 
 def test_runs_that_list_the_same_services_in_other_orders_all_end(made: Project) -> None:

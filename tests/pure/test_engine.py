@@ -13,6 +13,8 @@ from fabric.engine.result import Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.engine.step import Stepper
+from fabric.graph.decide import Action, Decision
+from fabric.graph.plan import Known
 from fabric.graph.weave import weave
 from fabric.model.events import Stamped, TaskEnded, TaskStarted
 from fabric.model.hashing import digest_bytes
@@ -232,6 +234,46 @@ def test_a_run_whose_tasks_were_cut_off_ends_with_what_became_of_each(bench: Ben
     assert result.exit_code is ExitCode.INTERRUPTED
     assert [one.status for one in result.outcomes] == [Status.FAILED, Status.CANCELLED]
     assert "cut off" in result.outcomes[0].reason
+
+
+class WorldJoin(JoinKind):
+    """Changes the world, whatever is known; `right` gets its lock once the rest is cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_cancelled = threading.Event()
+
+    def judge(self, known: Known) -> Decision:
+        del known
+        return Decision(Action.RUN, "to be done")
+
+    def claim(self, task: Task) -> None:
+        assert task.id != "join:right" or self.is_cancelled.wait(60)
+
+    def hear(self, event: Stamped) -> None:
+        if isinstance(event.event, TaskEnded) and event.event.status == Status.CANCELLED:
+            self.is_cancelled.set()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_what_waited_for_its_lock_while_another_failed_does_not_begin(bench: Bench) -> None:
+    bench.write(a="fail")
+    kind, clock = WorldJoin(), LateClock()
+    graph = weave([join("left", "a"), join("right", "b"), join("zone", "b")])
+    stepper = Stepper(bench.stores(), {"join": kind}, clock)
+    job = Job(graph, Caps(2, 2), (1.0,) * 3, fail_fast=True)
+    result = Run(job, stepper, Bus("run", clock, [kind]), clock).go()
+    assert kind.ran == ["join:left"]
+    assert [one.status for one in result.outcomes] == [
+        Status.FAILED,
+        Status.CANCELLED,
+        Status.CANCELLED,
+    ]
+    assert {one.reason for one in result.outcomes[1:]} == {
+        "join:left failed and --fail-fast was given"
+    }
 
 
 class BrokenListener:

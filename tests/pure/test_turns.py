@@ -97,6 +97,26 @@ def test_a_place_that_is_kept_for_long_holds_up_nobody_for_long(crew: ThreadPool
         assert turns.waiting == 0
 
 
+def test_who_overtook_counts_as_long_as_it_computes(crew: ThreadPoolExecutor) -> None:
+    turns, ends = Turns(1, patience=0.01), [threading.Event() for _ in range(3)]
+    inside = list[int]()
+
+    def work(number: int) -> None:
+        with turns.turn((0.0, True)):
+            inside.append(number)
+            assert ends[number].wait(LONG)
+
+    works = []
+    for number in range(3):
+        works.append(crew.submit(work, number))
+        until(lambda number=number: number in inside)  # type: ignore[misc]
+    assert turns.free == -2
+    for end, one in zip(ends, works, strict=True):
+        end.set()
+        one.result(LONG)
+    assert turns.free == 1
+
+
 @pytest.mark.parametrize("while_away", [False, True])
 def test_a_failure_gives_the_place_back(while_away: bool) -> None:  # noqa: FBT001
     turns = Turns(1, NEVER)
