@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Answer = tuple[int, str, str]
 
 VERSION = "0.1.0"
-FORMAT = 8
+FORMAT = 9
 FOLDER = "answers"
 NUMBERS = 4  # a stat is (mtime_ns, ctime_ns, size, inode)
 

@@ -4,7 +4,7 @@ import json
 import os
 import shlex
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -73,7 +73,8 @@ class Work:
 
 
 class WorkDesk:
-    """One for each run. A plan asks for records only: no config is read for it."""
+    """One for each run. A plan asks for records only: no config is read for it, unless what it has
+    to warn of needs more words than a post has."""
 
     def __init__(self, book: Book, work: Work, settings: Settings) -> None:
         self._book = book
@@ -187,17 +188,19 @@ class WorkDesk:
             spec_of(unit, found),
         )
 
-    def excess_now(self, ref: RecordRef, function: str) -> Problem | None:
-        """Why a function would be refused with the addresses that its upstreams have now."""
+    def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:
+        """Functions that would be refused with the addresses that their upstreams have now."""
         unit = self._work.units.get(ref.service)
-        found = _function(unit.config, function) if unit else None
-        if unit is None or found is None:
-            return None
+        if unit is None:
+            return
         givers = ((name, ref_of_release(release, ref.stage)) for name, release in unit.late)
         records = ((name, self._book.record(giver)) for name, giver in givers)
         known = {name: record.endpoint for name, record in records if record}
-        crowded = excess(function, with_values(found.env, known), unit.config.provider.id)
-        return replace(crowded, code=_TOO_LARGE) if crowded else None
+        for one in unit.config.functions:
+            env = with_values(one.env, known)
+            crowded = excess(f"{ref.service}/{one.name}", env, unit.config.provider.id)
+            if crowded:
+                yield replace(crowded, code=_TOO_LARGE)
 
     def keep_archive(self, ref: RecordRef, content: bytes) -> Path:
         is_real = self._work.posts[ref].mode != Mode.SIMULATED

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from fabric.app.changes import live_rows
 from fabric.app.compilation import Compiled
@@ -13,12 +14,13 @@ from fabric.app.room import Room
 from fabric.app.settings import Settings
 from fabric.app.traces import recall_traces
 from fabric.app.world import World
+from fabric.config.env_room import SHORT_ADDRESS, limit_of
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.names import TaskId
 from fabric.model.problems import Problem
-from fabric.model.records import Record
+from fabric.model.records import Record, RecordRef
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
 from fabric.state.contract import state_key
 from fabric.state.errored import errored_path
@@ -72,13 +74,15 @@ def against_live(work: Compiled, made: Plan, world: World) -> Compiled:
     records = {ref: world.book.record(ref) for ref in world.posts}
     deploys = [task for task in made.graph.tasks if task.kind == "deploy"]
     code = DeployKind(world.desk).code(deploys[0]) if deploys else ()
+    large = grown_too_large(world)
     told = (
         *missing_upstreams(made.graph, world),
-        *grown_too_large(world),
+        *(problem for problems in large.values() for problem in problems),
         *left_behind(world),
     )
     site = replace(work.site, warnings=(*work.site.warnings, *told))
     rows = live_rows(work.services, made, records, code)
+    rows = tuple(_warned(row, large.get(row["service"], ())) for row in rows)
     serials = {ref.path: one.serial if one else 0 for ref, one in sorted(records.items())}
     return replace(work, site=site, services=rows, serials=serials)
 
@@ -95,15 +99,28 @@ def missing_upstreams(graph: TaskGraph, world: World) -> Iterator[Problem]:
             seen.add((inputs.service, giver))
 
 
-def grown_too_large(world: World) -> Iterator[Problem]:
-    """Functions that their deploy would refuse, were the addresses of upstreams to stay."""
+def grown_too_large(world: World) -> dict[str, tuple[Problem, ...]]:
+    """By service, functions that their deploy would refuse, were the addresses of upstreams to
+    stay as they are."""
+    found = {}
     for ref, post in sorted(world.posts.items()):
-        for function in post.tight:
-            problem = world.desk.excess_now(ref, function)
-            if problem:
-                yield replace(
-                    problem, message=f"{problem.message}, with the addresses of its upstreams"
-                )
+        size, waits = post.taken
+        limit = limit_of(post.provider_id)
+        if waits and size + sum(count * _length(one, ref, world) for one, count in waits) > limit:
+            found[ref.service] = tuple(
+                replace(one, message=f"{one.message}, with the addresses of its upstreams")
+                for one in world.desk.too_large_now(ref)
+            )
+    return found
+
+
+def _length(release: str, taker: RecordRef, world: World) -> int:
+    record = world.book.record(ref_of_release(release, taker.stage))
+    return len(record.endpoint.encode()) if record else SHORT_ADDRESS
+
+
+def _warned(row: Mapping[str, Any], told: tuple[Problem, ...]) -> dict[str, Any]:
+    return {**row, "warnings": [*row["warnings"], *(one.message for one in told)]}
 
 
 def with_removals(work: Compiled, world: World) -> Compiled:

@@ -47,7 +47,7 @@ def find_records(project: Project, provider: str, settings: Settings, home: str 
             found, errors = _glances(shelf, sorted(refs))
             there = {ref: one for ref, one in found.items() if _is_meant(one, provider)}
             records |= there
-            unreadable += errors.values()
+            unreadable += [one for ref, one in errors.items() if provider in ("", ref.provider)]
             posts |= {ref: as_recorded(own, one) for ref, one in there.items()}
             is_asked = provider in ("", own.provider, own.provider_id)
             if is_asked and own.ref not in there.keys() | errors.keys():

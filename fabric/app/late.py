@@ -51,6 +51,15 @@ def upstreams_of(name: str, needs: Needs) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+def downstreams_of(name: str, needs: Needs) -> tuple[str, ...]:
+    """All direct and indirect dependents, by name."""
+    takers: dict[str, list[str]] = {}
+    for taker, givers in needs.items():
+        for giver in givers:
+            takers.setdefault(giver, []).append(taker)
+    return upstreams_of(name, takers)
+
+
 def upstreams_first(services: Sequence[ComposeService]) -> list[ComposeService]:
     """An order in which every service comes after what it depends on, as far as there is one."""
     by_name = {one.name: one for one in services if one.name}

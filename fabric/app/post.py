@@ -11,8 +11,8 @@ from fabric.model.task import Pairs
 @dataclass(frozen=True, slots=True)
 class Post:
     """One service at one provider. `folder` holds its config, `home` is its `.fabric`;
-    `labels` are all providers that its config names; `tight` are the functions whose environment
-    fits or not by the addresses of upstreams."""
+    `labels` are all providers that its config names; `taken` are the bytes of its fullest
+    environment without the addresses of upstreams, and how often that of each release is in it."""
 
     service: str
     stage: str
@@ -25,7 +25,7 @@ class Post:
     backend: str
     settings: Pairs
     labels: tuple[str, ...] = ()
-    tight: tuple[str, ...] = ()
+    taken: tuple[int, tuple[tuple[str, int], ...]] = (0, ())
 
     @property
     def ref(self) -> RecordRef:

@@ -1,5 +1,6 @@
 """From services to where their records lie, and from there to open back ends."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 from fabric.app.files import environment
 from fabric.app.post import Post
 from fabric.app.settings import Settings
-from fabric.config.env_room import tight
+from fabric.config.env_room import fullest
 from fabric.config.values import BackendKind
 from fabric.graph.compile import Unit
 from fabric.model.records import Mode, Record, RecordRef
@@ -39,8 +40,18 @@ def post_of(unit: Unit, workspace: Path, home: str = "") -> Post:
         config.backend.kind.value,
         config.backend.settings,
         config.labels,
-        tight(config),
+        _taken(unit),
     )
+
+
+def _taken(unit: Unit) -> tuple[int, tuple[tuple[str, int], ...]]:
+    if not unit.late:
+        return 0, ()
+    size, names = fullest(unit.config)
+    counts: Counter[str] = Counter()
+    for name, release in unit.late:
+        counts[release] += names[name]
+    return size, tuple((release, count) for release, count in counts.items() if count)
 
 
 def as_recorded(own: Post, record: Record) -> Post:

@@ -1,7 +1,7 @@
 """Files to services: finds configs, their `.env`, and the workspace that they belong to."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fabric.app.composition import (
@@ -36,8 +36,8 @@ class Project:
 
     `sources` are the files whose content decided all this, and `looked_for` those that would have.
     `neighbours` are services that these depend on and that are no part of this run. `entries` are
-    the units as the compose file lists them. `followers` are services outside of the run that
-    list one of it, by that one's service.
+    the units as the compose file lists them. `listed` is all that
+    the compose file lists.
     """
 
     workspace: Path
@@ -49,7 +49,7 @@ class Project:
     neighbours: tuple[Unit, ...] = ()
     entries: tuple[ComposeService, ...] = ()
     notes: tuple[Problem, ...] = ()
-    followers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    listed: tuple[ComposeService, ...] = ()
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -100,20 +100,7 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
     )
     scenery = _scenery(rows, frozenset(row.entry.name for row in rows if row.file == path))
     project = _project(workspace, stage, scenery, settings, looked_for)
-    return replace(project, followers=_followers(services, scenery))
-
-
-def _followers(
-    services: Sequence[ComposeService], scenery: Scenery
-) -> Mapping[str, tuple[str, ...]]:
-    """The names of those that list a service of the run and are none of it themselves."""
-    chosen = {row.entry.name for row in scenery.rows}
-    others = [one for one in services if one.name not in chosen]
-    found = {
-        row.config.service: tuple(one.name for one in others if row.entry.name in one.depends_on)
-        for row in scenery.rows
-    }
-    return {service: names for service, names in found.items() if names}
+    return replace(project, listed=tuple(services))
 
 
 def _of_interest(
@@ -171,8 +158,7 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     scenery = _scenery(rows, frozenset(row.entry.name for row in chosen))
     looked_for = [path, *include_folders(compose, path.parent)]
     project = _project(path.parent, stage, scenery, settings, looked_for)
-    followers = _followers(compose.services, scenery)
-    return replace(project, notes=unmatched(compose, path.parent), followers=followers)
+    return replace(project, notes=unmatched(compose, path.parent), listed=compose.services)
 
 
 def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:

@@ -1,6 +1,6 @@
 """`remove`: everything that a stage has at its providers goes, dependents first."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -10,6 +10,7 @@ from typing import Any
 from fabric.app.attempt import Attempt
 from fabric.app.build import owners_of, problems_of
 from fabric.app.found import Found, find_records
+from fabric.app.late import downstreams_of, needs_of
 from fabric.app.modes import mode_of
 from fabric.app.pipeline import Outlets, Ran, Work, carry_out
 from fabric.app.project import Project, open_project
@@ -52,7 +53,6 @@ def remove(
     found = find_records(project, request.where.provider, settings, request.where.home)
     found = found.all_readable()
     _refuse_unknown(request.where.provider, project, found)
-    project = replace(project, notes=(*project.notes, *_still_needed(project, found)))
     if not found.records:
         for post in found.absent:
             drop_receipts(Path(post.home), post.ref)
@@ -60,7 +60,7 @@ def remove(
     means = Means(lambda: project.units, lock_timeout=consent.lock_timeout)
     with open_world(found.posts, settings, means) as world:
         _refuse(world, found, settings)
-        _ask(found, consent)
+        _ask(project, found, consent)
         graph = removal_graph(found.records, _dependents(project))
         world.book.expect(_claims(graph, world))
         site = Site(str(project.workspace), project.stage, project.warnings)
@@ -76,16 +76,18 @@ def remove(
         return _ended(_report(request, project, found, gone), done)
 
 
-def _still_needed(project: Project, found: Found) -> Iterator[Problem]:
+def _still_needed(project: Project, refs: Iterable[RecordRef]) -> Iterator[Problem]:
     """Warns of who goes on with the address of what is gone."""
-    for service in sorted({ref.service for ref in found.records}):
-        names = ", ".join(f"`{name}`" for name in project.followers.get(service, ()))
-        if names:
-            yield Problem(
-                "remove/still-needed",
-                f"`{service}` goes, and {names} that depend on it stay as they are",
-                hint="`fabric compose remove --with-dependents` takes them along",
-            )
+    chosen = {one.name for one in project.entries}
+    gone = {ref.service for ref in refs}
+    needs = needs_of(project.listed)
+    for unit, entry in zip(project.units, project.entries, strict=True):
+        names = [name for name in downstreams_of(entry.name, needs) if name not in chosen]
+        if names and unit.service in gone:
+            listed = ", ".join(f"`{name}`" for name in names)
+            message = f"what depends on `{entry.name}` is not removed with it: {listed}"
+            hint = f"`fabric compose remove --service {entry.name} --with-dependents` takes all"
+            yield Problem("remove/still-needed", message, hint)
 
 
 def _refuse_unknown(provider: str, project: Project, found: Found) -> None:
@@ -110,10 +112,11 @@ def _refuse(world: World, found: Found, settings: Settings) -> None:
         raise FabricError(*problems)
 
 
-def _ask(found: Found, consent: Consent) -> None:
+def _ask(project: Project, found: Found, consent: Consent) -> None:
     real = [ref for ref, one in found.records.items() if one.mode is not Mode.SIMULATED]
     names = ", ".join(f"{ref.service} ({ref.stage}, {ref.provider})" for ref in sorted(real))
-    if real and not consent.agrees(f"Delete {names} for real?"):
+    told = "".join(f" ({one.message})" for one in _still_needed(project, real))
+    if real and not consent.agrees(f"Delete {names} for real?{told}"):
         raise FabricError(Problem("remove/declined", "nothing was removed"))
 
 
@@ -198,8 +201,9 @@ def _report(request: Request, project: Project, found: Found, gone: frozenset[Re
         ],
         "absent": [{"service": one.service, "provider": one.provider} for one in found.absent],
     }
-    text = removal_text(document) or _NOTHING
-    return Report(request.command, document, text=text, warnings=project.warnings)
+    text = removal_text(document) or ("" if found.records else _NOTHING)
+    warnings = (*project.warnings, *_still_needed(project, gone))
+    return Report(request.command, document, text=text, warnings=warnings)
 
 
 def _ended(report: Report, done: Ran) -> Report:

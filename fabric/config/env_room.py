@@ -1,5 +1,6 @@
 """How much a provider lets a function's environment hold, and what takes that room."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from fabric.config.late import filled_in, late_names
@@ -12,8 +13,7 @@ from fabric.model.task import Pairs
 # An address that is not known yet is taken for this long where it may be left out, and for this
 # short where a plan would be refused: the address of a real gateway lies between the two.
 LONG_ADDRESS = 80
-_SHORT_ADDRESS = 12
-_LONGEST_ADDRESS = 2_000
+SHORT_ADDRESS = 12
 
 
 def limit_of(provider_id: str) -> int:
@@ -35,19 +35,20 @@ def too_large(config: Config) -> Iterator[tuple[str, Problem]]:
             yield env_pointer(function.name), problem
 
 
-def tight(config: Config) -> tuple[str, ...]:
-    """Functions for which it depends on the addresses of upstreams whether they fit."""
-    limit = limit_of(config.provider.id)
-    rows = ((one.name, one.env) for one in config.functions if limit)
-    return tuple(name for name, env in rows if size_of(env, _LONGEST_ADDRESS) > limit)
+def fullest(config: Config) -> tuple[int, Counter[str]]:
+    """The bytes of the function with the least room, and how often each variable that is not known
+    yet stands in it; nothing where the provider sets no limit."""
+    envs = [one.env for one in config.functions if limit_of(config.provider.id)]
+    env = max(envs, key=lambda one: size_of(one, LONG_ADDRESS), default=())
+    return size_of(env, 0), Counter(name for _, value in env for name in late_names(value))
 
 
 def excess(function: str, env: Pairs, provider_id: str) -> Problem | None:
     """Why this environment is refused, with the names that fill it, the largest first."""
-    limit, size = limit_of(provider_id), size_of(env, _SHORT_ADDRESS)
+    limit, size = limit_of(provider_id), size_of(env, SHORT_ADDRESS)
     if not limit or size <= limit:
         return None
-    largest = sorted(env, key=lambda pair: (-_size(pair[0], pair[1], _SHORT_ADDRESS), pair[0]))
+    largest = sorted(env, key=lambda pair: (-_size(pair[0], pair[1], SHORT_ADDRESS), pair[0]))
     message = (
         f"function `{function}`: its environment takes {size:,} bytes, "
         f"and provider `{provider_id}` allows {limit:,}"

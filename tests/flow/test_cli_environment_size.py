@@ -92,7 +92,9 @@ def test_a_plan_warns_of_what_the_addresses_of_today_make_too_large(tmp_path: Pa
         plan = made.json("compose", "plan", env=tool.env())
         assert plan.code == 0
         assert plan.err.count("deploy/environment-too-large") == 1
-        assert "allows 4,096, with the addresses of its upstreams" in plan.err
+        assert "`web/main`" in plan.err
+        [said] = next(row["warnings"] for row in plan.result["services"] if row["service"] == "web")
+        assert "allows 4,096, with the addresses of its upstreams" in said
 
 
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda facts: facts.id)
