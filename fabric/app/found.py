@@ -7,6 +7,7 @@ from fabric.app.post import Post
 from fabric.app.posts import Shelves, as_recorded, post_of
 from fabric.app.project import Project
 from fabric.app.settings import Settings
+from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.problems import FabricError
 from fabric.model.records import Record, RecordRef
 from fabric.model.records_json import CORRUPT
@@ -47,7 +48,7 @@ def find_records(project: Project, provider: str, settings: Settings, home: str 
             found, errors = _glances(shelf, sorted(refs))
             there = {ref: one for ref, one in found.items() if _is_meant(one, provider)}
             records |= there
-            unreadable += [one for ref, one in errors.items() if provider in ("", ref.provider)]
+            unreadable += [one for ref, one in errors.items() if _may_be_meant(ref, provider)]
             posts |= {ref: as_recorded(own, one) for ref, one in there.items()}
             is_asked = provider in ("", own.provider, own.provider_id)
             if is_asked and own.ref not in there.keys() | errors.keys():
@@ -73,6 +74,11 @@ def _glances(
         else:
             found |= {ref: record} if record else {}
     return found, errors
+
+
+def _may_be_meant(ref: RecordRef, provider: str) -> bool:
+    """Of what cannot be read: a label that is no provider's id may be of any provider."""
+    return provider in ("", ref.provider) or ref.provider not in PROVIDER_IDS
 
 
 def _is_meant(record: Record, provider: str) -> bool:

@@ -78,12 +78,13 @@ def remove(
 
 def _still_needed(project: Project, refs: Iterable[RecordRef]) -> Iterator[Problem]:
     """Warns of who goes on with the address of what is gone."""
-    chosen = {one.name for one in project.entries}
-    gone = {ref.service for ref in refs}
+    staying = {one.name for one in project.listed} - {one.name for one in project.entries}
+    gone = {ref.service for ref in refs} if staying else frozenset()
     needs = needs_of(project.listed)
     for unit, entry in zip(project.units, project.entries, strict=True):
-        names = [name for name in downstreams_of(entry.name, needs) if name not in chosen]
-        if names and unit.service in gone:
+        takers = downstreams_of(entry.name, needs) if unit.service in gone else ()
+        names = [name for name in takers if name in staying]
+        if names:
             listed = ", ".join(f"`{name}`" for name in names)
             message = f"what depends on `{entry.name}` is not removed with it: {listed}"
             hint = f"`fabric compose remove --service {entry.name} --with-dependents` takes all"

@@ -10,6 +10,7 @@ from fabric.engine.schedule import Agenda, Caps, Schedule
 from fabric.engine.step import Stepper, Upstream
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
+from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.task import Output
 from fabric.system.clock import Clock
@@ -189,7 +190,7 @@ class Run:
             cause = ids[self._schedule.blocked_by[blocked]]
             self._end_unstarted(blocked, Status.BLOCKED, f"needs {cause}, which did not succeed")
         if self._job.fail_fast:
-            self._cancel(f"{ids[number]} failed and --fail-fast was given")
+            self._cancel(self._stop or _why_stopped(ids[number]))
 
     def _go_on(self) -> None:
         if self._stop:
@@ -219,8 +220,7 @@ class Run:
             untold = () if error.is_told else error.problems
             outcome = Outcome(Status.BLOCKED, error.first.message, problems=untold)
         except FabricError as error:
-            reason = _CUT_OFF if self._cut else error.first.message
-            outcome = Outcome(Status.FAILED, reason, problems=error.problems)
+            outcome = self._failed(task_id, error)
         except Exception as error:  # noqa: BLE001: the boundary of a task: nothing may end the run
             problem = Problem("internal/error", f"{type(error).__name__}: {error}")
             outcome = Outcome(Status.FAILED, problem.message, problems=(problem,))
@@ -232,6 +232,13 @@ class Run:
             self._bus.emit(ProblemFound(task_id, "error", problem))
         self._bus.emit(TaskEnded(task_id, outcome.status, outcome.reason, outcome.ms))
         return outcome
+
+    def _failed(self, task_id: TaskId, error: FabricError) -> Outcome:
+        if self._job.fail_fast:
+            # Before anybody is told: every moment now, others may begin.
+            self._stop = self._stop or _why_stopped(task_id)
+        reason = _CUT_OFF if self._cut else error.first.message
+        return Outcome(Status.FAILED, reason, problems=error.problems)
 
     def _carry_out(self, number: int) -> Outcome:
         task = self._job.graph.tasks[number]
@@ -246,6 +253,10 @@ class Run:
     def _upstream(self, number: int) -> Upstream:
         graph = self._job.graph
         return [(graph.tasks[need], _output(self._outcomes[need])) for need in graph.needs[number]]
+
+
+def _why_stopped(failed: TaskId) -> str:
+    return f"{failed} failed and --fail-fast was given"
 
 
 def _output(outcome: Outcome) -> Output:

@@ -68,8 +68,12 @@ class Turns:
         self._give()
         try:
             yield
-        finally:
-            self._take(urgency)
+        except BaseException:
+            # Bad news waits for nobody's turn: the run may have to stop for it.
+            with self._guard:
+                self._free -= 1
+            raise
+        self._take(urgency)
 
     def _take(self, urgency: Urgency) -> None:
         with self._guard:

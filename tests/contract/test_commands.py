@@ -2,7 +2,6 @@
 
 import fcntl
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from fabric.providers.contract import FunctionOrder
 from fabric.providers.payloads import PAYLOADS, payloads
 from fabric.system.bounded import Limits
 from tests.orders import CLOUD1, HTTP, around, command, order, recorder, rich_site, says, site
+from tests.until import until
 
 SECRET = "hunter2-and-more"  # noqa: S105 - what must not be seen
 GOOD = 'print(\'{"url": "https://x.test"}\')\n'
@@ -265,10 +265,7 @@ def test_a_process_that_a_command_left_behind_may_go_on_talking(tmp_path: Path) 
     left = "import time\ntime.sleep(1.5)\nprint('x' * 100_000, flush=True)\nopen('said', 'w')\n"
     script = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {left!r}])\n"
     says(tmp_path, script + GOOD).deploy(site(), (order(),))
-    deadline = time.monotonic() + 20
-    while not (tmp_path / "said").exists():
-        assert time.monotonic() < deadline, "it fell over its own talk"
-        time.sleep(0.05)
+    until((tmp_path / "said").exists, "it fell over its own talk")
 
 
 def test_a_command_that_closes_its_streams_is_waited_for(tmp_path: Path) -> None:

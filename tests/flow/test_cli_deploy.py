@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from fabric.app.schemas import schema_text
 from fabric.model.catalog import PROVIDER_IDS
 from tests.project import PYTHON, PYTHON_SOURCES, Project, environment, handler, project, service
 from tests.tool import Tool
+from tests.until import until
 
 STATE = ".fabric/state/shop/dev/cloud1-lambda.state.json"
 RECEIPT = ".fabric/dev.json"
@@ -719,9 +719,7 @@ def kill_in_the_middle(made: Project, tool: Tool, *words: str) -> None:
     before = len(tool.calls)
     tool.hangs()
     child = made.start("deploy", *words, env=tool.env())
-    deadline = time.monotonic() + 30
-    while len(tool.calls) == before and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: len(tool.calls) > before)
     child.kill()
     child.communicate()
     tool.answers({"endpoint": "https://live.example"})

@@ -1,7 +1,6 @@
 """Runs over partly the same services: never a deadlock, and the loser is told who holds what."""
 
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from subprocess import Popen
@@ -10,6 +9,7 @@ import pytest
 
 from tests.project import SECONDS, Project, compose, ended, handler
 from tests.tool import Tool
+from tests.until import until
 
 pytestmark = pytest.mark.flow
 
@@ -28,11 +28,8 @@ def holder(made: Project, tmp_path: Path) -> Iterator[tuple[Popen[str], Tool]]:
     tool.waits()
     words = ("compose", "deploy", "--service", "auth", "--service", "api", "--json")
     with made.start(*words, env=tool.env()) as child:
-        end = time.monotonic() + SECONDS
-        while not tool.is_running:
-            assert child.poll() is None
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        until(lambda: tool.is_running or child.poll() is not None)
+        assert child.poll() is None
         yield child, tool
         tool.answers({"endpoint": "https://live.example"})
         child.wait(SECONDS)

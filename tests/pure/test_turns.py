@@ -2,12 +2,13 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
 from fabric.engine.turns import Turns
+from tests.until import until
 
 LONG = 60.0
 NEVER = 3600.0
@@ -17,13 +18,6 @@ NEVER = 3600.0
 def crew() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(16) as pool:
         yield pool
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + LONG
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 def test_no_more_compute_at_once_than_there_are_places(crew: ThreadPoolExecutor) -> None:
@@ -132,6 +126,28 @@ def test_a_failure_gives_the_place_back(while_away: bool) -> None:  # noqa: FBT0
         fail()
     with turns.turn((0.0, True)):
         assert turns.waiting == 0
+
+
+def test_who_fails_while_away_tells_it_without_waiting_for_a_turn(crew: ThreadPoolExecutor) -> None:
+    turns, has_taken, may_end = Turns(1, NEVER), threading.Event(), threading.Event()
+
+    def keep() -> None:
+        with turns.turn((0.0, True)):
+            has_taken.set()
+            assert may_end.wait(LONG)
+
+    def fail() -> None:
+        with turns.turn((0.0, True)), turns.away():
+            kept.append(crew.submit(keep))
+            assert has_taken.wait(LONG)
+            raise ZeroDivisionError
+
+    kept = list[Future[None]]()
+    with pytest.raises(ZeroDivisionError):
+        crew.submit(fail).result(LONG)
+    may_end.set()
+    kept[0].result(LONG)
+    assert turns.free == 1
 
 
 def test_who_has_no_turn_may_wait_all_the_same() -> None:
