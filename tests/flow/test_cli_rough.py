@@ -302,13 +302,14 @@ def room_for(made: Project, count: int) -> Iterator[int]:
 
 
 def _limited(made: Project, limit: int, *words: str) -> "subprocess.Popen[str]":
-    """fabric, with a limit on the size of the files that it may write."""
+    """fabric, with a limit on the size of the files that it may write. Compiled modules would be
+    cut off as well, and every other process would fall over them."""
     program = f"import os,resource,sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, -1)); "
     program += "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
     return subprocess.Popen(
         [sys.executable, "-c", program, "-m", "fabric", *words],
         cwd=made.root,
-        env=environment(made.home),
+        env={**environment(made.home), "PYTHONDONTWRITEBYTECODE": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
