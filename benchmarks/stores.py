@@ -18,7 +18,7 @@ def opened(root: Path, cache: Path, started_ns: int, *, warm: bool = False) -> I
     ledger = Ledger(memo, "here", blobs.flush)
     files = FileIndex(root, cache / "files-here.bin", now_ns=started_ns, remembered=not warm)
     try:
-        yield Stores(root, ledger, blobs, files)
+        yield Stores(root, ledger, blobs, files, memo)
     finally:
         ledger.flush()
         files.save()

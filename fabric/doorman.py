@@ -10,14 +10,15 @@ import gc
 import os
 import sys
 
-from fabric import manifest
+from fabric import manifest, ownership
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _GARBAGE = 200_000
 _CANNOT_WRITE = 73
+_KIND, _REGULAR = 0o170000, 0o100000  # of a mode: what it is a mode of
 # A job's summary is written anew each time: a stored answer does not do that.
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 COMMANDS = frozenset({"build", "package", "plan", "deploy", "compose"})
@@ -102,29 +103,43 @@ def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.An
 
 
 def _read(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> tuple[str, bytes]:
-    """The manifest of this command line and its folder, from the nearest cache upwards; or none."""
+    """The manifest of this command line and its folder; or none."""
     name = manifest.file_name(argv, cwd)
-    for folder in _caches(cwd, env):
-        try:
-            fd = os.open(f"{folder}/{manifest.FOLDER}/{name}", os.O_RDONLY)
-        except OSError:
-            continue
-        try:
-            return f"{folder}/{manifest.FOLDER}", os.read(fd, os.fstat(fd).st_size)
-        finally:
-            os.close(fd)
+    for folder in answer_folders(cwd, env):
+        content = _read_own(f"{folder}/{name}")
+        if content:
+            return folder, content
     return "", b""
 
 
-def _caches(cwd: str, env: Mapping[str, str]) -> Iterator[str]:
+def _read_own(path: str) -> bytes:
+    try:
+        # A named pipe in its place would be waited for, were it not for O_NONBLOCK.
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    try:
+        found = os.fstat(fd)
+        is_file = found.st_mode & _KIND == _REGULAR
+        return os.read(fd, found.st_size) if is_file and ownership.has_our_stat(found) else b""
+    finally:
+        os.close(fd)
+
+
+def answer_folders(cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Where answers for a working folder lie: in the nearest `.fabric` upwards and nowhere else,
+    and only if that is ours. With the cache of a project; a service whose cache lies above, with
+    its compose file, has a folder of its own for them."""
     chosen = env.get("FABRIC_CACHE_DIR")
     if chosen:
-        yield os.path.join(cwd, chosen)
-        return
-    folder = cwd
-    while folder != "/":
-        yield f"{folder}/.fabric/cache"
-        folder = folder.rpartition("/")[0] or "/"
+        cache = os.path.join(cwd, chosen)
+        return (f"{cache}/{manifest.FOLDER}",) if ownership.is_ours(cache) else ()
+    own = ownership.nearest_own(cwd)
+    if not own:
+        return ()
+    there = (f"{own}/cache", f"{own}/cache/{manifest.FOLDER}")
+    in_cache = there[1:] if all(map(ownership.is_ours, there)) else ()
+    return (*in_cache, f"{own}/{manifest.FOLDER}")
 
 
 def _look(halves: Sequence[manifest.Half]) -> list[bytes]:

@@ -121,7 +121,7 @@ class Bench:
         blobs = Blobs(cache / "blobs", memo)
         ledger = Ledger(memo, "here", blobs.flush)
         now = int(self.clock.now().timestamp() * 1e9)
-        return Stores(self.root, ledger, blobs, FileIndex(self.root, cache / "f", now_ns=now))
+        return Stores(self.root, ledger, blobs, FileIndex(self.root, cache / "f", now_ns=now), memo)
 
     def run(self, *tasks: Task, width: int = 4, fail_fast: bool = False) -> RunResult:
         return self.run_graph(weave(tasks), width=width, fail_fast=fail_fast)

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.cases import cases_of
 from fabric.app.encore import Encore, keep_answer, renew, warm_start
 from fabric.app.pipeline import Outlets, Ran, carry_out, compiled_and_locked, whole
 from fabric.app.request import Request
-from fabric.app.room import Room, cache_folder
+from fabric.app.room import Room
 from fabric.app.settings import Settings
 from fabric.engine.critical import critical_path
 from fabric.engine.daily import prune_daily
@@ -67,7 +68,9 @@ def build(
             renew(encore, room, start, done, report)
 
     done = carry_out(request, settings, work, started, Outlets(make_listeners, after))
-    prune_daily(cache_folder(Path(work.site.workspace), settings), started / 1e9)
+    cache = cache_folder(Path(work.site.workspace), settings)
+    if is_usable(cache):
+        prune_daily(cache, started / 1e9)
     if request.out:
         copy_artifacts(done, request.verb, settings.cwd / request.out)
     return report(done)

@@ -4,7 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-from fabric.app.room import cache_folder
+from fabric.app.cache_place import cache_folder
 from fabric.app.settings import Settings
 from fabric.app.workspace import workspace_of
 from fabric.engine.housekeeping import Housekeeping

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fabric.app.files import environment
 from fabric.app.settings import Settings
+from fabric.app.toolchains import toolchain_of
 from fabric.graph.compile import Unit
 from fabric.model.checkup import Check, failed, passed, warned
 from fabric.model.problems import FabricError, Problem
@@ -22,7 +23,8 @@ def runtime_checks(unit: Unit, folder: Path, settings: Settings) -> Iterator[Che
     runtimes = {one.runtime or unit.config.provider.runtime for one in unit.config.functions}
     if any(one.startswith("nodejs") for one in runtimes):
         yield _tried("node", lambda: node_version(folder, env))
-        found = bundler_version(folder, settings.toolchains, env)
+        with toolchain_of(settings) as tools:
+            found = bundler_version(folder, tools, env)
         yield passed("bundler", found) if found else warned("bundler", _NO_BUNDLER)
     if any(one.startswith("python") for one in runtimes):
         yield passed("python", python_version())

@@ -4,14 +4,14 @@ The long way imports YAML and networkx and reads every config; it is only gone w
 variable that one is bound to, is not what it was.
 """
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabric.app.cache_place import cache_to_read, caches_above, is_usable
 from fabric.app.compilation import Compiled
 from fabric.app.post import packed, unpacked
 from fabric.app.request import Request
-from fabric.app.room import caches_above
 from fabric.app.settings import Settings
 from fabric.engine import snapshot
 from fabric.model.task import INPUTS_BY_KIND
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 def compiled(request: Request, settings: Settings) -> Compiled:
     started_ns = time_ns()
     asked = _asked(request, settings)
-    folder = next(
-        (one for one in caches_above(_base(request, settings), settings) if one.is_dir()), None
-    )
+    above = caches_above(_base(request, settings), settings)
+    folder = next((one for one in above if one.is_dir() and is_usable(one)), None)
     kept = snapshot.load(folder, asked, settings.env, INPUTS_BY_KIND) if folder else None
     if kept:
         posts, neighbours = map(unpacked, kept.posts)
@@ -42,7 +41,14 @@ def compiled(request: Request, settings: Settings) -> Compiled:
             (packed(made.posts), packed(made.neighbours)),
         )  # fmt: skip
         snapshot.save(folder, asked, settings.env, kept, started_ns)
-    return made
+    return _told_of_cache(made, settings)
+
+
+def _told_of_cache(work: Compiled, settings: Settings) -> Compiled:
+    problem = cache_to_read(Path(work.site.workspace), settings).problem
+    if problem is None:
+        return work
+    return replace(work, site=replace(work.site, warnings=(*work.site.warnings, problem)))
 
 
 def units_of(work: Compiled, request: Request, settings: Settings) -> tuple["Unit", ...]:

@@ -1,11 +1,13 @@
 """Compose files: what they list, what their patterns match, and which one a config belongs to."""
 
+import os
 from pathlib import Path
 
 from fabric.app.files import COMPOSE_NAME, config_in, read_file, relative, shown
 from fabric.config.compose import load_compose
 from fabric.config.values import Compose, ComposeService
 from fabric.model.problems import Place, Problem
+from fabric.ownership import is_ours, reach
 
 
 def include_folders(compose: Compose, base: Path) -> list[Path]:
@@ -44,15 +46,38 @@ def entry_of(config: Path, owner: Path) -> ComposeService:
 
 
 def compose_files_above(config: Path) -> list[Path]:
-    """Where a compose file that names this config may lie, the nearest first."""
-    return [folder / COMPOSE_NAME for folder in config.parents]
+    """Where a compose file that names this config may lie, the nearest first: no further up than
+    folders are ours, so that nobody else decides what a service gets."""
+    return [Path(folder, COMPOSE_NAME) for folder in reach(str(config.parent))]
+
+
+def not_obeyed(config: Path) -> tuple[Problem, ...]:
+    """A compose file above that is passed over because somebody else may have written it."""
+    within = compose_files_above(config)
+    there = (folder / COMPOSE_NAME for folder in config.parents)
+    strange = (
+        path
+        for path in there
+        if os.path.lexists(path) and not (path in within and is_ours(str(path)))
+    )
+    return tuple(_not_ours(path) for path in strange)[:1]
+
+
+def _not_ours(path: Path) -> Problem:
+    return Problem(
+        "compose/not-ours",
+        f"`{path}` is not obeyed: it, or a folder from it down to the config, can be written by "
+        "others or lies on another file system",
+        hint="if it is yours, take their right to write away, or run `fabric compose … -f` with it",
+        where=Place(str(path)),
+    )
 
 
 def owning_compose(config: Path) -> Path | None:
     """The nearest compose file, beside a config or above it, that names it. One that cannot be
     read is an error: it may say what the service stands on."""
     for path in compose_files_above(config):
-        if not path.is_file():
+        if not (path.is_file() and is_ours(str(path))):
             continue
         folder = path.parent
         services = read_compose(path, folder).services

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.app.build import problems_of
+from fabric.app.cache_place import cache_folder
 from fabric.app.checks_machine import cache_checks, disk_checks, runtime_checks
 from fabric.app.checks_world import (
     Surroundings,
@@ -17,7 +18,7 @@ from fabric.app.pipeline import new_run_id, run_ended
 from fabric.app.posts import post_of
 from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
-from fabric.app.room import Opening, cache_folder, open_room
+from fabric.app.room import Opening, open_room
 from fabric.app.settings import Settings
 from fabric.app.stopping import carried_out
 from fabric.app.workspace import workspace_of

@@ -75,11 +75,11 @@ def keep_answer(
 ) -> None:
     """After a run over everything that left nothing to do."""
     pairs = traces_of(done.result)
-    if pairs is None:
+    if pairs is None or room.cache_problem:
         return
     basis = basis_of(pairs, _sources(compiled, room))
     asked = Asked(encore.argv, encore.cwd, compiled.bound_names, room.env)
-    folder, files = str(room.cache / manifest.FOLDER), room.stores.files
+    folder, files = _answers_of(encore, room), room.stores.files
     salt = store_answer(folder, asked, basis, files, encore.shown(report(_settled(done))))
     if salt is None:
         return
@@ -118,7 +118,7 @@ def keep_plan(
     """After a plan: it also hangs on what is remembered, so on the memo's stamp, and on the
     entries that builds would begin with."""
     work, entries = planned
-    if not room.cache.is_dir():
+    if not room.cache.is_dir() or room.cache_problem:
         return
     # Every remembered run, not only the newest: one that did not match may come to match.
     recall = room.stores.ledger.traces
@@ -133,8 +133,15 @@ def keep_plan(
         seen.places,
     )
     asked = Asked(encore.argv, encore.cwd, work.bound_names, room.env)
-    folder = str(room.cache / manifest.FOLDER)
+    folder = _answers_of(encore, room)
     store_answer(folder, asked, basis, room.stores.files, encore.shown(report()))
+
+
+def _answers_of(encore: Encore, room: Room) -> str:
+    """Where stage 0 will look. From elsewhere than the project's own folders it does not."""
+    in_cache = str(room.cache / manifest.FOLDER)
+    folders = doorman.answer_folders(encore.cwd, room.env)
+    return in_cache if in_cache in folders or not folders else folders[-1]
 
 
 def _settled(done: Ran) -> Ran:

@@ -157,8 +157,8 @@ def carry_out(
             bus.emit(run_ended(result, len(work.others)))
         finally:
             bus.close()
-        done = Ran(_on_network(work.site, room), result, run_id, work.others)
         _remember(room, result)
+        done = Ran(_told_of_cache(work.site, room), result, run_id, work.others)
         outlets.after(room, done)
     return done
 
@@ -191,16 +191,22 @@ def _homes(work: Work) -> frozenset[Path]:
     )
 
 
-def _on_network(site: Site, room: Room) -> Site:
-    """Say it when the cache lies where several machines may write: it is safe, but slow."""
+def _told_of_cache(site: Site, room: Room) -> Site:
+    """Say it when nothing is kept for the next run, or when the cache lies where several machines
+    may write: it is safe, but slow."""
+    found = (room.cache_problem, _network_problem(room))
+    new = tuple(one for one in found if one and one not in site.warnings)
+    return replace(site, warnings=(*site.warnings, *new)) if new else site
+
+
+def _network_problem(room: Room) -> Problem | None:
     if not is_network(room.cache):
-        return site
-    problem = Problem(
+        return None
+    return Problem(
         "cache/network",
         f"the cache `{room.cache}` lies on a network file system",
         hint="set FABRIC_CACHE_DIR to a local folder; the cache may be lost at any time",
     )
-    return replace(site, warnings=(*site.warnings, problem))
 
 
 def _prepared(work: Work, room: Room) -> tuple[float, ...]:

@@ -8,6 +8,7 @@ from fabric.app.composition import (
     compose_files_above,
     entry_of,
     include_folders,
+    not_obeyed,
     owning_compose,
     read_compose,
     unmatched,
@@ -92,7 +93,8 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
     if owner is None:
         config = load_one(path, Asked(stage, where.provider), settings)
         row = Row(ComposeService("", ""), path, config)
-        return _project(workspace, stage, Scenery((row,), ()), settings, looked_for)
+        project = _project(workspace, stage, Scenery((row,), ()), settings, looked_for)
+        return replace(project, notes=not_obeyed(path))
     entry = entry_of(path, owner)
     services = read_compose(owner, owner.parent).services
     rows = load_all(

@@ -6,21 +6,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, project_id
 from fabric.app.settings import Settings
+from fabric.app.toolchains import toolchain_of
 from fabric.engine.blobs import Blobs
 from fabric.engine.files import FileIndex
 from fabric.engine.ledger import Ledger
 from fabric.engine.memo_door import LazyMemo, NoMemo, Rows
 from fabric.engine.step import Stepper, Stores
 from fabric.engine.wake import marked
-from fabric.manifest import FOLDER
-from fabric.model.hashing import digest_fields
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, Problem
 from fabric.model.task import VendorInputs
+from fabric.ownership import OWN
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Built
 from fabric.system.clock import SystemClock
-from fabric.system.disk import make_folder, write_atomic
+from fabric.system.disk import write_atomic
 from fabric.tasks.build import BuildKind
 from fabric.tasks.contract import Registry
 from fabric.tasks.package import PackageKind
@@ -32,33 +33,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Room:
+    """`place` is where the cache is, or why there is none."""
+
     stores: Stores
     stepper: Stepper
     registry: Registry
-    cache: Path
+    place: CachePlace
     cwd: Path
     env: Mapping[str, str]
 
+    @property
+    def cache(self) -> Path:
+        return self.place.folder
 
-def cache_folder(workspace: Path, settings: Settings) -> Path:
-    chosen = settings.env.get("FABRIC_CACHE_DIR")
-    return settings.cwd / chosen if chosen else workspace / ".fabric" / "cache"
-
-
-def caches_above(folder: Path, settings: Settings) -> list[Path]:
-    """Where the cache of a config in a folder may lie, nearest first."""
-    chosen = settings.env.get("FABRIC_CACHE_DIR")
-    if chosen:
-        return [settings.cwd / chosen]
-    resolved = folder.resolve()
-    return [one / ".fabric" / "cache" for one in (resolved, *resolved.parents)]
-
-
-def project_id(workspace: Path, settings: Settings) -> str:
-    """Traces belong to a project. In the project's own folder they may move with it."""
-    if not settings.env.get("FABRIC_CACHE_DIR"):
-        return "here"
-    return digest_fields((str(workspace.resolve()),))[:12]
+    @property
+    def cache_problem(self) -> Problem | None:
+        """Why something of this run was not kept for the next, as far as it is known by now."""
+        return self.place.problem or self.stores.blobs.failure or self.stores.memo.failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,47 +75,59 @@ class Opening:
 def open_room(workspace: Path, settings: Settings, opening: Opening) -> Iterator[Room]:
     """Everything that a run works with; closed, and what was learnt kept, at the end."""
     if not opening.create:
-        with _opened(workspace, settings, opening) as room:
+        place = cache_to_read(workspace, settings)
+        with _opened(workspace, settings, opening, place) as room:
             yield room
         return
-    folder = cache_folder(workspace, settings)
-    _mark_own(workspace, folder)
+    place = cache_to_write(workspace, settings)
+    _ignore_own(workspace)
     # Around all that writes, the closing too: a kill at any moment leaves the marker.
-    with marked(folder, opening.homes), _opened(workspace, settings, opening) as room:
+    is_kept = place.problem is None
+    keeping = marked(place.folder, opening.homes) if is_kept else contextlib.nullcontext()
+    with keeping, _opened(workspace, settings, opening, place) as room:
         yield room
 
 
 @contextlib.contextmanager
-def _opened(workspace: Path, settings: Settings, opening: Opening) -> Iterator[Room]:
-    folder = cache_folder(workspace, settings)
+def _opened(
+    workspace: Path, settings: Settings, opening: Opening, place: CachePlace
+) -> Iterator[Room]:
     clock = SystemClock()
-    there = opening.create or folder.is_dir()
-    memo: Rows = LazyMemo(lambda: _memo(folder / "memo", opening)) if there else NoMemo()
-    blobs = Blobs(folder / "blobs", memo)
-    ledger = Ledger(memo, project_id(workspace, settings), blobs.flush)
-    index = folder / f"files-{project_id(workspace, settings)}.bin"
-    stores = Stores(
+    stores = _stores(workspace, settings, opening, place)
+    with toolchain_of(settings) as toolchain:
+        runtimes = Runtimes(toolchain, settings.env)
+        world = registry_of(workspace, runtimes, settings.env, opening.desk)
+        registry = {**world, **opening.kinds}
+        try:
+            stepper = Stepper(stores, registry, clock, use_cache=opening.use_cache)
+            yield Room(stores, stepper, registry, place, settings.cwd, settings.env)
+        finally:
+            runtimes.close()
+            stores.ledger.flush()
+            if stores.files.unsaved and place.folder.is_dir():
+                # A preview has no marker of its own, and may be killed here like any run.
+                with _no_mark() if opening.create else marked(place.folder, ()):
+                    stores.files.save()
+            stores.memo.close()
+
+
+_no_mark = contextlib.nullcontext
+
+
+def _stores(workspace: Path, settings: Settings, opening: Opening, place: CachePlace) -> Stores:
+    folder = place.folder
+    there = place.problem is None and (opening.create or folder.is_dir())
+    memo: Rows = LazyMemo(lambda: _memo(folder / "memo")) if there else NoMemo()
+    blobs = Blobs(folder / "blobs" if there else None, memo)
+    project = project_id(workspace, settings)
+    index = folder / f"files-{project}.bin"
+    files = FileIndex(
         workspace,
-        ledger,
-        blobs,
-        FileIndex(workspace, index, now_ns=opening.started_ns, remembered=not opening.warm),
+        index if there else workspace / OWN / index.name,
+        now_ns=opening.started_ns,
+        remembered=there and not opening.warm,
     )
-    runtimes = Runtimes(settings.toolchains, settings.env)
-    registry = {
-        **registry_of(workspace, runtimes, settings.env, opening.desk),
-        **opening.kinds,
-    }
-    try:
-        stepper = Stepper(stores, registry, clock, use_cache=opening.use_cache)
-        yield Room(stores, stepper, registry, folder, settings.cwd, settings.env)
-    finally:
-        runtimes.close()
-        ledger.flush()
-        if stores.files.unsaved and folder.is_dir():
-            # A preview has no marker of its own, and may be killed here like any run.
-            with contextlib.nullcontext() if opening.create else marked(folder, ()):
-                stores.files.save()
-        memo.close()
+    return Stores(workspace, Ledger(memo, project, blobs.flush), blobs, files, memo)
 
 
 def _vendored(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:
@@ -133,18 +136,16 @@ def _vendored(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> 
     return vendor(workspace, inputs, env)
 
 
-def _memo(folder: Path, opening: Opening) -> Rows:
+def _memo(folder: Path) -> Rows:
     from fabric.engine.memo import Memo  # its database costs a start: only when it is wanted
 
     try:
         return Memo(folder)
-    except FabricError:
-        if opening.create:
-            raise
-        # A look changes nothing, so it needs no right to.
+    except FabricError as error:
+        # What is remembered can be read all the same, and a run goes on without keeping more.
         from fabric.engine.frozen_memo import FrozenMemo
 
-        return FrozenMemo(folder)
+        return FrozenMemo(folder, error.first)
 
 
 def registry_of(
@@ -172,11 +173,10 @@ def _world_kinds(desk: "Desk") -> Registry:
     }
 
 
-def _mark_own(workspace: Path, cache: Path) -> None:
-    """What fabric keeps is for this machine: private, and no part of anybody's repository."""
-    own = workspace / ".fabric"
-    for folder in (own, cache, cache / FOLDER):
-        make_folder(folder, 0o700)
+def _ignore_own(workspace: Path) -> None:
+    """What fabric keeps is for this machine, and no part of anybody's repository."""
+    own = workspace / OWN
     ignore = own / ".gitignore"
     if own.is_dir() and not ignore.exists():
-        write_atomic(ignore, b"*\n")
+        with contextlib.suppress(FabricError):
+            write_atomic(ignore, b"*\n")

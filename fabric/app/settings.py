@@ -38,12 +38,18 @@ class Settings:
         return self.env.get("GITHUB_STEP_SUMMARY", "")
 
     @property
-    def toolchains(self) -> Path:
-        """Where tools that fabric fetches once are kept, for all projects of this user."""
+    def chooses_toolchains(self) -> bool:
+        return bool(self.env.get("FABRIC_TOOLCHAIN_DIR"))
+
+    @property
+    def toolchains(self) -> Path | None:
+        """Where tools that fabric fetches once are kept, for all projects of this user; None for
+        a user without a home."""
         if chosen := self.env.get("FABRIC_TOOLCHAIN_DIR"):
-            return Path(chosen)
-        base = self.env.get("XDG_CACHE_HOME") or f"{self.env.get('HOME', '/tmp')}/.cache"  # noqa: S108
-        return Path(base) / "fabric" / "toolchain"
+            return self.cwd / chosen
+        home = self.env.get("HOME")
+        base = self.env.get("XDG_CACHE_HOME") or (home and f"{home}/.cache")
+        return Path(base) / "fabric" / "toolchain" if base else None
 
     def stage(self, asked: str) -> str:
         """`--stage`, else FABRIC_STAGE, else `dev`."""

@@ -7,6 +7,7 @@ before it, could differ from what was seen under an equal stat.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from fabric import manifest
 from fabric.doorman import Sight
@@ -15,7 +16,7 @@ from fabric.engine.result import RunResult
 from fabric.graph.traces import ABSENT, Trace
 from fabric.model.problems import FabricError
 from fabric.model.task import Output
-from fabric.system.disk import write_atomic
+from fabric.system.disk import make_folder, write_atomic
 
 # Beyond this, a folder's time stands for the names that are absent in it.
 _FEW = 64
@@ -174,6 +175,7 @@ def _stored(
         places = (manifest.joined(watched.places), inodes)
         content = manifest.pack(head, halves, (manifest.joined(watched.absent), places), given)
         name = manifest.file_name(asked.argv, asked.cwd)
+        make_folder(Path(folder), 0o700)
         write_atomic(f"{folder}/{name}", content, mode=0o600)
     except (OSError, FabricError):
         return None

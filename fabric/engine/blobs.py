@@ -12,6 +12,7 @@ from pathlib import Path
 from fabric.engine.memo_door import Rows
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import Digest
+from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import read_bytes, write_atomic
 
 SMALL = 64 << 10
@@ -19,8 +20,11 @@ PREFIX = "b:"
 
 
 class Blobs:
-    def __init__(self, folder: Path, rows: Rows) -> None:
-        self._folder = str(folder)
+    """Without a folder everything is kept in memory, for this run alone."""
+
+    def __init__(self, folder: Path | None, rows: Rows) -> None:
+        self._folder = str(folder or "")
+        self.failure: Problem | None = None
         self._rows = rows
         self._fresh: dict[str, bytes] = {}
         self._lock = threading.Lock()
@@ -31,12 +35,23 @@ class Blobs:
     def put(self, content: bytes) -> Digest:
         """Keep content; what is there already is not written again."""
         digest = digest_bytes(content)
-        if len(content) <= SMALL:
-            with self._lock:
-                self._fresh[digest] = content
+        if len(content) <= SMALL or not self._folder:
+            self._hold(digest, content)
         elif not self._has_file(digest, len(content)):
-            write_atomic(self.path(digest), content, mode=0o600)
+            self._write(digest, content)
         return digest
+
+    def _hold(self, digest: str, content: bytes) -> None:
+        with self._lock:
+            self._fresh[digest] = content
+
+    def _write(self, digest: str, content: bytes) -> None:
+        """On a full disk the run goes on: it has what it made, the next one makes it again."""
+        try:
+            write_atomic(self.path(digest), content, mode=0o600)
+        except FabricError as error:
+            self.failure = error.first
+            self._hold(digest, content)
 
     def get(self, digest: str) -> bytes | None:
         """The content, or None when it is gone or damaged; what is damaged is thrown away."""
@@ -54,7 +69,7 @@ class Blobs:
     def flush(self) -> None:
         """Small contents become durable together. Call this before the records that name them."""
         with self._lock:
-            fresh = dict(self._fresh)
+            fresh = {one: content for one, content in self._fresh.items() if len(content) <= SMALL}
         if fresh and self._rows.put_all(
             {PREFIX + digest: content for digest, content in fresh.items()}
         ):
@@ -65,6 +80,8 @@ class Blobs:
 
     def drop(self, digest: str) -> None:
         self._rows.drop(PREFIX + digest)
+        if not self._folder:
+            return
         try:
             os.unlink(self.path(digest))  # noqa: PTH108
         except OSError:
@@ -72,12 +89,19 @@ class Blobs:
 
     def files(self) -> Iterator[tuple[Path, os.stat_result]]:
         """Every file of the store, with leftovers of killed writers among them."""
+        if not self._folder:
+            return
         for folder in sorted(Path(self._folder).glob("??")):
             for path in sorted(folder.iterdir()):
                 try:
                     yield path, path.stat()
                 except OSError:
                     continue
+
+    def has(self, digest: str, size: int) -> bool:
+        """Whether content is there to be taken; its bytes are checked when it is."""
+        in_memory = digest in self._fresh
+        return in_memory or self._has_file(digest, size) or self.get(digest) is not None
 
     def _has_file(self, digest: str, size: int) -> bool:
         try:
@@ -86,6 +110,8 @@ class Blobs:
             return False
 
     def _read_file(self, digest: str) -> bytes | None:
+        if not self._folder:
+            return None
         try:
             return read_bytes(self.path(digest))
         except OSError:

@@ -1,7 +1,9 @@
 """A cache is bounded by default: once a day, after a run, what was unused for longest goes."""
 
+import contextlib
 from pathlib import Path
 
+from fabric.model.problems import FabricError
 from fabric.system.disk import write_atomic
 
 KEEP_BYTES = 5 << 30
@@ -11,7 +13,13 @@ _STAMP = "pruned"
 
 
 def prune_daily(folder: Path, now: float) -> None:
-    """Prune if the last time was a day ago; a fresh cache is left alone."""
+    """Prune if the last time was a day ago; a fresh cache is left alone. A run does not fail of a
+    cache that cannot be written."""
+    with contextlib.suppress(FabricError):
+        _prune_daily(folder, now)
+
+
+def _prune_daily(folder: Path, now: float) -> None:
     stamp = folder / _STAMP
     try:
         if now - stamp.stat().st_mtime < _EVERY_SECONDS:

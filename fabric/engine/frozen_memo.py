@@ -5,7 +5,8 @@ import sqlite3
 from pathlib import Path
 from urllib.parse import quote
 
-from fabric.engine.memo_door import NoMemo, span_of
+from fabric.engine.memo_door import NoMemo, span_of, unsealed
+from fabric.model.problems import Problem
 
 # Plain text keys to plain bytes, as the memo writes them.
 _ONE = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key = ?"
@@ -15,7 +16,9 @@ _MANY = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key >= ? AN
 class FrozenMemo(NoMemo):
     """For a look at a workspace that lies on a read-only disk, or belongs to somebody else."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, failure: Problem | None = None) -> None:
+        """`failure` is why it may not be written."""
+        self.failure = failure
         # Without `immutable` SQLite wants a file for its readers beside the database.
         self._address = f"file:{quote(str(folder / 'cache.db'))}?mode=ro&immutable=1"
 
@@ -31,4 +34,5 @@ class FrozenMemo(NoMemo):
                 rows = database.execute(query, values).fetchall()
         except sqlite3.Error:
             return {}
-        return {key: bytes(value) for key, value in rows if value is not None}
+        found = {key: unsealed(key, value) for key, value in rows}
+        return {key: content for key, content in found.items() if content is not None}

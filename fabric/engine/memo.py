@@ -8,13 +8,16 @@ from typing import Any
 
 import diskcache
 
-from fabric.engine.memo_door import STAMP, span_of
+from fabric.engine.memo_door import STAMP, sealed, span_of, unsealed
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import make_folder, write_atomic
 from fabric.system.mounts import is_network
 
 _RAW = 1  # diskcache's MODE_RAW
 _PICKLED = 4  # diskcache's MODE_PICKLE
+_DAMAGED = b""
+# What diskcache raises on rows that it did not write: other modes, no file, no text.
+_BAD_ROW = (ValueError, TypeError, AttributeError)
 
 
 class _PlainDisk(diskcache.Disk):  # type: ignore[misc]
@@ -42,36 +45,46 @@ class _PlainDisk(diskcache.Disk):  # type: ignore[misc]
 
 
 class Memo:
-    """Bytes by key. A damaged database is put aside and a new one begun."""
+    """Bytes by key. A damaged row is a miss, a damaged database is put aside for a new one."""
 
     def __init__(self, folder: Path) -> None:
         make_folder(folder, 0o700)
         self._folder = folder
         self._cache = _open(folder)
+        self.failure: Problem | None = None
 
     def get_bytes(self, key: str) -> bytes | None:
         """The row, or None; a row that may not be read is a miss and goes away."""
         try:
             found = self._cache.get(key)
-        except (ValueError, TypeError):
-            self.drop(key)
-            return None
+        except _BAD_ROW:
+            found = _DAMAGED
         except (sqlite3.Error, OSError):
             return None
-        return found if isinstance(found, bytes) else None
+        content = unsealed(key, found)
+        if content is None and found is not None:
+            self.drop(key)
+        return content
 
     def get_range(self, prefix: str) -> dict[str, bytes]:
         """All rows of a prefix in one query: a tenth of the cost of asking one by one."""
         query = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = ? AND key >= ? AND key < ?"
         rows = self._select(query, (_RAW, *span_of(prefix)))
-        return {key: bytes(value) for key, value in rows if value is not None}
+        found = {key: unsealed(key, value) for key, value in rows}
+        return {key: content for key, content in found.items() if content is not None}
 
     def sizes(self, prefix: str) -> list[tuple[str, int, float]]:
         """Key, length and time of writing of all rows of a prefix."""
         query = "SELECT key, length(value), store_time FROM Cache WHERE key >= ? AND key < ?"
-        return [
-            (key, length or 0, when) for key, length, when in self._select(query, span_of(prefix))
-        ]
+        rows = self._select(query, span_of(prefix))
+        return [(str(key), int(length or 0), float(when or 0)) for key, length, when in rows]
+
+    def keys(self) -> list[str]:
+        return [key for (key,) in self._select("SELECT key FROM Cache", ()) if isinstance(key, str)]
+
+    def is_sound(self, key: str) -> bool:
+        """Reads a row; one that is damaged is dropped by the reading."""
+        return self.get_bytes(key) is not None
 
     def _select(self, query: str, values: tuple[object, ...]) -> list[Any]:
         try:
@@ -81,15 +94,37 @@ class Memo:
             return []
 
     def put_all(self, rows: Mapping[str, bytes]) -> bool:
-        """Write a batch in one transaction; False when the disk does not let us."""
+        """Write a batch in one transaction; False, and a `failure`, when it cannot be written."""
         try:
-            with self._cache.transact(retry=True):
-                for key, value in rows.items():
-                    self._cache.set(key, value)
-            write_atomic(self._folder / STAMP, b"", mode=0o600)
-        except (sqlite3.Error, OSError, diskcache.Timeout, FabricError):
-            return False
+            self._put(rows)
+        except sqlite3.OperationalError as error:
+            return self._failed(error)
+        except sqlite3.DatabaseError:
+            return self._begun_anew(rows)
+        except (OSError, diskcache.Timeout, FabricError) as error:
+            return self._failed(error)
         return True
+
+    def _put(self, rows: Mapping[str, bytes]) -> None:
+        with self._cache.transact(retry=True):
+            for key, content in rows.items():
+                self._cache.set(key, sealed(key, content))
+        write_atomic(self._folder / STAMP, b"", mode=0o600)
+
+    def _begun_anew(self, rows: Mapping[str, bytes]) -> bool:
+        """The database turned out to be damaged: what it held is lost, and this is kept."""
+        self.close()
+        _put_aside(self._folder)
+        try:
+            self._cache = _connect(self._folder)
+            self._put(rows)
+        except (sqlite3.Error, OSError, diskcache.Timeout, FabricError) as error:
+            return self._failed(error)
+        return True
+
+    def _failed(self, error: Exception) -> bool:
+        self.failure = _unusable(self._folder, error).first
+        return False
 
     def drop(self, key: str) -> None:
         with contextlib.suppress(sqlite3.Error, OSError):

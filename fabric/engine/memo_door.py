@@ -1,11 +1,15 @@
 """The memo without its cost: opened when something is wanted of it, or not there at all."""
 
+import hashlib
 import threading
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from fabric.model.problems import Problem
+
 # A new file with every batch: its stat tells whether anything was remembered since.
 STAMP = "stamp"
+_DIGEST_BYTES = 32
 
 
 def span_of(prefix: str) -> tuple[str, str]:
@@ -13,9 +17,29 @@ def span_of(prefix: str) -> tuple[str, str]:
     return prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
 
-class Rows(Protocol):
-    """A memo, as its users see it."""
+def sealed(key: str, content: bytes) -> bytes:
+    """A row as it is stored: a digest over its key and its content before it."""
+    return _digest(key, content) + content
 
+
+def unsealed(key: str, row: object) -> bytes | None:
+    """The content of a stored row; None for anything that was not stored as this row."""
+    if not isinstance(row, bytes) or len(row) < _DIGEST_BYTES:
+        return None
+    content = row[_DIGEST_BYTES:]
+    return content if row[:_DIGEST_BYTES] == _digest(key, content) else None
+
+
+def _digest(key: str, content: bytes) -> bytes:
+    name = key.encode("utf-8", "surrogateescape")
+    return hashlib.sha256(b"%d:%s" % (len(name), name) + content).digest()
+
+
+class Rows(Protocol):
+    """A memo, as its users see it. `failure` is why rows were not kept, if some were not."""
+
+    @property
+    def failure(self) -> Problem | None: ...
     def get_bytes(self, key: str) -> bytes | None: ...
     def get_range(self, prefix: str) -> dict[str, bytes]: ...
     def put_all(self, rows: Mapping[str, bytes]) -> bool: ...
@@ -30,6 +54,10 @@ class LazyMemo:
         self._open = opened
         self._memo: Rows | None = None
         self._lock = threading.Lock()
+
+    @property
+    def failure(self) -> Problem | None:
+        return self._memo.failure if self._memo else None
 
     @property
     def _opened(self) -> Rows:
@@ -58,6 +86,8 @@ class LazyMemo:
 class NoMemo:
     """Remembers nothing: for a look at a workspace that has no memo yet."""
 
+    failure: Problem | None = None
+
     def get_bytes(self, key: str) -> bytes | None:
         del key
         return None
@@ -69,6 +99,13 @@ class NoMemo:
     def sizes(self, prefix: str) -> list[tuple[str, int, float]]:
         del prefix
         return []
+
+    def keys(self) -> list[str]:
+        return []
+
+    def is_sound(self, key: str) -> bool:
+        del key
+        return True
 
     def put_all(self, rows: Mapping[str, bytes]) -> bool:
         return not rows

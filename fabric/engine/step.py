@@ -10,6 +10,7 @@ from pathlib import Path
 from fabric.engine.blobs import Blobs
 from fabric.engine.files import FileIndex
 from fabric.engine.ledger import Ledger
+from fabric.engine.memo_door import Rows
 from fabric.engine.result import Outcome, Status
 from fabric.engine.schedule import Urgency
 from fabric.engine.turns import Turns
@@ -39,6 +40,7 @@ class Stores:
     ledger: Ledger
     blobs: Blobs
     files: FileIndex
+    memo: Rows
 
 
 class Stepper:

@@ -89,4 +89,5 @@ def test_an_answer_that_is_known_loads_next_to_nothing(
         "fabric",
         "fabric.doorman",
         "fabric.manifest",
+        "fabric.ownership",
     }

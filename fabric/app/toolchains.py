@@ -1,0 +1,33 @@
+"""Where the tools lie that fabric fetches itself: what is run from there must be nobody else's."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from fabric.app.settings import Settings
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.ownership import is_safe_place
+
+
+@contextlib.contextmanager
+def toolchain_of(settings: Settings) -> Iterator[Path]:
+    """The folder of this user, for all projects; where there is none, one for this run alone."""
+    chosen = settings.toolchains
+    if chosen is not None and is_safe_place(str(chosen)):
+        yield chosen
+        return
+    if chosen is not None and settings.chooses_toolchains:
+        raise FabricError(_not_ours(chosen))
+    from tempfile import TemporaryDirectory  # costs a start, and is hardly ever wanted
+
+    with TemporaryDirectory(prefix="fabric-toolchain-") as folder:
+        yield Path(folder)
+
+
+def _not_ours(folder: Path) -> Problem:
+    return Problem(
+        "runtime/toolchain-not-ours",
+        f"the tools in `{folder}` are not used: it, or a folder above it, can be written by others",
+        hint="name another folder with FABRIC_TOOLCHAIN_DIR, or mend its owner and mode",
+        where=Place(str(folder)),
+    )
