@@ -29,7 +29,7 @@ def test_a_broken_compose_file_of_somebody_else_stops_nothing(tmp_path: Path) ->
     made = project(tmp_path, service("shop"), {"main.py": handler("a")})
     with open_to_all(tmp_path):
         planted(tmp_path, "fabric.compose.yml", "services: [[[[\n")
-        for words in (("plan",), ("build",), ("deploy",), ("outputs",), ("remove", "--yes")):
+        for words in (("plan",), ("build",), ("deploy",), ("releases",), ("remove", "--yes")):
             assert made.fabric(*words).code == 0
 
 
