@@ -73,9 +73,14 @@ def _write(path: Path, text: str) -> None:
 class CopyInputs:
     kind: ClassVar[str] = "copy"
     lane: ClassVar[Lane] = Lane.CPU
+    owns_folder: ClassVar[bool] = False
     service: str
     function: str
     root: str
+
+    @property
+    def shown_in(self) -> str:
+        return f"{self.root}/dist"
 
     def entries(self) -> tuple[Entry, ...]:
         return ()
@@ -85,9 +90,14 @@ class CopyInputs:
 class ZipInputs:
     kind: ClassVar[str] = "zip"
     lane: ClassVar[Lane] = Lane.CPU
+    owns_folder: ClassVar[bool] = False
     service: str
     root: str
     function: str = ""
+
+    @property
+    def shown_in(self) -> str:
+        return self.root
 
     def entries(self) -> tuple[Entry, ...]:
         return ()
@@ -97,9 +107,14 @@ class ZipInputs:
 class PublishInputs:
     kind: ClassVar[str] = "publish"
     lane: ClassVar[Lane] = Lane.IO
+    owns_folder: ClassVar[bool] = False
     service: str
     root: str
     function: str = ""
+
+    @property
+    def shown_in(self) -> str:
+        return self.root
 
     def entries(self) -> tuple[Entry, ...]:
         return ()
@@ -117,7 +132,7 @@ class Copy:
         source = f"{inputs.root}/src/{inputs.function}.txt"
         # What stands after a form feed is a note: an edit of it gives the same output.
         content = _read(shop, source).partition(b"\f")[0] + _read(shop, LIBS[0])
-        return _made(inputs.root + "/dist", f"{inputs.function}.out", content, (source, *LIBS))
+        return _made(f"{inputs.function}.out", content, (source, *LIBS))
 
 
 class Zip:
@@ -133,7 +148,7 @@ class Zip:
             for owner, output in upstream.items():
                 for one in output.files:
                     archive.writestr(ZipInfo(one.path), shop.content(owner, one))
-        return _made(inputs.root, "pkg.zip", packed.getvalue(), ())
+        return _made("pkg.zip", packed.getvalue(), ())
 
 
 class Publish:
@@ -146,7 +161,7 @@ class Publish:
         inputs = task.inputs
         assert isinstance(inputs, PublishInputs)
         content = b'{"service":"%s"}' % inputs.service.encode()
-        return _made(inputs.root, "deploy.json", content, ())
+        return _made("deploy.json", content, ())
 
 
 def _read(shop: Shop, path: str) -> bytes:
@@ -154,8 +169,8 @@ def _read(shop: Shop, path: str) -> bytes:
         return file.read()
 
 
-def _made(view: str, name: str, content: bytes, read: tuple[str, ...]) -> Made:
-    return Made(digest_bytes(content), (MadeFile(name, content),), view=view, read=read)
+def _made(name: str, content: bytes, read: tuple[str, ...]) -> Made:
+    return Made(digest_bytes(content), (MadeFile(name, content),), read=read)
 
 
 REGISTRY: Registry = {"copy": Copy(), "zip": Zip(), "publish": Publish()}

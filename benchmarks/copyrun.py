@@ -192,7 +192,7 @@ def _renew(
         return
     wave = {n for place, n in enumerate(part.numbers) if place not in part.known}
     prefix = prefix_of(stores.files, str(desk.root))
-    dropped = warm.only_of(wave, prefix)
+    dropped = warm.only_of(wave, prefix, KINDS)
     ran_now = [pair for place, pair in enumerate(pairs) if place not in part.known]
     change = Change(basis_of(ran_now, ()), dropped)
     answer = Answer(0, _line(0, len(warm.ids)), "")

@@ -34,9 +34,14 @@ _NAP = 0.05
 class SleepInputs:
     kind: ClassVar[str] = "sleep"
     lane: ClassVar[Lane] = Lane.IO
+    owns_folder: ClassVar[bool] = False
     service: str
     seconds: float
     function: str = ""
+
+    @property
+    def shown_in(self) -> str:
+        return f"out/{self.service}"
 
     def entries(self) -> tuple[Entry, ...]:
         return ()
@@ -62,7 +67,7 @@ class Sleep:
         if not self._files:
             return Made(digest_bytes(content), facts=(("service", inputs.service),))
         made = MadeFile("deploy.json", content)
-        return Made(digest_bytes(content), (made,), view=f"out/{inputs.service}")
+        return Made(digest_bytes(content), (made,))
 
 
 def even(count: int) -> list[Task]:

@@ -45,6 +45,8 @@ class JoinInputs:
 
     kind: ClassVar[str] = "join"
     lane: ClassVar[Lane] = Lane.CPU
+    shown_in: ClassVar[str] = "out"
+    owns_folder: ClassVar[bool] = False
     service: str
     function: str
     sources: tuple[str, ...] = ()
@@ -79,7 +81,7 @@ class JoinKind:
         text = "".join(one.partition("#")[0] for one in texts)
         content = (text.upper() if inputs.upper else text).encode()
         made = MadeFile(f"{inputs.function}.txt", content)
-        return Made(digest_bytes(content), (made,), view="out", read=inputs.sources)
+        return Made(digest_bytes(content), (made,), read=inputs.sources)
 
 
 @dataclass

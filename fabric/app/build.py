@@ -134,12 +134,12 @@ def _artifacts(done: Ran, verb: Verb, cwd: Path) -> Iterator[Artifact]:
 
 
 def _artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> Artifact:
-    name = "" if output.whole_folder else f"/{output.files[0].path}"
+    name = "" if task.inputs.owns_folder else f"/{output.files[0].path}"
     cached = outcome.status is Status.SKIPPED
     return Artifact(
         task.inputs.service,
         task.inputs.function,
-        f"{prefix}{output.view}{name}",
+        f"{prefix}{task.inputs.shown_in}{name}",
         output.fact("sha256", output.digest),
         sum(one.size for one in output.files),
         cached,
@@ -190,5 +190,5 @@ def copy_artifacts(done: Ran, kind: str, target: Path) -> None:
     for task, outcome in zip(done.result.graph.tasks, done.result.outcomes, strict=True):
         if task.kind == kind and outcome.output is not None:
             name = f"{task.inputs.service}/{task.inputs.function}"
-            folder = target / (name if outcome.output.whole_folder else task.inputs.service)
-            copy_out(outcome.output, workspace, folder)
+            folder = target / (name if task.inputs.owns_folder else task.inputs.service)
+            copy_out(task.inputs, outcome.output, workspace, folder)

@@ -98,7 +98,7 @@ def renew(encore: Encore, room: Room, start: Start, done: Ran, report: Reporter)
     asked = Asked(encore.argv, encore.cwd, frozenset(start.sight.names), room.env)
     wave = {n for place, n in enumerate(start.part.numbers) if place not in start.part.known}
     prefix = prefix_of(files, encore.cwd)
-    dropped = warm.only_of(wave, prefix)
+    dropped = warm.only_of(wave, prefix, INPUTS_BY_KIND)
     ran_now = [pair for place, pair in enumerate(pairs) if place not in start.part.known]
     change = Change(basis_of(ran_now, ()), dropped)
     answer = encore.shown(report(_settled(done)))
@@ -122,8 +122,8 @@ def keep_plan(
         return
     # Every remembered run, not only the newest: one that did not match may come to match.
     recall = room.stores.ledger.traces
-    pairs = [(one, one.output) for task_id in work.graph.ids for one in recall(task_id)]
-    seen = basis_of(pairs, _sources(work, room))
+    rows = [(task.inputs, one) for task in work.graph.tasks for one in recall(task.id)]
+    seen = basis_of(rows, _sources(work, room))
     looked = {path: room.stores.files.digest(path) for path in (*seen.contents, *seen.absent)}
     basis = Basis(
         {path: digest for path, digest in looked.items() if digest},

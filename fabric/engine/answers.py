@@ -13,9 +13,10 @@ from fabric import manifest
 from fabric.doorman import Sight
 from fabric.engine.files import FileIndex, is_racy, settled
 from fabric.engine.result import RunResult
+from fabric.engine.view import shown_files
 from fabric.graph.traces import ABSENT, Trace
 from fabric.model.problems import FabricError
-from fabric.model.task import Output
+from fabric.model.task import TaskInputs
 from fabric.system.disk import make_folder, write_atomic
 
 # Beyond this, a folder's time stands for the names that are absent in it.
@@ -63,22 +64,21 @@ class Answer:
     err: str
 
 
-def basis_of(pairs: Iterable[tuple[Trace, Output]], sources: Iterable[str]) -> Basis:
+def basis_of(rows: Iterable[tuple[TaskInputs, Trace]], sources: Iterable[str]) -> Basis:
     """All that the decisions looked at, and all that people see of their outputs."""
     contents: dict[str, str] = {}
     absent: set[str] = set()
     folders: set[str] = set()
     links: set[str] = set()
     places: set[str] = set()
-    for trace, output in pairs:
+    for inputs, trace in rows:
         contents.update(trace.files)
         absent.update(trace.absent)
         folders.update(one.folder for one in trace.listings)
         links.update(path for path, _ in trace.links)
-        if output.view:
-            contents.update((f"{output.view}/{one.path}", one.shown_as) for one in output.files)
-        if output.whole_folder:
-            folders.add(output.view)
+        contents.update(shown_files(inputs, trace.output))
+        if inputs.owns_folder:
+            folders.add(inputs.shown_in)
         places.update(path.rpartition("/")[0] for path, _ in trace.files)
     absent.update(path for path, digest in contents.items() if digest == ABSENT)
     there = {path: digest for path, digest in contents.items() if digest != ABSENT}
@@ -98,14 +98,14 @@ def _upwards(folder: str) -> Iterable[str]:
         folder = folder.rpartition("/")[0]
 
 
-def traces_of(result: RunResult) -> list[tuple[Trace, Output]] | None:
+def traces_of(result: RunResult) -> list[tuple[TaskInputs, Trace]] | None:
     """The trace behind every outcome; None if one is missing, so that nothing may be promised."""
-    pairs = []
-    for outcome in result.outcomes:
+    rows = []
+    for task, outcome in zip(result.graph.tasks, result.outcomes, strict=True):
         if outcome.output is None or outcome.trace is None:
             return None
-        pairs.append((outcome.trace, outcome.output))
-    return pairs
+        rows.append((task.inputs, outcome.trace))
+    return rows
 
 
 def store_answer(

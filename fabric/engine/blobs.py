@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fabric.engine.memo_door import Rows
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import digest_bytes, is_digest
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import read_bytes, write_atomic
@@ -80,7 +80,7 @@ class Blobs:
 
     def drop(self, digest: str) -> None:
         self._rows.drop(PREFIX + digest)
-        if not self._folder:
+        if not (self._folder and is_digest(digest)):
             return
         try:
             os.unlink(self.path(digest))  # noqa: PTH108
@@ -110,7 +110,7 @@ class Blobs:
             return False
 
     def _read_file(self, digest: str) -> bytes | None:
-        if not self._folder:
+        if not (self._folder and is_digest(digest)):
             return None
         try:
             return read_bytes(self.path(digest))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fabric.graph.traces import ABSENT
-from fabric.model.hashing import digest_bytes, digest_fields
+from fabric.model.hashing import digest_bytes, digest_fields, sealed, unsealed
 from fabric.model.problems import FabricError
 from fabric.model.task import EXECUTABLE, Pairs
 from fabric.runtimes.globs import list_files
@@ -122,7 +122,7 @@ class FileIndex:
         with self._lock:
             content = marshal.dumps(self._known)
         try:
-            write_atomic(self._store, content, mode=0o600)
+            write_atomic(self._store, sealed(self._store.name, content), mode=0o600)
         except FabricError:
             return
 
@@ -190,7 +190,8 @@ def _stat(path: str) -> Stat:
 
 def _load(store: Path) -> dict[str, tuple[Stat, str]]:
     try:
-        known = marshal.loads(read_bytes(store))  # noqa: S302: only plain values come out, checked below
+        content = unsealed(store.name, read_bytes(store))
+        known = marshal.loads(content) if content else {}  # noqa: S302: sealed by us
     except (OSError, ValueError, EOFError, TypeError):
         return {}
     return known if isinstance(known, dict) else {}

@@ -5,7 +5,8 @@ import sqlite3
 from pathlib import Path
 from urllib.parse import quote
 
-from fabric.engine.memo_door import NoMemo, span_of, unsealed
+from fabric.engine.memo_door import NoMemo, span_of
+from fabric.model.hashing import unsealed
 from fabric.model.problems import Problem
 
 # Plain text keys to plain bytes, as the memo writes them.

@@ -8,8 +8,10 @@ from typing import Any
 from fabric.engine.memo_door import Rows
 from fabric.engine.timings import Timings
 from fabric.graph.traces import ListingTrace, Trace
+from fabric.model.hashing import is_digest
 from fabric.model.names import Digest, TaskId
-from fabric.model.task import Entry, Output, OutputFile
+from fabric.model.task import Entry, Output, OutputFile, Pairs
+from fabric.system.source.names import is_plain_name
 
 # Enough for a few stages and branches; the oldest falls out.
 _KEPT = 16
@@ -124,8 +126,6 @@ def encode_trace(trace: Trace) -> dict[str, Any]:
         "key": trace.key,
         "ms": trace.ms,
         "digest": output.digest,
-        "view": output.view,
-        "whole": output.whole_folder,
         "facts": output.facts,
         "made": [(one.path, one.digest, one.size, one.executable) for one in output.files],
     }
@@ -140,23 +140,38 @@ def decode_traces(record: Any) -> tuple[Trace, ...]:
 
 
 def _decode(one: Any) -> Trace:
-    made = tuple(
-        OutputFile(path, digest, size, executable=executable)
-        for path, digest, size, executable in one["made"]
-    )
-    facts = tuple((name, value) for name, value in one["facts"])
     return Trace(
-        static=Digest(one["static"]),
-        entries=tuple(Entry(*entry) for entry in one["entries"]),
-        files=tuple((path, digest) for path, digest in one["files"]),
-        absent=tuple(one["absent"]),
+        static=Digest(_text(one["static"])),
+        entries=tuple(Entry(*map(_text, entry)) for entry in one["entries"]),
+        files=_pairs(one["files"]),
+        absent=tuple(map(_text, one["absent"])),
         listings=tuple(
-            ListingTrace(folder, pattern, tuple(ignore), digest)
+            ListingTrace(_text(folder), _text(pattern), tuple(map(_text, ignore)), _text(digest))
             for folder, pattern, ignore, digest in one["listings"]
         ),
-        links=tuple((path, real) for path, real in one["links"]),
-        upstream=tuple((name, digest) for name, digest in one["upstream"]),
-        key=Digest(one["key"]),
-        output=Output(Digest(one["digest"]), made, facts, one["view"], one["whole"]),
-        ms=one["ms"],
+        links=_pairs(one["links"]),
+        upstream=_pairs(one["upstream"]),
+        key=Digest(_text(one["key"])),
+        output=Output(
+            Digest(_text(one["digest"])), tuple(map(_made, one["made"])), _pairs(one["facts"])
+        ),
+        ms=int(one["ms"]),
     )
+
+
+def _made(row: Any) -> OutputFile:
+    """What names a place outside of a task's own folder, or a content by no digest, is a miss."""
+    path, digest, size, executable = row
+    if not is_plain_name(_text(path)) or not is_digest(_text(digest)):
+        raise ValueError(f"not the name of an output: {path}")
+    return OutputFile(path, Digest(digest), int(size), executable=executable is True)
+
+
+def _pairs(rows: Any) -> Pairs:
+    return tuple((_text(name), _text(value)) for name, value in rows)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"not a text: {value!r}")
+    return value

@@ -8,7 +8,8 @@ from typing import Any
 
 import diskcache
 
-from fabric.engine.memo_door import STAMP, sealed, span_of, unsealed
+from fabric.engine.memo_door import STAMP, span_of
+from fabric.model.hashing import sealed, unsealed
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import make_folder, write_atomic
 from fabric.system.mounts import is_network

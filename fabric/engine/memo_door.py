@@ -1,6 +1,5 @@
 """The memo without its cost: opened when something is wanted of it, or not there at all."""
 
-import hashlib
 import threading
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -9,30 +8,11 @@ from fabric.model.problems import Problem
 
 # A new file with every batch: its stat tells whether anything was remembered since.
 STAMP = "stamp"
-_DIGEST_BYTES = 32
 
 
 def span_of(prefix: str) -> tuple[str, str]:
     """From the first key with this prefix up to the first one after them all."""
     return prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)
-
-
-def sealed(key: str, content: bytes) -> bytes:
-    """A row as it is stored: a digest over its key and its content before it."""
-    return _digest(key, content) + content
-
-
-def unsealed(key: str, row: object) -> bytes | None:
-    """The content of a stored row; None for anything that was not stored as this row."""
-    if not isinstance(row, bytes) or len(row) < _DIGEST_BYTES:
-        return None
-    content = row[_DIGEST_BYTES:]
-    return content if row[:_DIGEST_BYTES] == _digest(key, content) else None
-
-
-def _digest(key: str, content: bytes) -> bytes:
-    name = key.encode("utf-8", "surrogateescape")
-    return hashlib.sha256(b"%d:%s" % (len(name), name) + content).digest()
 
 
 class Rows(Protocol):

@@ -15,6 +15,7 @@ from fabric import manifest
 from fabric.engine.files import is_racy, settled
 from fabric.engine.warm import Kinds, Site, plain_inputs, site_of
 from fabric.graph.taskgraph import TaskGraph
+from fabric.model.hashing import sealed, unsealed
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError
 from fabric.model.task import Task
@@ -65,7 +66,9 @@ class PackedTasks(Sequence[Task]):
 
 def load(folder: Path, asked: Sequence[str], env: Mapping[str, str], kinds: Kinds) -> Kept | None:
     try:
-        found = marshal.loads(read_bytes(_path(folder, asked)))  # noqa: S302: the user's own folder
+        name = _name(asked)
+        content = unsealed(name, read_bytes(f"{folder}/{manifest.FOLDER}/{name}"))
+        found = marshal.loads(content) if content else None  # noqa: S302: sealed by us
     except (OSError, ValueError, EOFError, TypeError):
         return None
     if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
@@ -103,7 +106,9 @@ def save(
         kept.posts, (tuple(map(_record, kept.graph.tasks)), kept.graph.needs, kept.graph.level_of),
     )  # fmt: skip
     try:
-        write_atomic(_path(folder, asked), marshal.dumps(packed), mode=0o600)
+        name = _name(asked)
+        content = sealed(name, marshal.dumps(packed))
+        write_atomic(f"{folder}/{manifest.FOLDER}/{name}", content, mode=0o600)
     except FabricError:
         return
 
@@ -112,8 +117,8 @@ def _record(task: Task) -> tuple[str, str, tuple[Any, ...], tuple[str, ...]]:
     return str(task.id), task.kind, plain_inputs(task), tuple(map(str, task.needs))
 
 
-def _path(folder: Path, asked: Sequence[str]) -> str:
-    return f"{folder}/{manifest.FOLDER}/{manifest.file_name(asked, '')}{_SUFFIX}"
+def _name(asked: Sequence[str]) -> str:
+    return f"{manifest.file_name(asked, '')}{_SUFFIX}"
 
 
 def _surroundings(

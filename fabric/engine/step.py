@@ -24,6 +24,7 @@ from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Entry, Output, OutputFile, Task
 from fabric.system.clock import Clock
+from fabric.system.source.names import is_plain_name
 from fabric.tasks.contract import Made, Registry, WorldKind
 
 Upstream = Sequence[tuple[Task, Output]]
@@ -142,7 +143,7 @@ class Stepper:
         if output is None:
             return None
         self._remakes[task.id] = (task, upstream)
-        if not output.view or is_shown(output, self._stores.files):
+        if self._is_there(task, output):
             return Outcome(Status.SKIPPED, decision.reason, output, decision, trace=decision.trace)
         contents: dict[str, bytes] = {}
         for one in output.files:
@@ -150,16 +151,19 @@ class Stepper:
             if content is None:
                 return None
             contents[one.digest] = content
-        show(output, contents, self._stores.files)
+        show(task.inputs, output, contents, self._stores.files)
         return Outcome(
             Status.SKIPPED, "restored from the cache", output, decision, trace=decision.trace
         )
+
+    def _is_there(self, task: Task, output: Output) -> bool:
+        return not task.inputs.shown_in or is_shown(task.inputs, output, self._stores.files)
 
     def run(self, task: Task, upstream: Upstream, decision: Decision) -> Outcome:
         self._remakes[task.id] = (task, upstream)
         begin, wall = self._clock.monotonic(), self._clock.now().timestamp()
         made = self._make(task, upstream)
-        output = self._keep(made)
+        output = self._keep(task, made)
         ms = round((self._clock.monotonic() - begin) * 1000)
         trace = self._remember(task, upstream, made, (output, ms, int(wall * 1e9)))
         return Outcome(
@@ -194,16 +198,17 @@ class Stepper:
         outputs = {need.id: output for need, output in upstream}
         return self._registry[task.kind].run(task, outputs, self)
 
-    def _keep(self, made: Made) -> Output:
+    def _keep(self, task: Task, made: Made) -> Output:
         """Content into the store first, then what people see."""
         contents: dict[str, bytes] = {}
         files = []
+        _refuse_bad_names(task, made)
         for one in made.files:
             digest = self._stores.blobs.put(one.content)
             contents[digest] = one.content
             files.append(OutputFile(one.path, digest, len(one.content), executable=one.executable))
-        output = Output(made.digest, tuple(files), made.facts, made.view, made.whole_folder)
-        show(output, contents, self._stores.files)
+        output = Output(made.digest, tuple(files), made.facts)
+        show(task.inputs, output, contents, self._stores.files)
         return output
 
     def _remember(
@@ -225,3 +230,16 @@ class Stepper:
         )  # fmt: skip
         self._stores.ledger.remember(task.id, trace)
         return trace
+
+
+def _refuse_bad_names(task: Task, made: Made) -> None:
+    """What is remembered under a name that may mean another place would not be taken back."""
+    bad = [one.path for one in made.files if not is_plain_name(one.path)]
+    if bad:
+        raise FabricError(
+            Problem(
+                "build/bad-name",
+                f"{task.id} made a file with a name that archives do not take: {bad[0]!a}",
+                hint="use plain relative UTF-8 names, without backslashes and control characters",
+            )
+        )

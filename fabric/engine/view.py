@@ -3,49 +3,84 @@
 import contextlib
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fabric.engine.files import FileIndex
-from fabric.model.task import Output, OutputFile
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.task import Output, OutputFile, TaskInputs
+from fabric.ownership import OWN
 from fabric.system.disk import file_lock, write_atomic
 
 _LOCKS = 16
 
 
-def is_shown(output: Output, files: FileIndex) -> bool:
+def shown_files(inputs: TaskInputs, output: Output) -> dict[str, str]:
+    """The paths where people see an output, each with what it is to be there; none if nowhere."""
+    if not inputs.shown_in:
+        return {}
+    return {f"{inputs.shown_in}/{one.path}": one.shown_as for one in output.files}
+
+
+def is_shown(inputs: TaskInputs, output: Output, files: FileIndex) -> bool:
     """Whether the files on disk are those of this output, and nothing else is in its own folder."""
-    if any(files.digest(f"{output.view}/{one.path}") != one.shown_as for one in output.files):
+    there = shown_files(inputs, output).items()
+    if any(files.digest(path) != shown_as for path, shown_as in there):
         return False
-    return not output.whole_folder or _count(files.full(output.view)) == len(output.files)
+    return not inputs.owns_folder or _count(files.full(inputs.shown_in)) == len(output.files)
 
 
 def _count(folder: str) -> int:
     return sum(len(names) for _, _, names in os.walk(folder))
 
 
-def show(output: Output, contents: Mapping[str, bytes], files: FileIndex) -> None:
+def show(
+    inputs: TaskInputs, output: Output, contents: Mapping[str, bytes], files: FileIndex
+) -> None:
     """Write what is missing or different; a file that already has the bytes is left alone."""
-    if not output.view:
+    folder = inputs.shown_in
+    if not folder:
         return
-    with file_lock(_lock_path(output.view, files)):
+    _refuse_led_away(folder, files)
+    with file_lock(_lock_path(folder, files)):
         for one in output.files:
-            _show_file(one, contents[one.digest], f"{output.view}/{one.path}", files)
-        if output.whole_folder:
-            _sweep(files.full(output.view), {one.path for one in output.files})
+            _show_file(one, contents[one.digest], f"{folder}/{one.path}", files)
+        if inputs.owns_folder:
+            _sweep(files.full(folder), {one.path for one in output.files})
 
 
-def copy_out(output: Output, workspace: Path, folder: Path) -> None:
+def _refuse_led_away(folder: str, files: FileIndex) -> None:
+    """A link on the way would have files written, and swept, in a folder that is not ours to
+    fill."""
+    if any(os.path.islink(files.full(one)) for one in _own_folders(folder)):  # noqa: PTH114
+        raise FabricError(
+            Problem(
+                "disk/led-away",
+                f"`{folder}` is, or lies behind, a symbolic link: nothing is written there",
+                hint="take the link away; to build elsewhere give --out DIR",
+                where=Place(folder),
+            )
+        )
+
+
+def _own_folders(folder: str) -> Iterator[str]:
+    """`.fabric` and what lies below it, down to a folder; how people reach it is their affair."""
+    parts = folder.split("/")
+    first = parts.index(OWN) if OWN in parts else len(parts) - 1
+    return ("/".join(parts[:count]) for count in range(first + 1, len(parts) + 1))
+
+
+def copy_out(inputs: TaskInputs, output: Output, workspace: Path, folder: Path) -> None:
     """A second copy of what is shown, in a folder of the user's choice."""
     for one in output.files:
-        content = (workspace / output.view / one.path).read_bytes()
+        content = (workspace / inputs.shown_in / one.path).read_bytes()
         mode = 0o755 if one.executable else 0o644
         write_atomic(folder / one.path, content, mode=mode)
 
 
-def _lock_path(view: str, files: FileIndex) -> str:
+def _lock_path(folder: str, files: FileIndex) -> str:
     """A few locks for all folders: one beside each would double the files of a small build."""
-    return f"{files.locks}/view-{zlib.crc32(view.encode()) % _LOCKS}"
+    return f"{files.locks}/view-{zlib.crc32(os.fsencode(folder)) % _LOCKS}"
 
 
 def _show_file(one: OutputFile, content: bytes, path: str, files: FileIndex) -> None:

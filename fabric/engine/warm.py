@@ -12,9 +12,11 @@ from typing import Any
 from fabric import manifest
 from fabric.engine.ledger import decode_traces, encode_trace
 from fabric.engine.result import Outcome, RunResult, Status
+from fabric.engine.view import shown_files
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
+from fabric.model.hashing import sealed, unsealed
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import Task, TaskInputs
@@ -60,9 +62,11 @@ class Warm:
             found.update(owners)
         return found
 
-    def only_of(self, wave: set[int], prefix: str) -> frozenset[str]:
+    def only_of(self, wave: set[int], prefix: str, kinds: Kinds) -> frozenset[str]:
         """The paths that nobody but these tasks reads or shows."""
-        rows = ((number, self.traces(number)[0]) for number in wave)
+        rows = (
+            (number, self.task(number, kinds).inputs, self.traces(number)[0]) for number in wave
+        )
         paths = owners_of(rows, prefix)
         return frozenset(path for path in paths if wave.issuperset(self.owners[path]))
 
@@ -143,8 +147,9 @@ def reached(warm: Warm, dirty: set[int], kinds: Kinds) -> Part:
 def load_warm(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> Warm | None:
     """What belongs to a stored answer, or None."""
     try:
-        content = read_bytes(f"{folder}/{manifest.file_name(argv, cwd)}{_SUFFIX}")
-        found = marshal.loads(content)  # noqa: S302: the folder is the user's own, mode 0700
+        name = f"{manifest.file_name(argv, cwd)}{_SUFFIX}"
+        content = unsealed(name, read_bytes(f"{folder}/{name}"))
+        found = marshal.loads(content) if content else None  # noqa: S302: sealed by us
     except (OSError, ValueError, EOFError, TypeError):
         return None
     if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
@@ -159,9 +164,9 @@ def save_warm(folder: str, argv: Sequence[str], cwd: str, warm: Warm) -> None:
         manifest.FORMAT, warm.salt, site, warm.ids, warm.levels, warm.needs,
         warm.records, dict(warm.owners),
     )  # fmt: skip
-    content = marshal.dumps(packed)
+    name = f"{manifest.file_name(argv, cwd)}{_SUFFIX}"
     try:
-        write_atomic(f"{folder}/{manifest.file_name(argv, cwd)}{_SUFFIX}", content, mode=0o600)
+        write_atomic(f"{folder}/{name}", sealed(name, marshal.dumps(packed)), mode=0o600)
     except FabricError:
         return
 
@@ -176,13 +181,14 @@ def plain_inputs(task: Task) -> tuple[Any, ...]:
     return tuple(map(_plain, values))
 
 
-def owners_of(rows: Iterable[tuple[int, Trace]], prefix: str) -> dict[str, tuple[int, ...]]:
+def owners_of(
+    rows: Iterable[tuple[int, TaskInputs, Trace]], prefix: str
+) -> dict[str, tuple[int, ...]]:
     """For each path, as stage 0 names it, the tasks that read it or show it."""
     owners: dict[str, list[int]] = {}
-    for number, trace in rows:
-        output = trace.output
-        shown = [f"{output.view}/{one.path}" for one in output.files] if output.view else []
-        shown += [output.view] if output.whole_folder else []
+    for number, inputs, trace in rows:
+        shown = [*shown_files(inputs, trace.output)]
+        shown += [inputs.shown_in] if inputs.owns_folder else []
         for path in (*(path for path, _ in trace.files), *shown):
             owners.setdefault(path if path.startswith("/") else prefix + path, []).append(number)
     return {path: tuple(numbers) for path, numbers in owners.items()}
@@ -192,7 +198,9 @@ def warm_of(salt: bytes, site: Site, result: RunResult, traces: Recall, prefix: 
     """A finished run, packed whole."""
     graph = result.graph
     rows = [
-        (number, one.trace) for number, one in enumerate(result.outcomes) if one.trace is not None
+        (number, task.inputs, one.trace)
+        for number, (task, one) in enumerate(zip(graph.tasks, result.outcomes, strict=True))
+        if one.trace is not None
     ]
     return Warm(
         salt,
@@ -202,7 +210,7 @@ def warm_of(salt: bytes, site: Site, result: RunResult, traces: Recall, prefix: 
         graph.needs,
         tuple(
             record_of(task, newest_first(trace, traces(task.id)))
-            for task, (_, trace) in zip(graph.tasks, rows, strict=True)
+            for task, (_, _, trace) in zip(graph.tasks, rows, strict=True)
         ),
         owners_of(rows, prefix),
     )
@@ -216,10 +224,10 @@ def warm_again(warm: Warm, salt: bytes, part: Part, result: RunResult, prefix: s
         trace = result.outcomes[place].trace
         if place in part.known or trace is None:
             continue
-        old = warm.traces(number)
-        records[number] = record_of(part.graph.tasks[place], newest_first(trace, old))
-        before = set(owners_of([(number, old[0])], prefix))
-        after = set(owners_of([(number, trace)], prefix))
+        task, old = part.graph.tasks[place], warm.traces(number)
+        records[number] = record_of(task, newest_first(trace, old))
+        before = set(owners_of([(number, task.inputs, old[0])], prefix))
+        after = set(owners_of([(number, task.inputs, trace)], prefix))
         # A path may have thousands of owners: only what this task stopped or began to look at.
         _disown(owners, number, before - after)
         _own(owners, number, after - before)

@@ -47,6 +47,14 @@ class TaskInputs(Protocol):
     @property
     def lane(self) -> Lane: ...
     @property
+    def shown_in(self) -> str:
+        """The folder, relative to the workspace, where people see its output; empty: nowhere."""
+
+    @property
+    def owns_folder(self) -> bool:
+        """Whether nothing else belongs in that folder."""
+
+    @property
     def service(self) -> str: ...
     @property
     def function(self) -> str: ...
@@ -81,17 +89,12 @@ class OutputFile:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What downstream receives. Only `digest` counts for keys; facts are for reading.
-
-    `view` is the folder, relative to the workspace, where people see the files (empty: nowhere);
-    `whole_folder` says that nothing else belongs in it.
-    """
+    """What downstream receives. Only `digest` counts for keys; facts are for reading. Where people
+    see its files is said by the task's inputs: what is remembered must not say where to write."""
 
     digest: Digest
     files: tuple[OutputFile, ...] = ()
     facts: Pairs = ()
-    view: str = ""
-    whole_folder: bool = False
 
     def fact(self, name: str, default: str = "") -> str:
         return next((value for key, value in self.facts if key == name), default)
@@ -107,12 +110,20 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
+def output_folder(root: str, service: str) -> str:
+    """Where people find what was built for a service."""
+    prefix = "" if root in ("", ".") else f"{root}/"
+    return f"{prefix}.fabric/build/{service}"
+
+
 @dataclass(frozen=True, slots=True)
 class VendorInputs:
     """Third-party packages of one lock file, for one platform and interpreter version."""
 
     kind: ClassVar[str] = "vendor"
     lane: ClassVar[Lane] = Lane.IO
+    shown_in: ClassVar[str] = ""
+    owns_folder: ClassVar[bool] = False
 
     service: str
     root: str
@@ -135,6 +146,7 @@ class BuildInputs:
     """One function's source: where it is and how it is to be built."""
 
     kind: ClassVar[str] = "build"
+    owns_folder: ClassVar[bool] = True
 
     service: str
     function: str
@@ -154,6 +166,10 @@ class BuildInputs:
         bundled = self.runtime.startswith("nodejs") and not self.command
         return Lane.IO if bundled else Lane.CPU
 
+    @property
+    def shown_in(self) -> str:
+        return f"{output_folder(self.root, self.service)}/{self.function}"
+
     def entries(self) -> tuple[Entry, ...]:
         env = tuple(Entry(EntryKind.ENV, name, digest_fields((value,))) for name, value in self.env)
         return (*option_entries(self, "service", "function", "root", "env"), *env)
@@ -165,10 +181,15 @@ class PackageInputs:
 
     kind: ClassVar[str] = "package"
     lane: ClassVar[Lane] = Lane.CPU
+    owns_folder: ClassVar[bool] = False
 
     service: str
     function: str
     root: str
+
+    @property
+    def shown_in(self) -> str:
+        return output_folder(self.root, self.service)
 
     def entries(self) -> tuple[Entry, ...]:
         return ()
@@ -189,6 +210,8 @@ class DeployInputs:
 
     kind: ClassVar[str] = "deploy"
     lane: ClassVar[Lane] = Lane.IO
+    shown_in: ClassVar[str] = ""
+    owns_folder: ClassVar[bool] = False
 
     service: str
     function: str
@@ -226,6 +249,8 @@ class ReleaseInputs:
 
     kind: ClassVar[str] = "release"
     lane: ClassVar[Lane] = Lane.IO
+    shown_in: ClassVar[str] = ""
+    owns_folder: ClassVar[bool] = False
 
     service: str
     provider: str
@@ -250,6 +275,8 @@ class RemoveInputs:
 
     kind: ClassVar[str] = "remove"
     lane: ClassVar[Lane] = Lane.IO
+    shown_in: ClassVar[str] = ""
+    owns_folder: ClassVar[bool] = False
 
     service: str
     function: str
@@ -270,6 +297,8 @@ class RestoreInputs:
 
     kind: ClassVar[str] = "restore"
     lane: ClassVar[Lane] = Lane.IO
+    shown_in: ClassVar[str] = ""
+    owns_folder: ClassVar[bool] = False
 
     service: str
     function: str
@@ -289,6 +318,8 @@ class ProbeInputs:
 
     kind: ClassVar[str] = "probe"
     lane: ClassVar[Lane] = Lane.IO
+    shown_in: ClassVar[str] = ""
+    owns_folder: ClassVar[bool] = False
 
     service: str
     provider: str

@@ -46,8 +46,6 @@ class BuildKind:
         return Made(
             digest=content_digest(built.files),
             files=tuple(MadeFile(one.path, one.content, one.executable) for one in built.files),
-            view=f"{build_folder(inputs.root, inputs.service)}/{inputs.function}",
-            whole_folder=True,
             facts=(("handler", built.handler),),
             # A look-up that ended at a folder holds as long as a folder is there.
             read=(*built.seen.files, *built.seen.folders),
@@ -57,12 +55,6 @@ class BuildKind:
             warnings=built.warnings,
             keep=built.toolchain in ("", self.toolchain(inputs).identity),
         )
-
-
-def build_folder(root: str, service: str) -> str:
-    """Where people find what was built for a service."""
-    prefix = "" if root in ("", ".") else f"{root}/"
-    return f"{prefix}.fabric/build/{service}"
 
 
 def _inputs(task: Task) -> BuildInputs:

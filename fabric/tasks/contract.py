@@ -32,8 +32,6 @@ class Made:
     digest: Digest
     files: tuple[MadeFile, ...] = ()
     facts: Pairs = ()
-    view: str = ""
-    whole_folder: bool = False
     read: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     listings: tuple[tuple[str, str, tuple[str, ...]], ...] = ()

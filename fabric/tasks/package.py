@@ -8,7 +8,6 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Entry, EntryKind, Output, PackageInputs, Task
 from fabric.runtimes.archive import archive, content_digest, unpacked
 from fabric.runtimes.contract import BuiltFile
-from fabric.tasks.build import build_folder
 from fabric.tasks.contract import Made, MadeFile, Shop
 from fabric.tasks.vendor import PACKAGES
 
@@ -34,7 +33,6 @@ class PackageKind:
                 ("files", str(len(files))),
                 ("handler", _handler(upstream)),
             ),
-            view=build_folder(inputs.root, inputs.service),
         )
 
 

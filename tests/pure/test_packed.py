@@ -28,7 +28,7 @@ INPUTS: tuple[TaskInputs, ...] = (
 
 def trace_of(inputs: TaskInputs) -> Trace:
     entries = inputs.entries()
-    output = Output(Digest("d"), (), (("handler", "a.b"),), "view", whole_folder=True)
+    output = Output(Digest("d"), (), (("handler", "a.b"),))
     static = static_digest(inputs.kind, entries)
     files, links = (("f", "1"),), (("l", "m"),)
     return Trace(static, entries, files, ("g",), (), (), links, Digest("k"), output, 3)

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from fabric.system.source.entries import refuse
+from fabric.system.source.entries import Refused, refuse
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -45,6 +45,14 @@ class Names:
             refuse("is both a file and a folder", name)
         if not is_folder:
             refuse("is there twice", name)
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name is one that `Names` would take, as it stands."""
+    try:
+        return "/".join(checked_parts(name)) == name != ""
+    except (Refused, UnicodeEncodeError):
+        return False
 
 
 def checked_parts(name: str) -> tuple[str, ...]:
