@@ -32,12 +32,12 @@ def stats(settings: Settings) -> Report:
 
 
 def verify(settings: Settings) -> Report:
-    """Read every blob; what is not what its name says goes away and will be made again."""
+    """Read everything that is kept; what is not as it was written goes away, and is made again."""
     with _opened(settings) as cache:
-        names = [one.digest for one in cache.blobs()]
-        bad = sum(not cache.is_sound(digest) for digest in names)
-    result = {"folder": cache.folder, "checked": len(names), "removed": bad}
-    text = f"{plural(len(names), 'blob')} checked, {bad} damaged and removed."
+        done = cache.verify()
+    result = {"folder": cache.folder, "checked": done.checked, "removed": done.removed}
+    read = plural(done.checked, "item")
+    text = f"{read} checked, {done.removed} damaged and removed."
     return Report("cache verify", result, text=text)
 
 

@@ -60,6 +60,7 @@ def deploy_report(request: Request, seen: Foreseen, done: Ran, attempt: Attempt)
     return replace(
         report,
         problems=problems_of(result),
+        warnings=done.site.warnings,
         owners=owners_of(result),
         exit_code=_exit_code(result, rows),
         cases=cases_of(result) if request.detailed else (),

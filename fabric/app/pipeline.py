@@ -51,7 +51,8 @@ Undo = Callable[[Room, Bus, RunResult], RunResult]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A graph to run, at a place, with what is known of it already; a `world` if it changes one."""
+    """A graph to run, at a place, with what is known of it already; a `world` if it changes one.
+    What does not `keep` neither reads nor writes a cache."""
 
     site: Site
     graph: TaskGraph
@@ -59,6 +60,7 @@ class Work:
     others: Others = NONE
     warm: bool = False
     world: "World | None" = None
+    keeps: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +143,9 @@ def carry_out(
     caps = caps_of(request.concurrency, settings.cores)
     desk = work.world.desk if work.world else None
     opening = Opening(
-        started_ns, use_cache=request.use_cache, warm=work.warm, homes=_homes(work), desk=desk
-    )
+        started_ns, use_cache=request.use_cache, warm=work.warm, homes=_homes(work), desk=desk,
+        keeps=work.keeps,
+    )  # fmt: skip
     with open_room(workspace, settings, opening) as room:
         job = Job(work.graph, caps, _prepared(work, room), work.known, fail_fast=request.fail_fast)
         scene = _scene(job, run_id, _home(request, workspace))

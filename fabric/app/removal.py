@@ -9,6 +9,7 @@ from typing import Any
 
 from fabric.app.attempt import Attempt
 from fabric.app.build import owners_of, problems_of
+from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.found import Found, find_records
 from fabric.app.late import downstreams_of, needs_of
 from fabric.app.modes import mode_of
@@ -31,9 +32,13 @@ from fabric.state.book import Claim
 from fabric.state.errored import errored_problem
 from fabric.state.receipts import drop_receipts
 from fabric.system.clock import time_ns
+from fabric.system.mounts import free_bytes
 from fabric.tasks.deploy import ref_of
 from fabric.views.deploy_text import removal_text
+from fabric.views.words import size
 
+# What a few records, locks and journals need.
+_ROOM = 256 << 10
 _NOTHING = "Nothing to remove."
 
 
@@ -52,6 +57,8 @@ def remove(
     project = open_project(request.where, settings)
     found = find_records(project, request.where.provider, settings, request.where.home)
     found = found.all_readable()
+    room = _room_made(Path(project.workspace), settings)
+    project = replace(project, notes=(*project.notes, *room))
     _refuse_unknown(request.where.provider, project, found)
     if not found.records:
         for post in found.absent:
@@ -67,13 +74,26 @@ def remove(
         attempt = Attempt(world, caps_of(request.concurrency, settings.cores), removing=True)
         outlets = Outlets(make_listeners, undo=attempt.finish)
         try:
-            work = Work(site, graph, {}, world=world)
+            work = Work(site, graph, {}, world=world, keeps=not room)
             done = carry_out(request, settings, work, started, outlets)
         except BaseException:
             world.book.abandon()
             raise
         gone = frozenset(ref for ref, final in attempt.finals.items() if final is None)
         return _ended(_report(request, project, found, gone), done)
+
+
+def _room_made(workspace: Path, settings: Settings) -> tuple[Problem, ...]:
+    """What is to be removed is removed on a full disk too: records have to be written for that,
+    and what the cache holds can be made again."""
+    cache = cache_folder(workspace, settings)
+    if not is_usable(cache) or free_bytes(cache) >= _ROOM:
+        return ()
+    from fabric.engine.housekeeping import make_room  # costs a start, and is hardly ever wanted
+
+    freed = size(make_room(cache))
+    message = f"the disk is full: the cache `{cache}` was emptied to make room ({freed})"
+    return (Problem("cache/emptied", message),)
 
 
 def _still_needed(project: Project, refs: Iterable[RecordRef]) -> Iterator[Problem]:

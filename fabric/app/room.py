@@ -59,6 +59,7 @@ class Opening:
     Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.
     `homes` are the folders that a run writes below.
     A `warm` run asks about few files and tasks, so it loads no index of them all.
+    What does not `keep` neither reads nor writes a cache.
     With a `desk` there are tasks that change the world as well; `kinds` are more that a run has.
     """
 
@@ -67,6 +68,7 @@ class Opening:
     create: bool = True
     warm: bool = False
     homes: frozenset[Path] = frozenset()
+    keeps: bool = True
     desk: "Desk | None" = None
     kinds: Registry = field(default_factory=dict)
 
@@ -74,7 +76,7 @@ class Opening:
 @contextlib.contextmanager
 def open_room(workspace: Path, settings: Settings, opening: Opening) -> Iterator[Room]:
     """Everything that a run works with; closed, and what was learnt kept, at the end."""
-    if not opening.create:
+    if not (opening.create and opening.keeps):
         place = cache_to_read(workspace, settings)
         with _opened(workspace, settings, opening, place) as room:
             yield room
@@ -116,7 +118,7 @@ _no_mark = contextlib.nullcontext
 
 def _stores(workspace: Path, settings: Settings, opening: Opening, place: CachePlace) -> Stores:
     folder = place.folder
-    there = place.problem is None and (opening.create or folder.is_dir())
+    there = opening.keeps and place.problem is None and (opening.create or folder.is_dir())
     memo: Rows = LazyMemo(lambda: _memo(folder / "memo")) if there else NoMemo()
     blobs = Blobs(folder / "blobs" if there else None, memo)
     project = project_id(workspace, settings)

@@ -12,6 +12,7 @@ from fabric.model.amounts import duration
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
+from fabric.system.disk import read_bytes
 from fabric.views.style import Style
 
 
@@ -41,12 +42,13 @@ def show_run(run_id: str, settings: Settings, style: Style) -> Report:
     events = list(_events(paths[chosen]))
     ended = [event for event in events if event["type"] == "task_ended"]
     lines = [_line(_summary(paths[chosen]), style)]
-    lines += [
-        f"  {one['status']:<9} {one['task']}  {style.dim(one['reason'])}"
-        for one in ended
-        if one["status"] != "skipped"
-    ]
+    lines += [_task_line(one, style) for one in ended if one.get("status") != "skipped"]
     return Report("runs show", {"run": chosen, "events": events}, text="\n".join(lines))
+
+
+def _task_line(event: dict[str, Any], style: Style) -> str:
+    status, task, reason = (str(event.get(name, "")) for name in ("status", "task", "reason"))
+    return f"  {status:<9} {task}  {style.dim(reason)}"
 
 
 def _unknown(run_id: str, known: list[str]) -> Problem:
@@ -61,11 +63,23 @@ def _journals(workspace: Path) -> list[Path]:
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:
     """The readable events; a run that was killed may have left half a line."""
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            yield json.loads(line)
-        except ValueError:
+    try:
+        lines = read_bytes(path).splitlines()
+    except OSError:
+        return
+    for line in lines:
+        event = _parsed(line)
+        if event is None:
             return
+        yield event
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and isinstance(found.get("type"), str) else None
 
 
 def _summary(path: Path) -> dict[str, Any]:
@@ -78,15 +92,16 @@ def _summary(path: Path) -> dict[str, Any]:
             ended = event
     return {
         "id": path.stem,
-        "command": started.get("command", ""),
-        "stage": started.get("stage", ""),
-        "startedAt": started.get("time", ""),
-        "status": ended.get("status", "unfinished"),
-        "ran": ended.get("ran", 0),
-        "skipped": ended.get("skipped", 0),
-        "failed": ended.get("failed", 0),
-        "ms": ended.get("ms", 0),
+        "command": str(started.get("command", "")),
+        "stage": str(started.get("stage", "")),
+        "startedAt": str(started.get("time", "")),
+        "status": str(ended.get("status", "unfinished")),
+        **{name: _number(ended.get(name)) for name in ("ran", "skipped", "failed", "ms")},
     }
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
 
 
 def _line(row: dict[str, Any], style: Style) -> str:

@@ -3,11 +3,13 @@
 import contextlib
 import sqlite3
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-from fabric.engine.memo_door import NoMemo, span_of
+from fabric.engine.memo_door import KEYS, SIZES, NoMemo, span_of
 from fabric.model.hashing import unsealed
 from fabric.model.problems import Problem
+from fabric.system.disk import is_strange
 
 # Plain text keys to plain bytes, as the memo writes them.
 _ONE = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key = ?"
@@ -21,6 +23,7 @@ class FrozenMemo(NoMemo):
         """`failure` is why it may not be written."""
         self.failure = failure
         # Without `immutable` SQLite wants a file for its readers beside the database.
+        self._file = folder / "cache.db"
         self._address = f"file:{quote(str(folder / 'cache.db'))}?mode=ro&immutable=1"
 
     def get_bytes(self, key: str) -> bytes | None:
@@ -29,11 +32,26 @@ class FrozenMemo(NoMemo):
     def get_range(self, prefix: str) -> dict[str, bytes]:
         return self._select(_MANY, *span_of(prefix))
 
+    def sizes(self, prefix: str) -> list[tuple[str, int, float]]:
+        rows = self._rows(SIZES, *span_of(prefix))
+        return [(str(key), int(length or 0), float(when or 0)) for key, length, when in rows]
+
+    def keys(self) -> list[str]:
+        return [key for (key,) in self._rows(KEYS) if isinstance(key, str)]
+
+    def is_sound(self, key: str) -> bool:
+        return self.get_bytes(key) is not None
+
     def _select(self, query: str, *values: str) -> dict[str, bytes]:
-        try:
-            with contextlib.closing(sqlite3.connect(self._address, uri=True)) as database:
-                rows = database.execute(query, values).fetchall()
-        except sqlite3.Error:
-            return {}
+        rows = self._rows(query, *values)
         found = {key: unsealed(key, value) for key, value in rows}
         return {key: content for key, content in found.items() if content is not None}
+
+    def _rows(self, query: str, *values: str) -> list[Any]:
+        if is_strange(self._file):
+            return []
+        try:
+            with contextlib.closing(sqlite3.connect(self._address, uri=True)) as database:
+                return database.execute(query, values).fetchall()
+        except sqlite3.Error:
+            return []

@@ -1,12 +1,19 @@
 """The cache as a whole: how much it holds, whether it is sound, what may go."""
 
+import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabric import manifest
 from fabric.engine.blobs import PREFIX, Blobs
+from fabric.engine.frozen_memo import FrozenMemo
 from fabric.engine.memo import Memo
 from fabric.engine.memo_door import NoMemo
+from fabric.model.hashing import is_digest, unsealed
+from fabric.model.problems import FabricError
+from fabric.system.disk import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +23,7 @@ class Blob:
     digest: str
     size: int
     used: float
+    in_file: bool = False
 
 
 class Housekeeping:
@@ -23,7 +31,7 @@ class Housekeeping:
 
     def __init__(self, folder: Path) -> None:
         self.folder = str(folder)
-        self._memo: Memo | NoMemo = Memo(folder / "memo") if folder.is_dir() else NoMemo()
+        self._memo = _memo(folder)
         self._blobs = Blobs(folder / "blobs", self._memo)
 
     def records(self) -> int:
@@ -33,20 +41,95 @@ class Housekeeping:
         for key, length, used in self._memo.sizes(PREFIX):
             yield Blob(key.removeprefix(PREFIX), length, used)
         for path, found in self._blobs.files():
-            yield Blob(path.name, found.st_size, max(found.st_atime, found.st_mtime))
+            used = max(found.st_atime, found.st_mtime)
+            yield Blob(path.name, found.st_size, used, in_file=True)
 
-    def is_sound(self, digest: str) -> bool:
-        """Reads it whole; a damaged one is dropped by the reading."""
+    def verify(self) -> "Verified":
+        """Read everything; what is not what was written goes away, and will be made again."""
+        looks = [*map(self._row, self._memo.keys()), *map(self._blob, self._blobs.files())]
+        looks += map(self._kept, sorted(Path(self.folder).glob("files-*.bin")))
+        looks += map(self._kept, sorted(Path(self.folder, manifest.FOLDER).glob("*")))
+        return Verified(len(looks), looks.count(False))
+
+    def _row(self, key: str) -> bool:
+        if not key.startswith(PREFIX):
+            return self._memo.is_sound(key)
+        return self._is_blob(key.removeprefix(PREFIX))
+
+    def _blob(self, found: tuple[Path, os.stat_result]) -> bool:
+        path, _ = found
+        if is_digest(path.name):
+            return self._is_blob(path.name)
+        return _thrown_away(path)  # what a killed writer left
+
+    def _is_blob(self, digest: str) -> bool:
         if self._blobs.get(digest) is not None:
             return True
         self._blobs.drop(digest)
         return False
 
+    def _kept(self, path: Path) -> bool:
+        """Stored answers and what lies beside them; the index of files."""
+        try:
+            content = read_bytes(path)
+        except OSError:
+            return _thrown_away(path)
+        is_answer = path.suffix == ".bin" and path.parent.name == manifest.FOLDER
+        found = manifest.unpack(content) if is_answer else unsealed(path.name, content)
+        return True if found is not None else _thrown_away(path)
+
     def drop(self, digest: str) -> None:
         self._blobs.drop(digest)
 
+    def reopen(self) -> None:
+        """Once there is room again a database can be written that could not before."""
+        if self._memo.failure:
+            self._memo = _memo(Path(self.folder))
+            self._blobs = Blobs(Path(self.folder) / "blobs", self._memo)
+
     def close(self) -> None:
         self._memo.close()
+
+
+def _memo(folder: Path) -> Memo | NoMemo:
+    """On a full disk no database can be opened to be written; it can be read all the same."""
+    if not folder.is_dir():
+        return NoMemo()
+    try:
+        return Memo(folder / "memo")
+    except FabricError as error:
+        return FrozenMemo(folder / "memo", error.first)
+
+
+def make_room(folder: Path) -> int:
+    """Empty a cache so that a disk that is full takes what must be written; gives the bytes."""
+    names = (*folder.glob("*/**/*"), *folder.glob("*"))
+    found = [path for path in names if path.is_file() and not path.is_symlink()]
+    kept = {folder / "locks", folder / "running"}
+    return sum(_emptied(path) for path in found if kept.isdisjoint(path.parents))
+
+
+def _emptied(path: Path) -> int:
+    try:
+        size = path.stat().st_size
+        path.unlink()
+    except OSError:
+        return 0
+    return size
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """How many things were read, and how many of them were no good."""
+
+    checked: int
+    removed: int
+
+
+def _thrown_away(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        path.unlink()
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +141,16 @@ class Pruned:
 
 def prune(house: Housekeeping, *, keep_bytes: int, oldest: float) -> Pruned:
     """Drop the blobs unused for longest until the rest is within the limits."""
-    removed = freed = kept = 0
+    kept = 0
+    dropped: list[Blob] = []
     for one in sorted(house.blobs(), key=lambda blob: blob.used, reverse=True):
         if one.used >= oldest and kept + one.size <= keep_bytes:
             kept += one.size
-            continue
+        else:
+            dropped.append(one)
+    # Files first: on a full disk there is room for changes of the database only after that.
+    for one in sorted(dropped, key=lambda blob: blob.in_file, reverse=True):
+        if not one.in_file:
+            house.reopen()
         house.drop(one.digest)
-        removed, freed = removed + 1, freed + one.size
-    return Pruned(removed, freed, kept)
+    return Pruned(len(dropped), sum(one.size for one in dropped), kept)

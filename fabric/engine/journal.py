@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from fabric.model.events import EVENT_NAMES, ProblemFound, RunEnded, Stamped
+from fabric.model.problems import FabricError
 from fabric.model.report import problem_json
 from fabric.system.disk import make_folder, write_problem
 
@@ -75,8 +76,8 @@ class Journal:
         self._folder = folder
         self._lines = [_VERSION_LINE]
         self._file: IO[str] | None = None
-        make_folder(folder, 0o700)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, FabricError):
+            make_folder(folder, 0o700)
             self._file = (folder / f"{run_id}.jsonl").open("w", encoding="utf-8")
 
     def hear(self, event: Stamped) -> None:

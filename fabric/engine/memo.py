@@ -8,15 +8,16 @@ from typing import Any
 
 import diskcache
 
-from fabric.engine.memo_door import STAMP, span_of
+from fabric.engine.memo_door import KEYS, SIZES, STAMP, span_of
 from fabric.model.hashing import sealed, unsealed
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import make_folder, write_atomic
+from fabric.system.disk import is_strange, make_folder, write_atomic
 from fabric.system.mounts import is_network
 
 _RAW = 1  # diskcache's MODE_RAW
 _PICKLED = 4  # diskcache's MODE_PICKLE
 _DAMAGED = b""
+_FILES = ("cache.db", "cache.db-wal", "cache.db-shm")
 # What diskcache raises on rows that it did not write: other modes, no file, no text.
 _BAD_ROW = (ValueError, TypeError, AttributeError)
 
@@ -76,12 +77,11 @@ class Memo:
 
     def sizes(self, prefix: str) -> list[tuple[str, int, float]]:
         """Key, length and time of writing of all rows of a prefix."""
-        query = "SELECT key, length(value), store_time FROM Cache WHERE key >= ? AND key < ?"
-        rows = self._select(query, span_of(prefix))
+        rows = self._select(SIZES, span_of(prefix))
         return [(str(key), int(length or 0), float(when or 0)) for key, length, when in rows]
 
     def keys(self) -> list[str]:
-        return [key for (key,) in self._select("SELECT key FROM Cache", ()) if isinstance(key, str)]
+        return [key for (key,) in self._select(KEYS, ()) if isinstance(key, str)]
 
     def is_sound(self, key: str) -> bool:
         """Reads a row; one that is damaged is dropped by the reading."""
@@ -137,6 +137,8 @@ class Memo:
 
 
 def _open(folder: Path) -> Any:
+    if any(is_strange(folder / name) for name in _FILES):
+        _put_aside(folder)
     try:
         return _connect(folder)
     except sqlite3.OperationalError as error:
@@ -168,7 +170,7 @@ def _connect(folder: Path) -> Any:
 
 
 def _put_aside(folder: Path) -> None:
-    for name in ("cache.db", "cache.db-wal", "cache.db-shm"):
+    for name in _FILES:
         with contextlib.suppress(OSError):
             (folder / name).replace(folder / f"{name}.damaged")
 
@@ -177,7 +179,7 @@ def _unusable(folder: Path, error: Exception) -> FabricError:
     return FabricError(
         Problem(
             "disk/cache-unusable",
-            f"the cache folder `{folder}` cannot be used: {error}",
-            hint="check its owner and mode, or choose another with FABRIC_CACHE_DIR",
+            f"the cache `{folder}` cannot be written, so the next run remembers less: {error}",
+            hint="make room or check its owner and mode, or choose another with FABRIC_CACHE_DIR",
         )
     )

@@ -8,6 +8,8 @@ from fabric.model.problems import Problem
 
 # A new file with every batch: its stat tells whether anything was remembered since.
 STAMP = "stamp"
+KEYS = "SELECT key FROM Cache"
+SIZES = "SELECT key, length(value), store_time FROM Cache WHERE key >= ? AND key < ?"
 
 
 def span_of(prefix: str) -> tuple[str, str]:

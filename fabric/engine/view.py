@@ -10,7 +10,7 @@ from fabric.engine.files import FileIndex
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import Output, OutputFile, TaskInputs
 from fabric.ownership import OWN
-from fabric.system.disk import file_lock, write_atomic
+from fabric.system.disk import file_lock, read_bytes, write_atomic
 
 _LOCKS = 16
 
@@ -73,7 +73,7 @@ def _own_folders(folder: str) -> Iterator[str]:
 def copy_out(inputs: TaskInputs, output: Output, workspace: Path, folder: Path) -> None:
     """A second copy of what is shown, in a folder of the user's choice."""
     for one in output.files:
-        content = (workspace / inputs.shown_in / one.path).read_bytes()
+        content = read_bytes(workspace / inputs.shown_in / one.path)
         mode = 0o755 if one.executable else 0o644
         write_atomic(folder / one.path, content, mode=mode)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fabric.model.problems import FabricError
-from fabric.system.disk import write_atomic
+from fabric.system.disk import read_bytes, write_atomic
 
 _FOLDER = "running"
 _TEMPORARY = re.compile(r"\..*\.([0-9a-f]+)-[0-9a-f]+-[0-9a-f]{8}\.tmp")
@@ -67,7 +67,7 @@ def _owner(marker: Path) -> int | None:
 
 def _folders_of(marker: Path) -> list[Path]:
     try:
-        folders = json.loads(marker.read_text())
+        folders = json.loads(read_bytes(marker))
     except (OSError, ValueError):
         return [marker.parent]
     return [Path(folder) for folder in folders] if isinstance(folders, list) else []

@@ -186,6 +186,14 @@ def _write_new(path: str, content: bytes, mode: int, *, durable: bool) -> None:
         os.close(fd)
 
 
+def is_strange(path: Path) -> bool:
+    """Whether something is there that is no file: a library that opens it might wait for ever."""
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+
+
 def read_bytes(path: str | Path) -> bytes:
     """The whole file; the buffer is sized from its length (a fixed large one costs more)."""
     # A named pipe without a writer would be waited for, were it not for O_NONBLOCK.

@@ -1,7 +1,9 @@
 """A file that only grows: a line is on the disk before the call returns."""
 
 import contextlib
+import errno
 import os
+import stat
 import threading
 import zlib
 from pathlib import Path
@@ -44,8 +46,13 @@ class Journal:
 
     def _opened(self) -> int:
         make_folder(self._path.parent, 0o700)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        return os.open(self._path, flags, 0o600)
+        # Nobody reads a named pipe in its place: without O_NONBLOCK that would be waited for.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
+        fd = os.open(self._path, flags, 0o600)
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            return fd
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a regular file", str(self._path))
 
     def close(self) -> None:
         with self._lock:

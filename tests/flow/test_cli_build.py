@@ -182,17 +182,18 @@ def test_a_damaged_stored_output_is_made_again(tmp_path: Path) -> None:
 
 
 def damage_store(made: Project) -> int:
-    """Turn every stored content into other bytes, where it lies: in the database or a file."""
+    """Flip a bit in everything that is kept, where it lies: in the database or in files."""
     cache = made.root / ".fabric/cache"
     count = 0
-    for path in (cache / "blobs").rglob("*"):
-        if path.is_file():
-            path.write_bytes(b"x" + path.read_bytes()[1:])
-            count += 1
+    for path in (*cache.glob("blobs/*/*"), *cache.glob("answers/*"), *cache.glob("files-*.bin")):
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(bytes(content))
+        count += 1
     connection = sqlite3.connect(cache / "memo" / "cache.db")
     with connection:
         changed = connection.execute(
-            "UPDATE Cache SET value = CAST('x' || substr(value, 2) AS BLOB) WHERE key LIKE 'b:%'"
+            "UPDATE Cache SET value = CAST('x' || substr(value, 2) AS BLOB)"
         )
     connection.close()
     return count + changed.rowcount

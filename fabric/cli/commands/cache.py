@@ -25,7 +25,7 @@ def stats(**options: Any) -> int:
 @cache.command(epilog=examples("fabric cache verify\nfabric cache verify --json"))
 @common_options
 def verify(**options: Any) -> int:
-    """Read every stored output and drop what is damaged."""
+    """Read all that is kept and drop what is damaged."""
     from fabric.app.cache import verify as verify_cache
 
     return _finished(verify_cache, **options)
