@@ -3,6 +3,7 @@
 CAMPAIGNS = {
     "kills": "SIGKILL at a random instant of a deploy, 1,000 times",
     "faults": "each file operation of a deploy fails once, with EIO, ENOSPC and EACCES",
+    "flips": "damage to every kind of file that is kept, 10,000 times",
     "rollbacks": "300 random failures, also while they are taken back",
     "canaries": "25 secrets through every command, looked for in every output and file",
     "locks": "8 processes x 50 deploys of one project, over three kinds of back end",

@@ -66,7 +66,7 @@ def deploy(
     means = Means(units, wishes.force, wishes.lock_timeout, neighbours=work.neighbours)
     with open_world(work.posts, settings, means) as world:
         refuse(world, work)
-        seen = foresee(work, settings, world, after)
+        seen = foresee(work, settings, world, after, files=bool(request.out))
         _refuse_moved(wishes, settings, seen)
         if not seen.plan.anything_to_do and not request.out:
             return unchanged_report(request, seen, world)
@@ -85,7 +85,7 @@ def _carried_out(
     seen, attempt, started = run
     world = attempt.world
     world.book.expect(claims_of(seen, world, "deploy"))
-    work = Work(seen.work.site, seen.work.graph, {}, world=world)
+    work = Work(seen.work.site, seen.work.graph, {}, world=world, elsewhere=seen.elsewhere)
     outlets = Outlets(make_listeners, undo=attempt.finish)
     try:
         done = carry_out(request, settings, work, started, outlets)

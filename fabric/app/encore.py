@@ -4,7 +4,7 @@ Nothing changed until then: stage 0 gives the answer. A few files changed: the r
 what is kept, and only looks at what these files reach.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from fabric import doorman, manifest
@@ -26,8 +26,9 @@ from fabric.engine.answers import (
 from fabric.engine.memo_door import STAMP
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
+from fabric.graph.traces import Trace
 from fabric.model.report import Report
-from fabric.model.task import INPUTS_BY_KIND, BuildInputs
+from fabric.model.task import INPUTS_BY_KIND, BuildInputs, TaskInputs
 from fabric.tasks.build import BuildKind
 
 
@@ -125,16 +126,29 @@ def keep_plan(
     rows = [(task.inputs, one) for task in work.graph.tasks for one in recall(task.id)]
     seen = basis_of(rows, _sources(work, room))
     looked = {path: room.stores.files.digest(path) for path in (*seen.contents, *seen.absent)}
+    stored = _stored_contents(rows, looked, room)
     basis = Basis(
         {path: digest for path, digest in looked.items() if digest},
         frozenset(path for path, digest in looked.items() if not digest),
         seen.folders,
-        seen.sources | entries | {str(room.cache / "memo" / STAMP)},
+        seen.sources | entries | stored | {str(room.cache / "memo" / STAMP)},
         seen.places,
     )
     asked = Asked(encore.argv, encore.cwd, work.bound_names, room.env)
     folder = _answers_of(encore, room)
     store_answer(folder, asked, basis, room.stores.files, encore.shown(report()))
+
+
+def _stored_contents(
+    rows: Iterable[tuple[TaskInputs, Trace]], looked: Mapping[str, str], room: Room
+) -> set[str]:
+    """The files of the store that outputs would be put right from: they have to stay."""
+    return {
+        room.stores.blobs.path(one.digest)
+        for inputs, trace in rows
+        for one in trace.output.files
+        if looked.get(f"{inputs.shown_in}/{one.path}") != one.shown_as
+    }
 
 
 def _answers_of(encore: Encore, room: Room) -> str:

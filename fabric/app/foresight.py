@@ -12,9 +12,10 @@ from fabric.app.left_behind import left_behind
 from fabric.app.pipeline import AfterPlan, planned
 from fabric.app.room import Room
 from fabric.app.settings import Settings
-from fabric.app.traces import recall_traces
+from fabric.app.traces import made_elsewhere
 from fabric.app.world import World
 from fabric.config.env_room import SHORT_ADDRESS, limit_of
+from fabric.engine.elsewhere import NOTHING, MadeElsewhere
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
@@ -22,7 +23,7 @@ from fabric.model.names import TaskId
 from fabric.model.problems import Problem
 from fabric.model.records import Record, RecordRef
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
-from fabric.state.contract import state_key
+from fabric.state.contract import state_key, traces_key
 from fabric.state.errored import errored_path
 from fabric.state.wal import wal_path
 from fabric.tasks.deploy import DeployKind, ref_of
@@ -30,27 +31,37 @@ from fabric.tasks.deploy import DeployKind, ref_of
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
+    """`elsewhere` is what the plan believed of other machines: the run has to believe the same."""
+
     work: Compiled
     plan: Plan
+    elsewhere: MadeElsewhere = NOTHING
 
 
 def foresee(
-    work: Compiled, settings: Settings, world: World, after: AfterPlan = lambda *_: None
+    work: Compiled,
+    settings: Settings,
+    world: World,
+    after: AfterPlan = lambda *_: None,
+    *,
+    files: bool = False,
 ) -> Foreseen:
-    """The plan of a deploy, its rows against what is live. Takes no lock, changes nothing.
+    """The plan of a deploy, its rows against what is live. Takes no lock, changes nothing. With
+    `files` all artifacts are wanted here, whoever made them before.
 
     `after` hears of it while the stores are open, where files of this machine say what is live.
     """
     wider = with_removals(work, world)
 
     def ready(room: Room) -> None:
-        recall_traces(room, wider.graph, world)
+        if not files:
+            room.stepper.believe(made_elsewhere(room, wider.graph, world))
 
     found: list[Foreseen] = []
 
     def with_records(room: Room, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
         live = against_live(wider, made, world)
-        found.append(Foreseen(live, made))
+        found.append(Foreseen(live, made, room.stepper.elsewhere))
         if all(post.backend == "local" for post in (*work.posts, *work.neighbours)):
             after(room, replace(live, sources=wider.sources | _states(world)), made, entries)
 
@@ -64,7 +75,8 @@ def _states(world: World) -> frozenset[str]:
     for ref, post in {**world.neighbours, **world.posts}.items():
         home = Path(post.home)
         record = world.book.record(ref)
-        found |= {str(home / "state" / state_key(ref)), str(errored_path(home, ref))}
+        keys = (state_key(ref), traces_key(ref))
+        found |= {str(errored_path(home, ref)), *(str(home / "state" / key) for key in keys)}
         if record is not None:
             found.add(str(wal_path(home, ref, record.fence)))
     return frozenset(found)

@@ -12,13 +12,14 @@ from fabric.app.room import Opening, Room, open_room
 from fabric.app.settings import Settings
 from fabric.app.stopping import carried_out
 from fabric.engine.bus import Bus
+from fabric.engine.elsewhere import NOTHING, MadeElsewhere
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.scene import MakeListeners, Scene
 from fabric.engine.warm import NONE, Others, Site
 from fabric.graph.decide import Action
 from fabric.graph.longest import UNTIMED_S
-from fabric.graph.plan import Plan, make_plan
+from fabric.graph.plan import Plan, make_plan, taken
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, RunEnded, RunStarted
 from fabric.model.problems import FabricError, Problem
@@ -61,6 +62,7 @@ class Work:
     warm: bool = False
     world: "World | None" = None
     keeps: bool = True
+    elsewhere: MadeElsewhere = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,10 @@ def planned(
         room.stores.ledger.expect(len(work.graph))
         ready(room)
         made = make_plan(work.graph, room.stepper.memory)
+        if not room.stepper.elsewhere.trusted.isdisjoint(taken(made)):
+            # What a stale task takes has to be here: it is planned as what is made on the way.
+            room.stepper.believe(room.stepper.elsewhere.without(taken(made)))
+            made = make_plan(work.graph, room.stepper.memory)
         after(room, work, made, _entries(made, room))
         return made
 
@@ -215,6 +221,7 @@ def _network_problem(room: Room) -> Problem | None:
 def _prepared(work: Work, room: Room) -> tuple[float, ...]:
     """Known results where the stepper finds them, and how long each task took last time."""
     room.stores.ledger.expect(0 if work.warm else len(work.graph))
+    room.stepper.believe(work.elsewhere)
     for number, outcome in work.known.items():
         room.stepper.know(work.graph.tasks[number], outcome)
     return durations(work.graph, room)

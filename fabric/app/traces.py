@@ -10,6 +10,7 @@ from typing import Any
 
 from fabric.app.room import Room
 from fabric.app.world import World
+from fabric.engine.elsewhere import MadeElsewhere, Traces
 from fabric.engine.ledger import Ledger, decode_traces, encode_trace
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.names import TaskId
@@ -21,9 +22,10 @@ _PACKAGE = "package:"
 Document = dict[str, dict[str, Any]]
 
 
-def recall_traces(room: Room, graph: TaskGraph, world: World) -> None:
-    """Put what other machines learned where this one looks, unless it knows something itself."""
+def made_elsewhere(room: Room, graph: TaskGraph, world: World) -> MadeElsewhere:
+    """What other machines learned, of tasks of which this one knows nothing itself."""
     ledger = room.stores.ledger
+    found: dict[TaskId, Traces] = {}
     strange = _strange(ledger, graph)
     for ref in world.posts:
         if ref.service not in strange or world.book.record(ref) is None:
@@ -31,7 +33,8 @@ def recall_traces(room: Room, graph: TaskGraph, world: World) -> None:
         for tasks in _document(world.book.shelf(ref), ref).values():
             for name, encoded in tasks.items():
                 if not ledger.traces(TaskId(name)):
-                    ledger.preset(TaskId(name), decode_traces([encoded]))
+                    found[TaskId(name)] = decode_traces([encoded])
+    return MadeElsewhere(found, frozenset(found))
 
 
 def _strange(ledger: Ledger, graph: TaskGraph) -> set[str]:

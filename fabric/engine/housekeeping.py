@@ -10,10 +10,10 @@ from fabric import manifest
 from fabric.engine.blobs import PREFIX, Blobs
 from fabric.engine.frozen_memo import FrozenMemo
 from fabric.engine.memo import Memo
-from fabric.engine.memo_door import NoMemo
+from fabric.engine.memo_door import STAMP, NoMemo
 from fabric.model.hashing import is_digest, unsealed
 from fabric.model.problems import FabricError
-from fabric.system.disk import read_bytes
+from fabric.system.disk import read_bytes, write_atomic
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class Housekeeping:
     def __init__(self, folder: Path) -> None:
         self.folder = str(folder)
         self._memo = _memo(folder)
+        self._is_changed = False
         self._blobs = Blobs(folder / "blobs", self._memo)
 
     def records(self) -> int:
@@ -49,6 +50,7 @@ class Housekeeping:
         looks = [*map(self._row, self._memo.keys()), *map(self._blob, self._blobs.files())]
         looks += map(self._kept, sorted(Path(self.folder).glob("files-*.bin")))
         looks += map(self._kept, sorted(Path(self.folder, manifest.FOLDER).glob("*")))
+        self._is_changed = self._is_changed or False in looks
         return Verified(len(looks), looks.count(False))
 
     def _row(self, key: str) -> bool:
@@ -79,6 +81,7 @@ class Housekeeping:
         return True if found is not None else _thrown_away(path)
 
     def drop(self, digest: str) -> None:
+        self._is_changed = True
         self._blobs.drop(digest)
 
     def reopen(self) -> None:
@@ -88,7 +91,11 @@ class Housekeeping:
             self._blobs = Blobs(Path(self.folder) / "blobs", self._memo)
 
     def close(self) -> None:
+        """Stored plans hang on what is remembered: they are to be made anew."""
         self._memo.close()
+        if self._is_changed:
+            with contextlib.suppress(FabricError):
+                write_atomic(Path(self.folder) / "memo" / STAMP, b"", mode=0o600)
 
 
 def _memo(folder: Path) -> Memo | NoMemo:

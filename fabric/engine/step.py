@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fabric.engine.blobs import Blobs
+from fabric.engine.elsewhere import NOTHING, MadeElsewhere
 from fabric.engine.files import FileIndex
 from fabric.engine.ledger import Ledger
 from fabric.engine.memo_door import Rows
 from fabric.engine.result import Outcome, Status
 from fabric.engine.schedule import Urgency
 from fabric.engine.turns import Turns
-from fabric.engine.view import is_shown, show
+from fabric.engine.view import is_shown, show, shown_content, shown_files
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known, Memory, judge_known
 from fabric.graph.traces import ListingTrace, Trace, full_key, static_digest
@@ -60,6 +61,7 @@ class Stepper:
         self._world = {name: one for name, one in registry.items() if isinstance(one, WorldKind)}
         self._clock = clock
         self._use_cache = use_cache
+        self.elsewhere = NOTHING
         self._remakes: dict[TaskId, tuple[Task, Upstream]] = {}
         self._remaking = threading.RLock()
 
@@ -74,6 +76,25 @@ class Stepper:
             self._stores.ledger.traces if self._use_cache else lambda _: (),
             self._stores.files,
             self._live,
+            self._at_hand,
+        )
+
+    def believe(self, elsewhere: MadeElsewhere) -> None:
+        """What records tell counts from now on as remembered here."""
+        self.elsewhere = elsewhere
+        for task_id, traces in elsewhere.traces.items():
+            self._stores.ledger.preset(task_id, traces)
+
+    def _at_hand(self, task: Task, output: Output) -> bool:
+        """Whether a remembered output can be shown, or need not be. What is shown nowhere is made
+        again when somebody wants it."""
+        if task.id in self.elsewhere.trusted:
+            return True
+        stores = self._stores
+        shown = shown_files(task.inputs, output).items()
+        return all(
+            stores.files.digest(path) == shown_as or stores.blobs.has(one.digest, one.size)
+            for one, (path, shown_as) in zip(output.files, shown, strict=False)
         )
 
     def _live(self, known: Known) -> Decision | None:
@@ -145,9 +166,11 @@ class Stepper:
         self._remakes[task.id] = (task, upstream)
         if self._is_there(task, output):
             return Outcome(Status.SKIPPED, decision.reason, output, decision, trace=decision.trace)
+        if task.id in self.elsewhere.trusted:
+            return Outcome(Status.SKIPPED, decision.reason, output, decision, trace=decision.trace)
         contents: dict[str, bytes] = {}
         for one in output.files:
-            content = self._stores.blobs.get(one.digest)
+            content = self._kept(task, one)
             if content is None:
                 return None
             contents[one.digest] = content
@@ -179,8 +202,21 @@ class Stepper:
                 found = self._remade(owner, file)
         return found
 
+    def _kept(self, task: Task, file: OutputFile) -> bytes | None:
+        """Content from the store, or from where people see it."""
+        found = self._stores.blobs.get(file.digest)
+        if found is not None or not task.inputs.shown_in:
+            return found
+        content = shown_content(task.inputs, file, self._stores.files)
+        if content is not None:
+            self._stores.blobs.put(content)
+        return content
+
     def _remade(self, owner: TaskId, file: OutputFile) -> bytes:
         task, upstream = self._remakes[owner]
+        kept = self._kept(task, file)
+        if kept is not None:
+            return kept
         for one in self._make(task, upstream).files:
             if digest_bytes(one.content) == file.digest:
                 self._stores.blobs.put(one.content)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fabric.engine.files import FileIndex
+from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import Output, OutputFile, TaskInputs
 from fabric.ownership import OWN
@@ -32,6 +33,15 @@ def is_shown(inputs: TaskInputs, output: Output, files: FileIndex) -> bool:
 
 def _count(folder: str) -> int:
     return sum(len(names) for _, _, names in os.walk(folder))
+
+
+def shown_content(inputs: TaskInputs, file: OutputFile, files: FileIndex) -> bytes | None:
+    """The bytes of an output where people see it, if they are what was made."""
+    try:
+        content = read_bytes(files.full(f"{inputs.shown_in}/{file.path}"))
+    except OSError:
+        return None
+    return content if digest_bytes(content) == file.digest else None
 
 
 def show(

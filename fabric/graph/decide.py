@@ -57,6 +57,7 @@ class Question:
 
 
 UP_TO_DATE = "up to date"
+_NOT_KEPT = "its last result was not kept"
 
 
 def decide(question: Question, traces: Sequence[Trace], look: Look) -> Decision:
@@ -181,10 +182,15 @@ def _file_changes(last: Trace, now: Pairs, look: Look) -> tuple[Change, ...]:
     return (*files, *appeared, *folders, *led)
 
 
+def not_kept(decision: Decision) -> Decision:
+    """A result that is remembered, and cannot be had any more, is made again."""
+    return Decision(Action.RUN, _NOT_KEPT, decision.key, decision.inputs, took=decision.took)
+
+
 def reason_of(changes: Sequence[Change], count: int) -> str:
     """The first change in words, and how many more there are."""
     if not changes:
-        return "its last result was not kept"
+        return _NOT_KEPT
     first, more = changes[0], len(changes) - 1
     files = [change for change in changes if change.kind == EntryKind.FILE]
     if first.kind == EntryKind.FILE and first.old and first.new:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fabric.graph.decide import Action, Decision, Question, decide
+from fabric.graph.decide import Action, Decision, Question, decide, not_kept
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Look, Trace
 from fabric.model.names import Digest, TaskId
-from fabric.model.task import Entry, Pairs, Task
+from fabric.model.task import WORLD_KINDS, Entry, Output, Pairs, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,14 @@ Judge = Callable[[Known], Decision | None]
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What decisions are made from: code versions, remembered runs, the files as they are."""
+    """What decisions are made from: code versions, remembered runs, the files as they are, and
+    whether a remembered result can still be had."""
 
     code: Callable[[Task], tuple[Entry, ...]]
     traces: Callable[[TaskId], Sequence[Trace]]
     look: Look
     live: Judge = lambda _: None
+    at_hand: Callable[[Task, Output], bool] = lambda _task, _output: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,4 +78,20 @@ def judge_known(
     if live is not None:
         return live
     entries = (*code, *task.inputs.entries())
-    return decide(Question(task.kind, entries, pairs, unknown), memory.traces(task.id), memory.look)
+    question = Question(task.kind, entries, pairs, unknown)
+    decision = decide(question, memory.traces(task.id), memory.look)
+    if decision.output is not None and not memory.at_hand(task, decision.output):
+        return not_kept(decision)
+    return decision
+
+
+def taken(plan: Plan) -> frozenset[TaskId]:
+    """The tasks whose files would be wanted by others: of all that are not up to date, what they
+    need, and what that is made of. A record's task takes only what is a file."""
+    graph = plan.graph
+    wanted: set[int] = set()
+    for number in reversed(range(len(graph))):
+        is_stale = plan.decisions[number].action is not Action.SKIP
+        if is_stale or number in wanted:
+            wanted.update(n for n in graph.needs[number] if graph.tasks[n].kind not in WORLD_KINDS)
+    return frozenset(graph.ids[number] for number in wanted)

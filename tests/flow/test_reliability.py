@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.reliability import canaries, faults, kills, locks, paused, rollbacks, wal
+from benchmarks.reliability import canaries, faults, flips, kills, locks, paused, rollbacks, wal
 
 pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
 
@@ -17,6 +17,12 @@ def test_a_kill_at_any_moment_loses_nothing_and_leaves_nothing(tmp_path: Path) -
 
 def test_one_failing_file_operation_breaks_nothing_and_has_a_name(tmp_path: Path) -> None:
     assert faults.run(15, tmp_path).wrong == ()
+
+
+def test_damage_to_what_is_kept_is_a_miss_or_has_a_name(tmp_path: Path) -> None:
+    tally = flips.run(60, tmp_path, seed=7)
+    assert tally.wrong == ()
+    assert int(str(tally.told["kinds of file"])) > 10
 
 
 def test_what_a_failed_deploy_changed_is_taken_back_or_named(tmp_path: Path) -> None:

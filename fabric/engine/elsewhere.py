@@ -1,0 +1,25 @@
+"""What records tell of runs on other machines."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from fabric.graph.traces import Trace
+from fabric.model.names import TaskId
+
+Traces: TypeAlias = tuple[Trace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeElsewhere:
+    """`traces` are runs that this machine does not remember itself. What a `trusted` one made is
+    not here, and need not be: its function is live as it is wanted, so nobody takes it."""
+
+    traces: Mapping[TaskId, Traces] = field(default_factory=dict)
+    trusted: frozenset[TaskId] = frozenset()
+
+    def without(self, taken: frozenset[TaskId]) -> "MadeElsewhere":
+        return MadeElsewhere(self.traces, self.trusted - taken)
+
+
+NOTHING = MadeElsewhere()
