@@ -3,24 +3,32 @@
 import os
 import sys
 
-from fabric import doorman
+from fabric import doorman, interrupts, last_words
 from fabric.cli import version
 
 
 def main() -> None:
     argv = sys.argv[1:]
-    doorman.main()
-    if version.asked(argv):
-        sys.stdout.write(version.text(as_json="--json" in argv) + "\n")
-        return
-    from fabric.cli.main import run
-
-    code = run(argv)
+    try:
+        interrupts.raised()
+        code = _answered(argv)
+    except KeyboardInterrupt:
+        code = last_words.told(argv)
     for stream in (sys.stdout, sys.stderr):
         if stream:
             stream.flush()
     # Taking the interpreter down costs more than the flush; all files are closed by now.
     os._exit(code)
+
+
+def _answered(argv: list[str]) -> int:
+    doorman.main()
+    if version.asked(argv):
+        sys.stdout.write(version.text(as_json="--json" in argv) + "\n")
+        return 0
+    from fabric.cli.main import run
+
+    return run(argv)
 
 
 if __name__ == "__main__":

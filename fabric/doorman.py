@@ -10,7 +10,7 @@ import gc
 import os
 import sys
 
-from fabric import manifest, ownership
+from fabric import interrupts, manifest, ownership
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def answer(argv: Sequence[str]) -> int | None:
         found = None
     if found is None:
         return None
+    interrupts.held()
     code, out, err = found
     _write(2, err)
     _write(1, out)

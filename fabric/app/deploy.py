@@ -12,7 +12,7 @@ from fabric.app.compiling import units_of
 from fabric.app.deploy_report import deploy_report, unchanged_report
 from fabric.app.encore import Encore, keep_plan
 from fabric.app.foresight import Foreseen, foresee, missing_upstreams
-from fabric.app.pipeline import Outlets, Ran, Work, carry_out, compiled_and_locked
+from fabric.app.pipeline import Outlets, Ran, Work, carry_out, compiled_and_locked, tell_idle
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Room
 from fabric.app.saved_plan import read_seal, refuse_moved
@@ -69,6 +69,7 @@ def deploy(
         seen = foresee(work, settings, world, after, files=bool(request.out))
         _refuse_moved(wishes, settings, seen)
         if not seen.plan.anything_to_do and not request.out:
+            tell_idle(request, seen.work.site, seen.plan.graph, make_listeners)
             return unchanged_report(request, seen, world)
         rollback = any(rolls_back(wishes, unit.config, settings) for unit in world.desk.units)
         request = replace(request, fail_fast=request.fail_fast or rollback)

@@ -17,11 +17,11 @@ from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.scene import MakeListeners, Scene
 from fabric.engine.warm import NONE, Others, Site
-from fabric.graph.decide import Action
+from fabric.graph.decide import UP_TO_DATE, Action
 from fabric.graph.longest import UNTIMED_S
 from fabric.graph.plan import Plan, make_plan, taken
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.events import ProblemFound, RunEnded, RunStarted
+from fabric.model.events import ProblemFound, RunEnded, RunStarted, TaskEnded
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import WORLD_KINDS, VendorInputs
 from fabric.system.clock import SystemClock, time_ns
@@ -239,6 +239,25 @@ def _remember(room: Room, result: RunResult) -> None:
         if outcome.status is Status.RAN and task.kind in WORLD_KINDS:
             room.stores.ledger.timings.note(task.id, outcome.ms)
     room.stores.ledger.flush()
+
+
+def tell_idle(
+    request: Request, site: Site, graph: TaskGraph, make_listeners: MakeListeners
+) -> None:
+    """A run in which nothing was to be done, for the files of events that were asked for."""
+    clock = SystemClock()
+    run_id = new_run_id(clock)
+    home = _home(request, Path(site.workspace))
+    seconds = (0.0,) * len(graph)
+    bus = Bus(run_id, clock, make_listeners(Scene(run_id, home, graph, seconds, is_idle=True)))
+    result = RunResult(graph, (Outcome(Status.SKIPPED, UP_TO_DATE),) * len(graph), 0)
+    try:
+        bus.emit(RunStarted(request.command, len(graph), 0, site.stage))
+        for task_id in graph.ids:
+            bus.emit(TaskEnded(task_id, Status.SKIPPED, UP_TO_DATE, 0))
+        bus.emit(run_ended(result, 0))
+    finally:
+        bus.close()
 
 
 def run_ended(result: RunResult, others: int) -> RunEnded:

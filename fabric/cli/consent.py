@@ -7,6 +7,7 @@ import click
 
 from fabric.app.settings import Settings
 from fabric.cli.screen import Screen
+from fabric.views.style import shown
 
 
 def asker(screen: Screen, settings: Settings, *, yes: bool) -> Callable[[str], bool]:
@@ -15,6 +16,6 @@ def asker(screen: Screen, settings: Settings, *, yes: bool) -> Callable[[str], b
     def agrees(question: str) -> bool:
         if yes or screen.as_json or not (sys.stdin.isatty() and settings.stderr_is_terminal):
             return True
-        return click.confirm(question, default=False, err=True)
+        return click.confirm(shown(question), default=False, err=True)
 
     return agrees

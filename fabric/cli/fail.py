@@ -7,11 +7,10 @@ import click
 
 from fabric.app.settings import read_settings
 from fabric.cli.screen import Screen
+from fabric.last_words import command_of
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import failure
 from fabric.system.disk import closed_problem
-
-_GROUPS = ("compose", "cache", "invoke", "runs", "state")
 
 
 def explain(argv: list[str], error: BaseException) -> int:
@@ -30,25 +29,12 @@ def _colour(argv: list[str]) -> str:
     return said[0] if said and said[0] in ("always", "never") else "auto"
 
 
-def command_of(argv: list[str]) -> str:
-    """The command as far as it can be told from the words."""
-    words = []
-    for word in argv:
-        if word.startswith("-"):
-            break
-        words.append(word)
-    return " ".join(words[: 2 if words[:1] and words[0] in _GROUPS else 1]) or "fabric"
-
-
 def _as_problem(error: BaseException) -> FabricError:
     match error:
         case FabricError():
             return error
         case click.UsageError():
             return _usage(error)
-        case KeyboardInterrupt() | click.Abort():
-            hint = "run it again to go on"
-            return FabricError(Problem("run/interrupted", "interrupted", hint=hint))
         case PermissionError(filename=str()):
             return closed_problem(error)
         case _:

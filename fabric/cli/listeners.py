@@ -30,12 +30,14 @@ def listeners(screen: Screen, settings: Settings, outlets: Outlets) -> MakeListe
     """A maker of listeners: called once the run has an id and a place to be kept."""
 
     def make(scene: Scene) -> Sequence[Listener]:
-        heard: list[Listener] = [Journal(scene.home / "runs", scene.run)]
+        heard: list[Listener] = []
+        if not scene.is_idle:
+            heard.append(Journal(scene.home / "runs", scene.run))
         if outlets.events:
             heard.append(EventFile(settings.cwd / Path(outlets.events)))
         if outlets.profile:
             heard.append(Profile(settings.cwd / Path(outlets.profile)))
-        if outlets.logs is not Logs.NONE:
+        if outlets.logs is not Logs.NONE and not scene.is_idle:
             heard.append(_terminal(screen, settings, outlets.logs, scene))
         return heard
 

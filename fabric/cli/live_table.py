@@ -3,12 +3,13 @@
 import os
 import threading
 
-from fabric.cli.progress import put
+from fabric.cli.progress import order
 from fabric.cli.talk import Talk
 from fabric.engine.tally import Tally
 from fabric.model.events import Stamped, TaskStarted
 from fabric.system.clock import Clock
 from fabric.views.board import Frame, board_lines
+from fabric.views.style import shown
 
 _REDRAW_SECONDS = 0.1
 _NARROW = Frame(80, 24)
@@ -57,8 +58,8 @@ class LiveTable:
             lines, self._lines = self._lines, []
         # Written over, not erased first: it would flicker, and fill some terminals' history.
         back = f"\x1b[{self._drawn}A\r" if self._drawn else ""
-        body = "".join(f"{line}\x1b[K\n" for line in (*lines, *table))
-        put(f"{back}{body}\x1b[J")
+        body = "".join(f"{shown(line)}\x1b[K\n" for line in (*lines, *table))
+        order(f"{back}{body}\x1b[J")
         self._drawn = len(table)
 
 

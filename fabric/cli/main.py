@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from fabric import last_words
 from fabric.cli import commands_table as table
 from fabric.cli import version
 from fabric.cli.group import Group
@@ -100,7 +101,9 @@ def run(argv: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
-    except (KeyboardInterrupt, Exception) as error:
+    except click.Abort:
+        return last_words.told(argv)
+    except Exception as error:  # noqa: BLE001 - the one place where failures become exits
         from fabric.cli.fail import explain
 
         return explain(argv, error)

@@ -6,6 +6,7 @@ import threading
 from fabric.cli.screen import give_up
 from fabric.cli.talk import Talk
 from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
+from fabric.views.style import shown
 
 _REDRAW_SECONDS = 0.1
 _QUIET_SECONDS = 10.0
@@ -121,7 +122,7 @@ class Live:
 
     def _erase(self) -> None:
         if self._drawn:
-            put(f"\x1b[{self._drawn}A\x1b[J")
+            order(f"\x1b[{self._drawn}A\x1b[J")
             self._drawn = 0
 
 
@@ -130,7 +131,12 @@ def _say(line: str) -> None:
 
 
 def put(text: str) -> None:
-    """Talk that nobody takes any more is dropped: what runs goes on to its end."""
+    """Text for people: whatever is in it gives the terminal no orders."""
+    order(shown(text))
+
+
+def order(text: str) -> None:
+    """Orders to the terminal too. What nobody takes any more is dropped: the run goes on."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from fabric import interrupts
 from fabric.app.settings import Settings
 from fabric.engine.answers import Answer
 from fabric.model.amounts import plural
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report, as_document
-from fabric.views.style import Style
+from fabric.views.style import Style, shown
 from fabric.views.words import problem_text, warning_lines
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Screen:
     def finish(self, report: Report) -> int:
         """Print a report and give the exit code that goes with it."""
         answer = self.shown(report)
+        interrupts.held()
         streams = [(sys.stderr, answer.err), (sys.stdout, answer.out)]
         # What went wrong comes last, where it does not scroll away.
         for stream, text in reversed(streams) if report.problems else streams:
@@ -71,13 +73,13 @@ class Screen:
         if self.as_json:
             out = json.dumps(as_document(report)) + "\n"
         else:
-            out = f"{report.text}\n" if report.text else ""
+            out = shown(f"{report.text}\n") if report.text else ""
         talk = warning_lines(report.warnings, self.err)
         if not self.as_json:
             talk += self._problems(report)
         if report.notes:
             talk.append(report.notes)
-        return Answer(_exit_code(report), out, "".join(f"{line}\n" for line in talk))
+        return Answer(_exit_code(report), out, shown("".join(f"{line}\n" for line in talk)))
 
     def _problems(self, report: Report) -> list[str]:
         """Errors; where a run is about many services, each one's together under its name."""

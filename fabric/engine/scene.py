@@ -13,6 +13,7 @@ class Scene:
     """`home` is where the run's journal is kept; `seconds` is how long each task took last time.
 
     Tasks that are `known` already are not run and have no events. `width` is the cap on tasks.
+    In an idle one nothing is to be done: only who was asked for by name hears of it.
     """
 
     run: str
@@ -21,6 +22,7 @@ class Scene:
     seconds: tuple[float, ...]
     width: int = 1
     known: frozenset[int] = frozenset()
+    is_idle: bool = False
 
     @property
     def many(self) -> bool:

@@ -1,6 +1,27 @@
-"""Colours by meaning; without colour the words alone must do."""
+"""Colours by meaning; without colour the words alone must do.
 
+Names, tools' output and stored texts are shown beside our own words. So that none of them can give
+a terminal orders, colours are marks here, and only `shown` makes them what a terminal obeys.
+"""
+
+import re
 from dataclasses import dataclass
+
+# Code points that no text has: they are set apart for use inside of programs.
+_END = "\ufdd0"
+_MARKS = {
+    "32": "\ufdd1",
+    "1;31": "\ufdd2",
+    "33": "\ufdd3",
+    "36": "\ufdd4",
+    "2": "\ufdd5",
+    "1": "\ufdd6",
+}
+_ORDERS = {mark: f"\x1b[{code}m" for code, mark in _MARKS.items()} | {_END: "\x1b[0m"}
+_MARK = re.compile("[\ufdd0-\ufdd6]")
+# Controls but for line feed and tab, what turns the direction of text, and what is no UTF-8.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_NO_UTF8 = range(0xDC80, 0xDD00)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +47,18 @@ class Style:
         return self._paint("1", text)
 
     def _paint(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.colour else text
+        return f"{_MARKS[code]}{text}{_END}" if self.colour else text
+
+
+def shown(text: str) -> str:
+    """A text as it goes to a terminal: what would give it orders is spelled out, our marks of
+    colour become the real thing."""
+    safe = _UNSAFE.sub(_spelled, text.replace("\r\n", "\n"))
+    return _MARK.sub(lambda mark: _ORDERS[mark[0]], safe)
+
+
+def _spelled(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code in _NO_UTF8:  # a byte of a file's name
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # noqa: PLR2004 - one byte

@@ -88,6 +88,7 @@ def test_an_answer_that_is_known_loads_next_to_nothing(
     assert {one for one in modules - bare if one.startswith("fabric")} == {
         "fabric",
         "fabric.doorman",
+        "fabric.interrupts",
         "fabric.manifest",
         "fabric.ownership",
     }

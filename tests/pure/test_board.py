@@ -1,5 +1,6 @@
 """The table of a run over many services: what it shows, and that it always fits."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from fabric.views.board import (
     board_lines,
     outcome_line,
 )
-from fabric.views.style import Style
+from fabric.views.style import Style, shown
 from fabric.views.words import warning_lines
 
 PLAIN = Style()
@@ -80,10 +81,7 @@ def test_it_is_never_wider_or_higher_than_the_terminal(size: tuple[int, int], co
 
 
 def _without_colours(line: str) -> str:
-    kept = ""
-    for piece in line.split("\x1b["):
-        kept += piece.partition("m")[2] if kept or line.startswith("\x1b[") else piece
-    return kept if "\x1b[" in line else line
+    return re.sub("\x1b\\[[0-9;]*m", "", shown(line))
 
 
 @pytest.mark.parametrize(
