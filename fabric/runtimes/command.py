@@ -12,7 +12,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen
 from fabric.runtimes.entry import Entry
-from fabric.runtimes.globs import list_files
+from fabric.runtimes.globs import NOTHING_PRUNED, list_files
 from fabric.runtimes.include import read_ignore_rules
 from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards
 from fabric.runtimes.seen import merge, place, tried
@@ -74,7 +74,7 @@ def _whole_service(entry: Entry, inputs: BuildInputs) -> Seen:
 
 
 def _collect(folder: str) -> list[BuiltFile]:
-    names = list_files(folder, "**", pruned=frozenset())
+    names = list_files(folder, "**", (NOTHING_PRUNED,))
     return [_built(os.path.join(folder, name), name) for name in names]
 
 

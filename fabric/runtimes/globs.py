@@ -15,15 +15,18 @@ from collections.abc import Iterator, Sequence
 # Never sources: fabric's own folder, version control, installed packages, Python's byte code.
 PRUNED = frozenset({".git", ".hg", ".svn", ".fabric", "node_modules", "__pycache__", ".venv"})
 
+# As the first of the ignore rules: what some tool itself finds in those folders counts as well.
+NOTHING_PRUNED = "!"
 
-def list_files(
-    folder: str, pattern: str, ignore: Sequence[str] = (), *, pruned: frozenset[str] = PRUNED
-) -> tuple[str, ...]:
+
+def list_files(folder: str, pattern: str, ignore: Sequence[str] = ()) -> tuple[str, ...]:
     """The files below `folder` that match, relative to it and sorted."""
     fixed, _ = split_pattern(pattern)
     matches = _pattern(pattern)
+    whole = tuple(ignore[:1]) == (NOTHING_PRUNED,)
+    pruned, rules = (frozenset[str](), ignore[1:]) if whole else (PRUNED, ignore)
     names = (name for name in _walk(folder, fixed, pruned) if matches.fullmatch(name))
-    return tuple(sorted(name for name in names if not is_ignored(name, ignore)))
+    return tuple(sorted(name for name in names if not is_ignored(name, rules)))
 
 
 def split_pattern(pattern: str) -> tuple[str, str]:
@@ -68,7 +71,7 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     if clean in {"", "."}:
         return re.compile("(?s:.*)")
     names_a_folder = not re.search(r"[*?\[]", clean.rpartition("/")[2])
-    return re.compile(_regex(clean) + ("(?:/.*)?" if names_a_folder else ""))
+    return re.compile(_regex(clean) + ("(?:/.*)?" if names_a_folder else ""), re.DOTALL)
 
 
 @functools.lru_cache(4096)
@@ -77,7 +80,7 @@ def _rule(rule: str) -> re.Pattern[str]:
     body = rule.strip("/")
     anchored = "/" in rule.rstrip("/")
     below = "/.*" if rule.endswith("/") else "(?:/.*)?"
-    return re.compile(("" if anchored else "(?:.*/)?") + _regex(body) + below)
+    return re.compile(("" if anchored else "(?:.*/)?") + _regex(body) + below, re.DOTALL)
 
 
 def _regex(glob: str) -> str:
