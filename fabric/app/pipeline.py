@@ -113,8 +113,7 @@ def compiled_and_locked(request: Request, settings: Settings) -> Compiled:
     from fabric.runtimes.vendor import lock_requirements
 
     workspace = Path(work.site.workspace)
-    told = [lock_requirements(workspace, inputs, settings.env) for inputs in asked]
-    warnings = tuple(problem for problem in told if problem)
+    warnings = lock_requirements(workspace, asked, settings.env)
     if not warnings:
         return work
     again = compiled(request, settings)
