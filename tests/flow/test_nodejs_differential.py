@@ -239,9 +239,12 @@ def link_package(root: Path, dice: random.Random) -> None:
 
 def link_source(root: Path, dice: random.Random) -> None:
     link = root / "app/one/src" / f"{dice.choice('ab')}.ts"
+    target = root / "libs/common" / f"{dice.choice(NAMES)}.ts"
+    if not target.is_file():
+        put(target, source(dice))
     put(link, "")
     link.unlink()
-    link.symlink_to(root / "libs/common" / f"{dice.choice(NAMES)}.ts")
+    link.symlink_to(target)
 
 
 EDIT_KINDS: tuple[Edit, ...] = (
