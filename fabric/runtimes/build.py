@@ -30,7 +30,7 @@ class Runtimes:
     def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain:
         """What would build this function; cheap, starts no process."""
         if inputs.command:
-            return Toolchain(command.IDENTITY)
+            return command.toolchain(self._environment)
         return self._by_language[_language(inputs)].toolchain(workspace, inputs.root)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:

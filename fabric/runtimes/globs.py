@@ -15,17 +15,23 @@ from collections.abc import Iterator, Sequence
 # Never sources: fabric's own folder, version control, installed packages, Python's byte code.
 PRUNED = frozenset({".git", ".hg", ".svn", ".fabric", "node_modules", "__pycache__", ".venv"})
 
-# As the first of the ignore rules: what some tool itself finds in those folders counts as well.
+# At the head of ignore rules: what some tool finds in those folders counts as well, and what it
+# finds behind links. The folders that are links are then among the names, with a `/` at the end.
 NOTHING_PRUNED = "!"
+LINKS_FOLLOWED = "!@"
+
+
+_MARKS = (NOTHING_PRUNED, LINKS_FOLLOWED)
 
 
 def list_files(folder: str, pattern: str, ignore: Sequence[str] = ()) -> tuple[str, ...]:
     """The files below `folder` that match, relative to it and sorted."""
     fixed, _ = split_pattern(pattern)
     matches = _pattern(pattern)
-    whole = tuple(ignore[:1]) == (NOTHING_PRUNED,)
-    pruned, rules = (frozenset[str](), ignore[1:]) if whole else (PRUNED, ignore)
-    names = (name for name in _walk(folder, fixed, pruned) if matches.fullmatch(name))
+    pruned = frozenset[str]() if NOTHING_PRUNED in ignore[:1] else PRUNED
+    rules = [rule for rule in ignore if rule not in _MARKS]
+    walk = _walk_links if LINKS_FOLLOWED in ignore[:2] else _walk
+    names = (name for name in walk(folder, fixed, pruned) if matches.fullmatch(name))
     return tuple(sorted(name for name in names if not is_ignored(name, rules)))
 
 
@@ -59,6 +65,31 @@ def _walk(folder: str, fixed: str, pruned: frozenset[str]) -> Iterator[str]:
         folders[:] = sorted(name for name in folders if name not in pruned)
         inside = os.path.relpath(parent, folder)
         yield from (name if inside == "." else f"{inside}/{name}" for name in names)
+
+
+def _walk_links(folder: str, fixed: str, pruned: frozenset[str]) -> Iterator[str]:
+    """Below linked folders too, but for one that leads back to where the walk came from."""
+    start = os.path.join(folder, fixed)
+    yield from _behind(start, f"{fixed}/" if fixed else "", pruned, {os.path.realpath(start)})
+
+
+def _behind(top: str, prefix: str, pruned: frozenset[str], above: set[str]) -> Iterator[str]:
+    links: list[str] = []
+    for parent, folders, names in os.walk(top):
+        inside = os.path.relpath(parent, top)
+        before = "" if inside == "." else f"{inside}/"
+        folders[:] = sorted(name for name in folders if name not in pruned)
+        linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        links += (before + name for name in linked)
+        yield from (prefix + before + name for name in names)
+    for name in links:
+        yield f"{prefix}{name}/"
+        real = os.path.realpath(os.path.join(top, name))
+        if real not in above:
+            # Installed packages link to each other in many ways: each is looked into once.
+            above_it = above | {real} if pruned else above
+            above_it.add(real)
+            yield from _behind(os.path.join(top, name), f"{prefix}{name}/", pruned, above_it)
 
 
 def _clean(pattern: str) -> str:

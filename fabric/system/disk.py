@@ -206,6 +206,11 @@ def read_bytes(path: str | Path) -> bytes:
         os.close(fd)
 
 
+def is_executable(path: str | Path) -> bool:
+    """By the file's own mode: what `access` says is another thing for root."""
+    return bool(os.stat(path).st_mode & stat.S_IXUSR)  # noqa: PTH116
+
+
 @contextlib.contextmanager
 def file_lock(path: str | Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Exclusive among processes; the file stays, so that two holders never lock two inodes.
