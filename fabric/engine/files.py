@@ -35,10 +35,20 @@ class FileIndex:
     """One run's view of the workspace: each path is looked at once, unless asked for afresh."""
 
     def __init__(
-        self, workspace: Path, store: Path, *, now_ns: int, remembered: bool = True
+        self,
+        workspace: Path,
+        store: Path,
+        *,
+        now_ns: int,
+        remembered: bool = True,
+        stamp: Callable[[str], int] = file_time_ns,
     ) -> None:
-        """Without `remembered` nothing is loaded or saved: a few files cost less to read anew."""
+        """Without `remembered` nothing is loaded or saved: a few files cost less to read anew.
+
+        `now_ns` is when the command began, and `stamp` tells the time, both as files are stamped.
+        """
         self._remembered = remembered
+        self._stamp = stamp
         self._prefix = f"{workspace}/"
         self._real_workspace = os.path.realpath(workspace)
         self._probe = Probe(self._real_workspace)
@@ -85,7 +95,7 @@ class FileIndex:
 
     def now_ns(self) -> int:
         """The time as the workspace's file system gives it."""
-        return file_time_ns(self._real_workspace)
+        return self._stamp(self._real_workspace)
 
     def note(self, path: str, digest: str) -> None:
         """Fabric itself has just written these bytes: no need to read them back."""
@@ -93,10 +103,13 @@ class FileIndex:
             moment = _stat(self._prefix + path)
         except OSError:
             return
+        self._seen[path] = digest
+        if moment[1] % _SECOND_NS == 0:
+            # Somebody may write to it within the same second yet.
+            return
         with self._lock:
             self._known[path] = (moment, digest)
             self._moved = True
-        self._seen[path] = digest
 
     def after(
         self, paths: Iterable[str], began_ns: int, before: Pairs = ()
