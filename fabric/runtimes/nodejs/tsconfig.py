@@ -86,7 +86,9 @@ def read_jsonc(path: str) -> dict[str, Any]:
         text = read_bytes(path).decode("utf-8-sig", "replace")
         # A comment first, then the comma that stood before it.
         bare = _TOKENS.sub(lambda match: match[1] or " ", text)
-        document = json.loads(_TOKENS.sub(lambda match: match[1] or " ", bare))
+        plain = _TOKENS.sub(lambda match: match[1] or " ", bare)
+        # Of two equal keys the bundler takes the first.
+        document = json.loads(plain, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
     except (OSError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
