@@ -11,7 +11,7 @@ from pathlib import Path
 from fabric.graph.traces import ABSENT
 from fabric.model.hashing import digest_bytes, digest_fields
 from fabric.model.problems import FabricError
-from fabric.model.task import EXECUTABLE, Pairs
+from fabric.model.task import EXECUTABLE, UNREADABLE, Pairs
 from fabric.runtimes.globs import list_files
 from fabric.runtimes.seen import Probe, place
 from fabric.system.clock import file_time_ns
@@ -28,7 +28,6 @@ _RACY_SECONDS_NS = 2 * _SECOND_NS
 _TICKS = 20
 _NO_STAT: Stat = (0, 0, 0, 0, 0)
 _FOLDER = "folder"
-UNREADABLE = "unreadable"
 
 
 class FileIndex:

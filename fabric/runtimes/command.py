@@ -11,9 +11,9 @@ from pathlib import Path
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import EXECUTABLE, BuildInputs, Pairs
+from fabric.model.task import EXECUTABLE, UNREADABLE, BuildInputs, Pairs
 from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen, Toolchain
-from fabric.runtimes.entry import Entry, unreadable
+from fabric.runtimes.entry import Entry
 from fabric.runtimes.globs import LINKS_FOLLOWED, NOTHING_PRUNED, list_files
 from fabric.runtimes.include import read_ignore_rules
 from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards, within
@@ -131,14 +131,14 @@ def _below(workspace: str, folder: str, rules: tuple[str, ...]) -> Seen:
 
 def _contents(workspace: str, paths: tuple[str, ...]) -> Pairs:
     """Digests as the file index makes them."""
-    return tuple((path, _content(os.path.join(workspace, path), path)) for path in paths)
+    return tuple((path, _content(os.path.join(workspace, path))) for path in paths)
 
 
-def _content(path: str, shown: str) -> str:
+def _content(path: str) -> str:
     try:
         return digest_bytes(read_bytes(path)) + (EXECUTABLE if is_executable(path) else "")
-    except OSError as error:
-        raise unreadable(shown, str(error.strerror)) from error
+    except OSError:
+        return UNREADABLE
 
 
 def _collect(folder: str) -> list[BuiltFile]:

@@ -51,14 +51,13 @@ def _stamped_unnamed(folder: str | Path) -> int:
 
 
 def _stamped_probe(folder: str | Path) -> int:
-    path = f"{folder}/{_PROBE}"
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    os.utime(path)
-    return _stamp_of(fd)
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    return _stamp_of(os.open(f"{folder}/{_PROBE}", flags, 0o600))
 
 
 def _stamp_of(fd: int) -> int:
     try:
+        os.utime(fd)
         return os.fstat(fd).st_ctime_ns
     finally:
         os.close(fd)

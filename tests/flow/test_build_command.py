@@ -106,6 +106,13 @@ def test_installed_packages_without_a_lock_count_file_by_file(change: str, tmp_p
     assert ran(made) == 0
 
 
+def test_what_cannot_be_read_is_no_hindrance(tmp_path: Path) -> None:
+    made = commanded(tmp_path)
+    os.mkfifo(made.root / "pipe")
+    (made.root / "dangling").symlink_to("nowhere")
+    assert (ran(made), ran(made)) == (1, 0)
+
+
 def test_a_lock_stands_for_installed_packages(tmp_path: Path) -> None:
     made = commanded(tmp_path)
     write(made.root, {"package-lock.json": "{}", "node_modules/left/index.js": "1"})

@@ -107,7 +107,7 @@ def _in_modules(modules: str, package: str, specifier: str, probe: Probe) -> Ite
         yield from ways_to_nothing(f"{package}/", probe)
     elif is_own(package) or not is_versioned(package):
         yield from path_candidates(target)
-        yield from _exported(package, specifier)
+        yield from exported(package, specifier)
         yield package
 
 
@@ -129,14 +129,14 @@ def imports_targets(folder: str, specifier: str) -> Iterator[str]:
     yield from sorted({re.sub(r"^\./", f"{above}/", leaf) for leaf in found})
 
 
-def own_name_candidates(folder: str, specifier: str) -> Iterator[str]:
-    """What a package's own name leads to from within it: its `exports`."""
+def own_package(folder: str) -> tuple[str, str]:
+    """The package that a folder is a part of, and the name that it may call itself by."""
     manifest = _nearest_manifest(folder)
-    if manifest and read_jsonc(manifest).get("name") == package_name(specifier):
-        yield from _exported(os.path.dirname(manifest), specifier)
+    name = read_jsonc(manifest).get("name") if manifest else ""
+    return os.path.dirname(manifest), name if isinstance(name, str) else ""
 
 
-def _exported(package: str, specifier: str) -> Iterator[str]:
+def exported(package: str, specifier: str) -> Iterator[str]:
     """The files that a package's `exports` name for a specifier, there or not."""
     subpath = export_maps.subpath_of(specifier, package_name(specifier))
     document = read_jsonc(f"{package}/package.json")

@@ -60,6 +60,7 @@ class _Trail:
         self._probe = entry.probe
         self._workspace = entry.workspace
         self._settings: dict[str, Settings] = {}
+        self._packages: dict[str, tuple[str, str]] = {}
         self._chains: dict[str, Settings] = {}
         self._done: set[tuple[str, str]] = set()
         self._versioned: dict[str, bool] = {}
@@ -94,7 +95,7 @@ class _Trail:
         for name in self._package_names(folder, item.specifier):
             yield from self._package(folder, name, item.path)
             if package_folder(importer) is None:
-                yield from candidates.own_name_candidates(folder, name)
+                yield from self._own_name(folder, name)
 
     def _bases(self, importer: str, specifier: str) -> Iterator[str]:
         """The paths that a specifier may mean: itself, by `paths` and `baseUrl`, by `imports`."""
@@ -122,6 +123,14 @@ class _Trail:
         if (folder, specifier) not in self._done:
             self._done.add((folder, specifier))
             yield from candidates.package_candidates(folder, specifier, winner, self._probe)
+
+    def _own_name(self, folder: str, specifier: str) -> Iterator[str]:
+        """What a package's own name leads to from within it."""
+        if folder not in self._packages:
+            self._packages[folder] = candidates.own_package(folder)
+        package, name = self._packages[folder]
+        if name and package_name(specifier) == name:
+            yield from candidates.exported(package, specifier)
 
     def _settings_of(self, folder: str) -> Settings:
         if folder not in self._settings:
