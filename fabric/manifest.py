@@ -75,11 +75,11 @@ def stats_of(paths: Sequence[str]) -> bytes:
     return array("q", chain.from_iterable(map(_STAT, map(os.stat, paths)))).tobytes()
 
 
-def newest_of(stats: bytes) -> int:
-    """The latest change among stats, in nanoseconds; a time of modification may be any."""
+def changes_of(stats: bytes) -> Sequence[int]:
+    """When stats last changed, in nanoseconds; a time of modification may be any."""
     numbers = array("q")
     numbers.frombytes(stats)
-    return max(numbers[1::NUMBERS], default=0)
+    return numbers[1::NUMBERS]
 
 
 def inodes_of(paths: Sequence[str]) -> bytes:

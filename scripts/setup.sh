@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes .venv with fabric in it. `run` is what a user needs, `dev` adds the tools of the tests.
+# Makes .venv with fabric in it, and fetches the bundler. `run` is what a user needs, `dev` adds the
+# tools of the tests, and all that they would otherwise download.
 # Node comes from PATH, else from the PyPI package that carries it (the `node` extra).
 set -eu
 cd "$(dirname "$0")/.."
@@ -16,16 +17,25 @@ extras=""
 command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 || extras="node"
 [ "$kind" = dev ] && extras="${extras:+$extras,}dev"
 
-try=1
-until .venv/bin/python -m pip install --quiet --disable-pip-version-check --retries 5 \
-    --editable ".${extras:+[$extras]}"; do
-    [ "$try" -lt 4 ] || exit 1
-    echo "the download failed; trying again ($try)" >&2
-    sleep $((try * 5))
-    try=$((try + 1))
-done
+# Registries fail now and then: four tries, further and further apart.
+patiently() {
+    try=1
+    until "$@"; do
+        [ "$try" -lt 4 ] || return 1
+        echo "the download failed; trying again ($try)" >&2
+        sleep $((try * 5))
+        try=$((try + 1))
+    done
+}
 
-[ "$kind" = dev ] && sh scripts/test-tools.sh
+patiently .venv/bin/python -m pip install --quiet --disable-pip-version-check --retries 5 \
+    --editable ".${extras:+[$extras]}"
+patiently .venv/bin/python scripts/fetch_bundler.py
+
+if [ "$kind" = dev ]; then
+    sh scripts/test-tools.sh
+    .venv/bin/python -m tests.downloads
+fi
 
 mkdir -p .stamp
 touch ".stamp/$kind"

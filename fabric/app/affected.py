@@ -19,7 +19,7 @@ from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.nodejs.locks import LOCK_FILES
 from fabric.runtimes.vendor import find_source
-from fabric.system.clock import time_ns
+from fabric.system.clock import file_time_ns
 from fabric.system.git import changed_files
 
 _NODE_FILES = frozenset((*LOCK_FILES, "package.json", "pnpm-workspace.yaml", "tsconfig.json"))
@@ -67,7 +67,7 @@ def _by_digest(request: Request, project: Project, settings: Settings) -> frozen
 
 
 def _territories(project: Project, settings: Settings) -> list[Territory]:
-    opening = Opening(time_ns(), create=False)
+    opening = Opening(file_time_ns(settings.cwd), create=False)
     with open_room(project.workspace, settings, opening) as room:
         ledger = room.stores.ledger
         ledger.expect(sum(len(unit.config.functions) for unit in project.units))

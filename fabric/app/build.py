@@ -22,7 +22,7 @@ from fabric.model.names import Verb
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
-from fabric.system.clock import time_ns
+from fabric.system.clock import file_time_ns
 from fabric.views.words import build_text
 
 
@@ -47,7 +47,7 @@ def build(
 
     If stage 0 saw just a few files move since a stored answer, only what they reach is looked at.
     """
-    started = time_ns()
+    started = file_time_ns(settings.cwd)
     start = warm_start(encore) if encore and not request.out else None
 
     def report(done: Ran) -> Report:

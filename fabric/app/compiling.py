@@ -15,14 +15,14 @@ from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine import snapshot
 from fabric.model.task import INPUTS_BY_KIND
-from fabric.system.clock import time_ns
+from fabric.system.clock import file_time_ns
 
 if TYPE_CHECKING:
     from fabric.graph.compile import Unit
 
 
 def compiled(request: Request, settings: Settings) -> Compiled:
-    started_ns = time_ns()
+    started_ns = file_time_ns(settings.cwd)
     asked = _asked(request, settings)
     above = caches_above(_base(request, settings), settings)
     folder = next((one for one in above if one.is_dir() and is_usable(one)), None)

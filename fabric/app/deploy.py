@@ -28,7 +28,7 @@ from fabric.model.report import Report
 from fabric.model.task import WORLD_KINDS, Task
 from fabric.state.book import Claim
 from fabric.state.errored import errored_problem
-from fabric.system.clock import time_ns
+from fabric.system.clock import file_time_ns
 from fabric.tasks.deploy import ref_of
 
 _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
@@ -53,7 +53,7 @@ def deploy(
     encore: Encore | None = None,
 ) -> Report:
     """First a look without locks: where nothing is to be done, nothing is taken or written."""
-    started = time_ns()
+    started = file_time_ns(settings.cwd)
     work = compiled_and_locked(request, settings)
 
     def after(room: Room, live: Compiled, made: Plan, entries: frozenset[str]) -> None:

@@ -34,7 +34,7 @@ from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.records import RecordRef
 from fabric.model.report import Report
 from fabric.model.task import ProbeInputs
-from fabric.system.clock import SystemClock, time_ns
+from fabric.system.clock import SystemClock, file_time_ns
 from fabric.tasks.probe import Look, ProbeKind, checks_in
 from fabric.views.doctor_text import doctor_text
 
@@ -118,7 +118,7 @@ def _ran(
     patient, graph = work
     clock = SystemClock()
     kinds = {"probe": ProbeKind(patient.looks)}
-    opening = Opening(time_ns(), use_cache=False, create=False, kinds=kinds)
+    opening = Opening(file_time_ns(settings.cwd), use_cache=False, create=False, kinds=kinds)
     run_id = new_run_id(clock)
     with open_room(patient.workspace, settings, opening) as room:
         job = Job(graph, caps_of(request.concurrency, settings.cores), (1.0,) * len(graph))

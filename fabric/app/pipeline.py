@@ -24,7 +24,7 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, RunEnded, RunStarted, TaskEnded
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import WORLD_KINDS, VendorInputs
-from fabric.system.clock import SystemClock, time_ns
+from fabric.system.clock import SystemClock, file_time_ns
 from fabric.system.mounts import is_network
 from fabric.tasks.build import BuildKind
 
@@ -83,7 +83,7 @@ def planned(
     ready: Callable[[Room], None] = lambda _: None,
 ) -> Plan:
     """What a run would do; touches nothing but the cache, and that only if there is one."""
-    opening = Opening(time_ns(), create=False, desk=desk)
+    opening = Opening(file_time_ns(settings.cwd), create=False, desk=desk)
     with open_room(Path(work.site.workspace), settings, opening) as room:
         room.stores.ledger.expect(len(work.graph))
         ready(room)
@@ -121,8 +121,7 @@ def compiled_and_locked(request: Request, settings: Settings) -> Compiled:
     from fabric.runtimes.vendor import lock_requirements
 
     workspace = Path(work.site.workspace)
-    told = [lock_requirements(workspace, inputs, settings.env) for inputs in asked]
-    warnings = tuple(problem for problem in told if problem)
+    warnings = lock_requirements(workspace, asked, settings.env)
     if not warnings:
         return work
     again = compiled(request, settings)

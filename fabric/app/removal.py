@@ -31,7 +31,7 @@ from fabric.model.spelling import did_you_mean
 from fabric.state.book import Claim
 from fabric.state.errored import errored_problem
 from fabric.state.receipts import drop_receipts
-from fabric.system.clock import time_ns
+from fabric.system.clock import file_time_ns
 from fabric.system.mounts import free_bytes
 from fabric.tasks.deploy import ref_of
 from fabric.views.deploy_text import removal_text
@@ -53,7 +53,7 @@ class Consent:
 def remove(
     request: Request, settings: Settings, consent: Consent, make_listeners: MakeListeners
 ) -> Report:
-    started = time_ns()
+    started = file_time_ns(settings.cwd)
     project = open_project(request.where, settings)
     found = find_records(project, request.where.provider, settings, request.where.home)
     found = found.all_readable()

@@ -22,7 +22,7 @@ from fabric.model.records import Deployment, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
 from fabric.model.task import Pairs
-from fabric.system.clock import time_ns
+from fabric.system.clock import file_time_ns
 from fabric.tasks.restore import moved_problem, moved_variables
 from fabric.views.deploy_text import releases_text, rollback_text
 
@@ -39,7 +39,7 @@ class Back:
 def rollback(
     request: Request, settings: Settings, back: Back, make_listeners: MakeListeners
 ) -> Report:
-    started = time_ns()
+    started = file_time_ns(settings.cwd)
     project = open_project(request.where, settings)
     posts = tuple(post_of(unit, project.workspace) for unit in project.units)
     beside = [post_of(unit, project.workspace) for unit in project.neighbours]

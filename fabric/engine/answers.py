@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from fabric import manifest
 from fabric.doorman import Sight
@@ -34,12 +35,17 @@ class Asked:
     env: Mapping[str, str]
 
 
+# A search (folder, pattern, rules), and the digest of the names that it found.
+Search: TypeAlias = tuple[tuple[str, str, tuple[str, ...]], str]
+
+
 @dataclass(frozen=True, slots=True)
 class Basis:
     """What an answer hangs on, as paths relative to the workspace (or absolute).
 
     `contents` have the digests that were decided on; `sources`, there or not, must not have moved
-    since the run began. `places` are the folders of inputs: none may become a link.
+    since the run began. `places` are the folders of inputs: none may become a link. `searches` have
+    the digests of what was found.
     """
 
     contents: Mapping[str, str]
@@ -47,6 +53,7 @@ class Basis:
     folders: frozenset[str]
     sources: frozenset[str]
     places: frozenset[str] = frozenset()
+    searches: frozenset[Search] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +78,14 @@ def basis_of(rows: Iterable[tuple[TaskInputs, Trace]], sources: Iterable[str]) -
     folders: set[str] = set()
     links: set[str] = set()
     places: set[str] = set()
+    searches: set[Search] = set()
     for inputs, trace in rows:
         contents.update(trace.files)
         absent.update(trace.absent)
         folders.update(one.folder for one in trace.listings)
+        searches.update(
+            ((one.folder, one.pattern, one.ignore), one.digest) for one in trace.listings
+        )
         links.update(path for path, _ in trace.links)
         contents.update(shown_files(inputs, trace.output))
         if inputs.owns_folder:
@@ -88,6 +99,7 @@ def basis_of(rows: Iterable[tuple[TaskInputs, Trace]], sources: Iterable[str]) -
         frozenset(folders),
         frozenset({*sources, *links}),
         frozenset(above for place in places for above in _upwards(place)),
+        frozenset(searches),
     )
 
 
@@ -166,7 +178,7 @@ def _stored(
     files, answer = rest
     try:
         # Stats first, contents after: what moves in between is seen by one of the two.
-        halves = _settled_halves(watched.present, watched.known, asked.cwd)
+        halves = _settled_halves(watched.present, watched.known, asked.cwd, files)
         inodes = manifest.inodes_of([_at(asked.cwd, path) for path in watched.places])
         if halves is None or not _holds(basis, files):
             return None
@@ -187,6 +199,8 @@ def _holds(basis: Basis, files: FileIndex) -> bool:
     if any(files.settled_digest(path) != digest for path, digest in basis.contents.items()):
         return False
     if any(os.path.lexists(files.full(path)) for path in basis.absent):
+        return False
+    if any(files.listing_now(*one) != digest for one, digest in basis.searches):
         return False
     return not any(is_racy(files.full(path), files.started_ns) for path in basis.sources)
 
@@ -235,7 +249,7 @@ def seen_as(path: str, prefix: str) -> str:
 
 
 def _settled_halves(
-    paths: Sequence[str], known: bytes, cwd: str
+    paths: Sequence[str], known: bytes, cwd: str, files: FileIndex
 ) -> list[tuple[bytes, bytes]] | None:
     """Stats that prove something: taken after the clock tick of the newest change among them.
 
@@ -245,7 +259,7 @@ def _settled_halves(
     rest = [_at(cwd, path) for path in paths[count:]]
     for _ in range(_TRIES):
         stats = manifest.stats_of(rest)
-        if settled(manifest.newest_of(stats)):
+        if settled(manifest.changes_of(stats), files.now_ns):
             return _split(paths, known + stats)
     return None
 

@@ -5,15 +5,16 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from fabric.graph.traces import ABSENT
 from fabric.model.hashing import digest_bytes, digest_fields, sealed, unsealed
 from fabric.model.problems import FabricError
-from fabric.model.task import EXECUTABLE, Pairs
+from fabric.model.task import EXECUTABLE, UNREADABLE, Pairs
 from fabric.runtimes.globs import list_files
 from fabric.runtimes.seen import Probe, place
+from fabric.system.clock import file_time_ns
 from fabric.system.disk import read_bytes, write_atomic
 
 # mtime_ns, ctime_ns, size, inode, and 1 for what may be run
@@ -21,21 +22,32 @@ Stat = tuple[int, int, int, int, int]
 
 # A file written within this time before it was hashed may be written again in the same clock tick.
 _RACY_NS = 20_000_000
+# So it may where a file system keeps whole seconds, or every second one of them.
+_SECOND_NS = 1_000_000_000
+_RACY_SECONDS_NS = 2 * _SECOND_NS
 _TICKS = 20
-_COARSE_CLOCK = 5  # CLOCK_REALTIME_COARSE: what the kernel stamps files with
 _NO_STAT: Stat = (0, 0, 0, 0, 0)
 _FOLDER = "folder"
-UNREADABLE = "unreadable"
 
 
 class FileIndex:
     """One run's view of the workspace: each path is looked at once, unless asked for afresh."""
 
     def __init__(
-        self, workspace: Path, store: Path, *, now_ns: int, remembered: bool = True
+        self,
+        workspace: Path,
+        store: Path,
+        *,
+        now_ns: int,
+        remembered: bool = True,
+        stamp: Callable[[str], int] = file_time_ns,
     ) -> None:
-        """Without `remembered` nothing is loaded or saved: a few files cost less to read anew."""
+        """Without `remembered` nothing is loaded or saved: a few files cost less to read anew.
+
+        `now_ns` is when the command began, and `stamp` tells the time, both as files are stamped.
+        """
         self._remembered = remembered
+        self._stamp = stamp
         self._prefix = f"{workspace}/"
         self._real_workspace = os.path.realpath(workspace)
         self._probe = Probe(self._real_workspace)
@@ -64,9 +76,14 @@ class FileIndex:
 
     def listing(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
         key = (folder, pattern, ignore)
-        if key not in self._listings:
-            self._listings[key] = digest_fields(list_files(self.full(folder), pattern, ignore))
-        return self._listings[key]
+        found = self._listings.get(key)
+        return self.listing_now(*key) if found is None else found
+
+    def listing_now(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
+        """Search again, whatever was found before in this run."""
+        found = digest_fields(list_files(self.full(folder), pattern, ignore))
+        self._listings[folder, pattern, ignore] = found
+        return found
 
     def real(self, path: str) -> str:
         found = self._reals.get(path)
@@ -75,30 +92,43 @@ class FileIndex:
             found = self._reals[path] = place(self._real_workspace, self._probe.real(full))
         return found
 
+    def now_ns(self) -> int:
+        """The time as the workspace's file system gives it."""
+        return self._stamp(self._real_workspace)
+
     def note(self, path: str, digest: str) -> None:
         """Fabric itself has just written these bytes: no need to read them back."""
         try:
             moment = _stat(self._prefix + path)
         except OSError:
             return
+        self._seen[path] = digest
+        if moment[1] % _SECOND_NS == 0:
+            # Somebody may write to it within the same second yet.
+            return
         with self._lock:
             self._known[path] = (moment, digest)
             self._moved = True
-        self._seen[path] = digest
 
-    def after(self, paths: Iterable[str], began_ns: int) -> tuple[Pairs, bool]:
-        """Look again after a task: digests as they are, and whether any moved meanwhile.
+    def after(
+        self, paths: Iterable[str], began_ns: int, before: Pairs = ()
+    ) -> tuple[Pairs, tuple[str, ...]]:
+        """Look again after a task: digests as they are, and what moved meanwhile.
 
-        A file counts as moved from one clock granule before the task began.
+        A file moved if its digest is not the one from `before` the task, or from when the task was
+        decided on; else if it was stamped since a clock granule before `began_ns`.
         """
-        limit = began_ns - _RACY_NS
-        pairs, moved = [], False
+        known = dict(before)
+        pairs, moved = [], list[str]()
         for path in sorted(set(paths)):
+            looked_at = self._seen.get(path)
             digest, moment = self._digest_now(path)
             self._seen[path] = digest
             pairs.append((path, digest))
-            moved = moved or moment[1] >= limit
-        return tuple(pairs), moved
+            same = known.get(path, looked_at) in (None, digest)
+            if not same or (path not in known and _shows_from(moment[1]) >= began_ns):
+                moved.append(path)
+        return tuple(pairs), tuple(moved)
 
     def settled_digest(self, path: str) -> str:
         """The digest as it is now, read again if the file was written since the run began."""
@@ -107,7 +137,7 @@ class FileIndex:
         except OSError:
             return ABSENT
         known = self._known.get(path)
-        if known is not None and known[0] == now and now[1] < self.started_ns - _RACY_NS:
+        if known is not None and known[0] == now and _shows_from(now[1]) < self.started_ns:
             return known[1]
         return self._read(path, self._prefix + path, now, keep=True)
 
@@ -149,7 +179,7 @@ class FileIndex:
         except OSError:
             return UNREADABLE
         with self._lock:
-            if keep or now[1] < self.started_ns - _RACY_NS:
+            if keep or _shows_from(now[1]) < self.started_ns:
                 self._known[path] = (now, digest)
                 self._moved = True
             elif self._known.pop(path, None):
@@ -163,19 +193,29 @@ def is_racy(full: str, started_ns: int) -> bool:
         found = os.stat(full)  # noqa: PTH116
     except OSError:
         return False
-    return found.st_ctime_ns >= started_ns - _RACY_NS
+    return _shows_from(found.st_ctime_ns) >= started_ns
 
 
-def settled(newest_ns: int) -> bool:
-    """Whether the file systems' clock is past a time, so that a later write would show.
+def _shows_from(stamp_ns: int) -> int:
+    """The time from which a later write surely has another stamp."""
+    return stamp_ns + (_RACY_NS if stamp_ns % _SECOND_NS else _RACY_SECONDS_NS)
 
-    If it is not, wait for it (a tick is a few milliseconds) and say so: look again.
+
+def settled(stamps_ns: Sequence[int], now_ns: Callable[[], int]) -> bool:
+    """Whether the file system's clock is past all stamps, so that a later write would show.
+
+    If it is not, wait for it (a tick is a few milliseconds) and say so: look again. Whole seconds
+    are not waited for: what cannot be relied on now, the next command may.
     """
-    if time.clock_gettime_ns(_COARSE_CLOCK) > newest_ns:
-        return True
+    finest = max(stamps_ns, default=0)
+    coarse = max((one for one in stamps_ns if not one % _SECOND_NS), default=-_RACY_SECONDS_NS)
+    limit = max(finest, coarse + _RACY_SECONDS_NS)
+    now = now_ns()
+    if now > limit or limit - now > _RACY_NS:
+        return now > limit
     for _ in range(_TICKS):
         time.sleep(0.001)
-        if time.clock_gettime_ns(_COARSE_CLOCK) > newest_ns:
+        if now_ns() > limit:
             break
     return False
 

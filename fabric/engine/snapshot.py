@@ -19,6 +19,7 @@ from fabric.model.hashing import sealed, unsealed
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError
 from fabric.model.task import Task
+from fabric.system.clock import file_time_ns
 from fabric.system.disk import read_bytes, write_atomic
 
 _SUFFIX = ".graph"
@@ -94,7 +95,9 @@ def save(
         stats = manifest.stats_of(paths)
     except OSError:
         return
-    if any(is_racy(path, started_ns) for path in paths) or not settled(manifest.newest_of(stats)):
+    if any(is_racy(path, started_ns) for path in paths):
+        return
+    if not settled(manifest.changes_of(stats), lambda: file_time_ns(folder)):
         return
     salt = os.urandom(16)
     names = sorted(kept.names)

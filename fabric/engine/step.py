@@ -18,7 +18,7 @@ from fabric.engine.turns import Turns
 from fabric.engine.view import is_shown, show, shown_content, shown_files
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known, Memory, judge_known
-from fabric.graph.traces import ListingTrace, Trace, full_key, static_digest
+from fabric.graph.traces import Trace, full_key, static_digest
 from fabric.model.events import TaskOutput
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
@@ -32,6 +32,7 @@ Upstream = Sequence[tuple[Task, Output]]
 Tell = Callable[[TaskOutput], None]
 # One task computes, and another one may be at the disk: the interpreter runs one at a time.
 _PLACES = 2
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +185,14 @@ class Stepper:
 
     def run(self, task: Task, upstream: Upstream, decision: Decision) -> Outcome:
         self._remakes[task.id] = (task, upstream)
-        begin, wall = self._clock.monotonic(), self._clock.now().timestamp()
+        begin, began_ns = self._clock.monotonic(), self._stores.files.now_ns()
         made = self._make(task, upstream)
         output = self._keep(task, made)
         ms = round((self._clock.monotonic() - begin) * 1000)
-        trace = self._remember(task, upstream, made, (output, ms, int(wall * 1e9)))
+        trace, moved = self._remember(task, upstream, made, (output, ms, began_ns))
         return Outcome(
             Status.RAN, decision.reason, output, decision, ms,
-            warnings=made.warnings, trace=trace,
+            warnings=(*made.warnings, *_inputs_moved(task, made, moved)), trace=trace,
         )  # fmt: skip
 
     def content(self, owner: TaskId, file: OutputFile) -> bytes:
@@ -249,23 +250,37 @@ class Stepper:
 
     def _remember(
         self, task: Task, upstream: Upstream, made: Made, result: tuple[Output, int, int]
-    ) -> Trace | None:
+    ) -> tuple[Trace | None, tuple[str, ...]]:
         """Keep the trace, unless an input moved while the task ran."""
         output, ms, began_ns = result
         files = self._stores.files
-        read, moved = files.after(made.read, began_ns)
+        read, moved = files.after(made.read, began_ns, made.before)
         if moved or not made.keep:
-            return None
+            return None, moved
         entries = (*self._code(task), *task.inputs.entries())
         pairs = tuple(sorted((need.id, one.digest) for need, one in upstream))
         static = static_digest(task.kind, entries)
-        listings = tuple(ListingTrace(*one, files.listing(*one)) for one in made.listings)
         trace = Trace(
-            static, entries, read, tuple(sorted(set(made.absent))), listings, pairs, made.links,
-            full_key(static, read, pairs), output, ms,
+            static, entries, read, tuple(sorted(set(made.absent))), made.listings, pairs,
+            made.links, full_key(static, read, pairs), output, ms,
         )  # fmt: skip
         self._stores.ledger.remember(task.id, trace)
-        return trace
+        return trace, ()
+
+
+def _inputs_moved(task: Task, made: Made, moved: Sequence[str]) -> tuple[Problem, ...]:
+    """A tool that writes among its own inputs would run every time, and nobody knew why."""
+    named = sorted(set(moved) & set(dict(made.before)))
+    if not named:
+        return ()
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return (
+        Problem(
+            "build/input-moved",
+            f"{task.id} is not remembered: {', '.join(named[:_NAMED])}{more} changed while it ran",
+            hint="if it writes that itself, name it in .fabricignore or in `build.ignore`",
+        ),
+    )
 
 
 def _refuse_bad_names(task: Task, made: Made) -> None:

@@ -9,6 +9,8 @@ from fabric.model.names import Digest, TaskId
 
 # Behind the digest of a file that may be run: its mode is in archives, so it is in keys.
 EXECUTABLE = "+x"
+# In the place of the digest of what cannot be read: a socket, or somebody else's file.
+UNREADABLE = "unreadable"
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 

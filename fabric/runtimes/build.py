@@ -7,7 +7,12 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import BuildInputs
 from fabric.runtimes import command
 from fabric.runtimes.contract import Built, Runtime, Toolchain
-from fabric.runtimes.entry import NODE_EXTENSIONS, PYTHON_EXTENSIONS, locate
+from fabric.runtimes.entry import (
+    NODE_EXTENSIONS,
+    PYTHON_EXTENSIONS,
+    locate,
+    refuse_not_utf8,
+)
 from fabric.runtimes.include import included, joined
 from fabric.runtimes.nodejs.builder import NodeRuntime
 from fabric.runtimes.python.builder import PythonRuntime
@@ -30,12 +35,14 @@ class Runtimes:
     def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain:
         """What would build this function; cheap, starts no process."""
         if inputs.command:
-            return Toolchain(command.IDENTITY)
+            return command.toolchain(self._environment)
         return self._by_language[_language(inputs)].toolchain(workspace, inputs.root)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         """One function's files, with all that was looked at."""
-        return joined(self._core(workspace, inputs), included(workspace, inputs))
+        built = joined(self._core(workspace, inputs), included(workspace, inputs))
+        refuse_not_utf8(inputs, (file.path for file in built.files))
+        return built
 
     def entry(self, workspace: Path, inputs: BuildInputs) -> str:
         """The entry's path; raises what a build would say if it cannot be used."""

@@ -1,43 +1,73 @@
 """`build.command`: the project's own build, which writes a function's files to FABRIC_OUT_DIR.
 
-What it reads is not known, so all files of the service count, but for ignored ones.
+What it reads is not known, so all files of the service count, but for ignored ones. What it is told
+of its surroundings is in its key (`PATH`, `HOME`) or is the same everywhere.
 """
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import BuildInputs
-from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen
+from fabric.model.task import EXECUTABLE, UNREADABLE, BuildInputs, Pairs
+from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen, Toolchain
 from fabric.runtimes.entry import Entry
-from fabric.runtimes.globs import list_files
+from fabric.runtimes.globs import LINKS_FOLLOWED, NOTHING_PRUNED, list_files
 from fabric.runtimes.include import read_ignore_rules
-from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards
+from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards, within
+from fabric.runtimes.nodejs.tsconfig import ancestors
 from fabric.runtimes.seen import merge, place, tried
-from fabric.system.disk import read_bytes
+from fabric.system.disk import is_executable, read_bytes
 from fabric.system.process import run_child
 
-IDENTITY = "command 1"
-_FROM_PARENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
+# Raise when the surroundings of a command change.
+_VERSION = "command 2"
+_FROM_PARENT = ("PATH", "HOME")
+_LOCALE = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 _BUNDLES = ("index.js", "index.mjs", "index.cjs")
+# Where tools that run in a build keep what they can make again.
+_TOOL_CACHES = (".cache/", ".vite/")
+
+
+def toolchain(parent: Mapping[str, str]) -> Toolchain:
+    """Which machine a command runs on, and what it is told of that machine."""
+    return Toolchain(_identity(), environment=_inherited(parent))
 
 
 def build(entry: Entry, inputs: BuildInputs, parent: Mapping[str, str]) -> Built:
-    """Run the command; the inputs are listed before it runs, so that its own files do not count."""
+    """Run the command. Its inputs are what was there before it ran, with the content of then."""
     seen = merge(entry.seen, _whole_service(entry, inputs))
-    with tempfile.TemporaryDirectory(prefix="fabric-build-") as folder:
-        _run(entry, inputs, Path(folder), parent)
-        files = tuple(_collect(folder))
+    before = _contents(entry.workspace, seen.files)
+    with tempfile.TemporaryDirectory(prefix="fabric-build-") as name:
+        folder = Path(name)
+        out, temporary = folder / "out", folder / "tmp"
+        out.mkdir()
+        temporary.mkdir()
+        _run(entry, inputs, _environment(inputs, out, temporary, parent))
+        files = tuple(_collect(str(out)))
     if not files:
         raise _failed(inputs, "wrote no file to FABRIC_OUT_DIR", "")
-    return Built(files, seen, handler=_handler(entry, files), toolchain=IDENTITY)
+    return Built(files, seen, handler=_handler(entry, files), toolchain=_identity(), before=before)
 
 
-def _run(entry: Entry, inputs: BuildInputs, out: Path, parent: Mapping[str, str]) -> None:
-    env = {
-        **{name: parent[name] for name in _FROM_PARENT if name in parent},
+def _identity() -> str:
+    machine = os.uname()
+    return f"{_VERSION} on {machine.sysname.lower()} {machine.machine}"
+
+
+def _inherited(parent: Mapping[str, str]) -> Pairs:
+    return tuple((name, parent[name]) for name in _FROM_PARENT if name in parent)
+
+
+def _environment(
+    inputs: BuildInputs, out: Path, temporary: Path, parent: Mapping[str, str]
+) -> dict[str, str]:
+    return {
+        **dict(_inherited(parent)),
+        **_LOCALE,
+        "TMPDIR": str(temporary),
         **dict(inputs.env),
         "FABRIC_FUNCTION": inputs.function,
         "FABRIC_SERVICE": inputs.service,
@@ -45,6 +75,9 @@ def _run(entry: Entry, inputs: BuildInputs, out: Path, parent: Mapping[str, str]
         "FABRIC_RUNTIME": inputs.runtime,
         "FABRIC_OUT_DIR": str(out),
     }
+
+
+def _run(entry: Entry, inputs: BuildInputs, env: Mapping[str, str]) -> None:
     result = run_child(inputs.command, cwd=Path(entry.root), env=env)
     if result.code:
         raise _failed(inputs, f"ended with exit code {result.code}", result.last_lines())
@@ -63,23 +96,58 @@ def _failed(inputs: BuildInputs, what: str, output: str) -> FabricError:
 
 
 def _whole_service(entry: Entry, inputs: BuildInputs) -> Seen:
-    """All files of the service, and the lock files for what is installed in node_modules."""
+    """All files of the service, linked folders too, and what stands for installed packages."""
     ignore = read_ignore_rules(entry.workspace, entry.root, inputs)
-    names = list_files(entry.root, "**", ignore.rules)
-    listing = Listing(place(entry.workspace, entry.root), "**", names, ignore.rules)
-    paths = [os.path.join(entry.root, name) for name in names]
-    locks = upwards(entry.workspace, entry.root, LOCK_FILES, entry.probe)
-    files = tried(entry.workspace, [*paths, *locks], entry.probe)
-    return merge(ignore.seen, files, Seen(listings=(listing,)))
+    service = _below(entry.workspace, entry.root, (LINKS_FOLLOWED, *ignore.rules))
+    locks = tried(
+        entry.workspace,
+        upwards(entry.workspace, entry.root, LOCK_FILES, entry.probe),
+        entry.probe,
+    )
+    unlocked = (
+        _below(entry.workspace, folder, (NOTHING_PRUNED, LINKS_FOLLOWED, *_TOOL_CACHES))
+        for folder in _unlocked(entry)
+    )
+    return merge(ignore.seen, locks, service, *unlocked)
+
+
+def _unlocked(entry: Entry) -> Iterator[str]:
+    """The folders of packages that no lock file says anything about, there or not."""
+    for folder in ancestors(entry.root):
+        inside = within(entry.workspace, folder)
+        covers = [one for one in ancestors(folder) if not inside or within(entry.workspace, one)]
+        modules = os.path.join(folder, "node_modules")
+        is_locked = any(os.path.isfile(f"{one}/{name}") for one in covers for name in LOCK_FILES)
+        if not is_locked and (inside or os.path.isdir(modules)):
+            yield modules
+
+
+def _below(workspace: str, folder: str, rules: tuple[str, ...]) -> Seen:
+    names = list_files(folder, "**", rules)
+    listing = Listing(place(workspace, folder), "**", names, rules)
+    paths = [os.path.join(folder, name.rstrip("/")) for name in names]
+    return merge(tried(workspace, paths), Seen(listings=(listing,)))
+
+
+def _contents(workspace: str, paths: tuple[str, ...]) -> Pairs:
+    """Digests as the file index makes them."""
+    return tuple((path, _content(os.path.join(workspace, path))) for path in paths)
+
+
+def _content(path: str) -> str:
+    try:
+        return digest_bytes(read_bytes(path)) + (EXECUTABLE if is_executable(path) else "")
+    except OSError:
+        return UNREADABLE
 
 
 def _collect(folder: str) -> list[BuiltFile]:
-    names = list_files(folder, "**", pruned=frozenset())
+    names = list_files(folder, "**", (NOTHING_PRUNED,))
     return [_built(os.path.join(folder, name), name) for name in names]
 
 
 def _built(path: str, name: str) -> BuiltFile:
-    return BuiltFile(name, read_bytes(path), executable=os.access(path, os.X_OK))
+    return BuiltFile(name, read_bytes(path), executable=is_executable(path))
 
 
 def _handler(entry: Entry, files: tuple[BuiltFile, ...]) -> str:

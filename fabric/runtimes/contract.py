@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fabric.model.problems import Problem
-from fabric.model.task import BuildInputs
+from fabric.model.task import BuildInputs, Pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class Built:
 
     `toolchain` is the identity of what really built it. Where that is not the one that the key was
     made with (the bundler could not be installed after all), the result must not be stored.
+    `before` are digests of files as they were before a tool ran that does not tell what it read.
     """
 
     files: tuple[BuiltFile, ...]
@@ -59,14 +60,17 @@ class Built:
     warnings: tuple[Problem, ...] = ()
     handler: str = ""
     toolchain: str = ""
+    before: Pairs = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """What builds a service: a part of every key. `watch` are the paths that decided it."""
+    """What builds a service: a part of every key. `watch` are the paths that decided it,
+    `environment` the variables of this machine that it is given."""
 
     identity: str
     watch: tuple[str, ...] = ()
+    environment: Pairs = ()
 
 
 class Runtime(Protocol):

@@ -1,7 +1,7 @@
 """Which file a function's `entry` means: a path, or `<module>.<export>`; always inside its root."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,6 +80,20 @@ def _refuse_outside(inputs: BuildInputs, root: str, real: str) -> None:
                 hint="move the handler into the folder of its fabric.yml",
             )
         )
+
+
+def refuse_not_utf8(inputs: BuildInputs, names: Iterable[str]) -> None:
+    """Archives and bundlers know names as text only; as files they may be any bytes."""
+    for name in names:
+        shown = os.fsencode(name).decode("utf-8", "backslashreplace")
+        if shown != name:
+            raise FabricError(
+                Problem(
+                    "build/bad-name",
+                    f"function `{inputs.function}`: the name `{shown}` is not UTF-8",
+                    hint="rename it, or leave it out with `build.ignore`",
+                )
+            )
 
 
 def unreadable(shown: str, reason: str) -> FabricError:

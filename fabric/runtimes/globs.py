@@ -15,15 +15,24 @@ from collections.abc import Iterator, Sequence
 # Never sources: fabric's own folder, version control, installed packages, Python's byte code.
 PRUNED = frozenset({".git", ".hg", ".svn", ".fabric", "node_modules", "__pycache__", ".venv"})
 
+# At the head of ignore rules: what some tool finds in those folders counts as well, and what it
+# finds behind links. The folders that are links are then among the names, with a `/` at the end.
+NOTHING_PRUNED = "!"
+LINKS_FOLLOWED = "!@"
 
-def list_files(
-    folder: str, pattern: str, ignore: Sequence[str] = (), *, pruned: frozenset[str] = PRUNED
-) -> tuple[str, ...]:
+
+_MARKS = (NOTHING_PRUNED, LINKS_FOLLOWED)
+
+
+def list_files(folder: str, pattern: str, ignore: Sequence[str] = ()) -> tuple[str, ...]:
     """The files below `folder` that match, relative to it and sorted."""
     fixed, _ = split_pattern(pattern)
     matches = _pattern(pattern)
-    names = (name for name in _walk(folder, fixed, pruned) if matches.fullmatch(name))
-    return tuple(sorted(name for name in names if not is_ignored(name, ignore)))
+    pruned = frozenset[str]() if NOTHING_PRUNED in ignore[:1] else PRUNED
+    rules = [rule for rule in ignore if rule not in _MARKS]
+    walk = _walk_links if LINKS_FOLLOWED in ignore[:2] else _walk
+    names = (name for name in walk(folder, fixed, pruned) if matches.fullmatch(name))
+    return tuple(sorted(name for name in names if not is_ignored(name, rules)))
 
 
 def split_pattern(pattern: str) -> tuple[str, str]:
@@ -58,6 +67,31 @@ def _walk(folder: str, fixed: str, pruned: frozenset[str]) -> Iterator[str]:
         yield from (name if inside == "." else f"{inside}/{name}" for name in names)
 
 
+def _walk_links(folder: str, fixed: str, pruned: frozenset[str]) -> Iterator[str]:
+    """Below linked folders too, but for one that leads back to where the walk came from."""
+    start = os.path.join(folder, fixed)
+    yield from _behind(start, f"{fixed}/" if fixed else "", pruned, {os.path.realpath(start)})
+
+
+def _behind(top: str, prefix: str, pruned: frozenset[str], above: set[str]) -> Iterator[str]:
+    links: list[str] = []
+    for parent, folders, names in os.walk(top):
+        inside = os.path.relpath(parent, top)
+        before = "" if inside == "." else f"{inside}/"
+        folders[:] = sorted(name for name in folders if name not in pruned)
+        linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        links += (before + name for name in linked)
+        yield from (prefix + before + name for name in names)
+    for name in links:
+        yield f"{prefix}{name}/"
+        real = os.path.realpath(os.path.join(top, name))
+        if real not in above:
+            # Installed packages link to each other in many ways: each is looked into once.
+            above_it = above | {real} if pruned else above
+            above_it.add(real)
+            yield from _behind(os.path.join(top, name), f"{prefix}{name}/", pruned, above_it)
+
+
 def _clean(pattern: str) -> str:
     return pattern.removeprefix("./").rstrip("/")
 
@@ -68,7 +102,7 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     if clean in {"", "."}:
         return re.compile("(?s:.*)")
     names_a_folder = not re.search(r"[*?\[]", clean.rpartition("/")[2])
-    return re.compile(_regex(clean) + ("(?:/.*)?" if names_a_folder else ""))
+    return re.compile(_regex(clean) + ("(?:/.*)?" if names_a_folder else ""), re.DOTALL)
 
 
 @functools.lru_cache(4096)
@@ -77,7 +111,7 @@ def _rule(rule: str) -> re.Pattern[str]:
     body = rule.strip("/")
     anchored = "/" in rule.rstrip("/")
     below = "/.*" if rule.endswith("/") else "(?:/.*)?"
-    return re.compile(("" if anchored else "(?:.*/)?") + _regex(body) + below)
+    return re.compile(("" if anchored else "(?:.*/)?") + _regex(body) + below, re.DOTALL)
 
 
 def _regex(glob: str) -> str:

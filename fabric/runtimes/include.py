@@ -15,7 +15,7 @@ from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen
 from fabric.runtimes.entry import unreadable
 from fabric.runtimes.globs import list_files, read_rules, split_pattern
 from fabric.runtimes.seen import merge, place, tried
-from fabric.system.disk import read_bytes
+from fabric.system.disk import is_executable, read_bytes
 
 IGNORE_FILE = ".fabricignore"
 
@@ -99,7 +99,7 @@ def read_named(workspace: str, folder: str, listing: Listing) -> Built:
 
 def _read(workspace: str, path: str, name: str) -> BuiltFile:
     try:
-        return BuiltFile(name, read_bytes(path), executable=os.access(path, os.X_OK))
+        return BuiltFile(name, read_bytes(path), executable=is_executable(path))
     except OSError as error:
         raise unreadable(place(workspace, path), str(error.strerror)) from error
 
@@ -116,4 +116,5 @@ def joined(main: Built, extra: Built) -> Built:
         main.warnings,
         main.handler,
         main.toolchain,
+        main.before,
     )

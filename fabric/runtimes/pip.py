@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
+from fabric.model.secrecy import without_userinfo
+from fabric.runtimes import target_pip
 from fabric.runtimes.requirements import Pin
 from fabric.system.disk import write_atomic
 from fabric.system.process import ChildResult, run_child
@@ -31,7 +33,9 @@ class Target:
     python: str
     architecture: str
 
-    def flags(self) -> list[str]:
+    @property
+    def machine(self) -> str:
+        """The architecture as Python calls it."""
         machine = _MACHINES.get(self.architecture)
         if machine is None:
             raise FabricError(
@@ -41,6 +45,28 @@ class Target:
                     hint="use x86_64 or arm64",
                 )
             )
+        return machine
+
+    def markers(self) -> dict[str, str]:
+        """What environment markers read there. Of a version that is given without it, the last
+        part is 0, as it is to `--python-version`; the release of the system is not known."""
+        full = self.python if self.python.count(".") > 1 else f"{self.python}.0"
+        return {
+            "implementation_name": "cpython",
+            "implementation_version": full,
+            "os_name": "posix",
+            "platform_machine": self.machine,
+            "platform_python_implementation": "CPython",
+            "platform_release": "0",
+            "platform_system": "Linux",
+            "platform_version": "0",
+            "python_full_version": full,
+            "python_version": ".".join(full.split(".")[:2]),
+            "sys_platform": "linux",
+        }
+
+    def flags(self) -> list[str]:
+        machine = self.machine
         platforms = [flag for name in _SYSTEMS for flag in ("--platform", f"{name}_{machine}")]
         return [
             "--only-binary=:all:",
@@ -54,10 +80,16 @@ class Target:
 class Pip:
     environment: Mapping[str, str]
 
-    def resolve(self, text: str, target: Target, folder: Path) -> tuple[Pin, ...]:
-        """The exact versions and digests that the requirements come out as; installs nothing."""
+    def resolve(self, text: str, target: Target, folder: Path, exact: str = "") -> tuple[Pin, ...]:
+        """The versions and digests that the requirements come out as; installs nothing.
+
+        `exact` are lines of versions to keep to, for those packages that are needed at all.
+        """
+        kept = folder / "constraints.txt"
+        write_atomic(kept, exact.encode())
         flags = ["--dry-run", "--ignore-installed", "--report", "-", "--target", str(folder)]
-        result = self._run(["install", *flags], text, target, folder)
+        argv = ["install", *flags, "--constraint", str(kept)]
+        result = self._run(argv, text, target, folder)
         return tuple(_pin(item) for item in json.loads(result.stdout)["install"])
 
     def download(self, text: str, target: Target, folder: Path, *, locked: bool) -> list[Path]:
@@ -66,28 +98,36 @@ class Pip:
         self._run(["download", *flags], text, target, folder)
         return sorted(folder.glob("*.whl"))
 
+    def missing(self, text: str, target: Target, folder: Path) -> tuple[tuple[str, str], ...]:
+        """What wheels in `folder` need on the target and none of them is: (package, by whom)."""
+        result = self._pip([target_pip.MISSING, str(folder)], target, folder, text)
+        if result.code:
+            raise FabricError(failure(_words(result)))
+        return tuple((name, owner) for name, owner in json.loads(result.stdout))
+
     def _run(self, argv: list[str], text: str, target: Target, folder: Path) -> ChildResult:
-        source = folder / "requirements.txt"
-        write_atomic(source, text.encode())
-        # Isolated from PYTHON* variables, but pip's own settings (an index of the company) hold.
-        result = self._pip([*argv, *_QUIET, *target.flags(), "-r", str(source)], folder)
+        # The text may hold the password of an index: it goes through a pipe, never into a file.
+        argv = [*argv, *_QUIET, *target.flags(), "-r", "/dev/stdin"]
+        result = self._pip(argv, target, folder, text)
         if result.code:
             raise FabricError(self._failed(result, target, folder))
         return result
 
-    def _pip(self, argv: list[str], folder: Path) -> ChildResult:
+    def _pip(self, argv: list[str], target: Target, folder: Path, text: str = "") -> ChildResult:
         # Isolated from PYTHON* variables, but pip's own settings (an index of the company) hold.
         env = {key: value for key, value in self.environment.items() if key != "PYTHONPATH"}
-        return run_child([sys.executable, "-m", "pip", *argv], cwd=folder, env=env)
+        told = json.dumps(target.markers(), sort_keys=True)
+        child = [sys.executable, "-P", target_pip.__file__, told, *argv]
+        return run_child(child, cwd=folder, env=env, stdin=text.encode())
 
     def _failed(self, result: ChildResult, target: Target, folder: Path) -> Problem:
-        text = result.last_lines()
+        text = _words(result)
         missing = _MISSING.search(text)
         if missing is None or _UNREACHABLE.search(text):
             return failure(text)
         requirement = missing[1]
         # pip's words are the same for an unknown package and for one that has sources alone.
-        asked = self._pip(["index", "versions", _name(requirement), *_ALL_VERSIONS], folder)
+        asked = self._pip(["index", "versions", _name(requirement), *_ALL_VERSIONS], target, folder)
         return not_found(requirement, versions_in(asked), target, text)
 
 
@@ -95,7 +135,14 @@ def _pin(item: Mapping[str, Mapping[str, object]]) -> Pin:
     archive = item["download_info"].get("archive_info")
     hashes = archive.get("hashes", {}) if isinstance(archive, dict) else {}
     digests = (str(hashes["sha256"]),) if "sha256" in hashes else ()
-    return Pin(str(item["metadata"]["name"]), str(item["metadata"]["version"]), digests)
+    extras = item.get("requested_extras", ())
+    name, version = str(item["metadata"]["name"]), str(item["metadata"]["version"])
+    return Pin(name, version, digests, tuple(sorted(map(str, extras))))
+
+
+def _words(result: ChildResult) -> str:
+    """pip's last lines, without the password of an index."""
+    return without_userinfo(result.last_lines())
 
 
 def versions_in(asked: ChildResult) -> tuple[str, ...] | None:
@@ -132,7 +179,7 @@ def not_found(
 
 def failure(text: str) -> Problem:
     """What pip's last lines say, when that is not about one requirement."""
-    if "No module named pip" in text:
+    if re.search(r"No module named '?pip\b", text):
         message = "this Python has no pip, which fetches a function's packages"
         return Problem("vendor/pip-missing", message, f"run: {sys.executable} -m ensurepip")
     if _UNREACHABLE.search(text):

@@ -2,11 +2,13 @@
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fabric.model.hashing import digest_bytes
+from fabric.model.secrecy import without_userinfo
 
+_WHERE = re.compile(r"--?(i|f|extra|index|find)")
 LOCK_FILE = "requirements.lock"
 _MADE_BY = "# Locked by fabric from "
 _PINNED = re.compile(
@@ -16,9 +18,20 @@ _PINNED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Pin:
+    """`marker` says on which of the targets that a lock is for this version counts."""
+
     name: str
     version: str
     hashes: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+    marker: str = ""
+
+    @property
+    def line(self) -> str:
+        extras = f"[{','.join(self.extras)}]" if self.extras else ""
+        marker = f" ; {self.marker}" if self.marker else ""
+        hashes = "".join(f" --hash=sha256:{item}" for item in sorted(self.hashes))
+        return f"{normal_name(self.name)}{extras}=={self.version}{marker}{hashes}"
 
 
 def is_pinned(text: str) -> bool:
@@ -32,11 +45,18 @@ def has_hashes(text: str) -> bool:
 
 def requirement_lines(text: str) -> tuple[str, ...]:
     """Logical lines without comments, and without the options that only say where to look."""
+    return tuple(line for line in _lines(text) if not _WHERE.match(line))
+
+
+def index_lines(text: str) -> tuple[str, ...]:
+    """The options that say where to look."""
+    return tuple(line for line in _lines(text) if _WHERE.match(line))
+
+
+def _lines(text: str) -> Iterator[str]:
     joined = re.sub(r"\\\r?\n", " ", text)
     lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in joined.splitlines())
-    return tuple(
-        line for line in lines if line and not re.match(r"--?(i|f|extra|index|find)", line)
-    )
+    return filter(None, lines)
 
 
 def pinned_names(text: str) -> frozenset[str]:
@@ -55,20 +75,23 @@ def project_requirements(pyproject: str) -> str:
 
 
 def render_lock(source_name: str, source: str, pins: Iterable[Pin]) -> str:
-    lines = [f"{_MADE_BY}{source_name} {_fingerprint(source)}"]
-    for pin in sorted(pins, key=lambda pin: normal_name(pin.name)):
-        hashes = "".join(f" --hash=sha256:{item}" for item in sorted(pin.hashes))
-        lines.append(f"{normal_name(pin.name)}=={pin.version}{hashes}")
-    return "\n".join([*lines, ""])
+    ordered = sorted(pins, key=lambda pin: (normal_name(pin.name), pin.version))
+    head = f"{_MADE_BY}{source_name} {_fingerprint(source)}"
+    return "\n".join([head, *(pin.line for pin in ordered), ""])
+
+
+def is_own_lock(text: str) -> bool:
+    return text.startswith(_MADE_BY)
 
 
 def lock_is_current(lock: str, sources: Iterable[tuple[str, str]]) -> bool:
     """A lock of somebody else always counts; fabric's own only for the text that it was made of."""
-    if not lock.startswith(_MADE_BY):
+    if not is_own_lock(lock):
         return True
     heads = {f"{_MADE_BY}{name} {_fingerprint(text)}" for name, text in sources}
     return lock.partition("\n")[0] in heads
 
 
 def _fingerprint(source: str) -> str:
-    return digest_bytes("\n".join(requirement_lines(source)).encode())
+    # A digest of a password would be as good as the password to who tries them all.
+    return digest_bytes("\n".join(requirement_lines(without_userinfo(source))).encode())

@@ -1,24 +1,23 @@
-"""Third-party packages of Python functions: from a lock to files, for the target's platform.
-
-pip reads environment markers for the Python that fabric runs on; versions and wheels are the
-target's.
-"""
+"""Third-party packages of Python functions: from a lock to files, for the target's platform."""
 
 import os
 import re
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.secrecy import without_userinfo
 from fabric.model.task import VendorInputs
 from fabric.runtimes.contract import Built, BuiltFile, Seen
+from fabric.runtimes.locking import pins_for
 from fabric.runtimes.pip import Pip, Target
 from fabric.runtimes.requirements import (
     LOCK_FILE,
-    Pin,
     has_hashes,
+    index_lines,
+    is_own_lock,
     is_pinned,
     lock_is_current,
     normal_name,
@@ -32,25 +31,33 @@ from fabric.runtimes.wheels import unpack
 from fabric.system.disk import read_bytes, write_atomic
 
 _OTHER_FILE = re.compile(r"\s*(?:-r|--requirement)[ =]\s*(\S+)")
-_DEFAULT_PYTHON = "3.11"
 REQUIREMENT_FILES = (LOCK_FILE, "requirements.txt", "pyproject.toml")
-_ARCHITECTURES = ("x86_64", "arm64")
 
 
 @dataclass(frozen=True, slots=True)
 class VendorSource:
-    """What a service asks for: `file` (relative to the workspace) holds `text`."""
+    """What a service asks for: `file` (relative to the workspace) holds `text`.
+
+    `where` are the lines of the requirements that say where to look: a lock does not repeat them.
+    """
 
     file: str
     text: str
     seen: Seen
+    where: tuple[str, ...] = field(default=(), repr=False)
 
 
 def find_source(workspace: Path, root: str) -> VendorSource | None:
     """The lock if there is a current one, else requirements.txt, else pyproject.toml.
 
-    None where there is nothing to vendor. Reads files only.
+    None where there is nothing to vendor. Reads files only. The text goes into what fabric keeps:
+    the password of an index is not in it.
     """
+    found = _read_source(workspace, root)
+    return replace(found, text=without_userinfo(found.text), where=()) if found else None
+
+
+def _read_source(workspace: Path, root: str) -> VendorSource | None:
     base = os.path.realpath(workspace)
     folder = os.path.realpath(os.path.join(base, root))
     paths = [os.path.join(folder, name) for name in REQUIREMENT_FILES]
@@ -64,36 +71,73 @@ def find_source(workspace: Path, root: str) -> VendorSource | None:
     if not chosen:
         return None
     name, text = chosen[0]
-    return VendorSource(place(base, os.path.join(folder, name)), text, tried(base, [*paths, *more]))
+    file = place(base, os.path.join(folder, name))
+    return VendorSource(file, text, tried(base, [*paths, *more]), index_lines(plain))
+
+
+def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
+    """The requirements as they stand in their file, for pip alone."""
+    found = _read_source(workspace, inputs.root)
+    if found is None or without_userinfo(found.text) != inputs.source:
+        return inputs.source
+    where = found.where if is_own_lock(found.text) else ()
+    return "\n".join([*where, found.text])
 
 
 def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]) -> Built:
     """The packages' files. Unpinned requirements are locked first, beside where they stand."""
     pip = Pip(environment)
-    target = Target(inputs.python, inputs.platform)
+    target = _target(inputs)
     if is_pinned(inputs.source):
-        return _fetched(pip, inputs.source, target)
-    lock = _write_lock(workspace, inputs, pip)
-    built = _fetched(pip, lock.text, target)
+        return _fetched(pip, _with_passwords(workspace, inputs), target)
+    lock = _write_lock(workspace, (inputs,), pip)
+    inputs = replace(inputs, source=lock.text)
+    built = _fetched(pip, _with_passwords(workspace, inputs), target)
     return Built(built.files, merge(built.seen, lock.seen), (_locked(lock), *built.warnings))
 
 
 def lock_requirements(
-    workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]
-) -> Problem | None:
-    """Pin what is not pinned, in a lock beside it; the warning that says so."""
-    if is_pinned(inputs.source):
-        return None
-    return _locked(_write_lock(workspace, inputs, Pip(environment)))
+    workspace: Path, asked: Sequence[VendorInputs], environment: Mapping[str, str]
+) -> tuple[Problem, ...]:
+    """Pin what is not pinned, in a lock beside it; the warnings that say so."""
+    groups: dict[tuple[str, str], list[VendorInputs]] = {}
+    for inputs in asked:
+        if not is_pinned(inputs.source):
+            groups.setdefault((inputs.root, inputs.source), []).append(inputs)
+    pip = Pip(environment)
+    return tuple(_locked(_write_lock(workspace, group, pip)) for group in groups.values())
+
+
+def _target(inputs: VendorInputs) -> Target:
+    return Target(inputs.python, inputs.platform)
 
 
 def _fetched(pip: Pip, text: str, target: Target) -> Built:
-    locked = has_hashes(text) or lock_is_current(text, ()) is False
-    with tempfile.TemporaryDirectory(prefix="fabric-vendor-") as folder:
-        wheels = pip.download(text, target, Path(folder), locked=locked)
+    own = any(map(is_own_lock, text.splitlines()))
+    locked = own or has_hashes(text)
+    with tempfile.TemporaryDirectory(prefix="fabric-vendor-") as name:
+        folder = Path(name)
+        wheels = pip.download(text, target, folder, locked=locked)
         files = {file.path: file for wheel in wheels for file in unpack(wheel)}
+        missing = pip.missing(text, target, folder) if locked else ()
         unlisted = sorted({_name(wheel) for wheel in wheels} - pinned_names(text))
-    return Built(_sorted(files), Seen(), _warn_unlisted(unlisted))
+    lacking = _lacking(target, missing)
+    if lacking and own:
+        raise FabricError(replace(lacking, hint=f"delete {LOCK_FILE} to have it made again"))
+    return Built(_sorted(files), Seen(), (*_warn_unlisted(unlisted), *filter(None, [lacking])))
+
+
+def _lacking(target: Target, missing: Sequence[tuple[str, str]]) -> Problem | None:
+    """A lock is taken as it is: what it leaves out is not in the archive."""
+    if not missing:
+        return None
+    names = ", ".join(f"`{name}` (for `{owner}`)" for name, owner in missing)
+    where = f"Python {target.python} on Linux ({target.machine})"
+    return Problem(
+        "vendor/incomplete",
+        f"the lock leaves out what its packages need with {where}: {names}",
+        hint="if they are not there by other means, list them in the lock with a version",
+    )
 
 
 def _sorted(files: dict[str, BuiltFile]) -> tuple[BuiltFile, ...]:
@@ -116,30 +160,16 @@ def _warn_unlisted(names: list[str]) -> tuple[Problem, ...]:
     )
 
 
-def _write_lock(workspace: Path, inputs: VendorInputs, pip: Pip) -> VendorSource:
+def _write_lock(workspace: Path, asked: Sequence[VendorInputs], pip: Pip) -> VendorSource:
+    """`asked` are the targets of one service, with the same requirements."""
+    inputs = asked[0]
     found = find_source(workspace, inputs.root)
     name = os.path.basename(found.file) if found else "requirements.txt"
-    text = render_lock(name, inputs.source, _resolve(pip, inputs))
+    source = _with_passwords(workspace, inputs)
+    text = render_lock(name, source, pins_for(pip, source, [_target(one) for one in asked]))
     path = os.path.join(os.path.realpath(workspace), inputs.root, LOCK_FILE)
     write_atomic(Path(path), text.encode())
     return VendorSource(os.path.normpath(os.path.join(inputs.root, LOCK_FILE)), text, Seen())
-
-
-def _resolve(pip: Pip, inputs: VendorInputs) -> tuple[Pin, ...]:
-    """The target's versions, with the digests of the other architecture's wheels besides."""
-    with tempfile.TemporaryDirectory(prefix="fabric-vendor-") as folder:
-        pins = pip.resolve(inputs.source, Target(inputs.python, inputs.platform), Path(folder))
-        exact = "".join(f"{pin.name}=={pin.version}\n" for pin in pins)
-        others = [name for name in _ARCHITECTURES if name != (inputs.platform or "x86_64")]
-        try:
-            more = pip.resolve(exact, Target(inputs.python, others[0]), Path(folder))
-        except FabricError:
-            # Not every package has a wheel for both; the lock then serves the one asked for.
-            more = ()
-    digests = {pin.name: pin.hashes for pin in more}
-    return tuple(
-        Pin(pin.name, pin.version, tuple({*pin.hashes, *digests.get(pin.name, ())})) for pin in pins
-    )
 
 
 def _locked(lock: VendorSource) -> Problem:

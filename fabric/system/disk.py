@@ -53,9 +53,30 @@ def closed_problem(error: PermissionError) -> FabricError:
 
 def make_folder(path: Path, mode: int = 0o755) -> None:
     try:
-        path.mkdir(parents=True, exist_ok=True, mode=mode)
+        _make_folders(path, mode)
     except OSError as error:
         raise write_problem(path, error) from error
+
+
+def _make_folders(folder: Path, mode: int) -> None:
+    """Those that are missing, with this mode, whatever the umask."""
+    missing = itertools.takewhile(lambda one: not one.is_dir(), (folder, *folder.parents))
+    for one in reversed(list(missing)):
+        try:
+            one.mkdir(mode)
+        except FileExistsError:
+            if not one.is_dir():
+                raise
+        else:
+            set_mode(one, mode)
+
+
+def set_mode(file: Path | int, mode: int) -> None:
+    """The mode that was meant: the umask takes bits away when a file is made."""
+    if stat.S_IMODE(os.stat(file).st_mode) != mode:  # noqa: PTH116
+        # Some file systems keep no modes.
+        with contextlib.suppress(PermissionError):
+            os.chmod(file, mode)  # noqa: PTH101
 
 
 def make_private(folder: Path, *, durable: bool = True) -> None:
@@ -107,7 +128,7 @@ def write_atomic(
         try:
             _write_new(temporary, content, mode, durable=durable)
         except FileNotFoundError:
-            os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+            _make_folders(Path(folder), 0o755)
             _write_new(temporary, content, mode, durable=durable)
         os.rename(temporary, path)  # noqa: PTH104
     except OSError as error:
@@ -177,6 +198,7 @@ def _discard(path: str) -> None:
 def _write_new(path: str, content: bytes, mode: int, *, durable: bool) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
+        set_mode(fd, mode)
         written = os.write(fd, content)
         while written < len(content):
             written += os.write(fd, content[written:])
@@ -212,6 +234,11 @@ def read_bytes(path: str | Path) -> bytes:
         return b"".join(chunks)
     finally:
         os.close(fd)
+
+
+def is_executable(path: str | Path) -> bool:
+    """By the file's own mode: what `access` says is another thing for root."""
+    return bool(os.stat(path).st_mode & stat.S_IXUSR)  # noqa: PTH116
 
 
 @contextlib.contextmanager

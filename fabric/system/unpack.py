@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import write_problem
+from fabric.system.disk import set_mode, write_problem
 from fabric.system.source.entries import Entry, Refused, UnpackLimits, refuse
 from fabric.system.source.names import Names
 from fabric.system.source.tar_entries import tar_entries
@@ -83,6 +83,7 @@ def _write(entry: Entry, path: Path, most: int) -> int:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     size = 0
     with os.fdopen(fd, "wb") as file:
+        set_mode(fd, mode)
         for chunk in entry.content:
             size += len(chunk)
             if size > most:

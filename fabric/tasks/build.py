@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from fabric.graph.traces import ListingTrace
+from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId
 from fabric.model.task import BuildInputs, Entry, EntryKind, Output, Task
 from fabric.runtimes.archive import content_digest
-from fabric.runtimes.contract import Builder, Toolchain
+from fabric.runtimes.contract import Builder, Listing, Toolchain
 from fabric.tasks.contract import Made, MadeFile, Shop
 
-# Raise when the same inputs would give other bytes.
-_VERSION = "1"
+# Raise when the same inputs would give other bytes, or look at more.
+_VERSION = "2"
 
 
 class BuildKind:
@@ -20,10 +22,14 @@ class BuildKind:
         self._toolchains: dict[tuple[str, str, bool], Toolchain] = {}
 
     def code(self, task: Task) -> tuple[Entry, ...]:
-        toolchain = self.toolchain(_inputs(task))
+        inputs = _inputs(task)
+        toolchain = self.toolchain(inputs)
+        own = dict(inputs.env)
+        given = ((name, value) for name, value in toolchain.environment if name not in own)
         return (
             Entry(EntryKind.CODE, "build", _VERSION),
             Entry(EntryKind.CODE, "toolchain", toolchain.identity),
+            *(Entry(EntryKind.ENV, name, digest_fields((value,))) for name, value in given),
         )
 
     def toolchain(self, inputs: BuildInputs) -> Toolchain:
@@ -50,11 +56,17 @@ class BuildKind:
             # A look-up that ended at a folder holds as long as a folder is there.
             read=(*built.seen.files, *built.seen.folders),
             absent=built.seen.absent,
-            listings=tuple((one.folder, one.pattern, one.ignore) for one in built.seen.listings),
+            listings=tuple(map(_searched, built.seen.listings)),
             links=built.seen.links,
             warnings=built.warnings,
             keep=built.toolchain in ("", self.toolchain(inputs).identity),
+            before=built.before,
         )
+
+
+def _searched(one: Listing) -> ListingTrace:
+    """What the build itself found: what came later must still be noticed."""
+    return ListingTrace(one.folder, one.pattern, one.ignore, digest_fields(one.names))
 
 
 def _inputs(task: Task) -> BuildInputs:

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from fabric.graph.decide import Decision
 from fabric.graph.plan import Known
+from fabric.graph.traces import ListingTrace
 from fabric.model.names import Digest, TaskId
 from fabric.model.problems import Problem
 from fabric.model.task import Entry, Output, OutputFile, Pairs, Task
@@ -26,7 +27,8 @@ class MadeFile:
 class Made:
     """What a task gave. `digest` is what downstream keys see; files are stored by content.
 
-    Without `keep` the result is used in this run and not remembered.
+    Without `keep` the result is used in this run and not remembered. `before` are digests of files
+    that were read, from before the task ran; for the others their times have to do.
     """
 
     digest: Digest
@@ -34,10 +36,11 @@ class Made:
     facts: Pairs = ()
     read: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
-    listings: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    listings: tuple[ListingTrace, ...] = ()
     links: Pairs = ()
     warnings: tuple[Problem, ...] = ()
     keep: bool = True
+    before: Pairs = ()
 
 
 class Shop(Protocol):

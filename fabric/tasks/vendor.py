@@ -9,7 +9,7 @@ from fabric.runtimes.archive import archive, content_digest
 from fabric.runtimes.contract import Built
 from fabric.tasks.contract import Made, MadeFile, Shop
 
-_VERSION = "1"
+_VERSION = "2"
 PACKAGES = ".packages.zip"
 
 Fetch = Callable[[Path, VendorInputs], Built]

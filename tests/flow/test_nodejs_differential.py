@@ -16,8 +16,8 @@ from fabric.runtimes.contract import Seen
 from fabric.runtimes.seen import look_ups_hold
 from tests.bundler_cache import real_runtimes
 
-SEEDS = range(8)
-EDITS = 60
+SEEDS = range(12)
+EDITS = 120
 SPECIFIERS = (
     "./a",
     "./a.js",
@@ -41,17 +41,57 @@ SPECIFIERS = (
     "#inner/b",
     "fs",
     "./data.json",
+    "n/deep",
+    "/abs/deep",
+    "./style.css",
 )
-FOLDERS = ("app/one/src", "app/one/src/lib", "app/one/shared", "libs/common", "libs/other")
+FOLDERS = (
+    "app/one/src",
+    "app/one/src",
+    "app/one/src/lib",
+    "app/one/src/lib",
+    "app/one/shared",
+    "libs/common",
+    "libs/other",
+    "app/one/src/lib/.venv",
+    "app/one/src/lib/__pycache__/[id]",
+    "app/one/src/lib/node_modules/left",
+)
 NAMES = ("a", "b", "x", "index", "deep", "more", "lib", "data")
 EXTENSIONS = (".ts", ".tsx", ".js", ".mjs", ".mts", ".json", "")
+KEPT = frozenset({"hello", "effects", "style"})
 HOSTS = (".", "app", "app/one", "app/one/src")
 MAINS = ("./a.js", "./more", "deep", "./index.ts")
+EXTENDS = (
+    "",
+    *3 * ('"base"',),
+    *2 * ('"base/strict"',),
+    '"../tsconfig.base"',
+    '"base/tsconfig.json"',
+    '"@shop/linked"',
+    '"@shop/linked/conf/strict.json"',
+    '["../tsconfig.base", "base"]',
+    '["base/strict", "@shop/linked/strict"]',
+    '".."',
+)
+CONFIG_FIELDS = (
+    '"main": "x"',
+    '"tsconfig": "./conf/strict.json"',
+    '"tsconfig": "conf"',
+    '"exports": "./conf/strict.json"',
+    '"exports": {".": {"require": "./conf/strict.json"}, "./*": ["./conf/*.json"]}',
+    '"exports": {"./": "./", "./strict": {"import": "./no", "default": "./tsconfig.json"}}',
+)
+CONFIG_FILES = ("tsconfig.json", "conf/strict.json", "conf/tsconfig.json", "strict.json")
+SHEETS = ("app/one/src/style.css", "app/one/src/x.css", "app/one/src/lib/deep.css")
 OPTIONS = (
     '"baseUrl": "."',
     '"baseUrl": "./src"',
     '"paths": {"@/*": ["./src/*", "./lib/*"]}',
     '"baseUrl": "..", "paths": {"@/*": ["one/src/*"], "common": ["../libs/other/a"]}',
+    '"paths": {"@/*": ["${configDir}/src/*", "app/one/lib/*"], "/abs/*": ["./src/lib/*", "./*"]}',
+    '"baseUrl": "${configDir}/src", "paths": {"common": ["./lib/deep"]}',
+    '"paths": {"lib/deep": ["../libs/common/deep", "src/lib/deep"], "common": ["./a", "./src/b"]}',
     '"useDefineForClassFields": false, "target": "es2020"',
     '"jsx": "react", "jsxFactory": "h"',
 )
@@ -83,6 +123,8 @@ def source(dice: random.Random) -> str:
     lines = [f'try {{ require("{name}") }} catch {{}}' for name in wanted]
     if dice.random() < 0.2:
         lines.append("export const late = (name) => import(`./lib/${name}.js`).catch(() => 0)")
+    if dice.random() < 0.2:
+        lines.append("export const any = (name) => import(`./${name}/b.mjs`).catch(() => 0)")
     return "\n".join([*lines, f"export class Marked {{ at = {dice.randint(0, 999)} }}"])
 
 
@@ -93,20 +135,38 @@ def write_module(root: Path, dice: random.Random) -> None:
 
 
 def write_handler(root: Path, dice: random.Random) -> None:
-    wanted = dice.sample(SPECIFIERS, 8)
+    wanted = dice.sample(SPECIFIERS, 18)
     text = "\n".join(f'try {{ require("{name}") }} catch {{}}' for name in wanted)
-    put(root / "app/one/src/hello.ts", f"{text}\nexport const handler = async () => 1;\n")
+    head = 'import "./style.css";\nimport "../effects";\n'
+    put(root / "app/one/src/hello.ts", f"{head}{text}\nexport const handler = async () => 1;\n")
+
+
+def write_sheet(root: Path, dice: random.Random) -> None:
+    wanted = dice.sample(("x.css", "./x.css", "left/x.css"), dice.randint(0, 1))
+    lines = [f'@import "{name}";' for name in wanted if name == "x.css" or dice.random() < 0.1]
+    put(root / dice.choice(SHEETS), "\n".join([*lines, f"a {{ top: {dice.randint(0, 999)}px }}"]))
+
+
+def begin(root: Path, dice: random.Random) -> None:
+    """What is always there: an entry, its stylesheet, a module that may have no effect."""
+    write_handler(root, dice)
+    put(root / "app/one/effects.ts", "console.log(1)")
+    put(root / "app/one/src/style.css", "a {}")
+    put(root / "node_modules/x.css/package.json", '{"name": "x.css", "version": "1.0.0"}')
+    put(root / "node_modules/x.css/index.css", "b {}")
 
 
 def remove_one(root: Path, dice: random.Random) -> None:
     files = [path for path in sorted(root.rglob("*")) if path.is_file() or path.is_symlink()]
-    victims = [path for path in files if "node_modules" not in path.parts and path.stem != "hello"]
+    victims = [path for path in files if "node_modules" not in path.parts and path.stem not in KEPT]
     if victims:
         dice.choice(victims).unlink()
 
 
 def rename_one(root: Path, dice: random.Random) -> None:
-    files = [path for path in sorted(root.rglob("*.?s")) if path.is_file() and path.stem != "hello"]
+    files = [
+        path for path in sorted(root.rglob("*.?s")) if path.is_file() and path.stem not in KEPT
+    ]
     files = [path for path in files if "node_modules" not in path.parts]
     if files:
         moved = dice.choice(files)
@@ -116,31 +176,50 @@ def rename_one(root: Path, dice: random.Random) -> None:
 
 
 def write_tsconfig(root: Path, dice: random.Random) -> None:
-    extends = dice.choice(
-        ("", '"extends": "../tsconfig.base",', '"extends": "base/tsconfig.json",')
-    )
+    extends = dice.choice(EXTENDS)
+    extends = f'"extends": {extends},' if extends else ""
     text = f'{{ // note\n {extends} "compilerOptions": {{ {dice.choice(OPTIONS)}, }} }}'
-    name = dice.choice(("tsconfig.json", "tsconfig.json", "jsconfig.json", "tsconfig.base.json"))
-    put(root / dice.choice(HOSTS) / name, text)
+    name = dice.choice((*3 * ("tsconfig.json",), "jsconfig.json", "tsconfig.base.json"))
+    places = (*4 * ("app/one",), *HOSTS, "libs/common", "libs/other")
+    put(root / dice.choice(places) / name, text)
 
 
 def write_manifest(root: Path, dice: random.Random) -> None:
     inner = f'"imports": {{"#inner": "./src/{dice.choice("ab")}.js", "#inner/*": "./src/*.js"}}'
-    extra = dice.choice(('"type": "module"', '"sideEffects": false', inner, inner))
+    outer = '"exports": {".": "./a.js", "./deep": {"import": "./no.js", "default": "./deep.js"}}'
+    every = '"exports": {"./*": "./src/*.js"}'
+    field = dice.choice(CONFIG_FIELDS)
+    effects = '"sideEffects": false'
+    extra = dice.choice(('"type": "module"', effects, effects, inner, inner, outer, every, field))
     main = f'"main": "{dice.choice(MAINS)}"'
-    folder = dice.choice((*HOSTS, *FOLDERS))
+    folder = dice.choice((*HOSTS, *FOLDERS[:-1]))
     put(root / folder / "package.json", f'{{"name": "n", {main}, {extra}}}')
+
+
+def write_plug_and_play(root: Path, dice: random.Random) -> None:
+    """One that says nothing: its being there must hide no other file."""
+    put(root / dice.choice(HOSTS) / dice.choice((".pnp.js", ".pnp.cjs")), f"// {dice.random()}")
+
+
+def install_config(root: Path, dice: random.Random) -> None:
+    """A package of settings, with a version or linked in without one."""
+    manifest = f'"version": "{dice.randint(0, 10**6)}.0.0", {dice.choice(CONFIG_FIELDS)}'
+    package = root / dice.choice(HOSTS) / "node_modules" / "base"
+    if dice.random() < 0.3:
+        package, manifest = root / "libs/common", dice.choice(CONFIG_FIELDS)
+    put(package / "package.json", f'{{"name": "base", {manifest}}}')
+    for name in dice.sample(CONFIG_FILES, 2):
+        put(package / name, f'{{"compilerOptions": {{{dice.choice(OPTIONS)}}}}}')
 
 
 def install_package(root: Path, dice: random.Random) -> None:
     """A package's files change only with its version."""
     version = dice.randint(0, 10**6)
-    name = dice.choice(("left", "common", "base", "fs"))
+    name = dice.choice(("left", "common", "fs"))
     package = root / dice.choice(HOSTS) / "node_modules" / name
     shutil.rmtree(package, ignore_errors=True)
     put(package / "package.json", f'{{"name": "{name}", "version": "{version}.0.0"}}')
     put(package / "index.js", f"exports.at = {version}; try {{ require('common') }} catch {{}}")
-    put(package / "tsconfig.json", f'{{"compilerOptions": {{{dice.choice(OPTIONS)}}}}}')
     if dice.random() < 0.5:
         put(package / "sub.js", f"exports.sub = {version}")
 
@@ -160,33 +239,38 @@ def link_package(root: Path, dice: random.Random) -> None:
 
 def link_source(root: Path, dice: random.Random) -> None:
     link = root / "app/one/src" / f"{dice.choice('ab')}.ts"
+    target = root / "libs/common" / f"{dice.choice(NAMES)}.ts"
+    if not target.is_file():
+        put(target, source(dice))
     put(link, "")
     link.unlink()
-    link.symlink_to(root / "libs/common" / f"{dice.choice(NAMES)}.ts")
+    link.symlink_to(target)
 
 
 EDIT_KINDS: tuple[Edit, ...] = (
-    write_module,
-    write_module,
-    write_module,
-    write_module,
+    *5 * (write_module,),
     write_handler,
     remove_one,
     remove_one,
     rename_one,
-    write_tsconfig,
-    write_manifest,
+    *3 * (write_tsconfig,),
+    *2 * (write_manifest,),
+    write_sheet,
+    write_plug_and_play,
+    *3 * (install_config,),
     install_package,
     remove_package,
     link_package,
     link_source,
 )
-HELLO = BuildInputs("one", "hello", "app/one", "src/hello.handler", "nodejs20.x")
+# A workspace, and the service below it: what lies above a workspace counts as well.
+PLACES = ((".", "app/one"), ("app", "one"))
 
 
-def clean_build(runtimes: Runtimes, root: Path) -> tuple[str, Seen] | None:
+def clean_build(runtimes: Runtimes, workspace: Path, service: str) -> tuple[str, Seen] | None:
+    inputs = BuildInputs("one", "hello", service, "src/hello.handler", "nodejs20.x")
     try:
-        built = runtimes.build(root, HELLO)
+        built = runtimes.build(workspace, inputs)
     except FabricError:
         return None
     return content_digest(built.files), built.seen
@@ -200,23 +284,25 @@ def digests(root: Path, seen: Seen) -> list[str]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_equal_look_ups_mean_equal_bytes(seed: int, tmp_path: Path, runtimes: Runtimes) -> None:
     dice = random.Random(seed)
-    write_handler(tmp_path, dice)
-    before = clean_build(runtimes, tmp_path)
-    known = digests(tmp_path, before[1]) if before else []
+    above, service = PLACES[seed % len(PLACES)]
+    workspace = tmp_path / above
+    begin(tmp_path, dice)
+    before = clean_build(runtimes, workspace, service)
+    known = digests(workspace, before[1]) if before else []
     rebuilt = skipped = 0
     for number in range(EDITS):
         edit = dice.choice(EDIT_KINDS)
         edit(tmp_path, dice)
-        after = clean_build(runtimes, tmp_path)
+        after = clean_build(runtimes, workspace, service)
         if before is not None:
-            held = look_ups_hold(str(tmp_path), before[1])
-            if held and digests(tmp_path, before[1]) == known:
+            held = look_ups_hold(str(workspace), before[1])
+            if held and digests(workspace, before[1]) == known:
                 skipped += 1
                 assert after is not None, (number, edit.__name__)
                 assert after[0] == before[0], (number, edit.__name__)
             else:
                 rebuilt += 1
         before = after
-        known = digests(tmp_path, after[1]) if after else []
+        known = digests(workspace, after[1]) if after else []
     assert rebuilt > 5
     assert skipped > 5

@@ -7,12 +7,25 @@ import pytest
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.archive import content_digest
+from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Seen
-from fabric.runtimes.python.builder import PythonRuntime
 from tests.runtimes_project import digests, python, unchanged, write
 
 EDITS = 150
-FOLDERS = ("api", "api/src", "api/src/pkg", "api/pkg", "api/pkg/sub", "libs/shared")
+FOLDERS = (
+    "api",
+    "api/src",
+    "api/src/pkg",
+    "api/pkg",
+    "api/pkg/sub",
+    "api/pkg/__pycache__",
+    "api/data",
+    "api/data/.venv/lib",
+    "api/data/__pycache__",
+    "libs/shared",
+    "libs/shared/deep",
+    "libs/shared/node_modules",
+)
 MODULES = ("a", "b", "pkg", "sub", "json", "__init__")
 IMPORTS = (
     "import a",
@@ -25,12 +38,21 @@ IMPORTS = (
     "from .pkg import sub",
     "from .. import b",
     "import src.pkg.b",
+    "import pkg.__pycache__.a",
+    "from pkg.__pycache__ import b",
+    "importlib.import_module('pkg.b')",
+    "importlib.import_module('.a', 'pkg')",
+    "importlib.import_module(f'pkg.{1}')",
     "import shared.a",
+    "from shared.deep import a, b",
     "from shared import b",
     "__all__ = ['a', 'sub']",
 )
-INPUTS = python("src/hello.handler", include=("../libs/shared/a.py",))
-RUNTIME = PythonRuntime()
+INCLUDE = ("../libs/shared/a.py", "../libs/shared/deep/**", "data/**", "data/.venv/lib/*.py")
+INPUTS = python("src/hello.handler", include=INCLUDE)
+
+
+RUNTIMES = Runtimes(Path("no-tools"), {}, install=False)
 
 
 def source(dice: random.Random) -> str:
@@ -49,7 +71,7 @@ def edit(workspace: Path, dice: random.Random) -> None:
 
 def clean_build(workspace: Path) -> tuple[str, Seen] | None:
     try:
-        built = RUNTIME.build(workspace, INPUTS)
+        built = RUNTIMES.build(workspace, INPUTS)
     except FabricError:
         return None
     return content_digest(built.files), built.seen

@@ -18,6 +18,7 @@ from fabric.runtimes.nodejs.toolchain import (
     toolchain_of,
 )
 from tests.bundler_cache import ENVIRONMENT
+from tests.downloads import NPM_OFFLINE
 from tests.project import REPO, project
 from tests.runtimes_project import write
 
@@ -29,10 +30,9 @@ functions: [{name: one, entry: one.js}]
 """
 
 
-@pytest.mark.network
 def test_two_at_once_install_one_bundler(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(install_pinned, tmp_path / "tools", ENVIRONMENT) for _ in range(2)]
+        jobs = [pool.submit(install_pinned, tmp_path / "tools", NPM_OFFLINE) for _ in range(2)]
     folders = {job.result() for job in jobs}
     assert len(folders) == 1
     assert (folders.pop() / "package.json").is_file()
@@ -50,6 +50,54 @@ def test_a_registry_that_cannot_be_reached_is_a_clear_error(tmp_path: Path) -> N
         install_pinned(tmp_path / "tools", offline)
     assert caught.value.first.code == "runtime/bundler-missing"
     assert "devDependencies" in caught.value.first.hint
+
+
+def silent(tmp_path: Path, script: str) -> dict[str, str]:
+    """An environment with an npm of our own."""
+    program(tmp_path / "bin" / "npm")
+    (tmp_path / "bin" / "npm").write_text(f"#!/bin/sh\n{script}\nexit 1\n")
+    return {"PATH": f"{tmp_path / 'bin'}:{ENVIRONMENT['PATH']}"}
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            "npm error code ECONNREFUSED\nnpm error syscall connect\nnpm error errno ECONNREFUSED\n"
+            "npm error FetchError: request to http://u:pw-canary@h/x failed, reason: refused\n"
+            "npm error     at ClientRequest.<anonymous> (/x.js:1:1) {\nnpm error   port: 9\n"
+            "npm error }\nnpm error A complete log of this run can be found in: /x",
+            "npm says: FetchError: request to http://[REDACTED]@h/x failed, reason: refused",
+        ),
+        (
+            "npm ERR! code E404\nnpm ERR! 404 Not Found - GET http://h/esbuild - no such package",
+            "npm says: 404 Not Found - GET http://h/esbuild - no such package",
+        ),
+        ("npm warn config old\nnpm error nospc ENOSPC: no space left", "nospc ENOSPC: no space"),
+        ("npm error code EUSAGE", "npm says: code EUSAGE"),
+        ("killed", "npm says: killed"),
+        ("", "npm ended with 1"),
+    ],
+)
+def test_the_words_of_npm_are_in_the_problem(said: str, words: str, tmp_path: Path) -> None:
+    env = silent(tmp_path, f"cat >&2 <<'END'\n{said}\nEND" if said else "")
+    with pytest.raises(FabricError) as caught:
+        install_pinned(tmp_path / "tools", env)
+    assert words in caught.value.first.message
+    assert "pw-canary" not in f"{caught.value.first}"
+
+
+def test_the_words_of_npm_are_told_by_every_way_of_telling(tmp_path: Path) -> None:
+    config = JAVASCRIPT.replace("one.js", "one.ts")
+    sources = {"one.ts": "export const handler = 1;", "one.js": "exports.handler = 1;"}
+    made = project(tmp_path / "shop", config, sources)
+    env = {**silent(tmp_path, "echo 'npm error the registry is asleep' >&2")}
+    env["FABRIC_TOOLCHAIN_DIR"] = str(tmp_path / "tools")
+    assert "the registry is asleep" in made.json("build", env=env).error["message"]
+    assert "the registry is asleep" in made.fabric("build", env=env).err
+    made.write({"fabric.yml": JAVASCRIPT})
+    packed = made.fabric("build", env=env)
+    assert (packed.code, "the registry is asleep" in packed.err) == (0, True)
 
 
 def test_without_node_on_path_the_packaged_one_counts_or_is_asked_for(tmp_path: Path) -> None:

@@ -1,17 +1,16 @@
-"""Third-party packages from the real index: for the target, never for this machine."""
+"""Real packages, as they were fetched from the index: for the target, never for this machine."""
 
 from pathlib import Path
 
 import pytest
 
-from fabric.model.problems import FabricError
 from fabric.model.task import VendorInputs
 from fabric.runtimes.archive import archive
 from fabric.runtimes.vendor import find_source, vendor
-from tests.bundler_cache import ENVIRONMENT
+from tests.downloads import COMPILED, PIP_OFFLINE
 from tests.runtimes_project import names, write
 
-pytestmark = [pytest.mark.flow, pytest.mark.network]
+pytestmark = pytest.mark.flow
 
 
 def inputs(source: str, python: str = "3.12", platform: str = "arm64") -> VendorInputs:
@@ -19,7 +18,7 @@ def inputs(source: str, python: str = "3.12", platform: str = "arm64") -> Vendor
 
 
 def test_wheels_are_the_targets(tmp_path: Path) -> None:
-    built = vendor(tmp_path, inputs("markupsafe==3.0.2\n"), ENVIRONMENT)
+    built = vendor(tmp_path, inputs(f"{COMPILED}\n"), PIP_OFFLINE)
     assert "markupsafe/_speedups.cpython-312-aarch64-linux-gnu.so" in names(built)
     assert not any("__pycache__" in name or name.endswith("/RECORD") for name in names(built))
     assert built.warnings == ()
@@ -31,20 +30,13 @@ def test_unpinned_requirements_are_locked_and_the_lock_gives_the_same_bytes(
     write(tmp_path, {"api/requirements.txt": "markupsafe>=3  # newest\n"})
     before = find_source(tmp_path, "api")
     assert before is not None
-    first = vendor(tmp_path, inputs(before.text), ENVIRONMENT)
+    first = vendor(tmp_path, inputs(before.text), PIP_OFFLINE)
     assert [problem.code for problem in first.warnings] == ["vendor/locked"]
     after = find_source(tmp_path, "api")
     assert after is not None
     assert after.file == "api/requirements.lock"
-    second = vendor(tmp_path, inputs(after.text), ENVIRONMENT)
+    second = vendor(tmp_path, inputs(after.text), PIP_OFFLINE)
     assert second.warnings == ()
     assert archive(first.files) == archive(second.files)
-    other = vendor(tmp_path, inputs(after.text, platform="x86_64"), ENVIRONMENT)
+    other = vendor(tmp_path, inputs(after.text, platform="x86_64"), PIP_OFFLINE)
     assert "markupsafe/_speedups.cpython-312-x86_64-linux-gnu.so" in names(other)
-
-
-def test_a_package_without_a_wheel_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(FabricError) as caught:
-        vendor(tmp_path, inputs("pyspark==3.0.0\n"), ENVIRONMENT)
-    assert caught.value.first.code == "vendor/no-wheel"
-    assert "Python 3.12" in caught.value.first.message

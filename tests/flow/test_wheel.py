@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.bundler_cache import ENVIRONMENT
+from tests.downloads import PIP_OFFLINE
 from tests.project import PYTHON, PYTHON_SOURCES, REPO, Done
 
-pytestmark = [pytest.mark.flow, pytest.mark.slow, pytest.mark.network]
+pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
 
 def call(program: Path, *words: str, cwd: Path) -> Done:
-    env = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONPATH"}
+    env = {name: value for name, value in PIP_OFFLINE.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [str(program), *words], cwd=cwd, env=env, capture_output=True, text=True, check=False
     )

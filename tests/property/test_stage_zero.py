@@ -26,7 +26,7 @@ from fabric.engine.schedule import Caps
 from fabric.graph.weave import weave
 from fabric.model.names import TaskId
 from fabric.model.task import Output, Task
-from fabric.system.clock import SystemClock
+from fabric.system.clock import SystemClock, file_time_ns
 from fabric.tasks.contract import Made, Shop
 from tests.fakes import Bench, JoinInputs, JoinKind, join
 
@@ -54,7 +54,7 @@ class Folder:
     """A project that is edited at random, built by the long way or from a warm start."""
 
     def __init__(self, root: Path, seed: int) -> None:
-        self.bench = Bench(root, clock=SystemClock())
+        self.bench = Bench(root, clock=SystemClock(), stamp=file_time_ns)
         self.chance = random.Random(seed)
         self.root = root
         self.answers = str(root / ".fabric" / "cache" / manifest.FOLDER)

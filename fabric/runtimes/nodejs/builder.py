@@ -10,7 +10,7 @@ from typing import Any
 from fabric.model.problems import FabricError
 from fabric.model.task import BuildInputs
 from fabric.runtimes.contract import Built, Toolchain
-from fabric.runtimes.entry import NODE_EXTENSIONS, Entry, locate
+from fabric.runtimes.entry import NODE_EXTENSIONS, Entry, locate, refuse_not_utf8
 from fabric.runtimes.nodejs import closure, options
 from fabric.runtimes.nodejs.bundler import Bundler
 from fabric.runtimes.nodejs.lookups import look_ups
@@ -49,6 +49,7 @@ class NodeRuntime:
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         entry = locate(workspace, inputs, NODE_EXTENSIONS)
+        refuse_not_utf8(inputs, [entry.path])
         found = find_bundler(entry.root)
         try:
             folder = found.folder or self._pinned_folder()

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from fabric.runtimes.nodejs import export_maps
 from fabric.runtimes.nodejs.tsconfig import ancestors, package_name, read_jsonc
 from fabric.runtimes.seen import Kind, Probe
 
@@ -106,6 +107,7 @@ def _in_modules(modules: str, package: str, specifier: str, probe: Probe) -> Ite
         yield from ways_to_nothing(f"{package}/", probe)
     elif is_own(package) or not is_versioned(package):
         yield from path_candidates(target)
+        yield from exported(package, specifier)
         yield package
 
 
@@ -120,30 +122,28 @@ def is_versioned(package: str) -> bool:
 
 
 def imports_targets(folder: str, specifier: str) -> Iterator[str]:
-    """The targets that a manifest's `imports` has for a `#name`; every leaf, to be safe."""
-    for parent in ancestors(folder):
-        manifest = os.path.join(parent, "package.json")
-        if os.path.isfile(manifest):
-            imports = read_jsonc(manifest).get("imports", {})
-            names = {re.sub(r"^\./", f"{parent}/", leaf) for leaf in _leaves(imports)}
-            yield from sorted(name.replace("*", _star(specifier, imports)) for name in names)
-            return
+    """The targets that a manifest's `imports` has for a `#name`: paths, or names of packages."""
+    manifest = _nearest_manifest(folder)
+    above = os.path.dirname(manifest)
+    found = export_maps.targets(read_jsonc(manifest).get("imports"), specifier) if manifest else ()
+    yield from sorted({re.sub(r"^\./", f"{above}/", leaf) for leaf in found})
 
 
-def _star(specifier: str, imports: object) -> str:
-    for pattern in imports if isinstance(imports, dict) else ():
-        before, star, after = pattern.partition("*")
-        if star and specifier.startswith(before) and specifier.endswith(after):
-            return specifier[len(before) : len(specifier) - len(after)]
-    return "*"
+def own_package(folder: str) -> tuple[str, str]:
+    """The package that a folder is a part of, and the name that it may call itself by."""
+    manifest = _nearest_manifest(folder)
+    name = read_jsonc(manifest).get("name") if manifest else ""
+    return os.path.dirname(manifest), name if isinstance(name, str) else ""
 
 
-def _leaves(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _leaves(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _leaves(item)
+def exported(package: str, specifier: str) -> Iterator[str]:
+    """The files that a package's `exports` name for a specifier, there or not."""
+    subpath = export_maps.subpath_of(specifier, package_name(specifier))
+    document = read_jsonc(f"{package}/package.json")
+    for target in export_maps.targets(document.get("exports"), subpath):
+        yield from _file_candidates(os.path.normpath(f"{package}/{target}"))
+
+
+def _nearest_manifest(folder: str) -> str:
+    manifests = (os.path.join(parent, "package.json") for parent in ancestors(folder))
+    return next(filter(os.path.isfile, manifests), "")

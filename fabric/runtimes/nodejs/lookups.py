@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from fabric.runtimes.contract import Listing, Seen
 from fabric.runtimes.entry import Entry
-from fabric.runtimes.globs import list_files, split_pattern
+from fabric.runtimes.globs import NOTHING_PRUNED, list_files
 from fabric.runtimes.nodejs import candidates
 from fabric.runtimes.nodejs.candidates import NODE_MODULES, up_to
 from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards
@@ -20,7 +20,9 @@ from fabric.runtimes.nodejs.tsconfig import Settings, package_name, read_setting
 from fabric.runtimes.seen import Kind, place, tried
 
 _TSCONFIGS = ("tsconfig.json", "jsconfig.json")
-_MANIFESTS = ("package.json", ".pnp.data.json", ".pnp.cjs", ".pnp.js")
+_MANIFESTS = ("package.json",)
+_PLUG_AND_PLAY = (".pnp.data.json", ".pnp.cjs", ".pnp.js")
+_STYLES = ".css"
 _URL = re.compile(r"(node|https?|data|file):")
 
 
@@ -33,13 +35,22 @@ def look_ups(entry: Entry, modules: Iterable[Module]) -> Seen:
         paths.update(trail.of_module(module))
         for item in module.imports:
             paths.update(trail.of_import(module.path, item))
-            listings.extend(_glob(entry.workspace, module.path, item.specifier))
-    for package in trail.unversioned:
-        names = list_files(package, "**")
-        listings.append(Listing(place(entry.workspace, package), "**", names))
-        paths.update(f"{package}/{name}" for name in names)
+            searched = _glob(entry.workspace, module.path, item.specifier)
+            listings += [searched] if searched else []
+    listings += [_all_below(entry.workspace, package) for package in trail.unversioned]
+    paths.update(path for listing in listings for path in _found(entry.workspace, listing))
     seen = tried(entry.workspace, paths, entry.probe)
     return replace(seen, listings=tuple(dict.fromkeys(listings)))
+
+
+def _all_below(workspace: str, package: str) -> Listing:
+    rules = (NOTHING_PRUNED,)
+    return Listing(place(workspace, package), "**", list_files(package, "**", rules), rules)
+
+
+def _found(workspace: str, listing: Listing) -> Iterator[str]:
+    folder = os.path.normpath(os.path.join(workspace, listing.folder))
+    return (f"{folder}/{name}" for name in listing.names)
 
 
 class _Trail:
@@ -49,6 +60,8 @@ class _Trail:
         self._probe = entry.probe
         self._workspace = entry.workspace
         self._settings: dict[str, Settings] = {}
+        self._packages: dict[str, tuple[str, str]] = {}
+        self._chains: dict[str, Settings] = {}
         self._done: set[tuple[str, str]] = set()
         self._versioned: dict[str, bool] = {}
 
@@ -65,14 +78,15 @@ class _Trail:
             locks = self._once(modules_owner(module.path), LOCK_FILES)
             return (f"{package}/package.json", *locks)
         folder = os.path.dirname(module.path)
-        manifests = self._once(folder, _MANIFESTS)
+        # Apart: the one that is found first hides none of the other kind.
+        manifests = (*self._once(folder, _MANIFESTS), *self._once(folder, _PLUG_AND_PLAY))
         return (module.path, *manifests, *self._settings_of(folder).tried)
 
     def of_import(self, importer: str, item: Import) -> Iterator[str]:
         """What is tried for one specifier, before the path that won."""
         folder = os.path.dirname(importer)
         if package_folder(importer) is None:
-            for base in self._bases(folder, item.specifier):
+            for base in self._bases(importer, item.specifier):
                 yield from up_to(item.path, candidates.path_candidates(base), self._probe)
                 if not item.path:
                     yield from candidates.ways_to_nothing(base, self._probe)
@@ -80,11 +94,16 @@ class _Trail:
                 yield from candidates.javascript_twins(item.path)
         for name in self._package_names(folder, item.specifier):
             yield from self._package(folder, name, item.path)
+            if package_folder(importer) is None:
+                yield from self._own_name(folder, name)
 
-    def _bases(self, folder: str, specifier: str) -> Iterator[str]:
+    def _bases(self, importer: str, specifier: str) -> Iterator[str]:
         """The paths that a specifier may mean: itself, by `paths` and `baseUrl`, by `imports`."""
-        if _is_path(specifier):
+        folder = os.path.dirname(importer)
+        # To a stylesheet, `x.css` is a file beside it before it is a package.
+        if _is_path(specifier) or importer.endswith(_STYLES):
             yield os.path.normpath(os.path.join(folder, specifier))
+        if specifier.startswith("."):
             return
         for alias in self._settings_of(folder).aliases:
             yield from alias.candidates(specifier)
@@ -105,13 +124,26 @@ class _Trail:
             self._done.add((folder, specifier))
             yield from candidates.package_candidates(folder, specifier, winner, self._probe)
 
+    def _own_name(self, folder: str, specifier: str) -> Iterator[str]:
+        """What a package's own name leads to from within it."""
+        if folder not in self._packages:
+            self._packages[folder] = candidates.own_package(folder)
+        package, name = self._packages[folder]
+        if name and package_name(specifier) == name:
+            yield from candidates.exported(package, specifier)
+
     def _settings_of(self, folder: str) -> Settings:
         if folder not in self._settings:
             paths = upwards(self._workspace, folder, _TSCONFIGS, self._probe)
             found = next((path for path in paths if self._probe.kind(path) is Kind.FILE), None)
-            chain = read_settings(found) if found else Settings()
+            chain = self._chain(found) if found else Settings()
             self._settings[folder] = Settings((*paths, *chain.tried), chain.aliases)
         return self._settings[folder]
+
+    def _chain(self, path: str) -> Settings:
+        if path not in self._chains:
+            self._chains[path] = read_settings(path)
+        return self._chains[path]
 
     def _once(self, folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
         """Those names on the way up; nothing where that was answered before."""
@@ -136,11 +168,14 @@ def _is_path(specifier: str) -> bool:
     return specifier.startswith((".", "/"))
 
 
-def _glob(workspace: str, importer: str, specifier: str) -> Iterator[Listing]:
-    """An import with a computed path is a search: `./pages/**/*.js`."""
+def _glob(workspace: str, importer: str, specifier: str) -> Listing | None:
+    """An import with a computed path is a search (`./pages/**/*.js`) through all there is below."""
     if not specifier.startswith(".") or "*" not in specifier:
-        return
+        return None
     base = os.path.normpath(os.path.join(os.path.dirname(importer), specifier))
-    fixed, pattern = split_pattern(base)
-    folder = fixed if fixed.startswith("/") else f"/{fixed}"
-    yield Listing(place(workspace, folder), pattern, list_files(folder, pattern))
+    folder = base.partition("*")[0].rpartition("/")[0]
+    # Nothing but `*` is a wildcard to the bundler: brackets are what some frameworks name files by.
+    pattern = base[len(folder) + 1 :].replace("[", "?")
+    rules = (NOTHING_PRUNED,)
+    names = list_files(folder or "/", pattern, rules)
+    return Listing(place(workspace, folder or "/"), pattern, names, rules)

@@ -3,12 +3,14 @@
 import importlib.util
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
+from fabric.model.secrecy import without_credentials
 from fabric.runtimes.contract import Toolchain
 from fabric.runtimes.nodejs.tsconfig import ancestors
 from fabric.runtimes.seen import place
@@ -27,6 +29,12 @@ _NPM_FLAGS = (
     "--no-save",
     "--fetch-retries=1",
     "--fetch-retry-mintimeout=1000",
+)
+_NPM_LINES = 40
+_NPM_PREFIX = re.compile(r"^npm (error|ERR!)( (?=\d{3} ))?")
+_NPM_NOISE = re.compile(
+    r"(code|syscall|errno|type|address|port|path|dest|requiredBy)\b(?!.* .* )|at |[{}\]]|npm warn|"
+    r"npm WARN|A complete log|If you are behind|\w+: '"
 )
 
 
@@ -137,14 +145,23 @@ def _run_npm(folder: Path, environment: Mapping[str, str]) -> None:
     env = {**environment, "PATH": _path_with_node(environment)}
     result = run_child([*npm, f"esbuild@{PINNED}"], cwd=folder, env=env, timeout=_INSTALL_SECONDS)
     if result.code:
-        raise bundler_missing(result.last_lines())
+        lines = without_credentials(result.last_lines(_NPM_LINES))
+        reason = f"npm says: {npm_words(lines)}" if lines else f"npm ended with {result.code}"
+        raise bundler_missing(reason, lines)
 
 
-def bundler_missing(detail: str) -> FabricError:
+def npm_words(text: str) -> str:
+    """The line of npm's report that a person would read out: no code, no stack, no note."""
+    lines = [_NPM_PREFIX.sub("", line).strip() for line in text.splitlines()]
+    telling = (line for line in lines if line and not _NPM_NOISE.match(line))
+    return next(telling, lines[-1])
+
+
+def bundler_missing(reason: str, detail: str = "") -> FabricError:
     return FabricError(
         Problem(
             "runtime/bundler-missing",
-            f"cannot install the bundler esbuild {PINNED}",
+            f"cannot install the bundler esbuild {PINNED}: {reason}",
             hint="add `esbuild` to the project's devDependencies, or let npm reach its registry",
             frame=detail,
         )

@@ -1,4 +1,8 @@
-"""tsconfig.json as far as look-ups care: the `extends` chain, `baseUrl` and `paths`."""
+"""tsconfig.json as far as look-ups care: the `extends` chain, `baseUrl` and `paths`.
+
+Every file that a chain may mean counts, and every folder that `paths` may start from. Which of them
+wins is the bundler's to say: too many look-ups cost a build, one too few would be a stale archive.
+"""
 
 import json
 import os
@@ -7,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from fabric.runtimes.nodejs import export_maps
 from fabric.system.disk import read_bytes
 
 # Strings are matched first, so that `//` inside one is no comment.
 _TOKENS = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
-_DEPTH = 16
+_CONFIG_FOLDER = "${configDir}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +44,40 @@ class Settings:
     aliases: tuple[Alias, ...] = ()
 
 
-def read_settings(path: str, depth: int = _DEPTH) -> Settings:
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One file of a chain. `folder` is the real one: what it names is relative to that."""
+
+    folder: str
+    document: dict[str, Any]
+
+    def option(self, name: str) -> Any:
+        options = self.document.get("compilerOptions")
+        return options.get(name) if isinstance(options, dict) else None
+
+    @property
+    def extends(self) -> tuple[str, ...]:
+        named = self.document.get("extends")
+        names = named if isinstance(named, list) else [named]
+        return tuple(name for name in names if isinstance(name, str) and name)
+
+
+def read_settings(path: str) -> Settings:
     """A tsconfig and all that it extends. What cannot be parsed says nothing."""
-    document = read_jsonc(path)
-    folder = os.path.dirname(path)
-    own = Settings((path,), tuple(_aliases(folder, document)))
-    bases = document.get("extends", ())
-    names = [bases] if isinstance(bases, str) else [name for name in bases if isinstance(name, str)]
-    return _joined([own, *(_extended(folder, name, depth) for name in names if depth)])
+    tried = [path]
+    parts: dict[str, _Part] = {}
+    waiting = [path]
+    while waiting:
+        real = os.path.realpath(waiting.pop())
+        if real in parts:
+            continue
+        parts[real] = part = _Part(os.path.dirname(real), read_jsonc(real))
+        tried.append(real)
+        for name in part.extends:
+            configs = tuple(_configs(part.folder, name))
+            tried += [*configs, *_manifests(part.folder, name)]
+            waiting += filter(os.path.isfile, configs)
+    return Settings(tuple(tried), tuple(_aliases(os.path.dirname(path), list(parts.values()))))
 
 
 def read_jsonc(path: str) -> dict[str, Any]:
@@ -55,50 +86,72 @@ def read_jsonc(path: str) -> dict[str, Any]:
         text = read_bytes(path).decode("utf-8-sig", "replace")
         # A comment first, then the comma that stood before it.
         bare = _TOKENS.sub(lambda match: match[1] or " ", text)
-        document = json.loads(_TOKENS.sub(lambda match: match[1] or " ", bare))
-    except (OSError, ValueError):
+        plain = _TOKENS.sub(lambda match: match[1] or " ", bare)
+        # Of two equal keys the bundler takes the first.
+        document = json.loads(plain, object_pairs_hook=lambda pairs: dict(reversed(pairs)))
+    except (OSError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
 
 
-def _joined(parts: list[Settings]) -> Settings:
-    return Settings(
-        tuple(path for part in parts for path in part.tried),
-        tuple(alias for part in parts for alias in part.aliases),
-    )
+def _aliases(config_folder: str, parts: list[_Part]) -> Iterator[Alias]:
+    """`baseUrl` and `paths` may stand in different files: each with each."""
+    bases = [
+        os.path.join(part.folder, _filled(base, config_folder))
+        for part in parts
+        if isinstance(base := part.option("baseUrl"), str)
+    ]
+    for part in parts:
+        paths = part.option("paths")
+        for pattern, targets in (paths if isinstance(paths, dict) else {}).items():
+            names = [_filled(name, config_folder) for name in targets if isinstance(name, str)]
+            starts = (*bases, part.folder)
+            led = [os.path.join(start, name) for start in starts for name in names]
+            yield Alias(pattern, tuple(dict.fromkeys(map(os.path.normpath, led))))
+    for base in dict.fromkeys(bases):
+        yield Alias("*", (os.path.normpath(os.path.join(base, "*")),))
 
 
-def _aliases(folder: str, document: dict[str, Any]) -> Iterator[Alias]:
-    options = document.get("compilerOptions")
-    if not isinstance(options, dict):
-        return
-    base = options.get("baseUrl")
-    start = os.path.join(folder, base) if isinstance(base, str) else folder
-    paths = options.get("paths")
-    for pattern, targets in (paths if isinstance(paths, dict) else {}).items():
-        texts = [target for target in targets if isinstance(target, str)]
-        yield Alias(pattern, tuple(os.path.normpath(os.path.join(start, text)) for text in texts))
-    if isinstance(base, str):
-        yield Alias("*", (os.path.normpath(os.path.join(start, "*")),))
+def _filled(name: str, config_folder: str) -> str:
+    """`${configDir}` is the folder of the file that the chain begins with."""
+    if not name.startswith(_CONFIG_FOLDER):
+        return name
+    return os.path.normpath(f"{config_folder}/{name.removeprefix(_CONFIG_FOLDER)}")
 
 
-def _extended(folder: str, name: str, depth: int) -> Settings:
-    candidates = tuple(_extends_candidates(folder, name))
-    found = next((path for path in candidates if os.path.isfile(path)), None)
-    if found is None:
-        return Settings(candidates)
-    before = candidates[: candidates.index(found)]
-    return _joined([Settings(before), read_settings(found, depth - 1)])
-
-
-def _extends_candidates(folder: str, name: str) -> Iterator[str]:
-    if name.startswith((".", "/")):
+def _configs(folder: str, name: str) -> Iterator[str]:
+    """The files that a name in `extends` may mean; a package's manifest is never one of them."""
+    if not _is_package(name):
         yield from _forms(os.path.normpath(os.path.join(folder, name)))
         return
-    for parent in ancestors(folder):
-        modules = os.path.join(parent, "node_modules")
-        yield os.path.join(modules, package_name(name), "package.json")
-        yield from _forms(os.path.join(modules, name))
+    for modules in _module_folders(folder):
+        yield from _exported(f"{modules}/{package_name(name)}", name)
+        yield from _forms(os.path.normpath(f"{modules}/{name}"))
+
+
+def _exported(package: str, name: str) -> Iterator[str]:
+    """What a package's manifest says: its `tsconfig` field, and its `exports`."""
+    document = read_jsonc(f"{package}/package.json")
+    if isinstance(field := document.get("tsconfig"), str):
+        yield from _forms(os.path.normpath(os.path.join(package, field)))
+    subpath = export_maps.subpath_of(name, package_name(name))
+    for target in export_maps.targets(document.get("exports"), subpath):
+        yield os.path.normpath(f"{package}/{target}")
+
+
+def _manifests(folder: str, name: str) -> Iterator[str]:
+    """The manifests that decide which file a package's name means."""
+    for modules in _module_folders(folder) if _is_package(name) else ():
+        yield f"{modules}/{package_name(name)}/package.json"
+
+
+def _module_folders(folder: str) -> Iterator[str]:
+    above = (parent for parent in ancestors(folder) if os.path.basename(parent) != "node_modules")
+    return (os.path.join(parent, "node_modules") for parent in above)
+
+
+def _is_package(name: str) -> bool:
+    return not name.startswith((".", "/"))
 
 
 def _forms(path: str) -> tuple[str, ...]:

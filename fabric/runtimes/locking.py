@@ -1,0 +1,85 @@
+"""One lock for every target of a service: which version counts where, as environment markers."""
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fabric.model.problems import FabricError
+from fabric.runtimes.pip import Pip, Target
+from fabric.runtimes.requirements import Pin, normal_name
+
+_MACHINES = ("x86_64", "aarch64")
+
+Resolved = Sequence[tuple[Target, tuple[Pin, ...]]]
+
+
+def pins_for(pip: Pip, text: str, targets: Sequence[Target]) -> tuple[Pin, ...]:
+    """What the requirements come out as on each target, and on the other architecture besides."""
+    others = [
+        Target(one.python, machine)
+        for one in targets
+        for machine in _MACHINES
+        if machine not in {other.machine for other in targets if other.python == one.python}
+    ]
+    found = list[tuple[Target, tuple[Pin, ...]]]()
+    for target in dict.fromkeys(targets):
+        found.append((target, _near(pip, text, target, found)))
+    for target in dict.fromkeys(others):
+        try:
+            found.append((target, _resolved(pip, text, target, found)))
+        except FabricError:
+            # Not every package has a wheel for both; the lock then serves those asked for.
+            continue
+    return joined(found)
+
+
+def joined(resolved: Resolved) -> tuple[Pin, ...]:
+    """One pin for each version, with the digests of all its wheels and where it counts."""
+    targets = tuple(target for target, _ in resolved)
+    versions: dict[tuple[str, str], list[tuple[Target, Pin]]] = {}
+    for target, pins in resolved:
+        for pin in pins:
+            versions.setdefault((normal_name(pin.name), pin.version), []).append((target, pin))
+    return tuple(_one(targets, found) for found in versions.values())
+
+
+def _one(targets: Sequence[Target], found: Sequence[tuple[Target, Pin]]) -> Pin:
+    pins = [pin for _, pin in found]
+    return replace(
+        pins[0],
+        hashes=tuple(sorted({digest for pin in pins for digest in pin.hashes})),
+        extras=tuple(sorted({extra for pin in pins for extra in pin.extras})),
+        marker=_marker(targets, [target for target, _ in found]),
+    )
+
+
+def _marker(targets: Sequence[Target], where: Sequence[Target]) -> str:
+    if len(where) == len(targets):
+        return ""
+    named = [name for name in ("python_version", "platform_machine") if _differs(targets, name)]
+    places = (
+        " and ".join(f'{name} == "{target.markers()[name]}"' for name in named) for target in where
+    )
+    return " or ".join(sorted(places))
+
+
+def _differs(targets: Iterable[Target], name: str) -> bool:
+    return len({target.markers()[name] for target in targets}) > 1
+
+
+def _near(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ...]:
+    """The versions of the targets before, if this one can have them."""
+    try:
+        return _resolved(pip, text, target, found)
+    except FabricError:
+        if not found:
+            raise
+        return _resolved(pip, text, target, ())
+
+
+def _resolved(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ...]:
+    exact = {normal_name(pin.name): pin.version for _, pins in reversed(found) for pin in pins}
+    lines = "".join(f"{name}=={version}\n" for name, version in sorted(exact.items()))
+    with tempfile.TemporaryDirectory(prefix="fabric-vendor-") as folder:
+        return pip.resolve(text, target, Path(folder), lines)

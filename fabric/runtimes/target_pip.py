@@ -1,0 +1,88 @@
+"""Runs pip in a child as on the target: built-ins and pip alone, so that any Python can start it.
+
+pip's flags choose wheels for another machine. Environment markers it reads, of requirements of
+requirements too, for the Python that it runs on; here they are told what the target would say.
+"""
+
+import importlib
+import json
+import re
+import runpy
+import sys
+import zipfile
+from collections.abc import Iterable, Iterator
+from email.parser import HeaderParser
+from pathlib import Path
+from typing import Any
+
+MISSING = "missing"
+_MARKERS = "pip._vendor.packaging.markers"
+_REQUIREMENTS = "pip._vendor.packaging.requirements"
+_PROBE = "platform_machine == 'target' and python_version == '0.0'"
+
+
+def pretend(environment: dict[str, str]) -> None:
+    """From now on markers are read for this environment; ends where pip cannot be told so."""
+    markers = importlib.import_module(_MARKERS)
+    told = {**environment, "platform_machine": "target", "python_version": "0.0"}
+    markers.default_environment = lambda: dict(told)  # type: ignore[attr-defined]
+    if not markers.Marker(_PROBE).evaluate():
+        sys.exit("this pip cannot be told the target's environment: install another version of it")
+    told.clear()
+    told.update(environment)
+
+
+def missing(folder: Path, requirements: str) -> list[tuple[str, str]]:
+    """What wheels of a folder need and none of them is, each with the first that needs it."""
+    extras = dict(_asked_extras(requirements))
+    needs = [need for wheel in sorted(folder.glob("*.whl")) for need in _needs(wheel, extras)]
+    there = {_normal(wheel.name.partition("-")[0]) for wheel in folder.glob("*.whl")}
+    found: dict[str, str] = {}
+    for owner, name in needs:
+        if name not in there:
+            found.setdefault(name, owner)
+    return sorted(found.items())
+
+
+def _asked_extras(requirements: str) -> Iterator[tuple[str, frozenset[str]]]:
+    for line in requirements.splitlines():
+        if match := re.match(r"\s*([\w.-]+)\s*\[([^\]]*)\]", line):
+            yield _normal(match[1]), frozenset(part.strip() for part in match[2].split(","))
+
+
+def _needs(wheel: Path, extras: dict[str, frozenset[str]]) -> Iterator[tuple[str, str]]:
+    made: Any = importlib.import_module(_REQUIREMENTS).Requirement
+    metadata = _metadata(wheel)
+    owner = _normal(wheel.name.partition("-")[0])
+    for text in metadata.get_all("Requires-Dist") or []:
+        requirement = made(text)
+        if _applies(requirement.marker, ("", *extras.get(owner, ()))):
+            yield owner, _normal(requirement.name)
+
+
+def _metadata(wheel: Path) -> Any:
+    with zipfile.ZipFile(wheel) as bundle:
+        names = bundle.namelist()
+        name = next(name for name in names if re.fullmatch(r"[^/]+\.dist-info/METADATA", name))
+        return HeaderParser().parsestr(bundle.read(name).decode("utf-8", "replace"))
+
+
+def _applies(marker: Any, extras: Iterable[str]) -> bool:
+    return marker is None or any(marker.evaluate({"extra": extra}) for extra in extras)
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def main(environment: str, command: str, *arguments: str) -> None:
+    pretend(json.loads(environment))
+    if command == MISSING:
+        sys.stdout.write(json.dumps(missing(Path(arguments[0]), sys.stdin.read())))
+        return
+    sys.argv = ["pip", command, *arguments]
+    runpy.run_module("pip", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
