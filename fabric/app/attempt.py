@@ -20,6 +20,7 @@ from fabric.model.task import WORLD_KINDS
 from fabric.state.archives import archives_of, drop_archives
 from fabric.state.book import glance
 from fabric.state.contract import ref_of as ref_of_key
+from fabric.state.locks import LOST
 from fabric.state.page import Page
 from fabric.state.receipts import drop_receipts, write_receipts
 from fabric.system.clock import SystemClock
@@ -133,7 +134,17 @@ class Attempt:
         if not problems:
             for page in pages:
                 self._forget_archives(page)
+        elif any(one.code == LOST for one in problems):
+            problems += each(pages, self._true_receipts)
         return problems
+
+    def _true_receipts(self, page: Page) -> None:
+        """Who lost a lock between its receipt and its last write has told of what is not so."""
+        ref = page.base.ref
+        record = glance(self.world.book.shelf(ref), ref)
+        # Whoever is still at work on it writes them in the end.
+        if record is not None and record.lifecycle in (Lifecycle.DEPLOYED, Lifecycle.FAILED):
+            write_receipts(Path(self.world.posts[ref].home), record)
 
     def _written(self, page: Page) -> None:
         try:

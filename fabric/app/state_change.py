@@ -80,7 +80,7 @@ def _refuse_other_service(ref: RecordRef, scope: Scope) -> None:
 
 def _pushed(scope: Scope, record: Record, *, force: bool) -> Record:
     shelf, ref = scope.shelf, record.ref
-    with held(shelf, [ref], "state push", scope.around) as fences:
+    with held(shelf, {ref: record.fence}, "state push", scope.around) as fences:
         before = found_before(shelf, ref)
         problem = lineage_problem(record, before)
         if not force:

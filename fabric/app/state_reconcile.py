@@ -148,7 +148,7 @@ def _live(
 
 def _fix(scope: Scope, drifted: list[Evidence]) -> None:
     shelf = scope.shelf
-    with held(shelf, [one.ref for one in drifted], "state reconcile", scope.around):
+    with held(shelf, {one.ref: 0 for one in drifted}, "state reconcile", scope.around):
         for one in drifted:
             record = glance(shelf, one.ref)
             own = one.deploy_record is None or describes(one.deploy_record, one.ref)

@@ -11,10 +11,10 @@ from fabric.model.records import Intent, Lifecycle, Mode, Record, RecordRef
 from fabric.model.records_json import CORRUPT, decode
 from fabric.model.records_log import made_unsure
 from fabric.state.archives import LOCAL
-from fabric.state.contract import Stored, state_key
+from fabric.state.contract import MovedError, Stored, state_key
 from fabric.state.errored import errored_problem
 from fabric.state.holder import record_options
-from fabric.state.locks import Asker, LockKeeper, Options, Pulse, Tell, Terms
+from fabric.state.locks import Asker, LockKeeper, Options, Pulse, Tell, Terms, lost_problem
 from fabric.state.page import Opening, Page
 from fabric.state.probe import refuse_unconditional
 from fabric.state.shelf import Shelf
@@ -24,6 +24,8 @@ from fabric.system.crew import each
 from fabric.system.identity import Process
 
 _FLUSH_SECONDS = 0.5
+# How often a record is read anew when somebody who was overtaken still writes.
+_TRIES = 5
 # Our own code keeps the conditions of these; a store behind a network is tried out first.
 _SURE = frozenset({"local", "sql"})
 
@@ -119,7 +121,8 @@ class Book:
     def _claim_all(self) -> None:
         opened: dict[RecordRef, Page] = {}
         try:
-            problems = self._open_each(opened) or each(opened.values(), self._begin)
+            problems = self._open_each(opened)
+            problems = problems or each(sorted(opened), lambda ref: self._begin(opened, ref))
         except StoppedError:
             self._give_up(opened)
             raise
@@ -147,29 +150,47 @@ class Book:
                 return error.problems
         return ()
 
-    def _begin(self, page: Page) -> None:
-        claim = self._claims[page.base.ref]
-        page.begin(claim.lifecycle, claim.intents)
+    def _begin(self, opened: dict[RecordRef, Page], ref: RecordRef) -> None:
+        """A holder that was overtaken may have written once more before we did: that counts."""
+        claim = self._claims[ref]
+        for _ in range(_TRIES):
+            try:
+                opened[ref].begin(claim.lifecycle, claim.intents)
+            except MovedError:
+                opened[ref] = self._under_lock(claim, opened[ref].record.fence)
+            else:
+                return
+        raise FabricError(lost_problem(ref))
 
     def _opened(self, claim: Claim) -> Page:
         ref, shelf = claim.ref, self._shelves[claim.ref]
-        keeper = self._keeper(shelf)
         before = read_record(shelf, ref)
         fence = before[0].fence if before else 0
         asker = Asker(self._tell, self._around.options, self._go_on)
-        fence = keeper.take(ref, claim.operation, fence, asker)
+        return self._under_lock(claim, self._keeper(shelf).take(ref, claim.operation, fence, asker))
+
+    def _under_lock(self, claim: Claim, fence: int) -> Page:
+        ref, shelf = claim.ref, self._shelves[claim.ref]
+        keeper = self._keeper(shelf)
         waiting = errored_problem(shelf.home, ref)
         if waiting:
             raise FabricError(waiting)
         found = read_record(shelf, ref)
+        if found and found[0].fence >= fence:
+            # Fences only grow: somebody has taken the lock since, and has written.
+            keeper.forsake(ref)
+            raise FabricError(lost_problem(ref))
         record = _with_log(shelf, found[0]) if found else None
         refused = claim.refuse(None if record is None or record.is_stub else record)
         if refused:
             raise FabricError(refused)
         begun = replace(
-            record or _new_record(ref), fence=max(fence, (record.fence if record else 0) + 1),
-            mode=claim.mode, provider_id=claim.provider_id, region=claim.region,
-        )  # fmt: skip
+            record or _new_record(ref),
+            fence=fence,
+            mode=claim.mode,
+            provider_id=claim.provider_id,
+            region=claim.region,
+        )
         begun = made_unsure(begun)
         base = made_unsure(record) if record else begun
         opening = Opening(begun, base, found[1].version if found else None)
@@ -259,18 +280,22 @@ def _new_record(ref: RecordRef) -> Record:
 
 @contextlib.contextmanager
 def held(
-    shelf: Shelf, refs: Iterable[RecordRef], operation: str, around: Surroundings
+    shelf: Shelf,
+    fences: Mapping[RecordRef, int],
+    operation: str,
+    around: Surroundings,
 ) -> Iterator[Mapping[RecordRef, int]]:
     """The locks of records that are changed by other means than a run: restore, push, remove.
 
-    Gives the fence of each: above that of every holder before.
+    `fences` are those of what is to be written. Gives one for each record that is above them and
+    above that of every holder before: no record is ever ahead of its lock.
     """
     keeper = LockKeeper(shelf.stores.locks, around.me, around.clock, around.terms)
     asker = Asker(lambda _: None, around.options)
     try:
         yield {
-            ref: keeper.take(ref, operation, _stored_fence(shelf, ref), asker)
-            for ref in sorted(refs)
+            ref: keeper.take(ref, operation, max(fences[ref], _stored_fence(shelf, ref)), asker)
+            for ref in sorted(fences)
         }
     finally:
         keeper.release()

@@ -8,6 +8,7 @@ from fabric.state.errored import errored_path
 from fabric.state.locks import lost_problem
 from fabric.state.receipts import drop_receipts
 from fabric.state.shelf import Shelf
+from fabric.state.swap import found_before, refuse_late
 from fabric.state.wal import discard_logs
 from fabric.system.disk import remove, remove_empty_folders
 
@@ -15,15 +16,16 @@ from fabric.system.disk import remove, remove_empty_folders
 def forget(shelf: Shelf, ref: RecordRef, around: Surroundings) -> bool:
     """Whether there was a record. All that this machine says of it goes too, but for
     archives: a backup that is restored next may name them."""
-    with held(shelf, [ref], "state rm", around):
-        stored = shelf.stores.state.read(state_key(ref))
-        if stored is not None:
+    with held(shelf, {ref: 0}, "state rm", around) as fences:
+        before = found_before(shelf, ref)
+        refuse_late(ref, before, fences[ref])
+        if before.version is not None:
             try:
-                shelf.stores.state.delete(state_key(ref), stored.version)
+                shelf.stores.state.delete(state_key(ref), before.version)
             except MovedError as error:
                 raise FabricError(lost_problem(ref)) from error
         drop_receipts(shelf.home, ref)
-        discard_logs(shelf.home, ref)
+        discard_logs(shelf.home, ref, fences[ref])
         remove(errored_path(shelf.home, ref))
         remove_empty_folders(errored_path(shelf.home, ref).parent, shelf.home)
-    return stored is not None
+    return before.version is not None

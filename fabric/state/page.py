@@ -10,7 +10,7 @@ from fabric.model.records_json import decode, encode
 from fabric.model.records_log import Entry, applied, settled
 from fabric.state.contract import Backend, MovedError, Stored, Version, state_key
 from fabric.state.errored import keep_errored
-from fabric.state.locks import LockKeeper, lost_problem
+from fabric.state.locks import LOST, LockKeeper, lost_problem
 from fabric.state.shelf import Shelf
 from fabric.state.wal import Wal, discard_logs, wal_path
 from fabric.system.clock import Clock, stamp
@@ -71,14 +71,19 @@ class Page:
         return self._shelf.stores.state
 
     def begin(self, lifecycle: Lifecycle, intents: Sequence[Intent]) -> None:
-        """Durable before the first call: who holds the record, and what is about to happen."""
+        """Durable before the first call: who holds the record, and what is about to happen.
+
+        MovedError: it was written since it was opened. Nothing was changed then.
+        """
         with self._changes:
             self._record = replace(
                 self._record, lifecycle=lifecycle, pending=_joined(self._record.pending, intents)
             )
-        self._write()
+        # Whoever is late must not write over the one who holds it by now.
+        self._keeper.confirm(self.base.ref)
+        self._write_first()
         # The log of an earlier run is part of what was written.
-        discard_logs(self._shelf.home, self.base.ref)
+        discard_logs(self._shelf.home, self.base.ref, self.record.fence)
         self._wal.begin()
         self._keeper.confirm(self.base.ref)
 
@@ -119,27 +124,30 @@ class Page:
             else:
                 self._write()
         except FabricError as error:
-            if error.first.code == _LOST:
+            if error.first.code == LOST:
                 raise
             raise keep_errored(self._shelf.home, self.record, error) from error
         finally:
             self._wal.close()
-        discard_logs(self._shelf.home, self.base.ref)
+        discard_logs(self._shelf.home, self.base.ref, self.record.fence)
 
     def abandon(self) -> None:
         """Leave everything as it is on disk: the next run goes on from there."""
         self._wal.close()
 
     def _write(self) -> None:
+        try:
+            self._write_first()
+        except MovedError as error:
+            self._keeper.forsake(self.base.ref)
+            raise FabricError(lost_problem(self.base.ref)) from error
+
+    def _write_first(self) -> None:
         """The record as it is now, under the next serial, if nobody wrote since."""
         with self._writes:
             record = replace(self.record, updated_at=self.record.updated_at or stamp(self._clock))
             record = replace(record, serial=record.serial + 1)
-            try:
-                self._version = self._put(record)
-            except MovedError as error:
-                self._keeper.forsake(record.ref)
-                raise FabricError(lost_problem(record.ref)) from error
+            self._version = self._put(record)
             with self._changes:
                 self._record = replace(self._record, serial=record.serial)
 
@@ -173,9 +181,6 @@ def _is_ours(stored: Stored, record: Record) -> bool:
         return False
     ours = (record.lineage, record.fence)
     return (found.lineage, found.fence) == ours and found.serial <= record.serial
-
-
-_LOST = "state/lock-lost"
 
 
 def _joined(old: Sequence[Intent], new: Sequence[Intent]) -> tuple[Intent, ...]:

@@ -19,7 +19,8 @@ def restore(
     shelf: Shelf, records: Sequence[Record], around: Surroundings
 ) -> tuple[tuple[Record, ...], tuple[Problem, ...]]:
     """Under the locks of all. Gives the records as they are stored now, and what to warn of."""
-    with held(shelf, [one.ref for one in records], "restore", around) as fences:
+    known = {one.ref: one.fence for one in records}
+    with held(shelf, known, "restore", around) as fences:
         befores = _befores(shelf, records)
         # The newest last: the deploy record of a provider tells of its last deploy.
         ordered = sorted(records, key=lambda one: (one.updated_at, one.ref))

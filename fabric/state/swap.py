@@ -60,12 +60,17 @@ def serial_problem(record: Record, before: Before) -> Problem | None:
     )
 
 
+def refuse_late(ref: RecordRef, before: Before, fence: int) -> None:
+    """Raise when somebody has taken the lock after us and has written: fences only grow."""
+    if before.record is not None and before.record.fence >= fence:
+        raise FabricError(lost_problem(ref))
+
+
 def successor(record: Record, before: Before, fence: int) -> Record:
     """The record with numbers above all that were: they only grow, whatever it is taken from."""
+    refuse_late(record.ref, before, fence)
     stored = before.record.serial if before.record else 0
-    return replace(
-        record, serial=max(record.serial, stored) + 1, fence=max(fence, record.fence + 1)
-    )
+    return replace(record, serial=max(record.serial, stored) + 1, fence=fence)
 
 
 def put(shelf: Shelf, record: Record, before: Before) -> None:
@@ -74,7 +79,7 @@ def put(shelf: Shelf, record: Record, before: Before) -> None:
         shelf.stores.state.write(state_key(record.ref), encode(record), before.version)
     except MovedError as error:
         raise FabricError(lost_problem(record.ref)) from error
-    discard_logs(shelf.home, record.ref)
+    discard_logs(shelf.home, record.ref, record.fence)
     if record.functions or record.deployment_id:
         write_receipts(shelf.home, record)
 

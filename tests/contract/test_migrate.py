@@ -120,7 +120,7 @@ def test_every_store_takes_a_backup_back(kind: Store, fleet: Fleet, tmp_path: Pa
 def test_a_lock_on_either_side_keeps_a_migration_away(local: Shelf, sqlite: Shelf) -> None:
     store(local, [record()])
     for shelf in (local, sqlite):
-        with held(shelf, [record().ref], "deploy", _AROUND):
+        with held(shelf, {record().ref: 0}, "deploy", _AROUND):
             assert refused(local, sqlite) == "lock/held"
     assert refs_in(sqlite) == ()
 
