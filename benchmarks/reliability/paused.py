@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.reliability.field import Field, new_field
+from benchmarks.reliability.paused_steps import rounds
 from benchmarks.reliability.tally import Tally
 from tests.project import Done, ended
 
@@ -32,7 +33,10 @@ def run(count: int, folder: Path) -> Tally:
     wrong: list[str] = []
     for number in range(count):
         wrong += (f"round {number}: {one}" for one in _round(field, folder, number))
-    return Tally("paused", count, tuple(wrong))
+    (folder / "steps").mkdir()
+    wrong += rounds(count, folder / "steps")
+    told = {"inside of the call": count, "at a step before or after it": count}
+    return Tally("paused", 2 * count, tuple(wrong), told)
 
 
 def _field(folder: Path) -> Field:

@@ -160,7 +160,7 @@ class Attempt:
 
         def keep(page: Page) -> None:
             ref, final = page.base.ref, self.finals[page.base.ref]
-            if final is not None and final.functions != page.base.functions:
+            if final is not None:
                 page.require_lock()
                 keep_traces(ledger, makers, self.world.book.shelf(ref), final)
 

@@ -17,6 +17,7 @@ from fabric.app.request import Request, caps_of
 from fabric.app.room import Room
 from fabric.app.saved_plan import read_seal, refuse_moved
 from fabric.app.settings import Settings
+from fabric.app.traces import renew_traces
 from fabric.app.world import Means, World, claim_of, mismatch, open_world
 from fabric.config.values import Config
 from fabric.engine.scene import MakeListeners
@@ -69,6 +70,7 @@ def deploy(
         seen = foresee(work, settings, world, after)
         _refuse_moved(wishes, settings, seen)
         if not seen.plan.anything_to_do and not request.out:
+            renew_traces(world)
             return unchanged_report(request, seen, world)
         rollback = any(rolls_back(wishes, unit.config, settings) for unit in world.desk.units)
         request = replace(request, fail_fast=request.fail_fast or rollback)

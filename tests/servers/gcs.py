@@ -6,7 +6,7 @@ Faults on demand: a lost reply, a status instead of an answer, conditions that a
 import contextlib
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -35,12 +35,20 @@ class Gcs:
     lost_replies: int = 0
     faults: list[Answer] = field(default_factory=list)
     assertions: list[str] = field(default_factory=list)
+    # Hears of each call before it is answered and once more before the answer leaves.
+    watch: Callable[[str, str], None] = lambda _method, _url: None
     calls: int = 0
     _objects: dict[str, tuple[bytes, int]] = field(default_factory=dict)
     _generation: int = 1_700_000_000_000_000
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, method: str, url: str, token: str, content: bytes) -> Answer:
+        self.watch(method, url)
+        answer = self._answer(method, url, token, content)
+        self.watch(method, url)
+        return answer
+
+    def _answer(self, method: str, url: str, token: str, content: bytes) -> Answer:
         parts = urlsplit(url)
         words = {name: values[0] for name, values in parse_qs(parts.query).items()}
         with self._guard:
