@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fabric.app.files import environment
+from fabric.app.left_payloads import PAYLOADS
 from fabric.app.post import Post
 from fabric.app.rows import trigger_json
 from fabric.app.settings import Settings
@@ -134,7 +135,7 @@ class WorkDesk:
             post = self._work.posts[ref]
             env = environment(Path(post.folder), self._settings.env)
             hidden = hidden_values(env, self._config(ref))
-            payloads = Path(post.home) / "payloads"
+            payloads = Path(post.home, PAYLOADS)
             self._around[ref] = Surroundings(Path(post.folder), env, hidden, payloads)
         return self._around[ref]
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fabric.app.files import environment
+from fabric.app.left_payloads import sweep_payloads
 from fabric.app.post import Post
 from fabric.app.settings import Settings
 from fabric.config.env_room import fullest
@@ -80,6 +81,7 @@ class Shelves:
         return {post.ref: self.shelf(post) for post in posts}
 
     def shelf(self, post: Post) -> Shelf:
+        sweep_payloads(Path(post.home))
         key = (post.backend, post.settings, self._surroundings(post))
         if key not in self._open:
             self._open[key] = self._opened(post)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabric.app.left_payloads import sweep_payloads
 from fabric.app.settings import Settings
 from fabric.engine.blobs import Blobs
 from fabric.engine.files import FileIndex
@@ -89,6 +90,8 @@ def open_room(workspace: Path, settings: Settings, opening: Opening) -> Iterator
         return
     folder = cache_folder(workspace, settings)
     _mark_own(workspace, folder)
+    for home in opening.homes:
+        sweep_payloads(home)
     # Around all that writes, the closing too: a kill at any moment leaves the marker.
     with marked(folder, opening.homes), _opened(workspace, settings, opening) as room:
         yield room
