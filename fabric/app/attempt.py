@@ -23,6 +23,7 @@ from fabric.state.contract import ref_of as ref_of_key
 from fabric.state.locks import LOST
 from fabric.state.page import Page
 from fabric.state.receipts import drop_receipts, write_receipts
+from fabric.state.tell_unsure import tell_unsure
 from fabric.system.clock import SystemClock
 from fabric.system.crew import each
 from fabric.tasks.deploy import ref_of
@@ -135,8 +136,13 @@ class Attempt:
             for page in pages:
                 self._forget_archives(page)
         elif any(one.code == LOST for one in problems):
+            problems += each(pages, self._unsure)
             problems += each(pages, self._true_receipts)
         return problems
+
+    def _unsure(self, page: Page) -> None:
+        if page.is_overtaken:
+            tell_unsure(self.world.book.shelf(page.base.ref), page, self.world.book.around)
 
     def _true_receipts(self, page: Page) -> None:
         """Who lost a lock between its receipt and its last write has told of what is not so."""

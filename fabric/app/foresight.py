@@ -24,6 +24,7 @@ from fabric.model.records import Record, RecordRef
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
 from fabric.state.contract import state_key
 from fabric.state.errored import errored_path
+from fabric.state.unsure import unsure_path
 from fabric.state.wal import wal_path
 from fabric.tasks.deploy import DeployKind, ref_of
 
@@ -64,7 +65,12 @@ def _states(world: World) -> frozenset[str]:
     for ref, post in {**world.neighbours, **world.posts}.items():
         home = Path(post.home)
         record = world.book.record(ref)
-        found |= {str(home / "state" / state_key(ref)), str(errored_path(home, ref))}
+        found |= {
+            str(path)
+            for path in (
+                home / "state" / state_key(ref), errored_path(home, ref), unsure_path(home, ref)
+            )
+        }  # fmt: skip
         if record is not None:
             found.add(str(wal_path(home, ref, record.fence)))
     return frozenset(found)

@@ -12,9 +12,9 @@ from fabric.model.records import Record, RecordRef
 from fabric.model.records_json import decode, ref_document
 from fabric.model.report import Report
 from fabric.state.backup import sound
-from fabric.state.book import held
 from fabric.state.errored import drop_errored, errored_path
 from fabric.state.forget import forget
+from fabric.state.held import held
 from fabric.state.holder import holder_document
 from fabric.state.survey import holder_of
 from fabric.state.swap import (

@@ -1,14 +1,13 @@
 """All records of one run: looked at without a lock, claimed together before the first change."""
 
-import contextlib
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.records import Intent, Lifecycle, Mode, Record, RecordRef
-from fabric.model.records_json import CORRUPT, decode
+from fabric.model.records_json import decode
 from fabric.model.records_log import made_unsure
 from fabric.state.archives import LOCAL
 from fabric.state.contract import MovedError, Stored, state_key
@@ -18,6 +17,7 @@ from fabric.state.locks import Asker, LockKeeper, Options, Pulse, Tell, Terms, l
 from fabric.state.page import Opening, Page
 from fabric.state.probe import refuse_unconditional
 from fabric.state.shelf import Shelf
+from fabric.state.unsure import drop_note, with_note
 from fabric.state.wal import read_log, replayed, wal_path
 from fabric.system.clock import Clock
 from fabric.system.crew import each
@@ -62,7 +62,7 @@ class Book:
 
     def __init__(self, shelves: Mapping[RecordRef, Shelf], around: Surroundings) -> None:
         self._shelves = shelves
-        self._around = around
+        self.around = around
         self._tell: Tell = lambda _: None
         self._go_on: Callable[[], None] = lambda: None
         self._claims: Mapping[RecordRef, Claim] = {}
@@ -156,6 +156,8 @@ class Book:
         for _ in range(_TRIES):
             try:
                 opened[ref].begin(claim.lifecycle, claim.intents)
+                unknown = [one.name for one in opened[ref].base.functions if not one.key]
+                drop_note(self._shelves[ref].home, ref, unknown)
             except MovedError:
                 opened[ref] = self._under_lock(claim, opened[ref].record.fence)
             else:
@@ -166,7 +168,7 @@ class Book:
         ref, shelf = claim.ref, self._shelves[claim.ref]
         before = read_record(shelf, ref)
         fence = before[0].fence if before else 0
-        asker = Asker(self._tell, self._around.options, self._go_on)
+        asker = Asker(self._tell, self.around.options, self._go_on)
         return self._under_lock(claim, self._keeper(shelf).take(ref, claim.operation, fence, asker))
 
     def _under_lock(self, claim: Claim, fence: int) -> Page:
@@ -194,7 +196,7 @@ class Book:
         begun = made_unsure(begun)
         base = made_unsure(record) if record else begun
         opening = Opening(begun, base, found[1].version if found else None)
-        return Page(shelf, keeper, opening, self._around.clock)
+        return Page(shelf, keeper, opening, self.around.clock)
 
     def _keeper(self, shelf: Shelf) -> LockKeeper:
         locks = shelf.stores.locks
@@ -202,7 +204,7 @@ class Book:
             for store in {id(store): store for store in (locks, shelf.stores.state)}.values():
                 if store.kind not in _SURE:
                     refuse_unconditional(store, secrets.token_hex(8))
-            around = self._around
+            around = self.around
             self._keepers[id(locks)] = LockKeeper(
                 locks, around.me, around.clock, around.terms, self._pulse
             )
@@ -270,42 +272,11 @@ def read_record(shelf: Shelf, ref: RecordRef) -> tuple[Record, Stored] | None:
 
 
 def _with_log(shelf: Shelf, record: Record) -> Record:
-    return replayed(record, read_log(wal_path(shelf.home, record.ref, record.fence)))
+    """With all that only this machine knows: what was learned, and what is not known any more."""
+    log = read_log(wal_path(shelf.home, record.ref, record.fence))
+    return with_note(shelf.home, replayed(record, log))
 
 
 def _new_record(ref: RecordRef) -> Record:
     lineage = secrets.token_hex(16)
     return Record(ref, provider_id="", lineage=lineage, salt=secrets.token_hex(16))
-
-
-@contextlib.contextmanager
-def held(
-    shelf: Shelf,
-    fences: Mapping[RecordRef, int],
-    operation: str,
-    around: Surroundings,
-) -> Iterator[Mapping[RecordRef, int]]:
-    """The locks of records that are changed by other means than a run: restore, push, remove.
-
-    `fences` are those of what is to be written. Gives one for each record that is above them and
-    above that of every holder before: no record is ever ahead of its lock.
-    """
-    keeper = LockKeeper(shelf.stores.locks, around.me, around.clock, around.terms)
-    asker = Asker(lambda _: None, around.options)
-    try:
-        yield {
-            ref: keeper.take(ref, operation, max(fences[ref], _stored_fence(shelf, ref)), asker)
-            for ref in sorted(fences)
-        }
-    finally:
-        keeper.release()
-
-
-def _stored_fence(shelf: Shelf, ref: RecordRef) -> int:
-    try:
-        found = read_record(shelf, ref)
-    except FabricError as error:
-        if error.first.code != CORRUPT:
-            raise
-        return 0  # what cannot be read may still be replaced by a restore
-    return found[0].fence if found else 0

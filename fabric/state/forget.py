@@ -2,13 +2,15 @@
 
 from fabric.model.problems import FabricError
 from fabric.model.records import RecordRef
-from fabric.state.book import Surroundings, held
+from fabric.state.book import Surroundings
 from fabric.state.contract import MovedError, state_key
 from fabric.state.errored import errored_path
+from fabric.state.held import held
 from fabric.state.locks import lost_problem
 from fabric.state.receipts import drop_receipts
 from fabric.state.shelf import Shelf
 from fabric.state.swap import found_before, refuse_late
+from fabric.state.unsure import drop_note, noted
 from fabric.state.wal import discard_logs
 from fabric.system.disk import remove, remove_empty_folders
 
@@ -26,6 +28,7 @@ def forget(shelf: Shelf, ref: RecordRef, around: Surroundings) -> bool:
                 raise FabricError(lost_problem(ref)) from error
         drop_receipts(shelf.home, ref)
         discard_logs(shelf.home, ref, fences[ref])
+        drop_note(shelf.home, ref, noted(shelf.home, ref))
         remove(errored_path(shelf.home, ref))
         remove_empty_folders(errored_path(shelf.home, ref).parent, shelf.home)
     return before.version is not None

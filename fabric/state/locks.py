@@ -260,5 +260,6 @@ def lost_problem(ref: RecordRef) -> Problem:
         LOST,
         f"the lock of `{ref.service}` ({ref.stage}, {ref.provider}) was lost: "
         "its beats did not reach the back end in time",
-        hint="nothing more was started; run the command again",
+        hint="nothing more was started; run the command again: what its last calls left at the "
+        "provider counts as unknown",
     )

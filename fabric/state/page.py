@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fabric.model.problems import FabricError
 from fabric.model.records import Intent, Lifecycle, Mode, Record
 from fabric.model.records_json import decode, encode
-from fabric.model.records_log import Entry, applied, settled
+from fabric.model.records_log import Entry, applied, functions_of, settled
 from fabric.state.contract import Backend, MovedError, Stored, Version, state_key
 from fabric.state.errored import keep_errored
 from fabric.state.locks import LOST, LockKeeper, lost_problem
@@ -27,7 +27,8 @@ class Opening:
 
 
 class Page:
-    """Thread-safe. `base` is the record as it was before this run touched it."""
+    """Thread-safe. `base` is the record as it was before this run touched it. Once closed:
+    `is_overtaken` where somebody else has the record now, `called` what functions were called."""
 
     def __init__(self, shelf: Shelf, keeper: LockKeeper, opening: Opening, clock: Clock) -> None:
         self.base = opening.base
@@ -38,6 +39,9 @@ class Page:
         self._version = opening.version
         self._standing: tuple[Record | None, Record] = (None, opening.record)
         self._dirty = False
+        self._intents: Sequence[Intent] = ()
+        self.is_overtaken = False
+        self.called: tuple[str, ...] = ()
         self._changes = threading.Lock()
         self._writes = threading.Lock()
         record = opening.record
@@ -75,6 +79,7 @@ class Page:
 
         MovedError: it was written since it was opened. Nothing was changed then.
         """
+        self._intents = intents
         with self._changes:
             self._record = replace(
                 self._record, lifecycle=lifecycle, pending=_joined(self._record.pending, intents)
@@ -116,6 +121,7 @@ class Page:
 
     def close(self, final: Record | None) -> None:
         """The last write; None takes the record away. What cannot be written is kept aside."""
+        self.called = self._called()
         with self._changes:
             self._record = final or self._record
         try:
@@ -125,11 +131,18 @@ class Page:
                 self._write()
         except FabricError as error:
             if error.first.code == LOST:
+                self.is_overtaken = True
                 raise
             raise keep_errored(self._shelf.home, self.record, error) from error
         finally:
             self._wal.close()
         discard_logs(self._shelf.home, self.base.ref, self.record.fence)
+
+    def _called(self) -> tuple[str, ...]:
+        """The functions of which this run heard how its call of the provider ended."""
+        left = {one.task for one in self.record.pending}
+        ended = [one for one in self._intents if one.task not in left]
+        return tuple(sorted({name for one in ended for name in functions_of(self.base, one)}))
 
     def abandon(self) -> None:
         """Leave everything as it is on disk: the next run goes on from there."""

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Record, RecordRef
 from fabric.state.archives import lost_archives
-from fabric.state.book import Surroundings, held
+from fabric.state.book import Surroundings
+from fabric.state.held import held
 from fabric.state.shelf import Shelf
 from fabric.state.swap import Before, found_before, lineage_problem, put, shown, successor
 

@@ -11,9 +11,10 @@ from fabric.model.records import FunctionRecord, Intent, Lifecycle, Mode, Operat
 from fabric.model.records_json import decode, encode
 from fabric.model.records_log import FunctionDone
 from fabric.state.backends.local import Local
-from fabric.state.book import Book, Claim, Surroundings, held
+from fabric.state.book import Book, Claim, Surroundings
 from fabric.state.contract import Backend, Stored, Version, lock_key, state_key
 from fabric.state.forget import forget
+from fabric.state.held import held
 from fabric.state.holder import decode_lock
 from fabric.state.locks import Terms
 from fabric.state.page import Page

@@ -14,8 +14,9 @@ from fabric.model.records import Record
 from fabric.model.records_json import encode
 from fabric.state.archives import find_archive, keep_archive, lost_archives
 from fabric.state.backends.registry import open_backend
-from fabric.state.book import Surroundings, glance, held
+from fabric.state.book import Surroundings, glance
 from fabric.state.contract import state_key
+from fabric.state.held import held
 from fabric.state.locks import Terms
 from fabric.state.migrate import Migrated, migrate
 from fabric.state.restore import restore
