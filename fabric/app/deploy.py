@@ -18,7 +18,7 @@ from fabric.app.room import Room
 from fabric.app.saved_plan import read_seal, refuse_moved
 from fabric.app.settings import Settings
 from fabric.app.traces import renew_traces
-from fabric.app.world import Means, World, claim_of, mismatch, open_world
+from fabric.app.world import Means, World, claim_of, lost_records, mismatch, open_world
 from fabric.config.values import Config
 from fabric.engine.scene import MakeListeners
 from fabric.graph.decide import Action
@@ -127,6 +127,7 @@ def refuse(world: World, work: Compiled | None = None) -> None:
     """Raises all that forbids this run before anything was built or locked."""
     missing = missing_upstreams(work.graph, world) if work else ()
     problems = [
+        *lost_records(world),
         *missing,
         *(
             problem

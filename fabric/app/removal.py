@@ -29,7 +29,6 @@ from fabric.model.report import Report
 from fabric.model.spelling import did_you_mean
 from fabric.state.book import Claim
 from fabric.state.errored import errored_problem
-from fabric.state.receipts import drop_receipts
 from fabric.system.clock import time_ns
 from fabric.tasks.deploy import ref_of
 from fabric.views.deploy_text import removal_text
@@ -54,8 +53,6 @@ def remove(
     found = found.all_readable()
     _refuse_unknown(request.where.provider, project, found)
     if not found.records:
-        for post in found.absent:
-            drop_receipts(Path(post.home), post.ref)
         return _report(request, project, found, frozenset())
     means = Means(lambda: project.units, lock_timeout=consent.lock_timeout)
     with open_world(found.posts, settings, means) as world:

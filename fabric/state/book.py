@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.records import Intent, Lifecycle, Mode, Record, RecordRef
-from fabric.model.records_json import decode
+from fabric.model.records_json import decode_at
 from fabric.model.records_log import made_unsure
 from fabric.state.archives import LOCAL
 from fabric.state.contract import MovedError, Stored, state_key
@@ -268,7 +268,7 @@ def read_record(shelf: Shelf, ref: RecordRef) -> tuple[Record, Stored] | None:
     if stored is None:
         return None
     name = f"{shelf.stores.state.place}/{state_key(ref)}"
-    return decode(stored.content, name), stored
+    return decode_at(stored.content, name, ref), stored
 
 
 def _with_log(shelf: Shelf, record: Record) -> Record:

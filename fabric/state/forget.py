@@ -7,7 +7,9 @@ from fabric.state.contract import MovedError, state_key
 from fabric.state.errored import errored_path
 from fabric.state.held import held
 from fabric.state.locks import lost_problem
+from fabric.state.missing import drop_backup
 from fabric.state.receipts import drop_receipts
+from fabric.state.removed import mark_removed
 from fabric.state.shelf import Shelf
 from fabric.state.swap import found_before, refuse_late
 from fabric.state.unsure import drop_note, noted
@@ -21,14 +23,16 @@ def forget(shelf: Shelf, ref: RecordRef, around: Surroundings) -> bool:
     with held(shelf, {ref: 0}, "state rm", around) as fences:
         before = found_before(shelf, ref)
         refuse_late(ref, before, fences[ref])
+        mark_removed(shelf, ref)
         if before.version is not None:
             try:
                 shelf.stores.state.delete(state_key(ref), before.version)
             except MovedError as error:
                 raise FabricError(lost_problem(ref)) from error
+        had_backup = drop_backup(shelf, ref)
         drop_receipts(shelf.home, ref)
         discard_logs(shelf.home, ref, fences[ref])
         drop_note(shelf.home, ref, noted(shelf.home, ref))
         remove(errored_path(shelf.home, ref))
         remove_empty_folders(errored_path(shelf.home, ref).parent, shelf.home)
-    return before.version is not None
+    return before.version is not None or had_backup

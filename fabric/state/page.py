@@ -11,6 +11,7 @@ from fabric.model.records_log import Entry, applied, functions_of, settled
 from fabric.state.contract import Backend, MovedError, Stored, Version, state_key
 from fabric.state.errored import keep_errored
 from fabric.state.locks import LOST, LockKeeper, lost_problem
+from fabric.state.removed import mark_removed, unmark_removed
 from fabric.state.shelf import Shelf
 from fabric.state.wal import Wal, discard_logs, wal_path
 from fabric.system.clock import Clock, stamp
@@ -86,7 +87,10 @@ class Page:
             )
         # Whoever is late must not write over the one who holds it by now.
         self._keeper.confirm(self.base.ref)
+        is_new = self._version is None
         self._write_first()
+        if is_new:
+            unmark_removed(self._shelf, self.base.ref)
         # The log of an earlier run is part of what was written.
         discard_logs(self._shelf.home, self.base.ref, self.record.fence)
         self._wal.begin()
@@ -179,6 +183,8 @@ class Page:
         with self._writes:
             if self._version is None:
                 return
+            self._keeper.require(self.base.ref)
+            mark_removed(self._shelf, self.base.ref)
             try:
                 self._backend.delete(state_key(self.base.ref), self._version)
             except MovedError as error:

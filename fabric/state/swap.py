@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Record, RecordRef
-from fabric.model.records_json import CORRUPT, decode, encode
+from fabric.model.records_json import CORRUPT, decode_at, encode
 from fabric.state.contract import MovedError, Version, state_key
 from fabric.state.locks import lost_problem
 from fabric.state.receipts import write_receipts
+from fabric.state.removed import unmark_removed
 from fabric.state.shelf import Shelf
 from fabric.state.wal import discard_logs
 
@@ -25,7 +26,7 @@ def found_before(shelf: Shelf, ref: RecordRef) -> Before:
     if stored is None:
         return Before(None, None)
     try:
-        record = decode(stored.content, f"{shelf.stores.state.place}/{state_key(ref)}")
+        record = decode_at(stored.content, f"{shelf.stores.state.place}/{state_key(ref)}", ref)
     except FabricError as error:
         # State of a newer fabric is not to be replaced; state that is broken is.
         if error.first.code != CORRUPT:
@@ -79,6 +80,8 @@ def put(shelf: Shelf, record: Record, before: Before) -> None:
         shelf.stores.state.write(state_key(record.ref), encode(record), before.version)
     except MovedError as error:
         raise FabricError(lost_problem(record.ref)) from error
+    if before.version is None:
+        unmark_removed(shelf, record.ref)
     discard_logs(shelf.home, record.ref, record.fence)
     if record.functions or record.deployment_id:
         write_receipts(shelf.home, record)

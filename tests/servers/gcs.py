@@ -22,6 +22,8 @@ class Answer:
     status: int
     content: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
+    # So many bytes of the body are sent, then the connection ends; negative: all of it.
+    cut: int = -1
 
 
 @dataclass
@@ -158,7 +160,11 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.status != 204:
             self.send_header("Content-Length", str(len(answer.content)))
         self.end_headers()
-        self.wfile.write(answer.content)
+        if answer.cut < 0:
+            self.wfile.write(answer.content)
+            return
+        self.wfile.write(answer.content[: answer.cut])
+        self.close_connection = True
 
     do_GET = do_POST = do_PUT = do_DELETE = _handle  # noqa: N815
 
