@@ -15,6 +15,8 @@ COUNT = 25
 _KINDS = ("SECRET", "TOKEN", "FILED", "ADDON", "PLAIN")
 # Characters that JSON, URLs and shells write in other ways.
 _CANARIES = {f"{kind}_{n}": f'canary/{kind}+{n}"é&{n}' for kind in _KINDS for n in range(4)}
+_CANARY = "canary/long+value"
+_LONG = _CANARY + "x" * 3_900
 _PASSWORDS = {f"URL_{n}": f"canary%2Furl-{n}-pass" for n in range(5)}
 _CONNECTION = "connectionEnv: DATABASE_{n}, envVar: DB_{n}"
 _TOOL = (
@@ -69,8 +71,47 @@ def run(count: int, folder: Path) -> Tally:
                 wrong += _told(done, " ".join((*words, *form)), canaries)
                 if done.code not in (0, 1, 2):
                     wrong.append(f"{' '.join(words)} ended with {done.code}: {done.err}{done.out}")
-    wrong += _written(made, canaries)
-    return Tally("secrets", min(count, len(canaries)), tuple(wrong), {"commands": calls})
+    wrong += _written(made.root, canaries)
+    killed, found = _killed(folder / "killed", count)
+    told = {"commands": calls, "killed deploys": killed}
+    return Tally("secrets", min(count, len(canaries)), (*wrong, *found), told)
+
+
+def _killed(folder: Path, count: int) -> tuple[int, list[str]]:
+    """Deploys with documents that no variable can hold, killed at every instant."""
+    (folder / "tmp").mkdir(parents=True)
+    made = _with_a_long_document(folder)
+    tool = folder / "tool"
+    tool.write_text('#!/bin/sh\nsleep 0.1\necho \'{"endpoint": "https://live.example"}\'\n')
+    tool.chmod(0o755)
+    env = {
+        "LONG_TOKEN": _LONG,
+        "TMPDIR": str(folder / "tmp"),
+        "FABRIC_CLOUD1_REAL_DEPLOY": "1",
+        "FABRIC_CLOUD1_DEPLOY_CMD": str(tool),
+    }
+    place, words = Place(made.root, made.home, env), ("deploy", "--force", "--json")
+    killed, wrong = 0, list[str]()
+    with warmed(folder / "warm", [(place, words)]) as warm:
+        # The first finds nothing cached; a later one is what the kills are spread over.
+        seconds = [warm.run(place, *words).seconds for _ in range(3)][-1]
+        for number in range(count):
+            after = 1.1 * seconds * (number + 1) / count
+            killed += warm.run(place, *words, kill_after=after).code < 0
+            found = _written(folder, {"LONG_TOKEN": _CANARY})
+            wrong += (f"killed after {after * 1e3:.0f} ms: {one}" for one in found)
+        invoked = warm.run(place, "deploy", "--json")
+        if invoked.code != 0:
+            wrong.append(f"the deploy after the kills ended with {invoked.code}: {invoked.out}")
+    return killed, wrong
+
+
+def _with_a_long_document(folder: Path) -> Project:
+    """Each environment is as long as the provider takes it; all together are one document."""
+    row = "  - {{name: f{}, entry: one.py, env: {{LONG_TOKEN: '${{env:LONG_TOKEN}}'}}}}\n"
+    head = "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.11}\nfunctions:\n"
+    config = head + "".join(row.format(n) for n in range(40))
+    return project(folder / "p", config, {"one.py": handler("one")})
 
 
 def _urls() -> dict[str, str]:
@@ -140,13 +181,13 @@ def _told(done: Ended, words: str, canaries: dict[str, str]) -> Iterator[str]:
             yield f"`{words}` shows {name}"
 
 
-def _written(made: Project, canaries: dict[str, str]) -> Iterator[str]:
-    for path in sorted(made.root.rglob("*")):
+def _written(root: Path, canaries: dict[str, str]) -> Iterator[str]:
+    for path in sorted(root.rglob("*")):
         if path.is_file() and path.name != ".env":
             content = _content(path)
             for name, value in canaries.items():
                 if any(form.encode() in content for form in forms_of(value)):
-                    yield f"{path.relative_to(made.root)} holds {name}"
+                    yield f"{path.relative_to(root)} holds {name}"
 
 
 def _content(path: Path) -> bytes:

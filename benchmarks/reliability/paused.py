@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.reliability.field import Field, new_field
+from benchmarks.reliability.paused_steps import rounds
 from benchmarks.reliability.tally import Tally
 from tests.project import Done, ended
 
@@ -32,7 +33,10 @@ def run(count: int, folder: Path) -> Tally:
     wrong: list[str] = []
     for number in range(count):
         wrong += (f"round {number}: {one}" for one in _round(field, folder, number))
-    return Tally("paused", count, tuple(wrong))
+    (folder / "steps").mkdir()
+    wrong += rounds(count, folder / "steps")
+    told = {"inside of the call": count, "at a step before or after it": count}
+    return Tally("paused", 2 * count, tuple(wrong), told)
 
 
 def _field(folder: Path) -> Field:
@@ -60,15 +64,13 @@ def _round(field: Field, folder: Path, number: int) -> Iterator[str]:
     inside.unlink()
     field.edit("f00", f"taken over {number}")
     second = field.made.json("deploy", "--lock-timeout", "30s", env=field.env)
-    before = _written(field)
     os.kill(first.pid, signal.SIGCONT)
     late = ended(first)
     if second.code != 0:
         yield f"the second deploy ended with {second.code}: {second.out}"
-    if written := sorted(set(_written(field).items()) ^ set(before.items())):
-        yield f"the late one wrote {', '.join(name for name, _ in written)}"
     if "state/lock-lost" not in _codes(late):
         yield f"the late one ended with {late.code}: {late.out}"
+    yield from _wrongly_settled(field)
     yield from field.unsettled()
 
 
@@ -107,12 +109,16 @@ def _not_told(held: Done, pid: int) -> Iterator[str]:
         yield f"one that does not wait ended with {held.code}: {held.out}"
 
 
-def _written(field: Field) -> dict[str, str]:
-    """The state, its lock and the receipts; journals and the cache are everybody's."""
-    shared = ("state/", "deploy/", "errored/", "dev.json")
-    return {
-        name: what for name, what in field.made.tree(".fabric").items() if name.startswith(shared)
-    }
+def _wrongly_settled(field: Field) -> Iterator[str]:
+    """The late call may have reached the provider last: that is shown, and mended by a deploy."""
+    plan = field.made.json("plan", "--detailed-exitcode", env=field.env)
+    rows = [one for row in plan.document["result"]["services"] for one in row["functions"]]
+    unknown = [one["name"] for one in rows if one["fields"].get("state")]
+    if plan.code != 2 or "f00" not in unknown:
+        yield f"the plan does not say what is unknown: {plan.out}"
+    mending = field.made.json("deploy", env=field.env)
+    if mending.code != 0 or not mending.result["summary"]["ran"]:
+        yield f"the next deploy mends nothing: {mending.out}"
 
 
 def _codes(done: Done) -> set[str]:

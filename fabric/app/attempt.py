@@ -20,8 +20,10 @@ from fabric.model.task import WORLD_KINDS
 from fabric.state.archives import archives_of, drop_archives
 from fabric.state.book import glance
 from fabric.state.contract import ref_of as ref_of_key
+from fabric.state.locks import LOST
 from fabric.state.page import Page
 from fabric.state.receipts import drop_receipts, write_receipts
+from fabric.state.tell_unsure import tell_unsure
 from fabric.system.clock import SystemClock
 from fabric.system.crew import each
 from fabric.tasks.deploy import ref_of
@@ -133,7 +135,22 @@ class Attempt:
         if not problems:
             for page in pages:
                 self._forget_archives(page)
+        elif any(one.code == LOST for one in problems):
+            problems += each(pages, self._unsure)
+            problems += each(pages, self._true_receipts)
         return problems
+
+    def _unsure(self, page: Page) -> None:
+        if page.is_overtaken:
+            tell_unsure(self.world.book.shelf(page.base.ref), page, self.world.book.around)
+
+    def _true_receipts(self, page: Page) -> None:
+        """Who lost a lock between its receipt and its last write has told of what is not so."""
+        ref = page.base.ref
+        record = glance(self.world.book.shelf(ref), ref)
+        # Whoever is still at work on it writes them in the end.
+        if record is not None and record.lifecycle in (Lifecycle.DEPLOYED, Lifecycle.FAILED):
+            write_receipts(Path(self.world.posts[ref].home), record)
 
     def _written(self, page: Page) -> None:
         try:
@@ -149,7 +166,7 @@ class Attempt:
 
         def keep(page: Page) -> None:
             ref, final = page.base.ref, self.finals[page.base.ref]
-            if final is not None and final.functions != page.base.functions:
+            if final is not None:
                 page.require_lock()
                 keep_traces(ledger, makers, self.world.book.shelf(ref), final)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fabric.app.files import environment
+from fabric.app.files import calling_environment
 from fabric.app.settings import Settings
 from fabric.app.toolchains import toolchain_of
 from fabric.graph.compile import Unit
@@ -19,7 +19,7 @@ _TOO_LOW = 50 << 20
 
 def runtime_checks(unit: Unit, folder: Path, settings: Settings) -> Iterator[Check]:
     """For each language of the service what builds and runs it here."""
-    env = environment(folder, settings.env)
+    env = calling_environment(folder, settings.env)
     runtimes = {one.runtime or unit.config.provider.runtime for one in unit.config.functions}
     if any(one.startswith("nodejs") for one in runtimes):
         yield _tried("node", lambda: node_version(folder, env))

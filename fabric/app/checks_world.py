@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.app.desk import Units, Work, WorkDesk, options_of
-from fabric.app.files import environment
+from fabric.app.files import calling_environment
 from fabric.app.post import Post
 from fabric.app.posts import Shelves
 from fabric.app.settings import Settings
@@ -37,7 +37,7 @@ class Surroundings:
 
     @property
     def env(self) -> Mapping[str, str]:
-        return environment(Path(self.post.folder), self.settings.env)
+        return calling_environment(Path(self.post.folder), self.settings.env)
 
     @property
     def facts(self) -> ProviderFacts | None:

@@ -17,7 +17,8 @@ from fabric.app.request import Request, caps_of
 from fabric.app.room import Room
 from fabric.app.saved_plan import read_seal, refuse_moved
 from fabric.app.settings import Settings
-from fabric.app.world import Means, World, claim_of, mismatch, open_world
+from fabric.app.traces import renew_traces
+from fabric.app.world import Means, World, claim_of, lost_records, mismatch, open_world
 from fabric.config.values import Config
 from fabric.engine.scene import MakeListeners
 from fabric.graph.decide import Action
@@ -70,6 +71,7 @@ def deploy(
         _refuse_moved(wishes, settings, seen)
         if not seen.plan.anything_to_do and not request.out:
             tell_idle(request, seen.work.site, seen.plan.graph, make_listeners)
+            renew_traces(world)
             return unchanged_report(request, seen, world)
         rollback = any(rolls_back(wishes, unit.config, settings) for unit in world.desk.units)
         request = replace(request, fail_fast=request.fail_fast or rollback)
@@ -126,6 +128,7 @@ def refuse(world: World, work: Compiled | None = None) -> None:
     """Raises all that forbids this run before anything was built or locked."""
     missing = missing_upstreams(work.graph, world) if work else ()
     problems = [
+        *lost_records(world),
         *missing,
         *(
             problem

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fabric.app.files import environment
+from fabric.app.files import calling_environment
+from fabric.app.left_payloads import PAYLOADS
 from fabric.app.post import Post
 from fabric.app.rows import trigger_json
 from fabric.app.settings import Settings
@@ -132,9 +133,9 @@ class WorkDesk:
         """Made once for each record: its deploy and its release see the same."""
         if ref not in self._around:
             post = self._work.posts[ref]
-            env = environment(Path(post.folder), self._settings.env)
+            env = calling_environment(Path(post.folder), self._settings.env)
             hidden = hidden_values(env, self._config(ref))
-            payloads = Path(post.home) / "payloads"
+            payloads = Path(post.home, PAYLOADS)
             self._around[ref] = Surroundings(Path(post.folder), env, hidden, payloads)
         return self._around[ref]
 
@@ -220,7 +221,7 @@ class WorkDesk:
             return
         from fabric.system.health import answers
 
-        url = config.deploy.health_check_url or released.endpoint
+        url = health_url(config.deploy.health_check_url, released.endpoint)
         said = answers(url)
         if said:
             raise FabricError(
@@ -230,6 +231,13 @@ class WorkDesk:
                     hint="mend the service or the check and deploy again, or `fabric rollback`",
                 )
             )
+
+
+def health_url(said: str, endpoint: str) -> str:
+    """A path is below the endpoint, whatever path that has itself."""
+    if not said or "://" in said:
+        return said or endpoint
+    return f"{endpoint.rstrip('/')}/{said.lstrip('/')}"
 
 
 def options_of(ref: RecordRef, config: Path, settings: Settings) -> str:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from fabric.app.endpoints import Sources, foreign_endpoints
 from fabric.app.request import CONFIG_NAME
 from fabric.config.dotenv import parse_dotenv
 from fabric.model.problems import FabricError, Place, Problem
@@ -13,7 +14,22 @@ COMPOSE_NAME = "fabric.compose.yml"
 
 
 def environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
-    """The `.env` beside a config, under the process environment; never fabric's own switches."""
+    """The `.env` beside a config, under the process environment; never fabric's own switches.
+
+    For bindings of the config. Whoever calls a service takes `calling_environment`.
+    """
+    return {**sources_of(folder, process).filed, **process}
+
+
+def calling_environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
+    """Without addresses of the file that credentials from elsewhere would go to."""
+    sources = sources_of(folder, process)
+    foreign = foreign_endpoints(sources)
+    filed = {name: value for name, value in sources.filed.items() if name not in foreign}
+    return {**filed, **process}
+
+
+def sources_of(folder: Path, process: Mapping[str, str]) -> Sources:
     path = folder / ".env"
     try:
         pairs = parse_dotenv(read_bytes(path).decode("utf-8", "replace"))
@@ -21,7 +37,8 @@ def environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
         pairs = ()
     except OSError as error:
         raise _unreadable(path, error) from error
-    return {**{name: value for name, value in pairs if not name.startswith("FABRIC_")}, **process}
+    filed = {name: value for name, value in pairs if not name.startswith("FABRIC_")}
+    return Sources(folder, filed, process)
 
 
 def relative(folder: Path, workspace: Path) -> str:

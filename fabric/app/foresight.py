@@ -25,6 +25,7 @@ from fabric.model.records import Record, RecordRef
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
 from fabric.state.contract import state_key, traces_key
 from fabric.state.errored import errored_path
+from fabric.state.unsure import unsure_path
 from fabric.state.wal import wal_path
 from fabric.tasks.deploy import DeployKind, ref_of
 
@@ -76,7 +77,8 @@ def _states(world: World) -> frozenset[str]:
         home = Path(post.home)
         record = world.book.record(ref)
         keys = (state_key(ref), traces_key(ref))
-        found |= {str(errored_path(home, ref)), *(str(home / "state" / key) for key in keys)}
+        found |= {str(errored_path(home, ref)), str(unsure_path(home, ref))}
+        found |= {str(home / "state" / key) for key in keys}
         if record is not None:
             found.add(str(wal_path(home, ref, record.fence)))
     return frozenset(found)

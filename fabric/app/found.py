@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
+from fabric.app.desk import options_of
 from fabric.app.post import Post
 from fabric.app.posts import Shelves, as_recorded, post_of
 from fabric.app.project import Project
@@ -13,12 +16,13 @@ from fabric.model.records import Record, RecordRef
 from fabric.model.records_json import CORRUPT
 from fabric.state.book import glance
 from fabric.state.contract import ref_of
+from fabric.state.missing import missing_problem
 from fabric.state.shelf import Shelf
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Records and where they lie, services without one, and what nobody can read."""
+    """Records and where they lie, services without one, and what is lost or cannot be read."""
 
     records: Mapping[RecordRef, Record]
     posts: tuple[Post, ...]
@@ -43,6 +47,7 @@ def find_records(project: Project, provider: str, settings: Settings, home: str 
         for unit in project.units:
             own = post_of(unit, project.workspace, home)
             shelf = shelves.shelf(own)
+            options = partial(options_of, config=Path(unit.config.file), settings=settings)
             keys = shelf.stores.state.list(f"{own.service}/{own.stage}/")
             refs = {ref for key in keys if (ref := ref_of(key))}
             found, errors = _glances(shelf, sorted(refs))
@@ -52,7 +57,9 @@ def find_records(project: Project, provider: str, settings: Settings, home: str 
             posts |= {ref: as_recorded(own, one) for ref, one in there.items()}
             is_asked = provider in ("", own.provider, own.provider_id)
             if is_asked and own.ref not in there.keys() | errors.keys():
-                absent.append(own)
+                lost = missing_problem(shelf, own.ref, options)
+                absent += [] if lost else [own]
+                unreadable += [FabricError(lost)] if lost else []
     finally:
         shelves.close()
     return Found(records, tuple(posts.values()), tuple(absent), tuple(unreadable))

@@ -1,10 +1,17 @@
 """Configs are read here: one by itself, or all of a compose file, upstreams first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fabric.app.files import config_in, config_path, environment, read_file, shown
+from fabric.app.endpoints import (
+    Sources,
+    foreign_endpoints,
+    foreign_problem,
+    plain_endpoints,
+    plain_problem,
+)
+from fabric.app.files import config_in, config_path, read_file, shown, sources_of
 from fabric.app.late import marks, needs_of, upstreams_first, upstreams_of
 from fabric.app.request import CONFIG_NAME
 from fabric.app.settings import Settings
@@ -73,7 +80,20 @@ def _config_of(entry: ComposeService, compose: Path, settings: Settings) -> Path
 
 
 def load_one(path: Path, asked: Asked, settings: Settings) -> Config:
-    env = {**environment(path.parent, settings.env), **asked.late}
+    sources = sources_of(path.parent, settings.env)
+    env = {**sources.filed, **settings.env, **asked.late}
     text = read_file(path, CONFIG_NAME)
     file = shown(path, settings.cwd)
-    return load_config(Source(file, text, env, asked.stage, asked.provider))
+    config = load_config(Source(file, text, env, asked.stage, asked.provider))
+    told = tuple(_addresses(config, sources))
+    return replace(config, warnings=(*config.warnings, *told)) if told else config
+
+
+def _addresses(config: Config, sources: Sources) -> Iterator[Problem]:
+    """Warns of addresses that are not used, or that are open to everybody on the way."""
+    for name in foreign_endpoints(sources):
+        yield foreign_problem(sources, name)
+    for name in plain_endpoints(sources):
+        is_store = name.startswith("OBJSTORE")
+        if not is_store or name.startswith(config.backend.kind.value.upper()):
+            yield plain_problem(name)

@@ -92,9 +92,12 @@ def _live(
     work: Compiled, settings: Settings, after: AfterPlan, means: "Means"
 ) -> tuple[Compiled, Plan]:
     from fabric.app.foresight import foresee
-    from fabric.app.world import mismatch, open_world
+    from fabric.app.world import lost_records, mismatch, open_world
 
     with open_world(work.posts, settings, means) as world:
+        lost = lost_records(world)
+        if lost:
+            raise FabricError(*lost)
         found = foresee(work, settings, world, after)
         told = [mismatch(post, world.book.record(ref)) for ref, post in world.posts.items()]
     site = found.work.site

@@ -5,12 +5,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from fabric.app.files import environment
+from fabric.app.endpoints import foreign_database, foreign_endpoints, foreign_problem
+from fabric.app.files import calling_environment, sources_of
+from fabric.app.left_payloads import sweep_payloads
 from fabric.app.post import Post
 from fabric.app.settings import Settings
 from fabric.config.env_room import fullest
 from fabric.config.values import BackendKind
 from fabric.graph.compile import Unit
+from fabric.model.problems import FabricError
 from fabric.model.records import Mode, Record, RecordRef
 from fabric.state.backends.nothing import Nothing
 from fabric.state.shelf import Shelf, Stores
@@ -65,6 +68,16 @@ def as_recorded(own: Post, record: Record) -> Post:
     )
 
 
+def refuse_foreign(post: Post, process: Mapping[str, str]) -> None:
+    """Another store than the one that is meant would be as bad as the wrong host."""
+    sources = sources_of(Path(post.folder), process)
+    prefixes = (post.backend.upper(), *(("AWS_",) if post.backend == "objstore1" else ()))
+    names = [name for name in foreign_endpoints(sources) if name.startswith(prefixes)]
+    names += foreign_database(sources, dict(post.settings)) if post.backend == "sql" else ()
+    if names:
+        raise FabricError(*(foreign_problem(sources, name) for name in names))
+
+
 class Shelves:
     """The back ends of a run, each opened once, when it is first asked for.
 
@@ -80,6 +93,7 @@ class Shelves:
         return {post.ref: self.shelf(post) for post in posts}
 
     def shelf(self, post: Post) -> Shelf:
+        sweep_payloads(Path(post.home))
         key = (post.backend, post.settings, self._surroundings(post))
         if key not in self._open:
             self._open[key] = self._opened(post)
@@ -89,7 +103,7 @@ class Shelves:
         """What else tells one store from another: the folder, or the credentials."""
         if post.backend in _AT_HOME:
             return post.home
-        return frozenset(environment(Path(post.folder), self._settings.env).items())
+        return frozenset(calling_environment(Path(post.folder), self._settings.env).items())
 
     def _opened(self, post: Post) -> Stores:
         if self._blind:
@@ -97,7 +111,8 @@ class Shelves:
             return Stores(nothing, nothing)
         from fabric.state.backends.registry import open_backend
 
-        env = environment(Path(post.folder), self._settings.env)
+        refuse_foreign(post, self._settings.env)
+        env = calling_environment(Path(post.folder), self._settings.env)
         return open_backend(BackendKind(post.backend), dict(post.settings), env, Path(post.home))
 
     def close(self) -> None:

@@ -30,7 +30,6 @@ from fabric.model.report import Report
 from fabric.model.spelling import did_you_mean
 from fabric.state.book import Claim
 from fabric.state.errored import errored_problem
-from fabric.state.receipts import drop_receipts
 from fabric.system.clock import file_time_ns
 from fabric.system.mounts import free_bytes
 from fabric.tasks.deploy import ref_of
@@ -61,8 +60,6 @@ def remove(
     project = replace(project, notes=(*project.notes, *room))
     _refuse_unknown(request.where.provider, project, found)
     if not found.records:
-        for post in found.absent:
-            drop_receipts(Path(post.home), post.ref)
         return _report(request, project, found, frozenset())
     means = Means(lambda: project.units, lock_timeout=consent.lock_timeout)
     with open_world(found.posts, settings, means) as world:

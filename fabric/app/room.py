@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, project_id
+from fabric.app.left_payloads import sweep_payloads
 from fabric.app.settings import Settings
 from fabric.app.toolchains import toolchain_of
 from fabric.engine.blobs import Blobs
@@ -83,6 +84,8 @@ def open_room(workspace: Path, settings: Settings, opening: Opening) -> Iterator
         return
     place = cache_to_write(workspace, settings)
     _ignore_own(workspace)
+    for home in opening.homes:
+        sweep_payloads(home)
     # Around all that writes, the closing too: a kill at any moment leaves the marker.
     is_kept = place.problem is None
     keeping = marked(place.folder, opening.homes) if is_kept else contextlib.nullcontext()

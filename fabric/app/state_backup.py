@@ -12,14 +12,13 @@ from fabric.model.records import Record
 from fabric.model.records_json import ref_document
 from fabric.model.report import Report
 from fabric.state.backup import Backup, decode_backup, encode_backup
+from fabric.state.missing import BACKUP_NAME
 from fabric.state.restore import refuse_other_lineages, restore
 from fabric.state.survey import survey
 from fabric.state.swap import shown
 from fabric.system.clock import SystemClock, stamp
 from fabric.system.disk import write_atomic
 from fabric.views.state_text import records_text
-
-_NAME = "state-backup.json"
 
 
 def backup(asked: Asked, settings: Settings, out: str) -> Report:
@@ -71,7 +70,7 @@ def _chosen(scope: Scope, found: Backup) -> tuple[Record, ...]:
 
 
 def _path(scope: Scope, settings: Settings, said: str) -> Path:
-    return settings.cwd / said if said else scope.shelf.home / _NAME
+    return settings.cwd / said if said else scope.shelf.home / BACKUP_NAME
 
 
 def _nothing(scope: Scope, where: str) -> Problem:

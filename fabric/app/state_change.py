@@ -12,9 +12,9 @@ from fabric.model.records import Record, RecordRef
 from fabric.model.records_json import decode, ref_document
 from fabric.model.report import Report
 from fabric.state.backup import sound
-from fabric.state.book import held
 from fabric.state.errored import drop_errored, errored_path
 from fabric.state.forget import forget
+from fabric.state.held import held
 from fabric.state.holder import holder_document
 from fabric.state.survey import holder_of
 from fabric.state.swap import (
@@ -80,7 +80,7 @@ def _refuse_other_service(ref: RecordRef, scope: Scope) -> None:
 
 def _pushed(scope: Scope, record: Record, *, force: bool) -> Record:
     shelf, ref = scope.shelf, record.ref
-    with held(shelf, [ref], "state push", scope.around) as fences:
+    with held(shelf, {ref: record.fence}, "state push", scope.around) as fences:
         before = found_before(shelf, ref)
         problem = lineage_problem(record, before)
         if not force:

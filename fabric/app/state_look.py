@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from fabric.app.settings import Settings
-from fabric.app.state_scope import Asked, Scope, not_found, open_scope
+from fabric.app.state_scope import Asked, Scope, absent, open_scope
 from fabric.model.records import Record, RecordRef
-from fabric.model.records_json import decode, document_of
+from fabric.model.records_json import decode_at, document_of
 from fabric.model.report import Report
 from fabric.state.book import glance
 from fabric.state.contract import state_key
@@ -49,7 +49,7 @@ def show(asked: Asked, settings: Settings) -> Report:
         ref, place = scope.one, scope.shelf.stores.state.place
         record = glance(scope.shelf, ref)
         if record is None:
-            raise not_found(ref, place)
+            raise absent(scope, ref)
         errored = errored_path(scope.shelf.home, ref).exists()
         holder = holder_of(scope.shelf, ref)
         document = _shown(record, holder, errored=errored)
@@ -77,6 +77,9 @@ def pull(asked: Asked, settings: Settings) -> Report:
 def _stored(scope: Scope, ref: RecordRef) -> bytes:
     backend = scope.shelf.stores.state
     stored = backend.read(state_key(ref))
-    if stored is None or decode(stored.content, f"{backend.place}/{state_key(ref)}").is_stub:
-        raise not_found(ref, backend.place)
+    if (
+        stored is None
+        or decode_at(stored.content, f"{backend.place}/{state_key(ref)}", ref).is_stub
+    ):
+        raise absent(scope, ref)
     return stored.content

@@ -16,8 +16,9 @@ from fabric.model.records import Mode, Record, RecordRef
 from fabric.model.records_json import ref_document
 from fabric.model.report import Report
 from fabric.state.archives import LOCAL, lost_archives
-from fabric.state.book import glance, held
+from fabric.state.book import glance
 from fabric.state.errored import errored_path
+from fabric.state.held import held
 from fabric.state.receipts import deploy_record_path, read_document, receipt_path, write_receipts
 from fabric.state.reconcile import Evidence, describes, findings, has_receipt_drift, summed_up
 from fabric.state.survey import Survey, refs_in, survey
@@ -148,7 +149,7 @@ def _live(
 
 def _fix(scope: Scope, drifted: list[Evidence]) -> None:
     shelf = scope.shelf
-    with held(shelf, [one.ref for one in drifted], "state reconcile", scope.around):
+    with held(shelf, {one.ref: 0 for one in drifted}, "state reconcile", scope.around):
         for one in drifted:
             record = glance(shelf, one.ref)
             own = one.deploy_record is None or describes(one.deploy_record, one.ref)

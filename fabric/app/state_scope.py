@@ -17,6 +17,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records import RecordRef
 from fabric.model.spelling import did_you_mean
 from fabric.state.book import Surroundings
+from fabric.state.missing import missing_problem
 from fabric.state.shelf import Shelf
 from fabric.state.survey import refs_in
 
@@ -110,6 +111,12 @@ def kind_of(text: str, option: str) -> BackendKind:
         hint=did_you_mean(text, kinds) if text else "one of " + ", ".join(kinds),
     )
     raise FabricError(problem)
+
+
+def absent(scope: Scope, ref: RecordRef) -> FabricError:
+    """Why there is no such record: it never was, or it is lost."""
+    lost = missing_problem(scope.shelf, ref, scope.around.options)
+    return FabricError(lost) if lost else not_found(ref, scope.shelf.stores.state.place)
 
 
 def not_found(ref: RecordRef, place: str) -> FabricError:

@@ -9,32 +9,46 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fabric.app.room import Room
+from fabric.app.shared_traces import Document, arrived, decoded, encoded, shared
 from fabric.app.world import World
 from fabric.engine.elsewhere import MadeElsewhere, Traces
-from fabric.engine.ledger import Ledger, decode_traces, encode_trace
+from fabric.engine.ledger import Ledger, parsed
 from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.traces import Trace
 from fabric.model.names import TaskId
 from fabric.model.records import Record, RecordRef
-from fabric.state.contract import MovedError, traces_key
+from fabric.model.task import Task
+from fabric.state.archives import LOCAL
+from fabric.state.contract import MovedError, Stored, traces_key
 from fabric.state.shelf import Shelf
 
 _PACKAGE = "package:"
-Document = dict[str, dict[str, Any]]
 
 
 def made_elsewhere(room: Room, graph: TaskGraph, world: World) -> MadeElsewhere:
     """What other machines learned, of tasks of which this one knows nothing itself."""
-    ledger = room.stores.ledger
     found: dict[TaskId, Traces] = {}
-    strange = _strange(ledger, graph)
+    strange = _strange(room.stores.ledger, graph)
+    tasks = dict(zip(graph.ids, graph.tasks, strict=True)) if strange else {}
     for ref in world.posts:
-        if ref.service not in strange or world.book.record(ref) is None:
+        record = world.book.record(ref)
+        if ref.service not in strange or record is None:
             continue
-        for tasks in _document(world.book.shelf(ref), ref).values():
-            for name, encoded in tasks.items():
-                if not ledger.traces(TaskId(name)):
-                    found[TaskId(name)] = decode_traces([encoded])
+        for row in _document(world.book.shelf(ref), record).values():
+            for name, told in row.items():
+                task = tasks.get(TaskId(name))
+                trace = task and _taken_in(room, task, told, record.salt)
+                if task and trace:
+                    found[task.id] = (trace,)
     return MadeElsewhere(found, frozenset(found))
+
+
+def _taken_in(room: Room, task: Task, told: Any, salt: str) -> Trace | None:
+    ledger, memory = room.stores.ledger, room.stepper.memory
+    if ledger.traces(task.id):
+        return None
+    entries = (*memory.code(task), *task.inputs.entries())
+    return arrived(told, salt, task.kind, entries, memory.look)
 
 
 def _strange(ledger: Ledger, graph: TaskGraph) -> set[str]:
@@ -50,17 +64,33 @@ Makers = Mapping[str, tuple[TaskId, ...]]
 
 def keep_traces(ledger: Ledger, makers: Makers, shelf: Shelf, final: Record) -> None:
     """After a deploy; a document that somebody else just wrote is left to them."""
-    ref = final.ref
+    ref, salt = final.ref, final.salt
     stored = shelf.stores.state.read(traces_key(ref))
-    before = _parsed(stored.content if stored else b"")
+    before = decoded(parsed(stored.content if stored else None), salt)
     learned = {
-        one.name: _learned(ledger, makers.get(f"{_PACKAGE}{ref.service}/{one.name}", ()))
+        one.name: _learned(ledger, makers.get(f"{_PACKAGE}{ref.service}/{one.name}", ()), salt)
         for one in final.functions
     }
-    document = {name: tasks or before.get(name, {}) for name, tasks in learned.items()}
-    if document == before:
+    rows = {name: tasks or before.get(name, {}) for name, tasks in learned.items()}
+    _write(shelf, ref, stored, rows)
+
+
+def renew_traces(world: World) -> None:
+    """Where nothing is to be done: bring documents of an older form, which held more than they
+    should, into today's. Those behind a network wait for the next deploy that writes."""
+    for ref in world.posts:
+        shelf, record = world.book.shelf(ref), world.book.record(ref)
+        if record is not None and shelf.stores.state.kind == LOCAL:
+            stored = shelf.stores.state.read(traces_key(ref))
+            if stored is not None:
+                rows = decoded(parsed(stored.content), record.salt)
+                _write(shelf, ref, stored, rows)
+
+
+def _write(shelf: Shelf, ref: RecordRef, stored: Stored | None, rows: Document) -> None:
+    content = json.dumps(encoded(rows), separators=(",", ":")).encode()
+    if content == (stored.content if stored else b""):
         return
-    content = json.dumps(document, separators=(",", ":")).encode()
     with contextlib.suppress(MovedError):
         shelf.stores.state.write(traces_key(ref), content, stored.version if stored else None)
 
@@ -74,29 +104,18 @@ def makers_of(graph: TaskGraph) -> Makers:
     }
 
 
-def _learned(ledger: Ledger, makers: Iterable[TaskId]) -> dict[str, Any]:
+def _learned(ledger: Ledger, makers: Iterable[TaskId], salt: str) -> dict[str, Any]:
     """The newest run of every task that made an archive; nothing if one is not known."""
     found: dict[str, Any] = {}
     for task_id in makers:
         trace = next(iter(ledger.traces(task_id)), None)
         if trace is None:
             return {}
-        found[task_id] = json.loads(json.dumps(encode_trace(trace)))
+        found[task_id] = shared(trace, salt)
     return found
 
 
-def _document(shelf: Shelf, ref: RecordRef) -> Document:
-    stored = shelf.stores.state.read(traces_key(ref))
-    return _parsed(stored.content if stored else b"")
-
-
-def _parsed(content: bytes) -> Document:
+def _document(shelf: Shelf, record: Record) -> Document:
     """Nothing is trusted in it: a trace only says what to compare with the files that are here."""
-    try:
-        found = json.loads(content)
-    except ValueError:
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    rows: Mapping[str, Any] = found
-    return {name: tasks for name, tasks in rows.items() if isinstance(tasks, dict)}
+    stored = shelf.stores.state.read(traces_key(record.ref))
+    return decoded(parsed(stored.content if stored else None), record.salt)

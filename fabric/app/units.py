@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fabric.app.files import environment, relative
+from fabric.app.files import calling_environment, relative
 from fabric.app.late import Giver, marks
 from fabric.app.modes import mode_of
 from fabric.app.settings import Settings
@@ -47,7 +47,7 @@ def unit_of(
         mode_of(config.provider.id, settings.env),
         found.text if found else "",
         tuple(one.service for one in givers),
-        _world(config, environment(row.file.parent, settings.env)),
+        _world(config, calling_environment(row.file.parent, settings.env)),
         late=tuple((name, one.release) for one in givers for name in one.variables),
         stands_on=tuple(one.config.service for one in upstreams),
     )

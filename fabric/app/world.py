@@ -16,7 +16,9 @@ from fabric.model.records import Intent, Mode, Operation, Record, RecordRef
 from fabric.model.task import DeployInputs, RestoreInputs, Task
 from fabric.state.book import Book, Claim, Surroundings
 from fabric.state.locks import Terms
+from fabric.state.missing import missing_problem
 from fabric.system.clock import SystemClock, stamp
+from fabric.system.crew import each
 from fabric.system.identity import this_process
 
 LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
@@ -120,6 +122,20 @@ def functions_of(task: Task) -> str:
 def _operation(task: str) -> Operation:
     kind = task.partition(":")[0]
     return Operation.DEPLOY if kind == "restore" else Operation(kind)
+
+
+def lost_records(world: World) -> tuple[Problem, ...]:
+    """Records that are not there though something tells of them: all that may be written to."""
+    absent = [ref for ref in sorted(world.posts) if world.book.record(ref) is None]
+    found: dict[RecordRef, Problem] = {}
+
+    def look(ref: RecordRef) -> None:
+        problem = missing_problem(world.book.shelf(ref), ref, world.desk.options)
+        if problem is not None:
+            found[ref] = problem
+
+    problems = each(absent, look)
+    return (*problems, *(found[ref] for ref in sorted(found)))
 
 
 def mismatch(post: Post, record: Record | None) -> Problem | None:

@@ -5,20 +5,42 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.model.problems import FabricError
-from fabric.system.disk import read_bytes, write_atomic
+from fabric.system.clock import file_time_ns
+from fabric.system.disk import RUN, read_bytes, write_atomic
+from fabric.system.identity import Mark, is_mark_dead, this_mark
 
 _FOLDER = "running"
-_TEMPORARY = re.compile(r"\..*\.([0-9a-f]+)-[0-9a-f]+-[0-9a-f]{8}\.tmp")
+_MARKER = re.compile(r"(?P<mark>(?P<pid>[0-9]+)-[0-9]+-[0-9a-f]{12})-(?P<run>[0-9a-f]{8})")
+_TEMPORARY = re.compile(r"\..*\.([0-9a-f]+)-[0-9a-f]+-([0-9a-f]{8})\.tmp")
+# A process that cannot be proved dead from here, in a container or on another machine: what it
+# has not touched for a day it does not write any more.
+_DAY = 24 * 3600 * 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Whose temporary files these are. A pid alone says too little: others have it too, beside us
+    on the same folders or after us. `run` is empty in markers of before there was one."""
+
+    pid: int
+    run: str
+
+    def wrote(self, name: str) -> bool:
+        found = _TEMPORARY.fullmatch(name)
+        if found is None or int(found[1], 16) != self.pid:
+            return False
+        return self.run in ("", found[2])
 
 
 @contextlib.contextmanager
 def marked(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
     """While a run writes below these folders, a marker says so; those of the dead are swept up."""
     _sweep_after_the_dead(cache)
-    marker = cache / _FOLDER / str(os.getpid())
+    marker = cache / _FOLDER / f"{this_mark()}-{RUN}"
     text = json.dumps(sorted({str(folder) for folder in (*folders, cache)}))
     with contextlib.suppress(FabricError):
         write_atomic(marker, text.encode(), mode=0o600)
@@ -30,39 +52,51 @@ def marked(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
 
 
 def _sweep_after_the_dead(cache: Path) -> None:
+    now = file_time_ns(cache)
     for marker in _markers(cache / _FOLDER):
-        pid = _owner(marker)
-        if pid is not None and not _is_alive(pid):
-            for folder in _folders_of(marker):
-                sweep(folder, pid)
-            with contextlib.suppress(OSError):
-                marker.unlink()
+        # A marker's own temporary file names the marker.
+        name = marker.name.removeprefix(".")
+        found = _MARKER.match(name)
+        if found and is_mark_dead(Mark(found["mark"])):
+            _swept(marker, _Writer(int(found["pid"]), found["run"]), None)
+        elif now - _touched(marker, now) > _DAY:
+            first = name.partition(".")[0]
+            writer = _Writer(int(found["pid"]), found["run"]) if found else None
+            writer = writer or (_Writer(int(first), "") if first.isdecimal() else None)
+            _swept(marker, writer, now - _DAY)
+
+
+def _swept(marker: Path, writer: _Writer | None, before: int | None) -> None:
+    if writer is not None:
+        for folder in _folders_of(marker):
+            _sweep(folder, writer, before)
+    with contextlib.suppress(OSError):
+        marker.unlink()
 
 
 def _markers(folder: Path) -> list[Path]:
     """A folder that cannot be read now is looked at by the next run."""
     try:
-        return sorted(folder.glob("*"))
+        return sorted(folder.iterdir())
     except OSError:
         return []
 
 
-def sweep(folder: Path, pid: int) -> None:
-    """Remove the temporary files of one process, wherever below a folder they lie."""
+def _sweep(folder: Path, writer: _Writer, before: int | None) -> None:
+    """Remove the temporary files of one process, wherever below a folder they lie; with a time
+    only those that were not touched since."""
     for base, _, names in os.walk(folder):
-        for name in names:
-            found = _TEMPORARY.fullmatch(name)
-            if found and int(found[1], 16) == pid:
+        for path in (Path(base, name) for name in names if writer.wrote(name)):
+            if before is None or _touched(path, before) < before:
                 with contextlib.suppress(OSError):
-                    Path(base, name).unlink()
+                    path.unlink()
 
 
-def _owner(marker: Path) -> int | None:
-    """A marker is named by its process; its own temporary file names that process too."""
-    found = _TEMPORARY.fullmatch(marker.name)
-    if found:
-        return int(found[1], 16)
-    return int(marker.name) if marker.name.isdecimal() else None
+def _touched(path: Path, otherwise: int) -> int:
+    try:
+        return path.lstat().st_mtime_ns
+    except OSError:
+        return otherwise
 
 
 def _folders_of(marker: Path) -> list[Path]:
@@ -71,13 +105,3 @@ def _folders_of(marker: Path) -> list[Path]:
     except (OSError, ValueError):
         return [marker.parent]
     return [Path(folder) for folder in folders] if isinstance(folders, list) else []
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

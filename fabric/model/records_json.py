@@ -41,6 +41,14 @@ def decode(content: bytes, name: str) -> Record:
     return from_document(document, name)
 
 
+def decode_at(content: bytes, name: str, ref: RecordRef) -> Record:
+    """The record that has to lie there: a copy of another one is as bad as none."""
+    record = decode(content, name)
+    if record.ref != ref:
+        raise _corrupt(name, f"it is the record of {record.ref.path}, and lies under {ref.path}")
+    return record
+
+
 def from_document(document: Any, name: str) -> Record:
     if not isinstance(document, dict):
         raise _corrupt(name, "it is no JSON object")

@@ -75,12 +75,12 @@ def made_unsure(record: Record) -> Record:
     if record.mode is Mode.SIMULATED:
         return record
     for intent in record.pending:
-        for name in _named(record, intent):
+        for name in functions_of(record, intent):
             record = applied(record, FunctionUnsure(intent.task, name))
     return replace(record, release_key="") if record.pending else record
 
 
-def _named(record: Record, intent: Intent) -> list[str]:
+def functions_of(record: Record, intent: Intent) -> list[str]:
     """The functions of an intent; one without names is about all that there are."""
     if intent.operation is Operation.RELEASE:
         return []

@@ -3,7 +3,7 @@
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,8 +11,10 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.payloads import DOCUMENTS, WORDS
 from fabric.providers.veil import Veil
 from fabric.system.bounded import Ending, Limits, Overheard, run_bounded
-from fabric.system.disk import make_folder, write_atomic
+from fabric.system.disk import write_atomic
 from fabric.system.identity import children_mark, this_process
+from fabric.system.memory_file import memory_file, shown_path
+from fabric.system.owned_folder import owned_folder
 
 # One variable with its name, `=` and NUL; Linux starts no child with a longer one.
 LONGEST_VARIABLE = 131_071
@@ -24,7 +26,7 @@ _ROLE_TOO_NEW = "cannot be assumed"
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What commands run in. `hide` are values that must not be shown; documents that no variable
-    can hold go to a folder below `payloads`, or where temporary files go."""
+    can hold stay in memory, or go to a folder below `payloads` where no file can."""
 
     cwd: Path
     env: Mapping[str, str] = field(repr=False)
@@ -104,18 +106,27 @@ def _how_it_ended(code: int) -> str:
 
 @contextmanager
 def _laid_out(documents: Mapping[str, str], folder: Path | None) -> Iterator[dict[str, str]]:
-    """The documents as variables; those too long for one as files, for as long as this lasts."""
+    """The documents as variables; those too long for one as files, for as long as this lasts.
+
+    They hold values of variables: a killed run must leave none of them behind.
+    """
     large = {name: text for name, text in documents.items() if _is_long(name, text)}
     small = {name: text for name, text in documents.items() if name not in large}
-    if not large:
-        yield small
-        return
-    if folder is not None:
-        make_folder(folder, 0o700)
-    with tempfile.TemporaryDirectory(prefix="fabric-payload-", dir=folder) as made:
+    with ExitStack() as files:
         for name, text in large.items():
-            write_atomic(f"{made}/{name}.json", text.encode(), mode=0o600)
-        yield {**small, **{f"{name}_FILE": f"{made}/{name}.json" for name in large}}
+            small[f"{name}_FILE"] = str(files.enter_context(_file(name, text, folder)))
+        yield small
+
+
+@contextmanager
+def _file(name: str, text: str, folder: Path | None) -> Iterator[Path]:
+    with memory_file(name, text.encode()) as fd:
+        if fd is not None:
+            yield shown_path(fd)
+            return
+        with owned_folder(folder or Path(tempfile.gettempdir(), "fabric-payloads")) as made:
+            write_atomic(made / f"{name}.json", text.encode(), mode=0o600)
+            yield made / f"{name}.json"
 
 
 def _is_long(name: str, text: str) -> bool:

@@ -1,12 +1,13 @@
 """A deployed archive called once on this machine: a child of its own, with nothing but its own."""
 
+import contextlib
 import json
 import os
 import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from fabric.model.task import Pairs
 from fabric.runtimes.archive import unpacked
 from fabric.runtimes.nodejs.toolchain import find_node
 from fabric.system.bounded import Ending, Limits, Overheard, run_bounded
-from fabric.system.disk import make_folder, read_bytes, write_atomic
+from fabric.system.disk import make_folder, write_atomic
+from fabric.system.memory_file import content_of, memory_file, shown_path
 from fabric.system.source.entries import Refused
 from fabric.system.source.names import checked_parts
 
@@ -51,8 +53,8 @@ def invoke(call: Invocation, parent: Mapping[str, str]) -> Invoked:
     program = _program(call, parent)
     with tempfile.TemporaryDirectory(prefix="fabric-invoke-") as made:
         folder = Path(made).resolve()
-        _lay_out(call, folder)
-        heard, answer = _run(program, call, folder, parent)
+        said = _lay_out(call, folder)
+        heard, answer = _run(program, call, (folder, said), parent)
     return _read(call, heard, answer)
 
 
@@ -83,7 +85,8 @@ _PROGRAMS: dict[str, Callable[[Mapping[str, str]], list[str]]] = {
 }
 
 
-def _lay_out(call: Invocation, folder: Path) -> None:
+def _lay_out(call: Invocation, folder: Path) -> bytes:
+    """The archive on the disk; what the harness is told is no part of it."""
     for name in ("code", "home", "tmp"):
         make_folder(folder / name, 0o700)
     try:
@@ -102,7 +105,7 @@ def _lay_out(call: Invocation, folder: Path) -> None:
         "seconds": call.timeout,
         "event": _event(call),
     }
-    write_atomic(folder / "call.json", json.dumps(said).encode(), mode=0o600)
+    return json.dumps(said).encode()
 
 
 def _event(call: Invocation) -> Any:
@@ -114,26 +117,39 @@ def _event(call: Invocation) -> Any:
 
 
 def _run(
-    program: list[str], call: Invocation, folder: Path, parent: Mapping[str, str]
+    program: list[str], call: Invocation, given: tuple[Path, bytes], parent: Mapping[str, str]
 ) -> tuple[Overheard, bytes]:
+    place, said = given
     env = {
         "PATH": parent.get("PATH", os.defpath),
         "LANG": "C.UTF-8",
         "TZ": "UTC",
-        "HOME": str(folder / "home"),
-        "TMPDIR": str(folder / "tmp"),
+        "HOME": str(place / "home"),
+        "TMPDIR": str(place / "tmp"),
         **dict(call.env),
     }
-    answer = folder / "answer"
-    with answer.open("xb") as file:
+    with _written(place, "call", said) as asked, _written(place, "answer") as answer:
         heard = run_bounded(
-            [*program, str(folder / "call.json"), str(file.fileno())],
-            cwd=folder / "code",
+            [*program, str(shown_path(asked)), str(answer)],
+            cwd=place / "code",
             env=env,
             limits=Limits(seconds=call.timeout),
-            pass_fds=(file.fileno(),),
+            pass_fds=(answer,),
         )
-    return heard, read_bytes(answer)
+        return heard, content_of(answer)
+
+
+@contextlib.contextmanager
+def _written(folder: Path, name: str, content: bytes = b"") -> Iterator[int]:
+    """What is asked and answered may be secret: in memory, where a kill leaves nothing of it."""
+    with memory_file(f"fabric-{name}", content) as fd:
+        if fd is not None:
+            yield fd
+            return
+    path = folder / name
+    write_atomic(path, content, mode=0o600)
+    with path.open("r+b") as file:
+        yield file.fileno()
 
 
 def _read(call: Invocation, heard: Overheard, answer: bytes) -> Invoked:

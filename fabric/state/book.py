@@ -1,29 +1,31 @@
 """All records of one run: looked at without a lock, claimed together before the first change."""
 
-import contextlib
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.records import Intent, Lifecycle, Mode, Record, RecordRef
-from fabric.model.records_json import CORRUPT, decode
+from fabric.model.records_json import decode_at
 from fabric.model.records_log import made_unsure
 from fabric.state.archives import LOCAL
-from fabric.state.contract import Stored, state_key
+from fabric.state.contract import MovedError, Stored, state_key
 from fabric.state.errored import errored_problem
 from fabric.state.holder import record_options
-from fabric.state.locks import Asker, LockKeeper, Options, Pulse, Tell, Terms
+from fabric.state.locks import Asker, LockKeeper, Options, Pulse, Tell, Terms, lost_problem
 from fabric.state.page import Opening, Page
 from fabric.state.probe import refuse_unconditional
 from fabric.state.shelf import Shelf
+from fabric.state.unsure import drop_note, with_note
 from fabric.state.wal import read_log, replayed, wal_path
 from fabric.system.clock import Clock
 from fabric.system.crew import each
 from fabric.system.identity import Process
 
 _FLUSH_SECONDS = 0.5
+# How often a record is read anew when somebody who was overtaken still writes.
+_TRIES = 5
 # Our own code keeps the conditions of these; a store behind a network is tried out first.
 _SURE = frozenset({"local", "sql"})
 
@@ -60,7 +62,7 @@ class Book:
 
     def __init__(self, shelves: Mapping[RecordRef, Shelf], around: Surroundings) -> None:
         self._shelves = shelves
-        self._around = around
+        self.around = around
         self._tell: Tell = lambda _: None
         self._go_on: Callable[[], None] = lambda: None
         self._claims: Mapping[RecordRef, Claim] = {}
@@ -119,7 +121,8 @@ class Book:
     def _claim_all(self) -> None:
         opened: dict[RecordRef, Page] = {}
         try:
-            problems = self._open_each(opened) or each(opened.values(), self._begin)
+            problems = self._open_each(opened)
+            problems = problems or each(sorted(opened), lambda ref: self._begin(opened, ref))
         except StoppedError:
             self._give_up(opened)
             raise
@@ -147,33 +150,53 @@ class Book:
                 return error.problems
         return ()
 
-    def _begin(self, page: Page) -> None:
-        claim = self._claims[page.base.ref]
-        page.begin(claim.lifecycle, claim.intents)
+    def _begin(self, opened: dict[RecordRef, Page], ref: RecordRef) -> None:
+        """A holder that was overtaken may have written once more before we did: that counts."""
+        claim = self._claims[ref]
+        for _ in range(_TRIES):
+            try:
+                opened[ref].begin(claim.lifecycle, claim.intents)
+                unknown = [one.name for one in opened[ref].base.functions if not one.key]
+                drop_note(self._shelves[ref].home, ref, unknown)
+            except MovedError:
+                opened[ref] = self._under_lock(claim, opened[ref].record.fence)
+            else:
+                return
+        raise FabricError(lost_problem(ref))
 
     def _opened(self, claim: Claim) -> Page:
         ref, shelf = claim.ref, self._shelves[claim.ref]
-        keeper = self._keeper(shelf)
         before = read_record(shelf, ref)
         fence = before[0].fence if before else 0
-        asker = Asker(self._tell, self._around.options, self._go_on)
-        fence = keeper.take(ref, claim.operation, fence, asker)
+        asker = Asker(self._tell, self.around.options, self._go_on)
+        return self._under_lock(claim, self._keeper(shelf).take(ref, claim.operation, fence, asker))
+
+    def _under_lock(self, claim: Claim, fence: int) -> Page:
+        ref, shelf = claim.ref, self._shelves[claim.ref]
+        keeper = self._keeper(shelf)
         waiting = errored_problem(shelf.home, ref)
         if waiting:
             raise FabricError(waiting)
         found = read_record(shelf, ref)
+        if found and found[0].fence >= fence:
+            # Fences only grow: somebody has taken the lock since, and has written.
+            keeper.forsake(ref)
+            raise FabricError(lost_problem(ref))
         record = _with_log(shelf, found[0]) if found else None
         refused = claim.refuse(None if record is None or record.is_stub else record)
         if refused:
             raise FabricError(refused)
         begun = replace(
-            record or _new_record(ref), fence=max(fence, (record.fence if record else 0) + 1),
-            mode=claim.mode, provider_id=claim.provider_id, region=claim.region,
-        )  # fmt: skip
+            record or _new_record(ref),
+            fence=fence,
+            mode=claim.mode,
+            provider_id=claim.provider_id,
+            region=claim.region,
+        )
         begun = made_unsure(begun)
         base = made_unsure(record) if record else begun
         opening = Opening(begun, base, found[1].version if found else None)
-        return Page(shelf, keeper, opening, self._around.clock)
+        return Page(shelf, keeper, opening, self.around.clock)
 
     def _keeper(self, shelf: Shelf) -> LockKeeper:
         locks = shelf.stores.locks
@@ -181,7 +204,7 @@ class Book:
             for store in {id(store): store for store in (locks, shelf.stores.state)}.values():
                 if store.kind not in _SURE:
                     refuse_unconditional(store, secrets.token_hex(8))
-            around = self._around
+            around = self.around
             self._keepers[id(locks)] = LockKeeper(
                 locks, around.me, around.clock, around.terms, self._pulse
             )
@@ -245,42 +268,15 @@ def read_record(shelf: Shelf, ref: RecordRef) -> tuple[Record, Stored] | None:
     if stored is None:
         return None
     name = f"{shelf.stores.state.place}/{state_key(ref)}"
-    return decode(stored.content, name), stored
+    return decode_at(stored.content, name, ref), stored
 
 
 def _with_log(shelf: Shelf, record: Record) -> Record:
-    return replayed(record, read_log(wal_path(shelf.home, record.ref, record.fence)))
+    """With all that only this machine knows: what was learned, and what is not known any more."""
+    log = read_log(wal_path(shelf.home, record.ref, record.fence))
+    return with_note(shelf.home, replayed(record, log))
 
 
 def _new_record(ref: RecordRef) -> Record:
     lineage = secrets.token_hex(16)
     return Record(ref, provider_id="", lineage=lineage, salt=secrets.token_hex(16))
-
-
-@contextlib.contextmanager
-def held(
-    shelf: Shelf, refs: Iterable[RecordRef], operation: str, around: Surroundings
-) -> Iterator[Mapping[RecordRef, int]]:
-    """The locks of records that are changed by other means than a run: restore, push, remove.
-
-    Gives the fence of each: above that of every holder before.
-    """
-    keeper = LockKeeper(shelf.stores.locks, around.me, around.clock, around.terms)
-    asker = Asker(lambda _: None, around.options)
-    try:
-        yield {
-            ref: keeper.take(ref, operation, _stored_fence(shelf, ref), asker)
-            for ref in sorted(refs)
-        }
-    finally:
-        keeper.release()
-
-
-def _stored_fence(shelf: Shelf, ref: RecordRef) -> int:
-    try:
-        found = read_record(shelf, ref)
-    except FabricError as error:
-        if error.first.code != CORRUPT:
-            raise
-        return 0  # what cannot be read may still be replaced by a restore
-    return found[0].fence if found else 0

@@ -14,6 +14,7 @@ STATE_SUFFIX = ".state.json"
 # Names of services begin with a letter or a digit, so these folders are nobody's.
 _LOCKS = ".locks/"
 _ARCHIVES = ".archives/"
+_REMOVED = ".removed/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,11 @@ def state_key(ref: RecordRef) -> str:
 
 def lock_key(ref: RecordRef) -> str:
     return f"{_LOCKS}{ref.path}.json"
+
+
+def removed_key(ref: RecordRef) -> str:
+    """Says that a record is not there because it was taken away."""
+    return f"{_REMOVED}{ref.path}.json"
 
 
 def archive_key(ref: RecordRef, sha256: str) -> str:

@@ -2,12 +2,17 @@
 
 from fabric.model.problems import FabricError
 from fabric.model.records import RecordRef
-from fabric.state.book import Surroundings, held
+from fabric.state.book import Surroundings
 from fabric.state.contract import MovedError, state_key
 from fabric.state.errored import errored_path
+from fabric.state.held import held
 from fabric.state.locks import lost_problem
+from fabric.state.missing import drop_backup
 from fabric.state.receipts import drop_receipts
+from fabric.state.removed import mark_removed
 from fabric.state.shelf import Shelf
+from fabric.state.swap import found_before, refuse_late
+from fabric.state.unsure import drop_note, noted
 from fabric.state.wal import discard_logs
 from fabric.system.disk import remove, remove_empty_folders
 
@@ -15,15 +20,19 @@ from fabric.system.disk import remove, remove_empty_folders
 def forget(shelf: Shelf, ref: RecordRef, around: Surroundings) -> bool:
     """Whether there was a record. All that this machine says of it goes too, but for
     archives: a backup that is restored next may name them."""
-    with held(shelf, [ref], "state rm", around):
-        stored = shelf.stores.state.read(state_key(ref))
-        if stored is not None:
+    with held(shelf, {ref: 0}, "state rm", around) as fences:
+        before = found_before(shelf, ref)
+        refuse_late(ref, before, fences[ref])
+        mark_removed(shelf, ref)
+        if before.version is not None:
             try:
-                shelf.stores.state.delete(state_key(ref), stored.version)
+                shelf.stores.state.delete(state_key(ref), before.version)
             except MovedError as error:
                 raise FabricError(lost_problem(ref)) from error
+        had_backup = drop_backup(shelf, ref)
         drop_receipts(shelf.home, ref)
-        discard_logs(shelf.home, ref)
+        discard_logs(shelf.home, ref, fences[ref])
+        drop_note(shelf.home, ref, noted(shelf.home, ref))
         remove(errored_path(shelf.home, ref))
         remove_empty_folders(errored_path(shelf.home, ref).parent, shelf.home)
-    return stored is not None
+    return before.version is not None or had_backup

@@ -22,6 +22,7 @@ from fabric.system.clock import Clock, stamp, stamp_in
 from fabric.system.crew import each
 from fabric.system.identity import Process, end_orphans, is_surely_dead
 
+LOST = "state/lock-lost"
 Tell = Callable[[str], None]
 Options = Callable[[RecordRef], str]
 # A holder beats this many times in a lease, so that one lost beat loses nothing.
@@ -256,8 +257,9 @@ class LockKeeper:
 
 def lost_problem(ref: RecordRef) -> Problem:
     return Problem(
-        "state/lock-lost",
+        LOST,
         f"the lock of `{ref.service}` ({ref.stage}, {ref.provider}) was lost: "
         "its beats did not reach the back end in time",
-        hint="nothing more was started; run the command again",
+        hint="nothing more was started; run the command again: what its last calls left at the "
+        "provider counts as unknown",
     )

@@ -1,16 +1,17 @@
 """All records from one store to another, with their archives: copied, read back and compared."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Record, RecordRef
 from fabric.state.archives import archives_of, copy_archive
-from fabric.state.book import Surroundings, held, read_record
+from fabric.state.book import Surroundings, read_record
 from fabric.state.contract import MovedError, Version, state_key
+from fabric.state.held import held
 from fabric.state.locks import lost_problem
 from fabric.state.shelf import Shelf
-from fabric.state.swap import found_before, lineage_problem, shown
+from fabric.state.swap import Before, found_before, lineage_problem, refuse_late, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +34,28 @@ def migrate(
     source: Shelf, target: Shelf, refs: Sequence[RecordRef], around: Surroundings
 ) -> Migrated:
     """Under the locks of both. The source stays as it is; nothing newer is overwritten."""
-    with held(source, refs, "migrate", around), held(target, refs, "migrate", around):
-        moves = _moves(source, target, refs)
+    with (
+        held(source, dict.fromkeys(refs, 0), "migrate", around) as fences,
+        held(target, fences, "migrate", around) as beyond,
+    ):
+        moves = _moves(source, target, beyond)
         archives, warnings = _copied_archives(source, target, moves)
         for move in moves:
             _copy(target, move)
         return Migrated(tuple(move.record for move in moves), archives, warnings)
 
 
-def _moves(source: Shelf, target: Shelf, refs: Iterable[RecordRef]) -> tuple[Move, ...]:
+def _moves(source: Shelf, target: Shelf, fences: Mapping[RecordRef, int]) -> tuple[Move, ...]:
     moves: list[Move] = []
     problems: list[Problem] = []
-    for ref in sorted(refs):
+    for ref in sorted(fences):
         found = read_record(source, ref)
         if found is None:
             continue
         record, stored = found
-        move, problem = _move(target, record, stored.content)
+        before = found_before(target, ref)
+        refuse_late(ref, before, fences[ref])
+        move, problem = _move(target, record, stored.content, before)
         moves.append(move)
         problems += [problem] if problem else []
     if problems:
@@ -57,8 +63,9 @@ def _moves(source: Shelf, target: Shelf, refs: Iterable[RecordRef]) -> tuple[Mov
     return tuple(moves)
 
 
-def _move(target: Shelf, record: Record, content: bytes) -> tuple[Move, Problem | None]:
-    before = found_before(target, record.ref)
+def _move(
+    target: Shelf, record: Record, content: bytes, before: Before
+) -> tuple[Move, Problem | None]:
     problem = lineage_problem(record, before)
     if problem is None and _is_ahead(before.record, record):
         problem = _ahead(record, target.stores.state.place)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from fabric.model.problems import FabricError
 from fabric.model.records import Intent, Lifecycle, Mode, Record
 from fabric.model.records_json import decode, encode
-from fabric.model.records_log import Entry, applied, settled
+from fabric.model.records_log import Entry, applied, functions_of, settled
 from fabric.state.contract import Backend, MovedError, Stored, Version, state_key
 from fabric.state.errored import keep_errored
-from fabric.state.locks import LockKeeper, lost_problem
+from fabric.state.locks import LOST, LockKeeper, lost_problem
+from fabric.state.removed import mark_removed, unmark_removed
 from fabric.state.shelf import Shelf
 from fabric.state.wal import Wal, discard_logs, wal_path
 from fabric.system.clock import Clock, stamp
@@ -27,7 +28,8 @@ class Opening:
 
 
 class Page:
-    """Thread-safe. `base` is the record as it was before this run touched it."""
+    """Thread-safe. `base` is the record as it was before this run touched it. Once closed:
+    `is_overtaken` where somebody else has the record now, `called` what functions were called."""
 
     def __init__(self, shelf: Shelf, keeper: LockKeeper, opening: Opening, clock: Clock) -> None:
         self.base = opening.base
@@ -38,6 +40,9 @@ class Page:
         self._version = opening.version
         self._standing: tuple[Record | None, Record] = (None, opening.record)
         self._dirty = False
+        self._intents: Sequence[Intent] = ()
+        self.is_overtaken = False
+        self.called: tuple[str, ...] = ()
         self._changes = threading.Lock()
         self._writes = threading.Lock()
         record = opening.record
@@ -71,14 +76,23 @@ class Page:
         return self._shelf.stores.state
 
     def begin(self, lifecycle: Lifecycle, intents: Sequence[Intent]) -> None:
-        """Durable before the first call: who holds the record, and what is about to happen."""
+        """Durable before the first call: who holds the record, and what is about to happen.
+
+        MovedError: it was written since it was opened. Nothing was changed then.
+        """
+        self._intents = intents
         with self._changes:
             self._record = replace(
                 self._record, lifecycle=lifecycle, pending=_joined(self._record.pending, intents)
             )
-        self._write()
+        # Whoever is late must not write over the one who holds it by now.
+        self._keeper.confirm(self.base.ref)
+        is_new = self._version is None
+        self._write_first()
+        if is_new:
+            unmark_removed(self._shelf, self.base.ref)
         # The log of an earlier run is part of what was written.
-        discard_logs(self._shelf.home, self.base.ref)
+        discard_logs(self._shelf.home, self.base.ref, self.record.fence)
         self._wal.begin()
         self._keeper.confirm(self.base.ref)
 
@@ -111,6 +125,7 @@ class Page:
 
     def close(self, final: Record | None) -> None:
         """The last write; None takes the record away. What cannot be written is kept aside."""
+        self.called = self._called()
         with self._changes:
             self._record = final or self._record
         try:
@@ -119,27 +134,37 @@ class Page:
             else:
                 self._write()
         except FabricError as error:
-            if error.first.code == _LOST:
+            if error.first.code == LOST:
+                self.is_overtaken = True
                 raise
             raise keep_errored(self._shelf.home, self.record, error) from error
         finally:
             self._wal.close()
-        discard_logs(self._shelf.home, self.base.ref)
+        discard_logs(self._shelf.home, self.base.ref, self.record.fence)
+
+    def _called(self) -> tuple[str, ...]:
+        """The functions of which this run heard how its call of the provider ended."""
+        left = {one.task for one in self.record.pending}
+        ended = [one for one in self._intents if one.task not in left]
+        return tuple(sorted({name for one in ended for name in functions_of(self.base, one)}))
 
     def abandon(self) -> None:
         """Leave everything as it is on disk: the next run goes on from there."""
         self._wal.close()
 
     def _write(self) -> None:
+        try:
+            self._write_first()
+        except MovedError as error:
+            self._keeper.forsake(self.base.ref)
+            raise FabricError(lost_problem(self.base.ref)) from error
+
+    def _write_first(self) -> None:
         """The record as it is now, under the next serial, if nobody wrote since."""
         with self._writes:
             record = replace(self.record, updated_at=self.record.updated_at or stamp(self._clock))
             record = replace(record, serial=record.serial + 1)
-            try:
-                self._version = self._put(record)
-            except MovedError as error:
-                self._keeper.forsake(record.ref)
-                raise FabricError(lost_problem(record.ref)) from error
+            self._version = self._put(record)
             with self._changes:
                 self._record = replace(self._record, serial=record.serial)
 
@@ -158,6 +183,8 @@ class Page:
         with self._writes:
             if self._version is None:
                 return
+            self._keeper.require(self.base.ref)
+            mark_removed(self._shelf, self.base.ref)
             try:
                 self._backend.delete(state_key(self.base.ref), self._version)
             except MovedError as error:
@@ -173,9 +200,6 @@ def _is_ours(stored: Stored, record: Record) -> bool:
         return False
     ours = (record.lineage, record.fence)
     return (found.lineage, found.fence) == ours and found.serial <= record.serial
-
-
-_LOST = "state/lock-lost"
 
 
 def _joined(old: Sequence[Intent], new: Sequence[Intent]) -> tuple[Intent, ...]:

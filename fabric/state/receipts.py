@@ -43,7 +43,7 @@ def drop_receipts(home: Path, ref: RecordRef) -> None:
         else:
             _write(path, rest)
         path = deploy_record_path(home, ref.provider)
-        if _describes(read_document(path), ref):
+        if describes(read_document(path), ref):
             remove(path)
             remove_empty_folders(path.parent, home)
 
@@ -56,7 +56,7 @@ def read_document(path: Path) -> Any:
         return None
 
 
-def _describes(document: Any, ref: RecordRef) -> bool:
+def describes(document: Any, ref: RecordRef) -> bool:
     if not isinstance(document, dict):
         return False
     return (document.get("service"), document.get("stage")) == (ref.service, ref.stage)

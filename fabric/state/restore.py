@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Record, RecordRef
 from fabric.state.archives import lost_archives
-from fabric.state.book import Surroundings, held
+from fabric.state.book import Surroundings
+from fabric.state.held import held
 from fabric.state.shelf import Shelf
 from fabric.state.swap import Before, found_before, lineage_problem, put, shown, successor
 
@@ -19,7 +20,8 @@ def restore(
     shelf: Shelf, records: Sequence[Record], around: Surroundings
 ) -> tuple[tuple[Record, ...], tuple[Problem, ...]]:
     """Under the locks of all. Gives the records as they are stored now, and what to warn of."""
-    with held(shelf, [one.ref for one in records], "restore", around) as fences:
+    known = {one.ref: one.fence for one in records}
+    with held(shelf, known, "restore", around) as fences:
         befores = _befores(shelf, records)
         # The newest last: the deploy record of a provider tells of its last deploy.
         ordered = sorted(records, key=lambda one: (one.updated_at, one.ref))

@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records import Record, RecordRef
-from fabric.model.records_json import CORRUPT, decode, encode
+from fabric.model.records_json import CORRUPT, decode_at, encode
 from fabric.state.contract import MovedError, Version, state_key
 from fabric.state.locks import lost_problem
 from fabric.state.receipts import write_receipts
+from fabric.state.removed import unmark_removed
 from fabric.state.shelf import Shelf
 from fabric.state.wal import discard_logs
 
@@ -25,7 +26,7 @@ def found_before(shelf: Shelf, ref: RecordRef) -> Before:
     if stored is None:
         return Before(None, None)
     try:
-        record = decode(stored.content, f"{shelf.stores.state.place}/{state_key(ref)}")
+        record = decode_at(stored.content, f"{shelf.stores.state.place}/{state_key(ref)}", ref)
     except FabricError as error:
         # State of a newer fabric is not to be replaced; state that is broken is.
         if error.first.code != CORRUPT:
@@ -60,12 +61,17 @@ def serial_problem(record: Record, before: Before) -> Problem | None:
     )
 
 
+def refuse_late(ref: RecordRef, before: Before, fence: int) -> None:
+    """Raise when somebody has taken the lock after us and has written: fences only grow."""
+    if before.record is not None and before.record.fence >= fence:
+        raise FabricError(lost_problem(ref))
+
+
 def successor(record: Record, before: Before, fence: int) -> Record:
     """The record with numbers above all that were: they only grow, whatever it is taken from."""
+    refuse_late(record.ref, before, fence)
     stored = before.record.serial if before.record else 0
-    return replace(
-        record, serial=max(record.serial, stored) + 1, fence=max(fence, record.fence + 1)
-    )
+    return replace(record, serial=max(record.serial, stored) + 1, fence=fence)
 
 
 def put(shelf: Shelf, record: Record, before: Before) -> None:
@@ -74,7 +80,9 @@ def put(shelf: Shelf, record: Record, before: Before) -> None:
         shelf.stores.state.write(state_key(record.ref), encode(record), before.version)
     except MovedError as error:
         raise FabricError(lost_problem(record.ref)) from error
-    discard_logs(shelf.home, record.ref)
+    if before.version is None:
+        unmark_removed(shelf, record.ref)
+    discard_logs(shelf.home, record.ref, record.fence)
     if record.functions or record.deployment_id:
         write_receipts(shelf.home, record)
 

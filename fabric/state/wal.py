@@ -102,11 +102,13 @@ def replayed(record: Record, log: Log | None) -> Record:
     return record
 
 
-def discard_logs(home: Path, ref: RecordRef) -> None:
-    """What they held is in the back end now, or void."""
+def discard_logs(home: Path, ref: RecordRef, up_to: int) -> None:
+    """What holders up to this fence had learned is in the back end now, or void. The log of a
+    later one is not ours to take: it may be at work while we were late."""
     folder = wal_folder(home, ref)
     # A log that stays is harmless: to replay it changes nothing, and the next holder voids it.
     with contextlib.suppress(OSError):
         for path in folder.glob("*.log"):
-            path.unlink(missing_ok=True)
+            if not path.stem.isdecimal() or int(path.stem) <= up_to:
+                path.unlink(missing_ok=True)
         remove_empty_folders(folder, home)

@@ -10,6 +10,8 @@ from typing import Protocol
 
 # Where a file system has no files without a name; there once fabric has been used.
 _PROBE = ".fabric/cache/clock"
+# The common monotonic clock of Linux stands still while the machine is suspended.
+_AWAKE_OR_NOT: int | None = getattr(time, "CLOCK_BOOTTIME", None)
 
 
 class Clock(Protocol):
@@ -20,7 +22,8 @@ class Clock(Protocol):
 @dataclass(frozen=True, slots=True)
 class SystemClock:
     def monotonic(self) -> float:
-        return time.monotonic()
+        """Also goes on while the machine sleeps, where there is such a clock: a lease does."""
+        return time.monotonic() if _AWAKE_OR_NOT is None else time.clock_gettime(_AWAKE_OR_NOT)
 
     def now(self) -> datetime.datetime:
         return datetime.datetime.now(tz=datetime.UTC)

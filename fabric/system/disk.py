@@ -14,7 +14,8 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Place, Problem
 
 _TICKETS = itertools.count()
-_RUN = os.urandom(4).hex()
+# Together with the pid the name of this process in temporary files.
+RUN = os.urandom(4).hex()
 _DISK_ERRORS = {
     errno.ENOSPC: ("disk/full", "the disk is full", "free some space, then run the command again"),
     errno.EDQUOT: ("disk/full", "the disk quota is used up", "free some space, then try again"),
@@ -187,7 +188,7 @@ def remove_empty_folders(folder: Path, top: Path) -> None:
 
 def _ticket() -> str:
     """A name that no other writer uses, now or after a crash."""
-    return f"{os.getpid():x}-{next(_TICKETS):x}-{_RUN}"
+    return f"{os.getpid():x}-{next(_TICKETS):x}-{RUN}"
 
 
 def _discard(path: str) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 30.0
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
-_ERROR = 400
+_GOOD, _OTHER = 200, 300
 # Some services say "slow down" with a status that otherwise means "never". Only as a whole word of
 # JSON or XML: a body may also quote a path that somebody named so.
 _THROTTLED = re.compile(
@@ -41,7 +41,7 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        return self.status < _ERROR
+        return _GOOD <= self.status < _OTHER
 
 
 class Http:
@@ -66,7 +66,7 @@ class Http:
                 headers=dict(request.headers),
                 content=request.content or None,
             )
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise TransientError(str(error) or type(error).__name__) from error
         headers = {name.lower(): value for name, value in answer.headers.items()}
         reply = Reply(answer.status_code, headers, answer.content)

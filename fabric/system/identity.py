@@ -3,12 +3,17 @@
 import contextlib
 import functools
 import getpass
+import hashlib
 import os
+import re
 import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NewType
 
+Mark = NewType("Mark", str)
+_MARK = re.compile(r"([0-9]+)-([0-9]+)-([0-9a-f]{12})")
 # Two seconds for a child to end by itself.
 _LOOKS, _PAUSE = 40, 0.05
 
@@ -41,6 +46,39 @@ def _process(pid: int) -> Process:
     return Process(_user(), os.uname().nodename, pid, _boot(), _namespace(), _started(pid))
 
 
+@functools.cache
+def _mark(pid: int) -> Mark:
+    space = hashlib.sha256(f"{_boot()} {_namespace()} {os.uname().nodename}".encode())
+    return Mark(f"{pid}-{_started(pid)}-{space.hexdigest()[:12]}")
+
+
+def this_mark() -> Mark:
+    """This process as a short word for names of files: its pid, its start, and where pids count."""
+    return _mark(os.getpid())
+
+
+def is_mark_dead(mark: Mark) -> bool:
+    """Only with proof, as of a process: a pid of another boot or namespace proves nothing."""
+    found = _MARK.fullmatch(mark)
+    if found is None or found[3] != this_mark().rpartition("-")[2]:
+        return False
+    pid, started = int(found[1]), int(found[2])
+    if started:
+        return _started(pid) != started
+    # A system that tells no start has no namespaces either.
+    return not _is_there(pid)
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def is_surely_dead(other: Process) -> bool:
     """Only with proof: the same boot, the same pid namespace, and no such process in it."""
     if not (other.boot and other.namespace and other.started):
@@ -52,7 +90,8 @@ def is_surely_dead(other: Process) -> bool:
 
 def children_mark(process: Process) -> tuple[str, str]:
     """A variable that children carry, so that they can be told after their parent is gone."""
-    return "FABRIC_HOLDER", f"{process.pid}-{process.started}"
+    space = process.namespace.rpartition("[")[2].rstrip("]")
+    return "FABRIC_HOLDER", f"{process.pid}-{process.started}-{space}"
 
 
 def end_orphans(process: Process) -> None:

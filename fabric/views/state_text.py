@@ -60,7 +60,9 @@ def _shown(document: Row, place: str) -> Iterator[str]:
 
 def _functions(functions: Sequence[Row]) -> Iterator[str]:
     lines = [
-        f"{one['name']}  {one['resourceId']}  {one['artifactSha256'][:12]}" for one in functions
+        f"{one['name']}  {one['resourceId']}  {one['artifactSha256'][:12]}"
+        + ("" if one["key"] else "  unknown")
+        for one in functions
     ]
     return _section("Functions", lines)
 

@@ -2,6 +2,9 @@
 
 import fcntl
 import json
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from fabric.providers.contract import FunctionOrder
 from fabric.providers.payloads import PAYLOADS, payloads
 from fabric.system.bounded import Limits
 from tests.orders import CLOUD1, HTTP, around, command, order, recorder, rich_site, says, site
+from tests.project import REPO
 from tests.until import until
 
 SECRET = "hunter2-and-more"  # noqa: S105 - what must not be seen
@@ -154,7 +158,37 @@ def test_a_document_too_long_for_a_variable_comes_as_a_private_file(tmp_path: Pa
     assert name not in tool.told
     assert json.loads(tool.seen["files"][f"{name}_FILE"])["hello"]["TEXT"] == "x" * 131_072
     assert tool.seen["modes"] == {path: "0o600"}
-    assert list((tmp_path / "payloads").iterdir()) == []
+    assert not Path(path).exists()
+    assert not (tmp_path / "payloads").exists()
+
+
+def test_a_long_document_is_read_by_what_the_command_starts_as_often_as_it_likes(
+    tmp_path: Path,
+) -> None:
+    """A shell hands descriptors on, a Python program closes them: both have the file."""
+    script = """\
+import os, subprocess, sys
+path = os.environ["FABRIC_FUNCTION_ENV_JSON_FILE"]
+shell = subprocess.run(["sh", "-c", f"cat {path}; cat {path} | wc -c"], capture_output=True)
+whole = open(path, "rb").read()
+assert shell.stdout.startswith(whole) and shell.stdout.endswith(b"%d\\n" % len(whole)), shell
+print('{"url": "https://x.test"}')
+"""
+    says(tmp_path, script).deploy(site(), (order(TEXT="x" * 200_000),))
+
+
+def test_a_killed_run_leaves_no_document_behind(tmp_path: Path) -> None:
+    script = f"""\
+from pathlib import Path
+from tests.orders import *
+tool = says(Path({str(tmp_path)!r}), "import os, signal; os.kill(os.getppid(), signal.SIGKILL)")
+tool = replace(tool, around=replace(tool.around, payloads=Path({str(tmp_path / "payloads")!r})))
+tool.deploy(site(), (order(TEXT="canary" * 50_000),))
+"""
+    killed = subprocess.run([sys.executable, "-c", script], cwd=REPO, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(b"canarycanary" in path.read_bytes() for path in files)
 
 
 @pytest.mark.parametrize("spare", [-1, 0, 1])
@@ -168,7 +202,7 @@ def test_the_longest_variable_is_still_a_variable(spare: int, tmp_path: Path) ->
 def test_files_are_gone_after_a_failure_too(tmp_path: Path) -> None:
     surroundings = replace(around(tmp_path), payloads=tmp_path / "payloads")
     problem_of(Command(CLOUD1, "false", "", surroundings), order(T="x" * 200_000))
-    assert list((tmp_path / "payloads").iterdir()) == []
+    assert not (tmp_path / "payloads").exists()
 
 
 LINES = {

@@ -14,8 +14,9 @@ from fabric.model.records import Record
 from fabric.model.records_json import encode
 from fabric.state.archives import find_archive, keep_archive, lost_archives
 from fabric.state.backends.registry import open_backend
-from fabric.state.book import Surroundings, glance, held
+from fabric.state.book import Surroundings, glance
 from fabric.state.contract import state_key
+from fabric.state.held import held
 from fabric.state.locks import Terms
 from fabric.state.migrate import Migrated, migrate
 from fabric.state.restore import restore
@@ -120,7 +121,7 @@ def test_every_store_takes_a_backup_back(kind: Store, fleet: Fleet, tmp_path: Pa
 def test_a_lock_on_either_side_keeps_a_migration_away(local: Shelf, sqlite: Shelf) -> None:
     store(local, [record()])
     for shelf in (local, sqlite):
-        with held(shelf, [record().ref], "deploy", _AROUND):
+        with held(shelf, {record().ref: 0}, "deploy", _AROUND):
             assert refused(local, sqlite) == "lock/held"
     assert refs_in(sqlite) == ()
 

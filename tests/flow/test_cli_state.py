@@ -423,6 +423,10 @@ def test_migrate_needs_two_kinds(words: str, code: tuple[int, str], made: Projec
 def test_migrate_overwrites_no_other_lineage(made: Project) -> None:
     local = (made.root / "fabric.yml").read_text()
     made.write({"fabric.yml": f"{local}backend: {{kind: sql}}\n"})
+    lost = made.json("deploy").error
+    assert lost["code"] == "state/missing"
+    assert "state migrate" in lost["hint"]
+    assert made.fabric("state", "rm", "--yes").code == 0
     assert made.fabric("deploy").code == 0
     stored = made.fabric("state", "pull").out
     assert codes(made, "migrate", "--from", "local", "--to", "sql") == (1, "state/lineage")

@@ -52,7 +52,7 @@ def record(fence: int = 7) -> Record:
 
 
 def logged(home: Path, entries: list[Entry], base: Record) -> Path:
-    discard_logs(home, REF)
+    discard_logs(home, REF, 99)
     path = wal_path(home, REF, base.fence)
     wal = Wal(path, base.lineage, base.fence)
     for entry in entries:
@@ -106,7 +106,7 @@ def test_what_is_learned_together_replays_like_one_by_one(
     entries: list[Entry], tmp_path: Path
 ) -> None:
     one_by_one = logged(tmp_path, entries, record()).read_bytes()
-    discard_logs(tmp_path, REF)
+    discard_logs(tmp_path, REF, 99)
     path = wal_path(tmp_path, REF, 7)
     Wal(path, "line", 7).append(*entries)
     assert path.read_bytes() == one_by_one
@@ -156,7 +156,7 @@ def test_discarding_takes_the_logs_of_all_holders(tmp_path: Path) -> None:
     for fence in (3, 4):
         logged_at = wal_path(tmp_path, REF, fence)
         Wal(logged_at, "line", fence).append(FunctionGone("deploy:api/one", "one"))
-    discard_logs(tmp_path, REF)
+    discard_logs(tmp_path, REF, 99)
     assert not (tmp_path / "wal").exists()
 
 

@@ -6,7 +6,7 @@ Faults on demand: a lost reply, a status instead of an answer, conditions that a
 import contextlib
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -22,6 +22,8 @@ class Answer:
     status: int
     content: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
+    # So many bytes of the body are sent, then the connection ends; negative: all of it.
+    cut: int = -1
 
 
 @dataclass
@@ -35,12 +37,20 @@ class Gcs:
     lost_replies: int = 0
     faults: list[Answer] = field(default_factory=list)
     assertions: list[str] = field(default_factory=list)
+    # Hears of each call before it is answered and once more before the answer leaves.
+    watch: Callable[[str, str], None] = lambda _method, _url: None
     calls: int = 0
     _objects: dict[str, tuple[bytes, int]] = field(default_factory=dict)
     _generation: int = 1_700_000_000_000_000
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, method: str, url: str, token: str, content: bytes) -> Answer:
+        self.watch(method, url)
+        answer = self._answer(method, url, token, content)
+        self.watch(method, url)
+        return answer
+
+    def _answer(self, method: str, url: str, token: str, content: bytes) -> Answer:
         parts = urlsplit(url)
         words = {name: values[0] for name, values in parse_qs(parts.query).items()}
         with self._guard:
@@ -150,7 +160,11 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.status != 204:
             self.send_header("Content-Length", str(len(answer.content)))
         self.end_headers()
-        self.wfile.write(answer.content)
+        if answer.cut < 0:
+            self.wfile.write(answer.content)
+            return
+        self.wfile.write(answer.content[: answer.cut])
+        self.close_connection = True
 
     do_GET = do_POST = do_PUT = do_DELETE = _handle  # noqa: N815
 

@@ -12,10 +12,11 @@ from fabric.state.backends.failures import (
     missing,
     no_credentials,
     refused,
+    understood,
     unreachable,
 )
 from fabric.system.http_client import CONNECT_SECONDS, READ_SECONDS
-from fabric.system.retry import Patience
+from fabric.system.retry import Patience, TransientError
 
 _CREDENTIALS = "CLOUD1_ACCESS_KEY_ID and CLOUD1_SECRET_ACCESS_KEY"
 _REFUSED = frozenset(
@@ -24,6 +25,7 @@ _REFUSED = frozenset(
     " UnrecognizedClientException 401 403".split()
 )
 _SERVER_ERROR = 500
+_WORDS_END = 300
 _THROTTLED = frozenset(
     "SlowDown Throttling ThrottlingException TooManyRequestsException RequestLimitExceeded"
     " ProvisionedThroughputExceededException".split()
@@ -96,12 +98,29 @@ def code_of(error: Any) -> str:
 
 
 @contextlib.contextmanager
-def explained(place: str) -> Iterator[None]:
-    """What the client raises, and no caller answered, as problems."""
-    from botocore import exceptions as wrong
+def cut_off() -> Iterator[None]:
+    """One that ends in the middle may be whole the next time: the client tries its calls again
+    by itself, but nothing that goes wrong after the head of an answer."""
+    from botocore.exceptions import IncompleteReadError, ResponseStreamingError
+    from botocore.httpsession import ProtocolError
 
     try:
         yield
+    except (IncompleteReadError, ResponseStreamingError, ProtocolError) as error:
+        raise TransientError(_words(error)) from error
+
+
+@contextlib.contextmanager
+def explained(place: str) -> Iterator[None]:
+    """What the client raises, and no caller answered, as problems."""
+    from botocore import exceptions as wrong
+    from botocore.parsers import ResponseParserError
+
+    try:
+        with understood(place):
+            yield
+    except ResponseParserError as error:
+        raise failed(place, f"its answer cannot be read: {_words(error)[:_WORDS_END]}") from error
     except wrong.ClientError as error:
         raise _answer_problem(place, error) from error
     except (wrong.NoCredentialsError, wrong.PartialCredentialsError) as error:

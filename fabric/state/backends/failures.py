@@ -7,6 +7,8 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Problem
 from fabric.system.retry import TransientError
 
+_WHY_END = 200
+
 
 def unreachable(place: str, why: str) -> FabricError:
     hint = "check the network and the endpoint, then run the command again"
@@ -58,6 +60,24 @@ def reaching(place: str) -> Iterator[None]:
         yield
     except TransientError as error:
         raise unreachable(place, str(error)) from error
+
+
+@contextlib.contextmanager
+def understood(place: str) -> Iterator[None]:
+    """Around what takes an answer apart: one that is not of its form is the store's failure."""
+    try:
+        yield
+    # A parser of XML ends in a SyntaxError.
+    except (ValueError, TypeError, LookupError, AttributeError, SyntaxError) as error:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_WHY_END]
+        raise failed(place, f"its answer is not of the form that it has to be ({why})") from error
+
+
+def new_mark(mark: object, last: str | None) -> str:
+    """Where the next page of a list begins; the same once more would be asked for without end."""
+    if not isinstance(mark, str) or mark == last:
+        raise ValueError("a page of a list leads nowhere")
+    return mark
 
 
 @contextlib.contextmanager

@@ -7,11 +7,11 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from fabric.state.backends.cloud1 import Account, client, code_of, explained
-from fabric.state.backends.failures import failed
+from fabric.state.backends.cloud1 import Account, client, code_of, cut_off, explained
+from fabric.state.backends.failures import failed, reaching, understood
 from fabric.state.backends.folders import folder
 from fabric.state.contract import MovedError, Stored, Version
-from fabric.system.retry import Patience
+from fabric.system.retry import Patience, patiently
 
 T = TypeVar("T")
 _KEY = "LockID"
@@ -29,6 +29,7 @@ class LockTable:
         """`prefix` keeps apart what several buckets keep in one table."""
         self._table = table
         self._folder = folder(prefix)
+        self._patience = patience
         self._client = client("dynamodb", account, self.place, patience)
 
     @property
@@ -47,12 +48,13 @@ class LockTable:
             )
         except _NoTableError:
             return None
-        item = answer.get("Item")
-        if item is None:
-            return None
-        if "Content" not in item or "Version" not in item:
-            raise failed(self.place, f"the item `{key}` is not one that fabric made")
-        return Stored(bytes(item["Content"]["B"]), Version(item["Version"]["S"]))
+        with understood(self.place):
+            item = answer.get("Item")
+            if item is None:
+                return None
+            if "Content" not in item or "Version" not in item:
+                raise failed(self.place, f"the item `{key}` is not one that fabric made")
+            return Stored(bytes(item["Content"]["B"]), Version(item["Version"]["S"]))
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
         version = Version(secrets.token_hex(16))
@@ -105,18 +107,22 @@ class LockTable:
         self._ask(key, lambda: self._client.put_item(**words))
 
     def _ask(self, key: str, call: Callable[[], T]) -> T:
-        with explained(self.place):
-            from botocore.exceptions import ClientError
+        with explained(self.place), reaching(self.place):
+            return patiently(lambda: self._once(key, call), self._patience)
 
-            try:
+    def _once(self, key: str, call: Callable[[], T]) -> T:
+        from botocore.exceptions import ClientError
+
+        try:
+            with cut_off():
                 return call()
-            except ClientError as error:
-                code = code_of(error)
-                if code == "ConditionalCheckFailedException":
-                    raise MovedError(key) from error
-                if code == "ResourceNotFoundException":
-                    raise _NoTableError from error
-                raise
+        except ClientError as error:
+            code = code_of(error)
+            if code == "ConditionalCheckFailedException":
+                raise MovedError(key) from error
+            if code == "ResourceNotFoundException":
+                raise _NoTableError from error
+            raise
 
     def _make_table(self) -> None:
         with explained(self.place):

@@ -3,13 +3,15 @@
 from fabric.model.problems import FabricError, Problem
 from fabric.state.contract import Stored, Version
 
+NOTHING = "nothing"
+
 
 class Nothing:
     """For previews on machines that have no credentials for the state."""
 
     @property
     def kind(self) -> str:
-        return "nothing"
+        return NOTHING
 
     @property
     def place(self) -> str:

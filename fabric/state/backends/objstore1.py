@@ -1,15 +1,16 @@
 """State in a bucket of objstore1; an object's ETag is its version."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from fabric.state.backends.cloud1 import Account, client, code_of, explained
-from fabric.state.backends.failures import reaching
+from fabric.state.backends.cloud1 import Account, client, code_of, cut_off, explained
+from fabric.state.backends.failures import reaching, understood
 from fabric.state.backends.folders import folder
 from fabric.state.contract import MovedError, Stored, Version
 from fabric.system.retry import Patience, TransientError, patiently
 
+T = TypeVar("T")
 _PAGE = 200
 _LOST = ("PreconditionFailed", "412")
 _GONE = ("NoSuchKey", "404")
@@ -33,35 +34,46 @@ class Objstore1:
         return f"objstore1://{self._bucket}/{self._folder}"
 
     def read(self, key: str) -> Stored | None:
+        with explained(self.place), reaching(self.place):
+            return patiently(partial(self._whole, partial(self._read, key)), self._patience)
+
+    def _whole(self, call: Callable[[], T]) -> T:
+        with cut_off():
+            return call()
+
+    def _read(self, key: str) -> Stored | None:
         from botocore.exceptions import ClientError
 
-        with explained(self.place):
-            try:
-                answer = self._client.get_object(**self._object(key))
-            except ClientError as error:
-                if code_of(error) in _GONE:
-                    return None
-                raise
-            with answer["Body"] as body:
-                return Stored(body.read(), Version(answer["ETag"]))
+        try:
+            answer = self._client.get_object(**self._object(key))
+        except ClientError as error:
+            if code_of(error) in _GONE:
+                return None
+            raise
+        with answer["Body"] as body:
+            return Stored(body.read(), _version(answer))
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
         condition = {"IfNoneMatch": "*"} if expected is None else {"IfMatch": expected}
         answer = self._change(key, self._client.put_object, Body=content, **condition)
-        return Version(answer["ETag"])
+        with understood(self.place):
+            return _version(answer)
 
     def delete(self, key: str, expected: Version) -> None:
         self._change(key, self._client.delete_object, IfMatch=expected)
 
     def list(self, prefix: str) -> tuple[str, ...]:
-        with explained(self.place):
-            pages = self._client.get_paginator("list_objects_v2").paginate(
-                Bucket=self._bucket,
-                Prefix=self._folder + prefix,
-                PaginationConfig={"PageSize": _PAGE},
-            )
-            names = [item["Key"] for page in pages for item in page.get("Contents", ())]
+        with explained(self.place), reaching(self.place):
+            names = patiently(partial(self._whole, partial(self._names, prefix)), self._patience)
         return tuple(sorted(name.removeprefix(self._folder) for name in names))
+
+    def _names(self, prefix: str) -> Sequence[str]:
+        pages = self._client.get_paginator("list_objects_v2").paginate(
+            Bucket=self._bucket,
+            Prefix=self._folder + prefix,
+            PaginationConfig={"PageSize": _PAGE},
+        )
+        return [str(item["Key"]) for page in pages for item in page.get("Contents", ())]
 
     def close(self) -> None:
         self._client.close()
@@ -80,7 +92,7 @@ class Objstore1:
         from botocore.exceptions import ClientError
 
         try:
-            return call()
+            return self._whole(call)
         except ClientError as error:
             code = code_of(error)
             if code in _LOST or code in _GONE:
@@ -88,3 +100,10 @@ class Objstore1:
             if code in _CONFLICT:
                 raise TransientError(code) from error
             raise
+
+
+def _version(answer: Mapping[str, Any]) -> Version:
+    tag = answer["ETag"]
+    if not tag or not isinstance(tag, str):
+        raise ValueError("an object has no ETag")
+    return Version(tag)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from urllib.parse import quote, urlencode
 
-from fabric.state.backends.failures import missing
+from fabric.state.backends.failures import missing, new_mark, understood
 from fabric.state.backends.folders import folder
 from fabric.state.backends.tokens import Bearer
 from fabric.state.backends.web import Web
@@ -40,7 +40,8 @@ class Objstore2:
         reply = self._ask("GET", self._object(key, alt="media"))
         if reply.status == _NOT_FOUND:
             return None
-        return Stored(reply.content, Version(reply.headers["x-goog-generation"]))
+        with understood(self.place):
+            return Stored(reply.content, _generation_of(reply.headers["x-goog-generation"]))
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
         generation = _ABSENT if expected is None else _generation(key, expected)
@@ -52,7 +53,8 @@ class Objstore2:
         reply = self._ask("POST", f"{self._uploads}?{urlencode(words)}", content)
         if not reply.ok:
             raise MovedError(key)
-        return Version(str(json.loads(reply.content)["generation"]))
+        with understood(self.place):
+            return _generation_of(json.loads(reply.content)["generation"])
 
     def delete(self, key: str, expected: Version) -> None:
         url = self._object(key, ifGenerationMatch=_generation(key, expected))
@@ -60,7 +62,8 @@ class Objstore2:
             raise MovedError(key)
 
     def list(self, prefix: str) -> tuple[str, ...]:
-        names = self._names(self._folder + prefix)
+        with understood(self.place):
+            names = [str(name) for name in self._names(self._folder + prefix)]
         return tuple(sorted(name.removeprefix(self._folder) for name in names))
 
     def close(self) -> None:
@@ -75,9 +78,10 @@ class Objstore2:
         while True:
             page = json.loads(self._ask("GET", f"{self._objects}?{urlencode(words)}").content)
             yield from (item["name"] for item in page.get("items", ()))
-            if not page.get("nextPageToken"):
+            token = page.get("nextPageToken")
+            if not token:
                 return
-            words["pageToken"] = page["nextPageToken"]
+            words["pageToken"] = new_mark(token, words.get("pageToken"))
 
     def _object(self, key: str, **words: str) -> str:
         return f"{self._objects}/{quote(self._folder + key, safe='')}?{urlencode(words)}"
@@ -90,6 +94,13 @@ class Objstore2:
         if reply.status == _NOT_FOUND and _NO_BUCKET in reply.content:
             raise missing(self.place, "bucket")
         return reply
+
+
+def _generation_of(told: object) -> Version:
+    text = str(told)
+    if not text.isdecimal() or text == _ABSENT:
+        raise ValueError("an object has no generation")
+    return Version(text)
 
 
 def _generation(key: str, version: Version) -> str:

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from urllib.parse import quote, urlencode
 
-from fabric.state.backends.failures import failed, missing
+from fabric.state.backends.failures import failed, missing, new_mark, understood
 from fabric.state.backends.folders import folder
 from fabric.state.backends.shared_key import Account, signed
 from fabric.state.backends.web import Web
@@ -40,7 +40,8 @@ class Objstore3:
     def read(self, key: str) -> Stored | None:
         reply = self._ask(Request("GET", self._blob(key)))
         if reply.ok:
-            return Stored(reply.content, Version(reply.headers["etag"]))
+            with understood(self.place):
+                return Stored(reply.content, _version(reply))
         if _code(reply) in _LOST:
             return None
         raise failed(self.place, f"status {reply.status}: {_code(reply)}")
@@ -53,14 +54,16 @@ class Objstore3:
             **condition,
         }
         reply = self._change(key, Request("PUT", self._blob(key), headers, content))
-        return Version(reply.headers["etag"])
+        with understood(self.place):
+            return _version(reply)
 
     def delete(self, key: str, expected: Version) -> None:
         headers = {"If-Match": expected, "x-ms-delete-snapshots": "include"}
         self._change(key, Request("DELETE", self._blob(key), headers))
 
     def list(self, prefix: str) -> tuple[str, ...]:
-        names = self._names(self._folder + prefix)
+        with understood(self.place):
+            names = tuple(self._names(self._folder + prefix))
         return tuple(sorted(name.removeprefix(self._folder) for name in names))
 
     def close(self) -> None:
@@ -77,11 +80,13 @@ class Objstore3:
             reply = self._ask(Request("GET", f"{self._url}?{urlencode(words, quote_via=quote)}"))
             # The account's own service wrote this; the parser here expands no outer entities.
             page = ET.fromstring(reply.content)  # noqa: S314
+            if page.tag != "EnumerationResults":
+                raise ValueError(f"a list that is called {page.tag}")
             yield from (name.text or "" for name in page.iterfind("Blobs/Blob/Name"))
             marker = page.findtext("NextMarker")
             if not marker:
                 return
-            words["marker"] = marker
+            words["marker"] = new_mark(marker, words.get("marker"))
 
     def _blob(self, key: str) -> str:
         return f"{self._url}/{quote(self._folder + key)}"
@@ -99,6 +104,13 @@ class Objstore3:
         if _code(reply) in _NO_CONTAINER:
             raise missing(self.place, "container")
         return reply
+
+
+def _version(reply: Reply) -> Version:
+    tag = reply.headers["etag"]
+    if not tag:
+        raise ValueError("a blob has no ETag")
+    return Version(tag)
 
 
 def _code(reply: Reply) -> str:

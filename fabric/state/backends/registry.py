@@ -13,6 +13,7 @@ from fabric.state.backends.local import Local
 from fabric.state.backends.settled import Settled
 from fabric.state.contract import Backend
 from fabric.state.shelf import Stores
+from fabric.system.addresses import is_plain
 from fabric.system.clock import SystemClock
 from fabric.system.retry import PATIENT, Patience
 
@@ -105,6 +106,8 @@ def _objstore2(wish: _Wish) -> Stores:
     endpoint = _checked(
         "OBJSTORE2_ENDPOINT_URL", wish.env.get("OBJSTORE2_ENDPOINT_URL") or DEFAULT_ENDPOINT
     )
+    if is_plain(endpoint):
+        raise bad_url("OBJSTORE2_ENDPOINT_URL", "a token would go there over plain http")
     http = _http(wish.patience)
     prefix = wish.settings.get("objstore2Prefix", "")
     return _one(Objstore2(http, _bearer(wish, http), endpoint, bucket, prefix))
@@ -153,7 +156,10 @@ def _http(patience: Patience) -> "Http":
 
 
 def _checked(name: str, url: str) -> str:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise bad_url(name, "it is no URL") from error
     if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
         raise bad_url(name, "it has to be `http(s)://host[:port]`, without a user in it")
     return url.rstrip("/")

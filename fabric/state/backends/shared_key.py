@@ -3,6 +3,7 @@
 import base64
 import binascii
 import hmac
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from email.utils import format_datetime
@@ -29,6 +30,8 @@ _SIGNED = (
     "range",
 )
 _API = "2021-12-02"
+# It becomes a part of the host.
+_NAME = re.compile(r"[A-Za-z0-9-]{1,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ def account(env: Mapping[str, str]) -> Account:
     key = words.get("AccountKey") or env.get("OBJSTORE3_KEY", "")
     if not name or not key:
         raise no_credentials(_PLACE, CREDENTIALS)
+    if not _NAME.fullmatch(name):
+        raise no_credentials(f"{_PLACE}: the account's name is none", CREDENTIALS)
     scheme = words.get("DefaultEndpointsProtocol") or "https"
     suffix = words.get("EndpointSuffix") or "core.windows.net"
     chosen = env.get("OBJSTORE3_ENDPOINT_URL") or words.get("BlobEndpoint")

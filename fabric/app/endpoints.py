@@ -1,0 +1,150 @@
+"""Addresses that a project's `.env` names: used only with credentials from the same file.
+
+A `.env` comes with a checkout. A token of the user's own must not go to a host that it names.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from fabric.model.problems import Problem
+from fabric.model.secrecy import looks_secret
+from fabric.system.addresses import host_of, is_loopback, is_plain
+
+_ENDPOINT = re.compile(
+    r"OBJSTORE[123]_ENDPOINT_URL|OBJSTORE3_CONNECTION_STRING|AWS_ENDPOINT_URL(?:_[A-Z0-9_]+)?"
+    r"|(?P<prefix>[A-Z0-9]+)_API_(?:BASE_URL|HOST)"
+)
+_KEYS = ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN")
+_CONNECTION = "OBJSTORE3_CONNECTION_STRING"
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a `.env` says, and what the process says, which wins; `folder` is where the file is."""
+
+    folder: Path
+    filed: Mapping[str, str] = field(repr=False)
+    process: Mapping[str, str] = field(repr=False)
+
+    def get(self, name: str) -> str:
+        return self.process.get(name, self.filed.get(name, ""))
+
+    def is_filed(self, name: str) -> bool:
+        """Whether the file has the last word on a variable."""
+        return bool(self.filed.get(name)) and name not in self.process
+
+    def names(self) -> set[str]:
+        return {*self.filed, *self.process}
+
+
+def foreign_endpoints(sources: Sources) -> tuple[str, ...]:
+    """The addresses of the file that credentials from elsewhere would go to."""
+    return tuple(
+        name
+        for name in sorted(sources.filed)
+        if sources.is_filed(name)
+        and (found := _ENDPOINT.fullmatch(name))
+        and not is_loopback(_host(name, sources.filed[name]))
+        and not _comes_with_credentials(name, found["prefix"], sources)
+    )
+
+
+def foreign_database(sources: Sources, settings: Mapping[str, str]) -> tuple[str, ...]:
+    """A URL of the file that has no password of its own, where one of the user's is at hand."""
+    name = settings.get("sqlConnectionStringEnv", "")
+    if not sources.is_filed(name) or not sources.filed[name].startswith("postgres"):
+        return ()
+    own = any(sources.process.get(one) for one in ("PGPASSWORD", "PGPASSFILE"))
+    url = urlsplit(sources.filed[name])
+    return (name,) if own and not url.password and not is_loopback(url.hostname or "") else ()
+
+
+def foreign_problem(sources: Sources, name: str) -> Problem:
+    return Problem(
+        "credentials/foreign-endpoint",
+        f"`{sources.folder / '.env'}` names the address `{name}`, and the credentials for it are "
+        "not from that file: it is not used",
+        hint="put the credentials into the same file, or the address into your own environment",
+    )
+
+
+def plain_endpoints(sources: Sources) -> Iterator[str]:
+    """Addresses, whoever names them, that are reached without encryption over a network."""
+    for name in sorted(sources.names()):
+        text = sources.get(name)
+        if _ENDPOINT.fullmatch(name) and is_plain(_url(name, text)):
+            yield name
+
+
+def plain_problem(name: str) -> Problem:
+    return Problem(
+        "config/plain-http",
+        f"`{name}` is plain http: whoever is on the way reads what goes there, and may change it",
+        hint="use https",
+    )
+
+
+def _comes_with_credentials(name: str, prefix: str | None, sources: Sources) -> bool:
+    if prefix:
+        return _all_filed(sources, [one for one in sources.names() if _is_secret_of(one, prefix)])
+    if name.startswith("AWS_"):
+        # Commands of the user read these by themselves, and their own credentials with them.
+        own = _present(sources, "CLOUD1")
+        return _has_keys(sources, "AWS") and (not own or _has_keys(sources, "CLOUD1"))
+    if name == "OBJSTORE1_ENDPOINT_URL":
+        return _has_keys(sources, "CLOUD1" if _present(sources, "CLOUD1") else "AWS")
+    if name == "OBJSTORE2_ENDPOINT_URL":
+        return _has_token(sources)
+    return _has_account_key(sources)
+
+
+def _is_secret_of(name: str, prefix: str) -> bool:
+    return name.startswith(f"{prefix}_") and looks_secret(name)
+
+
+def _present(sources: Sources, family: str) -> bool:
+    return any(sources.get(f"{family}_{key}") for key in _KEYS[:2])
+
+
+def _has_keys(sources: Sources, family: str) -> bool:
+    needed = [f"{family}_{key}" for key in _KEYS[:2]]
+    more = [name for key in _KEYS[2:] if sources.get(name := f"{family}_{key}")]
+    return _all_filed(sources, [*needed, *more])
+
+
+def _all_filed(sources: Sources, names: list[str]) -> bool:
+    return bool(names) and all(sources.is_filed(name) for name in names)
+
+
+def _has_token(sources: Sources) -> bool:
+    if sources.get("OBJSTORE2_ACCESS_TOKEN"):
+        return sources.is_filed("OBJSTORE2_ACCESS_TOKEN")
+    if not sources.is_filed("OBJSTORE2_CREDENTIALS_FILE"):
+        return False
+    # A file may name any other: only what came along with it is of the same hand.
+    named = (sources.folder / sources.filed["OBJSTORE2_CREDENTIALS_FILE"]).resolve()
+    return named.is_relative_to(sources.folder.resolve())
+
+
+def _has_account_key(sources: Sources) -> bool:
+    if re.search(r"(?:^|;)\s*AccountKey\s*=\s*\S", sources.get(_CONNECTION)):
+        return sources.is_filed(_CONNECTION)
+    return sources.is_filed("OBJSTORE3_KEY")
+
+
+def _url(name: str, text: str) -> str:
+    """An address as it stands in a variable, or in the connection string of objstore3."""
+    if name != _CONNECTION:
+        return text
+    found = re.search(r"(?:^|;)\s*BlobEndpoint\s*=\s*([^;]*)", text)
+    if found:
+        return found[1].strip()
+    plain = re.search(r"(?:^|;)\s*DefaultEndpointsProtocol\s*=\s*http\s*(?:;|$)", text)
+    return "http://core.windows.net" if plain else ""
+
+
+def _host(name: str, text: str) -> str:
+    return host_of(_url(name, text))

@@ -1,0 +1,88 @@
+"""How a trace is told to other machines: no declared input, every digest of a file keyed.
+
+Values of variables and small files are soon guessed from a plain digest. One that is keyed by the
+salt of the record can only be compared, by who has the record.
+"""
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from fabric.engine.ledger import decode_traces, encode_trace
+from fabric.graph.traces import Look, Trace, full_key, static_digest
+from fabric.model.names import Digest
+from fabric.model.task import Entry
+
+VERSION = 2
+Document = dict[str, dict[str, Any]]
+
+
+def shared(trace: Trace, salt: str) -> dict[str, Any]:
+    """The form that leaves this machine."""
+    told = replace(
+        trace,
+        static=Digest(_keyed(trace.static, salt)),
+        entries=(),
+        files=tuple((path, _keyed(digest, salt)) for path, digest in trace.files),
+        key=Digest(""),
+    )
+    return encode_trace(told)
+
+
+def arrived(
+    document: Any, salt: str, kind: str, entries: tuple[Entry, ...], look: Look
+) -> Trace | None:
+    """The trace, where it says just what this machine has: plain digests again, for comparing.
+
+    What is different here keeps its keyed digest: it equals nothing, and counts as changed.
+    """
+    found = next(iter(decode_traces([document])), None)
+    if found is None:
+        return None
+    static = static_digest(kind, entries)
+    fits = _keyed(static, salt) == found.static
+    files = tuple(
+        (path, here if _keyed(here := look.digest(path), salt) == digest else digest)
+        for path, digest in found.files
+    )
+    return replace(
+        found,
+        static=static if fits else found.static,
+        entries=entries if fits else (),
+        files=files,
+        key=full_key(static, files, found.upstream),
+    )
+
+
+def encoded(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {"version": VERSION, "functions": {name: dict(tasks) for name, tasks in rows.items()}}
+
+
+def decoded(document: Any, salt: str) -> Document:
+    """The rows by function. Documents of the first version said more than they should: what is
+    good in them is brought into today's form."""
+    if not isinstance(document, dict):
+        return {}
+    if document.get("version") == VERSION:
+        return _rows(document.get("functions"))
+    return {
+        name: {task: new for task, old in tasks.items() if (new := _renewed(old, salt))}
+        for name, tasks in _rows(document).items()
+    }
+
+
+def _renewed(old: Any, salt: str) -> dict[str, Any] | None:
+    trace = next(iter(decode_traces([old])), None)
+    return shared(trace, salt) if trace else None
+
+
+def _rows(found: Any) -> Document:
+    if not isinstance(found, dict):
+        return {}
+    rows: Mapping[str, Any] = found
+    return {name: tasks for name, tasks in rows.items() if isinstance(tasks, dict)}
+
+
+def _keyed(digest: str, salt: str) -> str:
+    return hmac.new(salt.encode(), digest.encode(), "sha256").hexdigest()

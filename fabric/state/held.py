@@ -1,0 +1,44 @@
+"""Records under their locks, for who changes them by other means than a run."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+
+from fabric.model.problems import FabricError
+from fabric.model.records import RecordRef
+from fabric.model.records_json import CORRUPT
+from fabric.state.book import Surroundings, read_record
+from fabric.state.locks import Asker, LockKeeper
+from fabric.state.shelf import Shelf
+
+
+@contextlib.contextmanager
+def held(
+    shelf: Shelf,
+    fences: Mapping[RecordRef, int],
+    operation: str,
+    around: Surroundings,
+) -> Iterator[Mapping[RecordRef, int]]:
+    """The locks of records that are changed by other means than a run: restore, push, remove.
+
+    `fences` are those of what is to be written. Gives one for each record that is above them and
+    above that of every holder before: no record is ever ahead of its lock.
+    """
+    keeper = LockKeeper(shelf.stores.locks, around.me, around.clock, around.terms)
+    asker = Asker(lambda _: None, around.options)
+    try:
+        yield {
+            ref: keeper.take(ref, operation, max(fences[ref], _stored_fence(shelf, ref)), asker)
+            for ref in sorted(fences)
+        }
+    finally:
+        keeper.release()
+
+
+def _stored_fence(shelf: Shelf, ref: RecordRef) -> int:
+    try:
+        found = read_record(shelf, ref)
+    except FabricError as error:
+        if error.first.code != CORRUPT:
+            raise
+        return 0  # what cannot be read may still be replaced by a restore
+    return found[0].fence if found else 0

@@ -1,0 +1,128 @@
+"""A record that is gone though something tells of it: never the same as one that never was."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.receipt import entries_of
+from fabric.model.records import RecordRef
+from fabric.model.records_json import decode
+from fabric.state.archives import LOCAL
+from fabric.state.backends.nothing import NOTHING
+from fabric.state.backup import decode_backup
+from fabric.state.contract import (
+    archive_folder,
+    state_key,
+)
+from fabric.state.holder import record_options
+from fabric.state.locks import Options
+from fabric.state.receipts import deploy_record_path, describes, read_document, receipt_path
+from fabric.state.removed import was_removed
+from fabric.state.shelf import Shelf
+from fabric.state.swap import shown
+from fabric.state.unsure import unsure_path
+from fabric.state.wal import read_log, wal_folder
+from fabric.system.disk import read_bytes, remove
+
+BACKUP_NAME = "state-backup.json"
+_ARCHIVE = ".zip"
+
+
+def missing_problem(
+    shelf: Shelf, ref: RecordRef, options: Options = record_options
+) -> Problem | None:
+    """To be asked of a record that was looked for and not found."""
+    if shelf.stores.state.kind == NOTHING or _is_there(shelf, ref):
+        return None
+    found = tuple(_witnesses(shelf, ref))
+    if not found or was_removed(shelf, ref):
+        return None
+    return Problem(
+        "state/missing",
+        f"the record of {shown(ref)} is gone from `{shelf.stores.state.place}`; "
+        f"what tells of it: {', '.join(found)}",
+        hint=f"{_way_back(shelf, ref, options(ref))}; or, to go on without it, "
+        f"`fabric state rm {options(ref)}` forgets it: what is live stays there, and nobody "
+        "knows of it then",
+        where=Place(f"{shelf.stores.state.place}/{state_key(ref)}"),
+    )
+
+
+def backup_path(shelf: Shelf, ref: RecordRef) -> Path | None:
+    """Where a local state keeps the record as it was before its last write."""
+    state = shelf.stores.state
+    return Path(f"{state.place}/{state_key(ref)}.bak") if state.kind == LOCAL else None
+
+
+def drop_backup(shelf: Shelf, ref: RecordRef) -> bool:
+    """Whether there was one."""
+    path = backup_path(shelf, ref)
+    if path is None or not path.exists():
+        return False
+    remove(path)
+    return True
+
+
+def _is_there(shelf: Shelf, ref: RecordRef) -> bool:
+    return shelf.stores.state.read(state_key(ref)) is not None
+
+
+def _witnesses(shelf: Shelf, ref: RecordRef) -> Iterator[str]:
+    home = shelf.home
+    receipt, backup = receipt_path(home, ref.stage), backup_path(shelf, ref)
+    told = entries_of(read_document(receipt))
+    if any(
+        (one.get("service"), one.get("provider")) == (ref.service, ref.provider) for one in told
+    ):
+        yield f"the receipt `{receipt}`"
+    last = deploy_record_path(home, ref.provider)
+    if describes(read_document(last), ref):
+        yield f"the deploy record `{last}`"
+    if backup is not None and backup.exists():
+        yield f"`{backup}`"
+    for log in sorted(wal_folder(home, ref).glob("*.log")):
+        found = read_log(log)
+        if found is not None and found.entries:
+            yield f"the log `{log}`"
+    if unsure_path(home, ref).exists():
+        yield f"`{unsure_path(home, ref)}`"
+    yield from _kept_archives(shelf, ref)
+
+
+def _kept_archives(shelf: Shelf, ref: RecordRef) -> Iterator[str]:
+    state = shelf.stores.state
+    if state.kind == LOCAL:
+        return  # archives of all records of a folder lie together, under their digests
+    count = sum(key.endswith(_ARCHIVE) for key in state.list(archive_folder(ref)))
+    if count:
+        yield f"{count} archives in `{state.place}/{archive_folder(ref)}`"
+
+
+def _way_back(shelf: Shelf, ref: RecordRef, options: str) -> str:
+    """The first command that has what it needs."""
+    backup, kept = backup_path(shelf, ref), shelf.home / BACKUP_NAME
+    if backup is not None and _is_record(backup, ref):
+        return f"bring it back: `fabric state push {options} --file {backup}`"
+    if _is_backed_up(kept, ref):
+        return f"bring it back: `fabric state restore {options} --file {kept}`"
+    elsewhere = shelf.home / "state" / state_key(ref)
+    if shelf.stores.state.kind != LOCAL and _is_record(elsewhere, ref):
+        kind = shelf.stores.state.kind
+        return (
+            f"it lies in `{elsewhere}`: `fabric state migrate {options} --from local --to {kind}`"
+        )
+    return f"bring a backup back: `fabric state restore {options} --file BACKUP`"
+
+
+def _is_record(path: Path, ref: RecordRef) -> bool:
+    try:
+        return decode(read_bytes(path), str(path)).ref == ref
+    except (OSError, FabricError):
+        return False
+
+
+def _is_backed_up(path: Path, ref: RecordRef) -> bool:
+    try:
+        return any(one.ref == ref for one in decode_backup(read_bytes(path), str(path)).records)
+    except (OSError, FabricError):
+        return False

@@ -1,0 +1,41 @@
+"""Marks in a store that a record is not there because it was taken away, and not lost.
+
+Other machines have receipts of it still. What lies on one machine alone needs no mark.
+"""
+
+from fabric.model.records import RecordRef
+from fabric.state.archives import LOCAL
+from fabric.state.contract import MovedError, Version, removed_key
+from fabric.state.shelf import Shelf
+
+
+def was_removed(shelf: Shelf, ref: RecordRef) -> bool:
+    state = shelf.stores.state
+    return state.kind != LOCAL and state.read(removed_key(ref)) is not None
+
+
+def mark_removed(shelf: Shelf, ref: RecordRef) -> None:
+    """Other machines have receipts too: from this they see that the record went as it should."""
+    state = shelf.stores.state
+    if state.kind != LOCAL and state.read(removed_key(ref)) is None:
+        _try(shelf, ref, None)
+
+
+def unmark_removed(shelf: Shelf, ref: RecordRef) -> None:
+    """There is a record again, which may be lost again."""
+    state = shelf.stores.state
+    stored = None if state.kind == LOCAL else state.read(removed_key(ref))
+    if stored is not None:
+        _try(shelf, ref, stored.version)
+
+
+def _try(shelf: Shelf, ref: RecordRef, version: Version | None) -> None:
+    """Somebody else has just done the same: so be it."""
+    state = shelf.stores.state
+    try:
+        if version is None:
+            state.write(removed_key(ref), b"{}\n", None)
+        else:
+            state.delete(removed_key(ref), version)
+    except MovedError:
+        return

@@ -1,0 +1,48 @@
+"""After a lock was lost with calls under way: the record says what nobody knows any more."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import Mode, RecordRef
+from fabric.state.book import Surroundings
+from fabric.state.held import held
+from fabric.state.page import Page
+from fabric.state.shelf import Shelf
+from fabric.state.swap import found_before, put, shown, successor
+from fabric.state.unsure import drop_note, keep_note, made_unknown, noted
+from fabric.state.wal import read_log, replayed, wal_path
+
+
+def tell_unsure(shelf: Shelf, page: Page, around: Surroundings) -> None:
+    """First a note that stays on this machine; then the record, under a lock of its own."""
+    ref, names = page.base.ref, page.called
+    if not names or page.record.mode is Mode.SIMULATED:
+        return
+    keep_note(shelf.home, ref, names)
+    # Whoever has taken the lock over is still at work, or done in a moment.
+    patient = replace(around, terms=replace(around.terms, wait=around.terms.lease))
+    try:
+        with held(shelf, {ref: 0}, "deploy", patient) as fences:
+            _tell(shelf, ref, fences[ref])
+    except FabricError as error:
+        raise FabricError(_only_here(ref, names)) from error
+
+
+def _tell(shelf: Shelf, ref: RecordRef, fence: int) -> None:
+    before, names = found_before(shelf, ref), noted(shelf.home, ref)
+    if before.record is None:
+        return
+    # What a run on this machine had learned goes with it: its log is void under a new fence.
+    known = replayed(before.record, read_log(wal_path(shelf.home, ref, before.record.fence)))
+    put(shelf, successor(made_unknown(known, names), before, fence), before)
+    drop_note(shelf.home, ref, names)
+
+
+def _only_here(ref: RecordRef, names: Sequence[str]) -> Problem:
+    return Problem(
+        "state/unknown-here",
+        f"what is live of {', '.join(names)} of {shown(ref)} is unknown, and only this machine "
+        "knows that: the record could not be told",
+        hint="deploy again from here",
+    )

@@ -1,0 +1,27 @@
+"""What an address says of itself: its host, and whether others on the way can read along."""
+
+import ipaddress
+from urllib.parse import urlsplit
+
+
+def host_of(url: str) -> str:
+    """Also of one without a scheme; empty where there is none."""
+    try:
+        return urlsplit(url if "://" in url else f"//{url}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether it never leaves this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_plain(url: str) -> bool:
+    """Plain http over a network."""
+    return url.lower().startswith("http://") and not is_loopback(host_of(url))

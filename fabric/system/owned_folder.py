@@ -1,0 +1,46 @@
+"""Folders that a killed process leaves and the next one sweeps: their names say whose they are."""
+
+import contextlib
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from fabric.system.disk import make_folder
+from fabric.system.identity import Mark, is_mark_dead, this_mark
+
+# Whose process cannot be proved dead from here: no run takes this long.
+_DAY = 24 * 3600.0
+_NAME = re.compile(r"(.+)\.[^.]+")
+
+
+@contextlib.contextmanager
+def owned_folder(above: Path) -> Iterator[Path]:
+    """A new folder for this process alone, gone at the end."""
+    make_folder(above, 0o700)
+    with tempfile.TemporaryDirectory(prefix=f"{this_mark()}.", dir=above) as made:
+        yield Path(made)
+
+
+def sweep_owned(above: Path, now: float) -> None:
+    """Take away what dead processes left there; what cannot be looked at waits for the next."""
+    try:
+        left = sorted(above.iterdir())
+    except OSError:
+        return
+    for one in left:
+        if _is_left(one, now):
+            shutil.rmtree(one, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        above.rmdir()
+
+
+def _is_left(folder: Path, now: float) -> bool:
+    found = _NAME.fullmatch(folder.name)
+    if found and is_mark_dead(Mark(found[1])):
+        return True
+    try:
+        return now - folder.stat().st_mtime > _DAY
+    except OSError:
+        return False

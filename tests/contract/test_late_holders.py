@@ -1,0 +1,262 @@
+"""A holder that is stopped at any step, and goes on after somebody else has deployed."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records import FunctionRecord, Intent, Lifecycle, Mode, Operation, Record
+from fabric.model.records_json import decode, encode
+from fabric.model.records_log import FunctionDone
+from fabric.state.backends.local import Local
+from fabric.state.book import Book, Claim, Surroundings
+from fabric.state.contract import Backend, Stored, Version, lock_key, state_key
+from fabric.state.forget import forget
+from fabric.state.held import held
+from fabric.state.holder import decode_lock
+from fabric.state.locks import Terms
+from fabric.state.page import Page
+from fabric.state.restore import restore
+from fabric.state.shelf import Shelf, Stores
+from fabric.state.survey import holder_of
+from fabric.state.unlock import unlock
+from fabric.state.wal import wal_path
+from fabric.system.identity import Process
+from tests.contract.test_locks import HandClock
+from tests.records import record
+
+REF = record().ref
+LEASE = 60.0
+SHORT = 1.0
+FIRST, SECOND = Process("first", "host-1", 1), Process("second", "host-2", 2)
+
+
+@dataclass
+class Stepping:
+    """A store whose owner is stopped once: just before or just after one of its calls."""
+
+    inner: Backend
+    at: int
+    meanwhile: Callable[[], None]
+    calls: int = 0
+    kind: str = "local"
+    place: str = "store"
+
+    def _step(self) -> None:
+        self.calls += 1
+        if self.calls == self.at:
+            self.meanwhile()
+
+    def read(self, key: str) -> Stored | None:
+        self._step()
+        found = self.inner.read(key)
+        self._step()
+        return found
+
+    def write(self, key: str, content: bytes, expected: Version | None) -> Version:
+        self._step()
+        version = self.inner.write(key, content, expected)
+        self._step()
+        return version
+
+    def delete(self, key: str, expected: Version) -> None:
+        self._step()
+        self.inner.delete(key, expected)
+        self._step()
+
+    def list(self, prefix: str) -> tuple[str, ...]:
+        return self.inner.list(prefix)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+@dataclass
+class Deploy:
+    """What a run does with one record: claim it, call the provider, note the result, close."""
+
+    shelf: Shelf
+    me: Process
+    clock: HandClock
+    terms: Terms = field(default_factory=lambda: Terms(LEASE))
+    called: bool = False
+
+    def run(self) -> tuple[Problem, ...]:
+        book = Book({REF: self.shelf}, Surroundings(self.me, self.clock, self.terms))
+        intent = Intent(f"deploy:shop/{self.me.user}@cloud1-lambda", Operation.DEPLOY, self.me.user)
+        book.expect(
+            [Claim(REF, "deploy", Mode.COMMAND, "cloud1-lambda", "", (intent,), self._refuse)]
+        )
+        try:
+            page = book.page(REF)
+            page.require_lock()
+            self.called = True
+            page.add(FunctionDone(intent.task, FunctionRecord(self.me.user, "key", "sha")))
+        except FabricError as error:
+            book.abandon()
+            return error.problems
+        return book.close(_deployed)
+
+    def _refuse(self, found: Record | None) -> None:
+        """Asked under the lock: from here on time does not go by."""
+        del found
+        self.clock.step = 0
+
+
+def _deployed(page: Page) -> Record:
+    return replace(page.record, pending=(), lifecycle=Lifecycle.DEPLOYED, deployment_id="id")
+
+
+@dataclass(frozen=True)
+class Scene:
+    backend: Backend
+    home: Path
+
+    def shelf(self, backend: Backend | None = None) -> Shelf:
+        backend = backend or self.backend
+        return Shelf(self.home, Stores(backend, backend))
+
+    def stored(self) -> Record | None:
+        found = self.shelf().stores.state.read(state_key(REF))
+        return None if found is None else _decoded(found)
+
+    def second(self) -> tuple[Problem, ...]:
+        """Waits out the lease, whoever has the lock."""
+        clock = HandClock(step=SHORT / 2)
+        return Deploy(self.shelf(), SECOND, clock, Terms(SHORT, wait=100)).run()
+
+    def unlocked(self) -> tuple[Problem, ...]:
+        """The lock is taken from the first, whose lease is not over by its own clock."""
+        holder = holder_of(self.shelf(), REF)
+        if holder is not None:
+            unlock(self.backend, REF, holder)
+        return Deploy(self.shelf(), SECOND, HandClock()).run()
+
+
+def _decoded(found: Stored) -> Record:
+    return decode(found.content, "it")
+
+
+def _steps_of_a_deploy(folder: Path) -> int:
+    store = Stepping(Local(folder / "state"), 0, lambda: None)
+    shelf = Shelf(folder, Stores(store, store))
+    assert Deploy(shelf, FIRST, HandClock()).run() == ()
+    return store.calls
+
+
+def _stopped(folder: Path, *, at: int, overslept: bool) -> Iterator[str]:
+    """One deploy stopped at one step; everything that is not as it has to be afterwards."""
+    scene = Scene(Local(folder / "state"), folder)
+    clock, answers, then = HandClock(), list[tuple[Problem, ...]](), list[Record | None]()
+
+    def meanwhile() -> None:
+        answers.append(scene.second() if overslept else scene.unlocked())
+        then.append(scene.stored())
+        clock.at += 2 * LEASE if overslept else 0
+
+    store = Stepping(scene.backend, at, meanwhile)
+    first = Deploy(scene.shelf(store), FIRST, clock)
+    problems = first.run()
+    now = scene.stored()
+    assert answers, f"there is no step {at}"
+    if answers != [()]:
+        yield f"the second ended with {answers}"
+    if now is None or now.function("second") is None:
+        yield f"what the second deployed is lost: {now}"
+    if problems and now != then[0]:
+        yield f"the first wrote though it lost its lock: {now}"
+    if problems and {one.code for one in problems} != {"state/lock-lost"}:
+        yield f"the first ended with {problems}"
+    if not problems and (now is None or now.function("first") is None):
+        yield "the first says that it is done, and is not in the record"
+
+
+@pytest.mark.parametrize("overslept", [True, False], ids=["its lease ran out", "unlocked"])
+def test_a_holder_that_is_stopped_at_any_step_overwrites_nobody(
+    tmp_path: Path, *, overslept: bool
+) -> None:
+    steps = _steps_of_a_deploy(tmp_path / "alone")
+    wrong = [
+        f"step {at} of {steps}: {one}"
+        for at in range(1, steps + 1)
+        for one in _stopped(tmp_path / f"step-{at}", at=at, overslept=overslept)
+    ]
+    assert wrong == []
+
+
+def test_what_an_overtaken_holder_still_wrote_is_taken_in_by_the_rightful_one(
+    tmp_path: Path,
+) -> None:
+    """It had confirmed its lock, was stopped, and writes before the other's first write."""
+    scene = Scene(Local(tmp_path / "state"), tmp_path)
+    assert Deploy(scene.shelf(), FIRST, HandClock()).run() == ()
+    late = scene.stored()
+    assert late is not None
+
+    def written_late() -> None:
+        found = scene.backend.read(state_key(REF))
+        assert found is not None
+        again = encode(replace(late, serial=late.serial + 1))
+        scene.backend.write(state_key(REF), again, found.version)
+
+    plain = Stepping(scene.backend, 0, lambda: None)
+    for at in range(1, 12):
+        store = replace(plain, at=at, meanwhile=written_late)
+        second = Deploy(scene.shelf(store), SECOND, HandClock())
+        problems = second.run()
+        now = scene.stored()
+        if now is not None and now.function("second") is not None and not problems:
+            continue
+        assert {one.code for one in problems} == {"state/lock-lost"}
+
+
+def test_the_log_of_a_later_holder_is_left_alone(tmp_path: Path) -> None:
+    scene = Scene(Local(tmp_path / "state"), tmp_path)
+    later = wal_path(tmp_path, REF, 99)
+    later.parent.mkdir(parents=True)
+    later.write_text("of somebody who holds it by now")
+    assert scene.unlocked() == ()
+    assert later.exists()
+
+
+@pytest.mark.parametrize("operation", ["restore", "rm"])
+def test_who_puts_a_record_right_by_hand_and_is_late_overwrites_nobody(
+    operation: str, tmp_path: Path
+) -> None:
+    scene = Scene(Local(tmp_path / "state"), tmp_path)
+    assert Deploy(scene.shelf(), FIRST, HandClock()).run() == ()
+    old = scene.stored()
+    assert old is not None
+    around = Surroundings(FIRST, HandClock(), Terms(LEASE))
+    calls: dict[str, Callable[[Shelf], object]] = {
+        "restore": lambda shelf: restore(shelf, [old], around),
+        "rm": lambda shelf: forget(shelf, REF, around),
+    }
+    for at in (6, 7, 8):  # after the write of the lock, and around the read before the own write
+        store = Stepping(scene.backend, at, lambda: _quiet(scene.unlocked()))
+        with pytest.raises(FabricError) as caught:
+            calls[operation](scene.shelf(store))
+        assert "state/lock-lost" in {one.code for one in caught.value.problems}
+        now = scene.stored()
+        assert now is not None
+        assert now.function("second") is not None
+
+
+def _quiet(problems: tuple[Problem, ...]) -> None:
+    assert problems == ()
+
+
+def test_no_record_is_ahead_of_its_lock(tmp_path: Path) -> None:
+    """Else the next holder's fence were below that of the record, and it counted as late."""
+    scene = Scene(Local(tmp_path / "state"), tmp_path)
+    around = Surroundings(FIRST, HandClock(), Terms(LEASE))
+    ((restored,), _) = restore(scene.shelf(), [replace(record(), fence=700)], around)
+    with held(scene.shelf(), {REF: 0}, "look", around) as fences:
+        assert fences[REF] > restored.fence
+        stored = scene.backend.read(lock_key(REF))
+        assert stored is not None
+        holder = decode_lock(stored.content)
+        assert holder is not None
+        assert holder.fence == fences[REF]

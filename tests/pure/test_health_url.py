@@ -1,0 +1,19 @@
+"""Where the health of a service is asked for."""
+
+import pytest
+
+from fabric.app.desk import health_url
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("", "https://live.example/dev"),
+        ("/health", "https://live.example/dev/health"),
+        ("health?deep=1", "https://live.example/dev/health?deep=1"),
+        ("https://other.example/up", "https://other.example/up"),
+    ],
+)
+def test_a_path_is_asked_for_below_the_endpoint(said: str, asked: str) -> None:
+    assert health_url(said, "https://live.example/dev") == asked
+    assert health_url(said, "https://live.example/dev/") == asked.replace("dev", "dev/", not said)
