@@ -13,7 +13,7 @@ from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.found import Found, find_records
 from fabric.app.late import downstreams_of, needs_of
 from fabric.app.modes import mode_of
-from fabric.app.pipeline import Outlets, Ran, Work, carry_out
+from fabric.app.pipeline import Outlets, Ran, Work, carry_out, tell_idle
 from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.settings import Settings
@@ -59,7 +59,9 @@ def remove(
     room = _room_made(Path(project.workspace), settings)
     project = replace(project, notes=(*project.notes, *room))
     _refuse_unknown(request.where.provider, project, found)
+    site = Site(str(project.workspace), project.stage, project.warnings)
     if not found.records:
+        tell_idle(request, site, TaskGraph((), (), (), ()), make_listeners)
         return _report(request, project, found, frozenset())
     means = Means(lambda: project.units, lock_timeout=consent.lock_timeout)
     with open_world(found.posts, settings, means) as world:
@@ -67,7 +69,6 @@ def remove(
         _ask(project, found, consent)
         graph = removal_graph(found.records, _dependents(project))
         world.book.expect(_claims(graph, world))
-        site = Site(str(project.workspace), project.stage, project.warnings)
         attempt = Attempt(world, caps_of(request.concurrency, settings.cores), removing=True)
         outlets = Outlets(make_listeners, undo=attempt.finish)
         try:

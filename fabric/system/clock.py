@@ -1,5 +1,6 @@
 """The one place that knows what time it is."""
 
+import contextlib
 import datetime
 import errno
 import os
@@ -8,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-# Where a file system has no files without a name; there once fabric has been used.
-_PROBE = ".fabric/cache/clock"
 # The common monotonic clock of Linux stands still while the machine is suspended.
 _AWAKE_OR_NOT: int | None = getattr(time, "CLOCK_BOOTTIME", None)
+# Where fabric may write at any time; there once it has been used.
+_CACHE = ".fabric/cache"
+# Where a file system has no files without a name.
+_PROBE = "clock"
+_TO_WRITE = os.O_RDWR | os.O_CLOEXEC
 
 
 class Clock(Protocol):
@@ -38,24 +42,30 @@ def file_time_ns(folder: str | Path) -> int:
     """Now, as the file system stamps what is written in a folder: what moves after a command began
     may not be relied on. A server's file system has a clock of its own; ours may be ahead of it.
     """
-    for stamped in (_stamped_unnamed, _stamped_probe):
-        try:
-            return stamped(folder)
-        except OSError:
-            continue
+    cache = f"{folder}/{_CACHE}"
+    places = (cache, folder) if _device(cache) == _device(folder) else (folder,)
+    for place in places:
+        with contextlib.suppress(OSError):
+            return _stamp_of(_unnamed(place))
+    with contextlib.suppress(OSError):
+        return _stamp_of(
+            os.open(f"{cache}/{_PROBE}", _TO_WRITE | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        )
     return int(SystemClock().now().timestamp() * 1e9)
 
 
-def _stamped_unnamed(folder: str | Path) -> int:
+def _device(folder: str | Path) -> int:
+    try:
+        return Path(folder).stat().st_dev
+    except OSError:
+        return -1
+
+
+def _unnamed(folder: str | Path) -> int:
     """A file without a name leaves no trace, not even in the folder's own times."""
     if not hasattr(os, "O_TMPFILE"):
         raise OSError(errno.ENOTSUP, "no files without a name")
-    return _stamp_of(os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600))
-
-
-def _stamped_probe(folder: str | Path) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    return _stamp_of(os.open(f"{folder}/{_PROBE}", flags, 0o600))
+    return os.open(folder, os.O_TMPFILE | _TO_WRITE, 0o600)
 
 
 def _stamp_of(fd: int) -> int:
