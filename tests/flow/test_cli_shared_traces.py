@@ -73,7 +73,8 @@ def test_a_document_of_an_older_fabric_is_rewritten_by_the_next_deploy(tmp_path:
 
 def test_what_was_told_is_of_use_to_who_has_the_record(tmp_path: Path) -> None:
     shared = _CONFIG + "backend: {kind: sql, sqlConnectionStringEnv: STATE_URL}\n"
-    env = {**_ENV, "STATE_URL": f"sqlite:////{tmp_path}/shared.db"}
+    # A build command is told of the home folder: two machines agree on theirs.
+    env = {**_ENV, "STATE_URL": f"sqlite:////{tmp_path}/shared.db", "HOME": str(tmp_path)}
     made = project(tmp_path / "unused", shared)
     for name in ("first", "second"):
         made = project(tmp_path / name, shared)
