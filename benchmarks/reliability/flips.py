@@ -12,6 +12,7 @@ from benchmarks.reliability.warm import Ended, Warm, warmed
 
 COUNT = 10_000
 _FUNCTIONS = 3
+_MORE = 5
 _COMMANDS = (("build",), ("package",), ("plan",), ("deploy",), ("deploy", "--json"))
 # These are no memory: what is wrong in them is told by name and mended by hand.
 _TRUTHS = ("state", "archives", "errored", "wal")
@@ -57,6 +58,7 @@ class _Bench:
     warm: Warm
     field: Field
     chance: random.Random
+    damaged: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     told: Counter[str] = field(default_factory=Counter)
 
@@ -65,13 +67,16 @@ class _Bench:
 
 
 def run(count: int, folder: Path, seed: int = 1) -> Tally:
+    """So many damages, a few of them at a time."""
     made = new_field(folder / "project", _FUNCTIONS)
     learn = [
         (made.place, words) for words in (*_COMMANDS, _RECEIPTS, ("plan", "--detailed-exitcode"))
     ]
     with warmed(folder, learn) as warm:
         bench = _Bench(warm, made, random.Random(seed))
-        wrong = [one for number in range(count) for one in _round(bench, number)]
+        wrong: list[str] = []
+        while bench.damaged < count:
+            wrong += _round(bench, bench.damaged)
     told = {
         "kinds of file": len(bench.kinds),
         "errors with a name, of records": sum(bench.told.values()),
@@ -82,13 +87,31 @@ def run(count: int, folder: Path, seed: int = 1) -> Tally:
 def _round(bench: _Bench, number: int) -> Iterator[str]:
     path, kind = _chosen(bench)
     before = path.read_bytes()
-    path.write_bytes(bench.chance.choice(_DAMAGES)(before, bench.chance))
-    bench.kinds[kind] += 1
+    _damage(bench, path, kind)
+    names = [f"{kind} {path.name}"]
+    # What is a miss may be missed with others; of records one is broken at a time.
+    for _ in range(_MORE if _is_memory(kind) else 0):
+        other, other_kind = _chosen(bench)
+        if _is_memory(other_kind):
+            _damage(bench, other, other_kind)
+            names.append(f"{other_kind} {other.name}")
     if bench.chance.random() < 0.5:
         name = bench.chance.choice(sorted(bench.field.versions))
         bench.field.edit(name, f"v{number}")
     found = [*_asked(bench, kind), *_settled(bench, path, before, kind)]
-    yield from (f"round {number}, {kind} {path.name}: {one}" for one in found)
+    yield from (f"round {number}, {', '.join(names)}: {one}" for one in found)
+
+
+def _damage(bench: _Bench, path: Path, kind: str) -> None:
+    content = path.read_bytes()
+    if content:
+        path.write_bytes(bench.chance.choice(_DAMAGES)(content, bench.chance))
+        bench.kinds[kind] += 1
+        bench.damaged += 1
+
+
+def _is_memory(kind: str) -> bool:
+    return kind.partition("/")[0] in ("cache", "runs", "answers")
 
 
 def _chosen(bench: _Bench) -> tuple[Path, str]:

@@ -18,8 +18,16 @@ _RAW = 1  # diskcache's MODE_RAW
 _PICKLED = 4  # diskcache's MODE_PICKLE
 _DAMAGED = b""
 _FILES = ("cache.db", "cache.db-wal", "cache.db-shm")
-# What diskcache raises on rows that it did not write: other modes, no file, no text.
-_BAD_ROW = (ValueError, TypeError, AttributeError)
+# What diskcache raises on rows, settings and tables that it did not write.
+_NONSENSE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError)
+_ANY_ERROR = (sqlite3.Error, OSError, diskcache.Timeout, FabricError, *_NONSENSE)
+# What SQLite says of the disk and of other users, and not of the database itself.
+_OF_SURROUNDINGS = frozenset(
+    (
+        sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM,
+    )
+)  # fmt: skip
 
 
 class _PlainDisk(diskcache.Disk):  # type: ignore[misc]
@@ -59,9 +67,9 @@ class Memo:
         """The row, or None; a row that may not be read is a miss and goes away."""
         try:
             found = self._cache.get(key)
-        except _BAD_ROW:
+        except _NONSENSE:
             found = _DAMAGED
-        except (sqlite3.Error, OSError):
+        except (sqlite3.Error, OSError, diskcache.Timeout):
             return None
         content = unsealed(key, found)
         if content is None and found is not None:
@@ -98,12 +106,8 @@ class Memo:
         """Write a batch in one transaction; False, and a `failure`, when it cannot be written."""
         try:
             self._put(rows)
-        except sqlite3.OperationalError as error:
-            return self._failed(error)
-        except sqlite3.DatabaseError:
-            return self._begun_anew(rows)
-        except (OSError, diskcache.Timeout, FabricError) as error:
-            return self._failed(error)
+        except _ANY_ERROR as error:
+            return self._begun_anew(rows) if _is_damage(error) else self._failed(error)
         return True
 
     def _put(self, rows: Mapping[str, bytes]) -> None:
@@ -119,7 +123,7 @@ class Memo:
         try:
             self._cache = _connect(self._folder)
             self._put(rows)
-        except (sqlite3.Error, OSError, diskcache.Timeout, FabricError) as error:
+        except _ANY_ERROR as error:
             return self._failed(error)
         return True
 
@@ -128,11 +132,11 @@ class Memo:
         return False
 
     def drop(self, key: str) -> None:
-        with contextlib.suppress(sqlite3.Error, OSError):
+        with contextlib.suppress(*_ANY_ERROR):
             self._cache.delete(key)
 
     def close(self) -> None:
-        with contextlib.suppress(sqlite3.Error, OSError):
+        with contextlib.suppress(*_ANY_ERROR):
             self._cache.close()
 
 
@@ -141,16 +145,22 @@ def _open(folder: Path) -> Any:
         _put_aside(folder)
     try:
         return _connect(folder)
-    except sqlite3.OperationalError as error:
-        raise _unusable(folder, error) from error
-    except (sqlite3.DatabaseError, ValueError, TypeError):
-        _put_aside(folder)
-    except (OSError, diskcache.Timeout) as error:
-        raise _unusable(folder, error) from error
+    except _ANY_ERROR as error:
+        if not _is_damage(error):
+            raise _unusable(folder, error) from error
+    _put_aside(folder)
     try:
         return _connect(folder)
-    except (sqlite3.Error, OSError) as error:
+    except _ANY_ERROR as error:
         raise _unusable(folder, error) from error
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether the database is no good, and not the disk or somebody who uses it just now."""
+    if isinstance(error, sqlite3.Error):
+        # Longer codes say more in their upper bytes.
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF not in _OF_SURROUNDINGS
+    return isinstance(error, _NONSENSE)
 
 
 def _connect(folder: Path) -> Any:
