@@ -37,7 +37,7 @@ import fabric.__main__
 sys.setprofile(seen)
 fabric.__main__.main()
 """
-_SHARES = (0.0, 0.15, 0.4, 0.6, 0.8, 0.95, 0.99, 1.0)
+_SHARES = (0.0, 0.15, 0.4, 0.7, 0.95, 1.0)
 _FIRST = 40  # by then the signal has a meaning
 
 

@@ -71,9 +71,17 @@ def one_more(made: Project) -> None:
 CHANGES = (nothing, one_edited, one_variable, one_more)
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("verb", ["package", "deploy"])
+@pytest.mark.parametrize(
+    ("verb", "loss", "change"),
+    [
+        *(("deploy", loss, change) for loss in LOSSES for change in CHANGES),
+        *(
+            ("package", loss, change)
+            for loss in (no_outputs, pruned_without_outputs)
+            for change in (nothing, one_edited)
+        ),
+    ],
+)
 def test_a_run_does_what_its_plan_said(
     tmp_path: Path,
     loss: Callable[[Project], None],
