@@ -5,6 +5,7 @@ salt of the record can only be compared, by who has the record.
 """
 
 import hmac
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -59,9 +60,13 @@ def encoded(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {"version": VERSION, "functions": {name: dict(tasks) for name, tasks in rows.items()}}
 
 
-def decoded(document: Any, salt: str) -> Document:
-    """The rows by function. Documents of the first version said more than they should: what is
-    good in them is brought into today's form."""
+def decoded(content: bytes, salt: str) -> Document:
+    """The rows by function; what cannot be read says nothing. Documents of the first version said
+    more than they should: what is good in them is brought into today's form."""
+    try:
+        document: Any = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
     if not isinstance(document, dict):
         return {}
     if document.get("version") == VERSION:

@@ -12,7 +12,7 @@ from fabric.app.room import Room
 from fabric.app.shared_traces import Document, arrived, decoded, encoded, shared
 from fabric.app.world import World
 from fabric.engine.elsewhere import MadeElsewhere, Traces
-from fabric.engine.ledger import Ledger, parsed
+from fabric.engine.ledger import Ledger
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.names import TaskId
@@ -66,7 +66,7 @@ def keep_traces(ledger: Ledger, makers: Makers, shelf: Shelf, final: Record) -> 
     """After a deploy; a document that somebody else just wrote is left to them."""
     ref, salt = final.ref, final.salt
     stored = shelf.stores.state.read(traces_key(ref))
-    before = decoded(parsed(stored.content if stored else None), salt)
+    before = decoded(stored.content if stored else b"", salt)
     learned = {
         one.name: _learned(ledger, makers.get(f"{_PACKAGE}{ref.service}/{one.name}", ()), salt)
         for one in final.functions
@@ -83,7 +83,7 @@ def renew_traces(world: World) -> None:
         if record is not None and shelf.stores.state.kind == LOCAL:
             stored = shelf.stores.state.read(traces_key(ref))
             if stored is not None:
-                rows = decoded(parsed(stored.content), record.salt)
+                rows = decoded(stored.content, record.salt)
                 _write(shelf, ref, stored, rows)
 
 
@@ -118,4 +118,4 @@ def _learned(ledger: Ledger, makers: Iterable[TaskId], salt: str) -> dict[str, A
 def _document(shelf: Shelf, record: Record) -> Document:
     """Nothing is trusted in it: a trace only says what to compare with the files that are here."""
     stored = shelf.stores.state.read(traces_key(record.ref))
-    return decoded(parsed(stored.content if stored else None), record.salt)
+    return decoded(stored.content if stored else b"", record.salt)

@@ -418,5 +418,8 @@ def test_one_damaged_record_does_not_hide_the_outputs_of_others(tmp_path: Path) 
     assert (refused.code, refused.error["code"]) == (1, "state/corrupt")
     assert state(made, "api").exists()
     damaged.rename(damaged.with_name("host1.state.json"))
-    assert made.json("compose", "remove", "--provider", "cloud1-lambda").code == 0
+    lost = made.json("compose", "remove", "--provider", "cloud1-lambda")
+    assert (lost.code, lost.error["code"]) == (1, "state/missing")
+    words = ("--service", "api", "--provider", "cloud1-lambda")
+    assert made.json("compose", "remove", *words).code == 0
     assert not state(made, "api").exists()

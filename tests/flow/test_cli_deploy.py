@@ -125,6 +125,8 @@ def test_nothing_to_do_is_seen_anew_when_the_state_moves(tmp_path: Path) -> None
     for _ in range(3):
         assert made.json("deploy").result["summary"]["ran"] == 0
     (made.root / STATE).rename(made.root / "aside.json")
+    assert made.json("deploy").error["code"] == "state/missing"
+    assert made.fabric("state", "rm", "--yes").code == 0
     assert statuses(made.json("deploy").result) == {"one": "created", "two": "created"}
     assert made.json("deploy").result["summary"]["ran"] == 0
     assert made.json("deploy", env={"FABRIC_HOST1_REAL_DEPLOY": "1"}).code == 0
@@ -251,6 +253,8 @@ def test_a_plan_asked_twice_sees_what_was_deployed_in_between(tmp_path: Path) ->
     made.fabric("deploy")
     assert made.json("plan").result["summary"]["create"] == 0
     shutil.rmtree(made.root / ".fabric/state")
+    assert made.json("plan").error["code"] == "state/missing"
+    assert made.fabric("state", "rm", "--yes").code == 0
     assert made.json("plan").result["summary"]["create"] == 2
 
 
