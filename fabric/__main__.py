@@ -3,8 +3,7 @@
 import os
 import sys
 
-from fabric import doorman, interrupts, last_words
-from fabric.cli import version
+from fabric import interrupts, last_words
 
 
 def main() -> None:
@@ -22,6 +21,10 @@ def main() -> None:
 
 
 def _answered(argv: list[str]) -> int:
+    # From here on a signal has a meaning: before, there is as little as can be.
+    from fabric import doorman
+    from fabric.cli import version
+
     doorman.main()
     if version.asked(argv):
         sys.stdout.write(version.text(as_json="--json" in argv) + "\n")

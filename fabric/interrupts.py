@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INTERRUPTED = 130
-_NUMBERS = (_signal.SIGTERM, _signal.SIGHUP)
+_NUMBERS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
+# The wish to stop. Python drops what is raised in some of its own callbacks: who is about to
+# change anything asks here.
+was_raised = False
 
 
 def raised() -> None:
@@ -36,7 +39,7 @@ def held() -> None:
         heard.append(number)
 
     try:
-        for number in (_signal.SIGINT, *_NUMBERS):
+        for number in _NUMBERS:
             if _signal.getsignal(number) != _signal.SIG_IGN:
                 _signal.signal(number, hear)
     except ValueError:  # only the main thread is told of signals
@@ -44,5 +47,7 @@ def held() -> None:
 
 
 def _raise(number: int, frame: FrameType | None) -> None:
+    global was_raised  # noqa: PLW0603: one process, one command
     del number, frame
+    was_raised = True
     raise KeyboardInterrupt

@@ -112,8 +112,14 @@ class Field:
         return decode(stored.content, "the state") if stored else None
 
     def _wrong_receipt(self, record: Record) -> Iterator[str]:
-        (entry,) = json.loads((self.home / "dev.json").read_text())["deployments"]
-        if entry["artifacts"] != {one.name: one.artifact_sha256 for one in record.functions}:
+        entries = json.loads((self.home / "dev.json").read_text())["deployments"]
+        own = [
+            one
+            for one in entries
+            if (one["service"], one["provider"]) == (REF.service, REF.provider)
+        ]
+        wanted = {one.name: one.artifact_sha256 for one in record.functions}
+        if [one["artifacts"] for one in own] != [wanted]:
             yield "the receipt is not that of the record"
 
 

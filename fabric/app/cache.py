@@ -4,7 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-from fabric.app.cache_place import cache_folder
+from fabric.app.cache_place import cache_to_read
 from fabric.app.settings import Settings
 from fabric.app.workspace import workspace_of
 from fabric.engine.housekeeping import Housekeeping
@@ -61,8 +61,10 @@ def prune(settings: Settings, max_size: str, max_age: str) -> Report:
 
 @contextlib.contextmanager
 def _opened(settings: Settings) -> Iterator[Housekeeping]:
-    folder = cache_folder(workspace_of(settings.cwd), settings)
-    cache = Housekeeping(folder)
+    place = cache_to_read(workspace_of(settings.cwd), settings)
+    if place.problem:
+        raise FabricError(place.problem)
+    cache = Housekeeping(place.folder)
     try:
         yield cache
     finally:

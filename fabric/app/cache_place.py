@@ -11,6 +11,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.ownership import is_ours, reach
 from fabric.system.disk import make_folder
 
+# What is swept, emptied or thrown away there must be the cache's own.
+_PARTS = ("memo", "blobs", FOLDER, "running", "locks")
 _HINT = "set FABRIC_CACHE_DIR to a folder of yours, or mend its owner and mode"
 
 
@@ -50,24 +52,28 @@ def cache_to_write(workspace: Path, settings: Settings) -> CachePlace:
             make_folder(one, 0o700)
     except FabricError as error:
         return CachePlace(folder, _without(error.first.message))
-    return _looked_at(folder)
+    return looked_at(folder, to_write=True)
 
 
 def cache_to_read(workspace: Path, settings: Settings) -> CachePlace:
     """The cache for a look; one that is not there is as good as an empty one."""
     folder = cache_folder(workspace, settings)
-    return _looked_at(folder, to_write=False) if folder.exists() else CachePlace(folder)
+    return looked_at(folder) if folder.exists() else CachePlace(folder)
 
 
 def is_usable(folder: Path) -> bool:
     """Whether what lies in a cache may be believed."""
-    return _looked_at(folder, to_write=False).problem is None
+    return looked_at(folder).problem is None
 
 
-def _looked_at(folder: Path, *, to_write: bool = True) -> CachePlace:
+def looked_at(folder: Path, *, to_write: bool = False) -> CachePlace:
+    """Whether a cache that is there is ours alone, and all its own."""
     parents = [folder.parent] if folder.parent.name == ".fabric" else []
     if not all(is_ours(str(one)) for one in (folder, *parents)):
         why = f"`{folder}` belongs to somebody else, or others may write it"
+        return CachePlace(folder, _without(why, "cache/not-ours"))
+    if any((folder / name).is_symlink() for name in _PARTS):
+        why = f"there are symbolic links in `{folder}`"
         return CachePlace(folder, _without(why, "cache/not-ours"))
     if to_write and not os.access(folder, os.W_OK | os.X_OK):
         return CachePlace(folder, _without(f"cannot write `{folder}`"))

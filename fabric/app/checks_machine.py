@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from fabric.app.cache_place import looked_at
 from fabric.app.files import calling_environment
 from fabric.app.settings import Settings
 from fabric.app.toolchains import toolchain_of
@@ -47,7 +48,10 @@ def _tried(name: str, look: Callable[[], str]) -> Check:
 
 
 def cache_checks(folder: Path) -> Iterator[Check]:
-    if not can_write(folder):
+    strange = looked_at(folder).problem if folder.exists() else None
+    if strange:
+        yield failed("cache", strange)
+    elif not can_write(folder):
         yield failed("cache", _not_writable(folder))
     elif not is_private(folder):
         yield warned("cache", _not_private(folder))

@@ -21,6 +21,7 @@ from fabric.state.archives import LOCAL
 from fabric.state.book import Book, glance
 from fabric.state.errored import errored_problem
 from fabric.state.holder import Holder, held_problem
+from fabric.state.missing import missing_problem
 from fabric.state.probe import refuse_unconditional
 from fabric.state.shelf import Shelf
 from fabric.state.survey import holder_of
@@ -134,7 +135,8 @@ def _record(shelf: Shelf, post: Post) -> Check:
     except FabricError as error:
         return failed("record", error.first)
     if record is None:
-        return passed("record", "nothing was deployed yet")
+        lost = missing_problem(shelf, post.ref)
+        return failed("record", lost) if lost else passed("record", "nothing was deployed yet")
     return passed("record", f"{record.lifecycle}, serial {record.serial}")
 
 

@@ -9,6 +9,9 @@ from fabric.config.values import Compose, ComposeService
 from fabric.model.problems import Place, Problem
 from fabric.ownership import is_ours, reach
 
+# A compose file is passed over because somebody else may have written it.
+NOT_OURS = "compose/not-ours"
+
 
 def include_folders(compose: Compose, base: Path) -> list[Path]:
     """Every folder in which an `include` pattern looks: a new match shows in its time."""
@@ -65,7 +68,7 @@ def not_obeyed(config: Path) -> tuple[Problem, ...]:
 
 def _not_ours(path: Path) -> Problem:
     return Problem(
-        "compose/not-ours",
+        NOT_OURS,
         f"`{path}` is not obeyed: it, or a folder from it down to the config, can be written by "
         "others or lies on another file system",
         hint="if it is yours, take their right to write away, or run `fabric compose … -f` with it",

@@ -12,6 +12,7 @@ from fabric.app.compiling import units_of
 from fabric.app.deploy_report import deploy_report, unchanged_report
 from fabric.app.encore import Encore, keep_plan
 from fabric.app.foresight import Foreseen, foresee, missing_upstreams
+from fabric.app.lost_addresses import lost_addresses
 from fabric.app.pipeline import Outlets, Ran, Work, carry_out, compiled_and_locked, tell_idle
 from fabric.app.request import Request, caps_of
 from fabric.app.room import Room
@@ -130,6 +131,7 @@ def refuse(world: World, work: Compiled | None = None) -> None:
     problems = [
         *lost_records(world),
         *missing,
+        *(lost_addresses(work, world) if work else ()),
         *(
             problem
             for ref, post in sorted(world.posts.items())

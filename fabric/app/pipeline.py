@@ -166,7 +166,7 @@ def carry_out(
         finally:
             bus.close()
         _remember(room, result)
-        done = Ran(_told_of_cache(work.site, room), result, run_id, work.others)
+        done = Ran(_told_of_places(work.site, work.graph, room), result, run_id, work.others)
         outlets.after(room, done)
     return done
 
@@ -199,10 +199,12 @@ def _homes(work: Work) -> frozenset[Path]:
     )
 
 
-def _told_of_cache(site: Site, room: Room) -> Site:
-    """Say it when nothing is kept for the next run, or when the cache lies where several machines
-    may write: it is safe, but slow."""
-    found = (room.cache_problem, _network_problem(room))
+def _told_of_places(site: Site, graph: TaskGraph, room: Room) -> Site:
+    """Say it when nothing is kept for the next run, when tools of before are not used, or when the
+    cache lies where several machines may write: it is safe, but slow."""
+    builds = graph.inputs_of("build")
+    bundles = any(getattr(one, "runtime", "").startswith("nodejs") for one in builds)
+    found = (room.cache_problem, _network_problem(room), room.fetched if bundles else None)
     new = tuple(one for one in found if one and one not in site.warnings)
     return replace(site, warnings=(*site.warnings, *new)) if new else site
 

@@ -31,7 +31,7 @@ from fabric.model.spelling import did_you_mean
 from fabric.state.book import Claim
 from fabric.state.errored import errored_problem
 from fabric.system.clock import file_time_ns
-from fabric.system.mounts import free_bytes
+from fabric.system.mounts import free_bytes, same_disk
 from fabric.tasks.deploy import ref_of
 from fabric.views.deploy_text import removal_text
 from fabric.views.words import size
@@ -56,23 +56,22 @@ def remove(
     project = open_project(request.where, settings)
     found = find_records(project, request.where.provider, settings, request.where.home)
     found = found.all_readable()
-    room = _room_made(Path(project.workspace), settings)
-    project = replace(project, notes=(*project.notes, *room))
     _refuse_unknown(request.where.provider, project, found)
-    site = Site(str(project.workspace), project.stage, project.warnings)
     if not found.records:
-        tell_idle(request, site, TaskGraph((), (), (), ()), make_listeners)
+        tell_idle(request, _site(project), TaskGraph((), (), (), ()), make_listeners)
         return _report(request, project, found, frozenset())
     means = Means(lambda: project.units, lock_timeout=consent.lock_timeout)
     with open_world(found.posts, settings, means) as world:
         _refuse(world, found, settings)
         _ask(project, found, consent)
+        room = _room_made(project, found, settings)
+        project = replace(project, notes=(*project.notes, *room))
         graph = removal_graph(found.records, _dependents(project))
         world.book.expect(_claims(graph, world))
         attempt = Attempt(world, caps_of(request.concurrency, settings.cores), removing=True)
         outlets = Outlets(make_listeners, undo=attempt.finish)
         try:
-            work = Work(site, graph, {}, world=world, keeps=not room)
+            work = Work(_site(project), graph, {}, world=world, keeps=not room)
             done = carry_out(request, settings, work, started, outlets)
         except BaseException:
             world.book.abandon()
@@ -81,11 +80,17 @@ def remove(
         return _ended(_report(request, project, found, gone), done)
 
 
-def _room_made(workspace: Path, settings: Settings) -> tuple[Problem, ...]:
+def _site(project: Project) -> Site:
+    return Site(str(project.workspace), project.stage, project.warnings)
+
+
+def _room_made(project: Project, found: Found, settings: Settings) -> tuple[Problem, ...]:
     """What is to be removed is removed on a full disk too: records have to be written for that,
     and what the cache holds can be made again."""
-    cache = cache_folder(workspace, settings)
-    if not is_usable(cache) or free_bytes(cache) >= _ROOM:
+    cache = cache_folder(project.workspace, settings)
+    homes = [Path(post.home) for post in found.posts]
+    is_full = any(free_bytes(home) < _ROOM and same_disk(home, cache) for home in homes)
+    if not (is_full and cache.is_dir() and is_usable(cache)):
         return ()
     from fabric.engine.housekeeping import make_room  # costs a start, and is hardly ever wanted
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, project_id
 from fabric.app.left_payloads import sweep_payloads
 from fabric.app.settings import Settings
-from fabric.app.toolchains import toolchain_of
+from fabric.app.toolchains import toolchain_of, tools_problem
 from fabric.engine.blobs import Blobs
 from fabric.engine.files import FileIndex
 from fabric.engine.ledger import Ledger
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """`place` is where the cache is, or why there is none."""
+    """`place` is where the cache is, or why there is none; `fetched` is why tools of before are
+    not used."""
 
     stores: Stores
     stepper: Stepper
@@ -42,6 +43,7 @@ class Room:
     place: CachePlace
     cwd: Path
     env: Mapping[str, str]
+    fetched: Problem | None = None
 
     @property
     def cache(self) -> Path:
@@ -105,7 +107,8 @@ def _opened(
         registry = {**world, **opening.kinds}
         try:
             stepper = Stepper(stores, registry, clock, use_cache=opening.use_cache)
-            yield Room(stores, stepper, registry, place, settings.cwd, settings.env)
+            fetched = tools_problem(settings)
+            yield Room(stores, stepper, registry, place, settings.cwd, settings.env, fetched)
         finally:
             runtimes.close()
             stores.ledger.flush()

@@ -25,7 +25,10 @@ def list_records(asked: Asked, settings: Settings) -> Report:
         document = {"service": scope.service, "backend": backend.kind, "records": rows}
         text = list_text(document, backend.place)
         warnings = scope.project.warnings
-    return Report(asked.command, document, text=text, problems=found.problems, warnings=warnings)
+        is_gone = scope.one not in found.refs
+        lost = scope.lost(scope.one) if is_gone else None
+    problems = (*found.problems, *((lost,) if lost else ()))
+    return Report(asked.command, document, text=text, problems=problems, warnings=warnings)
 
 
 def _row(scope: Scope, record: Record) -> dict[str, Any]:

@@ -56,6 +56,10 @@ class Scope:
     def config(self) -> Config:
         return self.project.units[0].config
 
+    def lost(self, ref: RecordRef) -> Problem | None:
+        """Why a record that is not there should be."""
+        return missing_problem(self.shelf, ref, self.around.options)
+
     def refs(self) -> tuple[RecordRef, ...]:
         return refs_in(self.shelf, self.service, self.stage, self.provider)
 
@@ -115,7 +119,7 @@ def kind_of(text: str, option: str) -> BackendKind:
 
 def absent(scope: Scope, ref: RecordRef) -> FabricError:
     """Why there is no such record: it never was, or it is lost."""
-    lost = missing_problem(scope.shelf, ref, scope.around.options)
+    lost = scope.lost(ref)
     return FabricError(lost) if lost else not_found(ref, scope.shelf.stores.state.place)
 
 

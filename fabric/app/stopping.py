@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from fabric import interrupts
 from fabric.engine.result import RunResult
 from fabric.engine.run import Run
 from fabric.system.process import kill_children
@@ -16,6 +17,8 @@ _CUT_SECONDS = 0.2
 
 
 def carried_out(run: Run) -> RunResult:
+    if interrupts.was_raised:
+        raise KeyboardInterrupt
     with _stoppable(run):
         try:
             return run.go()

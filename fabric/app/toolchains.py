@@ -24,10 +24,17 @@ def toolchain_of(settings: Settings) -> Iterator[Path]:
         yield Path(folder)
 
 
+def tools_problem(settings: Settings) -> Problem | None:
+    """Why what was fetched before is not used, and is fetched for this run alone."""
+    chosen = settings.toolchains
+    return None if chosen is None or is_safe_place(str(chosen)) else _not_ours(chosen)
+
+
 def _not_ours(folder: Path) -> Problem:
     return Problem(
         "runtime/toolchain-not-ours",
-        f"the tools in `{folder}` are not used: it, or a folder above it, can be written by others",
+        f"the tools in `{folder}` are not used: it, or a folder above it, can be written by "
+        "others; what is needed is fetched for this run alone",
         hint="name another folder with FABRIC_TOOLCHAIN_DIR, or mend its owner and mode",
         where=Place(str(folder)),
     )

@@ -125,8 +125,10 @@ def _operation(task: str) -> Operation:
 
 
 def lost_records(world: World) -> tuple[Problem, ...]:
-    """Records that are not there though something tells of them: all that may be written to."""
-    absent = [ref for ref in sorted(world.posts) if world.book.record(ref) is None]
+    """Records that are not there though something tells of them: all that may be written to, and
+    those of upstreams."""
+    looked_at = sorted({*world.posts, *world.neighbours})
+    absent = [ref for ref in looked_at if world.book.record(ref) is None]
     found: dict[RecordRef, Problem] = {}
 
     def look(ref: RecordRef) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 import click
 
 from fabric.app.settings import Settings
-from fabric.cli.screen import Screen
-from fabric.views.style import shown
+from fabric.cli.screen import Screen, safe
 
 
 def asker(screen: Screen, settings: Settings, *, yes: bool) -> Callable[[str], bool]:
@@ -16,6 +15,6 @@ def asker(screen: Screen, settings: Settings, *, yes: bool) -> Callable[[str], b
     def agrees(question: str) -> bool:
         if yes or screen.as_json or not (sys.stdin.isatty() and settings.stderr_is_terminal):
             return True
-        return click.confirm(shown(question), default=False, err=True)
+        return click.confirm(safe(question), default=False, err=True)
 
     return agrees

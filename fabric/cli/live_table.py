@@ -4,12 +4,12 @@ import os
 import threading
 
 from fabric.cli.progress import order
+from fabric.cli.screen import safe
 from fabric.cli.talk import Talk
 from fabric.engine.tally import Tally
 from fabric.model.events import Stamped, TaskStarted
 from fabric.system.clock import Clock
 from fabric.views.board import Frame, board_lines
-from fabric.views.style import shown
 
 _REDRAW_SECONDS = 0.1
 _NARROW = Frame(80, 24)
@@ -58,7 +58,7 @@ class LiveTable:
             lines, self._lines = self._lines, []
         # Written over, not erased first: it would flicker, and fill some terminals' history.
         back = f"\x1b[{self._drawn}A\r" if self._drawn else ""
-        body = "".join(f"{shown(line)}\x1b[K\n" for line in (*lines, *table))
+        body = "".join(f"{safe(line)}\x1b[K\n" for line in (*lines, *table))
         order(f"{back}{body}\x1b[J")
         self._drawn = len(table)
 

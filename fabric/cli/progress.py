@@ -3,10 +3,9 @@
 import sys
 import threading
 
-from fabric.cli.screen import give_up
+from fabric.cli.screen import give_up, safe
 from fabric.cli.talk import Talk
 from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
-from fabric.views.style import shown
 
 _REDRAW_SECONDS = 0.1
 _QUIET_SECONDS = 10.0
@@ -132,7 +131,7 @@ def _say(line: str) -> None:
 
 def put(text: str) -> None:
     """Text for people: whatever is in it gives the terminal no orders."""
-    order(shown(text))
+    order(safe(text))
 
 
 def order(text: str) -> None:

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from fabric.app.encore import Encore
 
 
+# New in each process: no text that comes from elsewhere can hold our marks of colour.
+_TOKEN = os.urandom(4).hex()
+
+
+def safe(text: str) -> str:
+    """A text as it goes to the terminal."""
+    return shown(text, _TOKEN)
+
+
 def wants_colour(choice: str, env: Mapping[str, str], *, terminal: bool) -> bool:
     """Flag, then FORCE_COLOR, then NO_COLOR and a dumb terminal, then whether one is there."""
     if choice != "auto":
@@ -45,8 +54,11 @@ class Screen:
         env = settings.env
         return Screen(
             as_json,
-            Style(wants_colour(colour, env, terminal=settings.stdout_is_terminal) and not as_json),
-            Style(wants_colour(colour, env, terminal=settings.stderr_is_terminal)),
+            Style(
+                wants_colour(colour, env, terminal=settings.stdout_is_terminal) and not as_json,
+                _TOKEN,
+            ),
+            Style(wants_colour(colour, env, terminal=settings.stderr_is_terminal), _TOKEN),
             settings.in_github,
             str(settings.cwd),
         )
@@ -73,13 +85,13 @@ class Screen:
         if self.as_json:
             out = json.dumps(as_document(report)) + "\n"
         else:
-            out = shown(f"{report.text}\n") if report.text else ""
+            out = safe(f"{report.text}\n") if report.text else ""
         talk = warning_lines(report.warnings, self.err)
         if not self.as_json:
             talk += self._problems(report)
         if report.notes:
             talk.append(report.notes)
-        return Answer(_exit_code(report), out, shown("".join(f"{line}\n" for line in talk)))
+        return Answer(_exit_code(report), out, safe("".join(f"{line}\n" for line in talk)))
 
     def _problems(self, report: Report) -> list[str]:
         """Errors; where a run is about many services, each one's together under its name."""

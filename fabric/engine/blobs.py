@@ -91,8 +91,8 @@ class Blobs:
         """Every file of the store, with leftovers of killed writers among them."""
         if not self._folder:
             return
-        for folder in sorted(Path(self._folder).glob("??")):
-            for path in sorted(folder.iterdir()):
+        for folder in sorted(Path(self._folder).glob("[0-9a-f][0-9a-f]")):
+            for path in sorted(filter(_is_own, folder.iterdir())):
                 try:
                     yield path, path.stat()
                 except OSError:
@@ -116,3 +116,9 @@ class Blobs:
             return read_bytes(self.path(digest))
         except OSError:
             return None
+
+
+def _is_own(path: Path) -> bool:
+    """A content by its digest, or what a killed writer left of one."""
+    unfinished = path.name.startswith(".") and path.name.endswith(".tmp")
+    return is_digest(path.name) or unfinished

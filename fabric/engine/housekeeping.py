@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,9 @@ from fabric.engine.memo_door import STAMP, NoMemo
 from fabric.model.hashing import is_digest, unsealed
 from fabric.model.problems import FabricError
 from fabric.system.disk import read_bytes, write_atomic
+
+_INDEXES = "files-*.bin"
+_KEPT = re.compile(r"[0-9a-f]{16}\.bin(\.warm|\.graph)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,9 @@ class Housekeeping:
     def verify(self) -> "Verified":
         """Read everything; what is not what was written goes away, and will be made again."""
         looks = [*map(self._row, self._memo.keys()), *map(self._blob, self._blobs.files())]
-        looks += map(self._kept, sorted(Path(self.folder).glob("files-*.bin")))
-        looks += map(self._kept, sorted(Path(self.folder, manifest.FOLDER).glob("*")))
+        looks += map(self._kept, sorted(Path(self.folder).glob(_INDEXES)))
+        kept = sorted(Path(self.folder, manifest.FOLDER).glob("*"))
+        looks += map(self._kept, filter(_is_kept, kept))
         self._is_changed = self._is_changed or False in looks
         return Verified(len(looks), looks.count(False))
 
@@ -85,10 +90,13 @@ class Housekeeping:
         self._blobs.drop(digest)
 
     def reopen(self) -> None:
-        """Once there is room again a database can be written that could not before."""
+        """Once there is room again a database can be written that could not before. One that
+        still cannot: nothing is said to be gone that is there."""
         if self._memo.failure:
             self._memo = _memo(Path(self.folder))
             self._blobs = Blobs(Path(self.folder) / "blobs", self._memo)
+        if self._memo.failure:
+            raise FabricError(self._memo.failure)
 
     def close(self) -> None:
         """Stored plans hang on what is remembered: they are to be made anew."""
@@ -109,11 +117,17 @@ def _memo(folder: Path) -> Memo | NoMemo:
 
 
 def make_room(folder: Path) -> int:
-    """Empty a cache so that a disk that is full takes what must be written; gives the bytes."""
-    names = (*folder.glob("*/**/*"), *folder.glob("*"))
-    found = [path for path in names if path.is_file() and not path.is_symlink()]
-    kept = {folder / "locks", folder / "running"}
-    return sum(_emptied(path) for path in found if kept.isdisjoint(path.parents))
+    """Empty a cache so that a disk that is full takes what must be written; gives the bytes.
+    Only what fabric made goes: others may keep things in the folder, too."""
+    blobs = (path for path, _ in Blobs(folder / "blobs", NoMemo()).files())
+    memo = (path for path in (folder / "memo").glob("cache.db*") if path.is_file())
+    kept = (path for path in (folder / manifest.FOLDER).glob("*") if _is_kept(path))
+    return sum(map(_emptied, (*blobs, *memo, *kept, *folder.glob(_INDEXES))))
+
+
+def _is_kept(path: Path) -> bool:
+    """Whether a file is a stored answer, or what lies beside one."""
+    return _KEPT.fullmatch(path.name) is not None
 
 
 def _emptied(path: Path) -> int:

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import os
 from pathlib import Path
 from typing import IO
 
@@ -12,6 +13,7 @@ from fabric.model.report import problem_json
 from fabric.system.disk import make_folder, write_problem
 
 _KEPT = 20
+_TO_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK
 # json.dumps with options makes a new encoder for each call; there are two events for each task.
 _ENCODE = json.JSONEncoder(separators=(",", ":"), default=str).encode
 _VERSION_LINE = '{"type":"version","ui":"1.0","tool":"fabric"}\n'
@@ -78,7 +80,8 @@ class Journal:
         self._file: IO[str] | None = None
         with contextlib.suppress(OSError, FabricError):
             make_folder(folder, 0o700)
-            self._file = (folder / f"{run_id}.jsonl").open("w", encoding="utf-8")
+            made = os.open(folder / f"{run_id}.jsonl", _TO_WRITE, 0o600)
+            self._file = os.fdopen(made, "w", encoding="utf-8")
 
     def hear(self, event: Stamped) -> None:
         self._lines.append(event_line(event))

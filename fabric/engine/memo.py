@@ -11,7 +11,7 @@ import diskcache
 from fabric.engine.memo_door import KEYS, SIZES, STAMP, span_of
 from fabric.model.hashing import sealed, unsealed
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import is_strange, make_folder, write_atomic
+from fabric.system.disk import is_strange, make_folder, make_private_file, write_atomic
 from fabric.system.mounts import is_network
 
 _RAW = 1  # diskcache's MODE_RAW
@@ -164,6 +164,8 @@ def _is_damage(error: Exception) -> bool:
 
 
 def _connect(folder: Path) -> Any:
+    # What SQLite puts beside the database gets its mode; it would be of the user's umask else.
+    make_private_file(folder / "cache.db")
     return diskcache.Cache(
         str(folder),
         disk=_PlainDisk,

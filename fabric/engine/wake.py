@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.model.problems import FabricError
+from fabric.ownership import OWN, is_ours
 from fabric.system.clock import file_time_ns
 from fabric.system.disk import RUN, read_bytes, write_atomic
 from fabric.system.identity import Mark, is_mark_dead, this_mark
@@ -59,17 +60,15 @@ def _sweep_after_the_dead(cache: Path) -> None:
         found = _MARKER.match(name)
         if found and is_mark_dead(Mark(found["mark"])):
             _swept(marker, _Writer(int(found["pid"]), found["run"]), None)
-        elif now - _touched(marker, now) > _DAY:
-            first = name.partition(".")[0]
-            writer = _Writer(int(found["pid"]), found["run"]) if found else None
-            writer = writer or (_Writer(int(first), "") if first.isdecimal() else None)
-            _swept(marker, writer, now - _DAY)
+        elif found and now - _touched(marker, now) > _DAY:
+            _swept(marker, _Writer(int(found["pid"]), found["run"]), now - _DAY)
+        elif name.isdecimal() and now - _touched(marker, now) > _DAY:
+            _swept(marker, _Writer(int(name), ""), now - _DAY)  # of before they said more
 
 
-def _swept(marker: Path, writer: _Writer | None, before: int | None) -> None:
-    if writer is not None:
-        for folder in _folders_of(marker):
-            _sweep(folder, writer, before)
+def _swept(marker: Path, writer: _Writer, before: int | None) -> None:
+    for folder in _folders_of(marker):
+        _sweep(folder, writer, before)
     with contextlib.suppress(OSError):
         marker.unlink()
 
@@ -77,7 +76,7 @@ def _swept(marker: Path, writer: _Writer | None, before: int | None) -> None:
 def _markers(folder: Path) -> list[Path]:
     """A folder that cannot be read now is looked at by the next run."""
     try:
-        return sorted(folder.iterdir())
+        return [] if folder.is_symlink() else sorted(folder.iterdir())
     except OSError:
         return []
 
@@ -100,8 +99,13 @@ def _touched(path: Path, otherwise: int) -> int:
 
 
 def _folders_of(marker: Path) -> list[Path]:
+    """Where a run wrote: the cache that the marker lies in, and folders of fabric's own. A marker
+    is only a file: it sends nobody anywhere else."""
+    cache = marker.parent.parent
     try:
-        folders = json.loads(read_bytes(marker))
+        named = json.loads(read_bytes(marker))
     except (OSError, ValueError):
-        return [marker.parent]
-    return [Path(folder) for folder in folders] if isinstance(folders, list) else []
+        return [cache]
+    texts = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
+    own = [one for one in texts if one.endswith(f"/{OWN}") and not os.path.islink(one)]  # noqa: PTH114
+    return [cache, *(Path(one) for one in own if is_ours(one))]

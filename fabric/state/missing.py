@@ -102,7 +102,8 @@ def _way_back(shelf: Shelf, ref: RecordRef, options: str) -> str:
     """The first command that has what it needs."""
     backup, kept = backup_path(shelf, ref), shelf.home / BACKUP_NAME
     if backup is not None and _is_record(backup, ref):
-        return f"bring it back: `fabric state push {options} --file {backup}`"
+        push = f"fabric state push {options} --file {backup}"
+        return f"bring it back, as it was before its last write: `{push}`"
     if _is_backed_up(kept, ref):
         return f"bring it back: `fabric state restore {options} --file {kept}`"
     elsewhere = shelf.home / "state" / state_key(ref)

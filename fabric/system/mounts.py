@@ -50,5 +50,10 @@ def free_bytes(folder: Path) -> int:
     return found.f_bavail * found.f_frsize
 
 
+def same_disk(one: Path, other: Path) -> bool:
+    """Whether what goes in one place makes room in the other."""
+    return nearest_existing(one).stat().st_dev == nearest_existing(other).stat().st_dev
+
+
 def _holds(mount: str, path: str) -> bool:
     return path == mount or path.startswith(mount.rstrip("/") + "/")

@@ -12,7 +12,8 @@ from fabric.system.identity import Mark, is_mark_dead, this_mark
 
 # Whose process cannot be proved dead from here: no run takes this long.
 _DAY = 24 * 3600.0
-_NAME = re.compile(r"(.+)\.[^.]+")
+# Its process, then what keeps folders of one process apart; or the name that they had before.
+_NAME = re.compile(r"(\d+-\d+-[0-9a-f]{12})\.[a-z0-9_]{8}|fabric-payload-[a-z0-9_]{8}")
 
 
 @contextlib.contextmanager
@@ -24,9 +25,10 @@ def owned_folder(above: Path) -> Iterator[Path]:
 
 
 def sweep_owned(above: Path, now: float) -> None:
-    """Take away what dead processes left there; what cannot be looked at waits for the next."""
+    """Take away what dead processes left there, by its name and nothing else; what cannot be
+    looked at waits for the next. A link there may lead to anybody's folder."""
     try:
-        left = sorted(above.iterdir())
+        left = [] if above.is_symlink() else sorted(above.iterdir())
     except OSError:
         return
     for one in left:
@@ -38,7 +40,9 @@ def sweep_owned(above: Path, now: float) -> None:
 
 def _is_left(folder: Path, now: float) -> bool:
     found = _NAME.fullmatch(folder.name)
-    if found and is_mark_dead(Mark(found[1])):
+    if found is None or folder.is_symlink():
+        return False
+    if found[1] and is_mark_dead(Mark(found[1])):
         return True
     try:
         return now - folder.stat().st_mtime > _DAY

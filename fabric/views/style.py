@@ -26,7 +26,10 @@ _NO_UTF8 = range(0xDC80, 0xDD00)
 
 @dataclass(frozen=True, slots=True)
 class Style:
+    """`token` goes with each mark: what does not know it cannot make one."""
+
     colour: bool = False
+    token: str = ""
 
     def good(self, text: str) -> str:
         return self._paint("32", text)
@@ -47,14 +50,15 @@ class Style:
         return self._paint("1", text)
 
     def _paint(self, code: str, text: str) -> str:
-        return f"{_MARKS[code]}{text}{_END}" if self.colour else text
+        return f"{_MARKS[code]}{self.token}{text}{_END}{self.token}" if self.colour else text
 
 
-def shown(text: str) -> str:
-    """A text as it goes to a terminal: what would give it orders is spelled out, our marks of
-    colour become the real thing."""
+def shown(text: str, token: str = "") -> str:
+    """A text as it goes to a terminal: what would give it orders is spelled out, marks with our
+    token become the real thing."""
     safe = _UNSAFE.sub(_spelled, text.replace("\r\n", "\n"))
-    return _MARK.sub(lambda mark: _ORDERS[mark[0]], safe)
+    ours = re.compile(f"([\ufdd0-\ufdd6])(?:{re.escape(token)})")
+    return _MARK.sub(_spelled, ours.sub(lambda mark: _ORDERS[mark[1]], safe))
 
 
 def _spelled(found: re.Match[str]) -> str:
