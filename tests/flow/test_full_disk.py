@@ -85,6 +85,23 @@ def test_what_is_live_can_be_removed_on_a_full_disk(tiny: Project) -> None:
     assert not list(made.root.rglob("*.state.json"))
 
 
+def test_only_what_fabric_made_makes_room(tiny: Project) -> None:
+    shared = tiny.root / "shared"
+    (shared / "npm" / "x").mkdir(parents=True)
+    shared.chmod(0o700)
+    for path in (shared / "tool.db", shared / "npm" / "x" / "y"):
+        path.write_text("precious")
+    env = {"FABRIC_CACHE_DIR": "shared"}
+    tiny.write({"fabric.yml": PYTHON, **PYTHON_SOURCES})
+    assert tiny.fabric("deploy", env=env).code == 0
+    filled(tiny)
+    assert tiny.fabric("remove", "--yes", "--stage", "other", env=env).code == 0
+    assert (shared / "memo" / "cache.db").exists()
+    assert tiny.fabric("remove", "--yes", env=env).code == 0
+    assert (shared / "tool.db").read_text() == "precious"
+    assert (shared / "npm" / "x" / "y").read_text() == "precious"
+
+
 def test_a_build_on_a_full_disk_says_that_it_is_not_remembered(tiny: Project) -> None:
     made = deployed(tiny)
     filled(made)

@@ -50,9 +50,22 @@ def test_no_address_of_theirs_gets_into_our_functions(tmp_path: Path) -> None:
     assert "SERVICE_EVIL_URL" not in str(variables(made))
 
 
+def test_a_service_keeps_its_addresses_where_its_compose_file_is_passed_over(
+    tmp_path: Path,
+) -> None:
+    made = compose(tmp_path, auth=(), api=("auth",))
+    assert made.fabric("compose", "deploy").code == 0
+    before = made.tree("api/.fabric/state")
+    taken_over(made.root / "fabric.compose.yml")
+    done = made.json("deploy", cwd="api")
+    assert done.error["code"] == "compose/not-ours"
+    assert "SERVICE_AUTH_URL" in done.error["message"]
+    assert made.tree("api/.fabric/state") == before
+
+
 def variables(made: Project) -> list[str]:
     """What the function of a fresh deploy got."""
-    made.fabric("remove", "--yes")
+    assert made.fabric("remove", "--yes").code == 0
     assert made.fabric("deploy").code == 0
     return [path.read_text() for path in made.root.rglob("*.state.json")]
 

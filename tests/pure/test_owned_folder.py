@@ -43,8 +43,8 @@ def test_what_a_killed_process_left_goes_with_the_next_command(tmp_path: Path) -
 
 def test_what_nobody_can_tell_the_owner_of_is_swept_after_a_day(tmp_path: Path) -> None:
     """Of an earlier fabric, of another pid namespace, of another machine."""
-    elsewhere = f"1-{this_mark().split('-')[1]}-0123456789ab.xyz"
-    left = [tmp_path / name for name in ("fabric-payload-abc", elsewhere)]
+    elsewhere = f"1-{this_mark().split('-')[1]}-0123456789ab.abc_1234"
+    left = [tmp_path / name for name in ("fabric-payload-abc_1234", elsewhere)]
     for one in left:
         one.mkdir()
     made = left[0].stat().st_mtime

@@ -20,8 +20,8 @@ from pathlib import Path
 from fabric.engine.wake import marked
 from fabric.system.disk import RUN
 base = Path(sys.argv[1])
-with marked(base / "cache", [base / "home"]):
-    for folder in (base / "home" / "build", base / "cache"):
+with marked(base / "cache", [base / ".fabric"]):
+    for folder in (base / ".fabric" / "build", base / "cache"):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f".hello.zip.{os.getpid():x}-1-{RUN}.tmp").touch()
     print("written", flush=True)
