@@ -116,10 +116,10 @@ class Field:
         own = [
             one
             for one in entries
-            if (one["service"], one["provider"]) == (REF.service, REF.provider)
+            if (one.get("service"), one.get("provider")) == (REF.service, REF.provider)
         ]
         wanted = {one.name: one.artifact_sha256 for one in record.functions}
-        if [one["artifacts"] for one in own] != [wanted]:
+        if [one.get("artifacts") for one in own] != [wanted]:
             yield "the receipt is not that of the record"
 
 
