@@ -134,8 +134,8 @@ def unpack(
 
 
 def _check(content: bytes) -> bytes:
-    """A mark that damaged content does not carry. A digest would cost a tenth of stage 0; against
-    forgers stands who owns the folder."""
+    """A mark that damaged content does not carry. A digest of the built-ins takes a
+    multiple of the time; against forgers stands who owns the folder."""
     return b"%08x%016x" % (crc32(content), len(content))
 
 
