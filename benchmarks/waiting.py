@@ -12,7 +12,7 @@ from pathlib import Path
 from fabric.__main__ import main as fabric
 from fabric.app import desk
 from fabric.model.catalog import Unit
-from fabric.model.records import Mode
+from fabric.model.records.record import Mode
 from fabric.providers.calling import Surroundings
 from fabric.providers.contract import Deployed, Deployer, FunctionOrder, Live, Released, Site
 from fabric.providers.simulated import Simulated

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from fabric.model.hashing import digest_bytes
-from fabric.model.records import FunctionRecord, Lifecycle, Record, RecordRef
-from fabric.model.records_end import snapshot
+from fabric.model.records.endings import snapshot
+from fabric.model.records.record import FunctionRecord, Lifecycle, Record, RecordRef
 
 ARCHIVE = b"an archive"
 SHA256 = digest_bytes(ARCHIVE)

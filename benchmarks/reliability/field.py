@@ -8,8 +8,8 @@ from pathlib import Path
 
 from benchmarks.reliability.warm import Place
 from fabric.model.problems import FabricError
-from fabric.model.records import FunctionRecord, Record, RecordRef
-from fabric.model.records_json import decode
+from fabric.model.records.record import FunctionRecord, Record, RecordRef
+from fabric.model.records.record_json import decode
 from fabric.state.backends.local import Local
 from fabric.state.book import glance
 from fabric.state.contract import lock_key, state_key

@@ -8,7 +8,7 @@ from benchmarks.reliability.field import REF, Field, new_field
 from benchmarks.reliability.tally import Tally
 from benchmarks.reliability.warm import Ended, Warm, warmed
 from fabric.config.values import BackendKind
-from fabric.model.records import Record
+from fabric.model.records.record import Record
 from fabric.state.backends.registry import open_backend
 from fabric.state.book import glance
 from fabric.state.shelf import Shelf

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from benchmarks.reliability.field import REF, Field, new_field
 from fabric.config.values import BackendKind
-from fabric.model.records import Record
+from fabric.model.records.record import Record
 from fabric.state.backends.registry import open_backend
 from fabric.state.book import glance
 from fabric.state.shelf import Shelf

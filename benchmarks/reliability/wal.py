@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 from benchmarks.reliability.tally import Tally
-from fabric.model.records import FunctionRecord, RecordRef
-from fabric.model.records_log import FunctionDone
+from fabric.model.records.changes import FunctionDone
+from fabric.model.records.record import FunctionRecord, RecordRef
 from fabric.state.wal import Wal, wal_path
 
 COUNT = 5000

@@ -14,8 +14,8 @@ from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.graph.undo import undoing
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Deployment, Lifecycle, Record, RecordRef
-from fabric.model.records_end import deployed, failed, gone_back, snapshot, taken_back
+from fabric.model.records.endings import deployed, failed, gone_back, snapshot, taken_back
+from fabric.model.records.record import Deployment, Lifecycle, Record, RecordRef
 from fabric.model.task import WORLD_KINDS
 from fabric.state.archives import archives_of, drop_archives
 from fabric.state.book import glance

@@ -9,7 +9,7 @@ from fabric.graph.decide import Action, Change, Decision
 from fabric.graph.live import changes_of, wanted
 from fabric.graph.plan import Plan
 from fabric.model.names import TaskId
-from fabric.model.records import FunctionRecord, Record, RecordRef
+from fabric.model.records.record import FunctionRecord, Record, RecordRef
 from fabric.model.task import DeployInputs, Entry, EntryKind, Pairs, Spec, Task
 
 Row = dict[str, Any]

@@ -8,7 +8,7 @@ from fabric.app.files import calling_environment
 from fabric.app.settings import Settings
 from fabric.app.toolchains import toolchain_of
 from fabric.graph.compile import Unit
-from fabric.model.checkup import Check, failed, passed, warned
+from fabric.model.checks import Check, failed, passed, warned
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.versions import bundler_version, node_version, pip_version, python_version
 from fabric.system.mounts import can_write, free_bytes, is_network, is_private

@@ -13,10 +13,10 @@ from fabric.app.settings import Settings
 from fabric.app.world import around
 from fabric.graph.compile import Unit
 from fabric.model.catalog import ProviderFacts, facts_of
-from fabric.model.checkup import Check, failed, passed, warned
+from fabric.model.checks import Check, failed, passed, warned
 from fabric.model.credentials import AWS_FILES, missing_groups
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Mode
+from fabric.model.records.record import Mode
 from fabric.state.archives import LOCAL
 from fabric.state.book import Book, glance
 from fabric.state.errored import errored_problem

@@ -25,7 +25,7 @@ from fabric.engine.scene import MakeListeners
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Mode, RecordRef
+from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
 from fabric.model.task import WORLD_KINDS, Task
 from fabric.state.book import Claim

@@ -17,7 +17,7 @@ from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.live import dropped_functions
 from fabric.graph.ties import ties_of
 from fabric.model.problems import ExitCode
-from fabric.model.records import Record
+from fabric.model.records.record import Record
 from fabric.model.report import Report
 from fabric.model.task import WORLD_KINDS, DeployInputs, Task
 from fabric.tasks.deploy import ref_of

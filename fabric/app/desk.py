@@ -19,7 +19,7 @@ from fabric.config.values import Config, Function
 from fabric.graph.compile import Unit, spec_of
 from fabric.graph.live import release_output
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Deployment, Mode, Record, RecordRef
+from fabric.model.records.record import Deployment, Mode, Record, RecordRef
 from fabric.model.secrecy import looks_secret, without_values
 from fabric.model.task import Pairs
 from fabric.providers.calling import Surroundings

@@ -28,10 +28,10 @@ from fabric.engine.run import Job, Run
 from fabric.engine.scene import MakeListeners, Scene
 from fabric.graph.probes import probe_graph
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.checkup import Check, failed, passed
+from fabric.model.checks import Check, failed, passed
 from fabric.model.events import RunStarted
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.model.report import Report
 from fabric.model.task import ProbeInputs
 from fabric.system.clock import SystemClock, file_time_ns

@@ -21,7 +21,7 @@ from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.names import TaskId
 from fabric.model.problems import Problem
-from fabric.model.records import Record, RecordRef
+from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
 from fabric.state.contract import state_key, traces_key
 from fabric.state.errored import errored_path

@@ -12,8 +12,8 @@ from fabric.app.project import Project
 from fabric.app.settings import Settings
 from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.problems import FabricError
-from fabric.model.records import Record, RecordRef
-from fabric.model.records_json import CORRUPT
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.records.record_json import CORRUPT
 from fabric.state.book import glance
 from fabric.state.contract import ref_of
 from fabric.state.missing import missing_problem

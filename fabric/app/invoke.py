@@ -12,8 +12,8 @@ from fabric.app.project import Project, open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.receipt import entries_of, receipt_entry
-from fabric.model.records import Mode, RecordRef
+from fabric.model.records.receipt import entries_of, receipt_entry
+from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
 from fabric.state.archives import archive_path, find_archive

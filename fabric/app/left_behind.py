@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from fabric.app.post import Post
 from fabric.app.world import World
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.state.book import glance
 from fabric.state.contract import ref_of
 from fabric.state.shelf import Shelf

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.model.task import Pairs
 
 

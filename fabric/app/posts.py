@@ -14,7 +14,7 @@ from fabric.config.env_room import fullest
 from fabric.config.values import BackendKind
 from fabric.graph.compile import Unit
 from fabric.model.problems import FabricError
-from fabric.model.records import Mode, Record, RecordRef
+from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.state.backends.nothing import Nothing
 from fabric.state.shelf import Shelf, Stores
 

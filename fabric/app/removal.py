@@ -25,7 +25,7 @@ from fabric.graph.undo import way_out
 from fabric.model.catalog import PROVIDER_IDS, facts_of
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Mode, Record, RecordRef
+from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import did_you_mean
 from fabric.state.book import Claim

@@ -18,7 +18,7 @@ from fabric.engine.scene import MakeListeners
 from fabric.engine.warm import Site
 from fabric.graph.undo import undoing
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Deployment, Record, RecordRef
+from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
 from fabric.model.task import Pairs

@@ -8,8 +8,8 @@ from fabric.app.settings import Settings
 from fabric.app.state_change import Agrees
 from fabric.app.state_scope import Asked, Scope, open_scope
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Record
-from fabric.model.records_json import ref_document
+from fabric.model.records.record import Record
+from fabric.model.records.record_json import ref_document
 from fabric.model.report import Report
 from fabric.state.backup import Backup, decode_backup, encode_backup
 from fabric.state.missing import BACKUP_NAME

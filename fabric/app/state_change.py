@@ -8,8 +8,8 @@ from fabric.app.files import read_input
 from fabric.app.settings import Settings
 from fabric.app.state_scope import Asked, Scope, open_scope
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Record, RecordRef
-from fabric.model.records_json import decode, ref_document
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.records.record_json import decode, ref_document
 from fabric.model.report import Report
 from fabric.state.backup import sound
 from fabric.state.errored import drop_errored, errored_path

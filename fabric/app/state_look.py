@@ -5,8 +5,8 @@ from typing import Any
 
 from fabric.app.settings import Settings
 from fabric.app.state_scope import Asked, Scope, absent, open_scope
-from fabric.model.records import Record, RecordRef
-from fabric.model.records_json import decode_at, document_of
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.records.record_json import decode_at, document_of
 from fabric.model.report import Report
 from fabric.state.book import glance
 from fabric.state.contract import state_key

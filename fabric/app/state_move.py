@@ -5,7 +5,7 @@ from dataclasses import replace
 from fabric.app.settings import Settings
 from fabric.app.state_scope import Asked, kind_of, open_scope
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records_json import ref_document
+from fabric.model.records.record_json import ref_document
 from fabric.model.report import Report
 from fabric.state.migrate import migrate
 from fabric.state.survey import survey

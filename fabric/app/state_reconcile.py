@@ -11,9 +11,9 @@ from fabric.app.settings import Settings
 from fabric.app.state_scope import Asked, Scope, open_scope
 from fabric.app.world import Means, open_world
 from fabric.model.problems import FabricError, Problem
-from fabric.model.receipt import entries_of
-from fabric.model.records import Mode, Record, RecordRef
-from fabric.model.records_json import ref_document
+from fabric.model.records.receipt import entries_of
+from fabric.model.records.record import Mode, Record, RecordRef
+from fabric.model.records.record_json import ref_document
 from fabric.model.report import Report
 from fabric.state.archives import LOCAL, lost_archives
 from fabric.state.book import glance

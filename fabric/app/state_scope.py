@@ -14,7 +14,7 @@ from fabric.app.world import around
 from fabric.config.values import BackendKind, Config
 from fabric.graph.compile import Unit
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.model.spelling import did_you_mean
 from fabric.state.book import Surroundings
 from fabric.state.missing import missing_problem

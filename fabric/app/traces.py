@@ -16,7 +16,7 @@ from fabric.engine.ledger import Ledger
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.names import TaskId
-from fabric.model.records import Record, RecordRef
+from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import Task
 from fabric.state.archives import LOCAL
 from fabric.state.contract import MovedError, Stored, traces_key

@@ -12,7 +12,7 @@ from fabric.app.settings import Settings
 from fabric.graph.compile import Unit
 from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Intent, Mode, Operation, Record, RecordRef
+from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef
 from fabric.model.task import DeployInputs, RestoreInputs, Task
 from fabric.state.book import Book, Claim, Surroundings
 from fabric.state.locks import Terms

@@ -10,7 +10,7 @@ from fabric.model.catalog import Unit as ProviderUnit
 from fabric.model.catalog import facts_of
 from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId, Verb
-from fabric.model.records import Mode
+from fabric.model.records.record import Mode
 from fabric.model.task import (
     BuildInputs,
     DeployInputs,

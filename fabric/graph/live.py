@@ -20,7 +20,7 @@ from fabric.graph.plan import Known
 from fabric.graph.traces import full_key, static_digest
 from fabric.model.hashing import digest_fields
 from fabric.model.names import Digest
-from fabric.model.records import Deployment, FunctionRecord, Lifecycle, Mode, Record
+from fabric.model.records.record import Deployment, FunctionRecord, Lifecycle, Mode, Record
 from fabric.model.task import (
     DeployInputs,
     Entry,

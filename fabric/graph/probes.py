@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.names import TaskId
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.model.task import ProbeInputs, Task
 
 

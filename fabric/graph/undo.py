@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.names import TaskId
-from fabric.model.records import Deployment, Record, RecordRef
+from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.task import RemoveInputs, RestoreInputs, Task
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from fabric.model.catalog import ProviderFacts, facts_of
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Mode
+from fabric.model.records.record import Mode
 from fabric.providers.calling import Surroundings
 from fabric.providers.command import Command, no_deployer
 from fabric.providers.contract import Deployer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Record, RecordRef
+from fabric.model.records.record import Record, RecordRef
 from fabric.state.contract import MovedError, Version, archive_folder, archive_key
 from fabric.state.shelf import Shelf
 from fabric.system.disk import read_bytes, remove, write_atomic

@@ -9,8 +9,8 @@ from typing import Any
 from fabric.config.stage_names import stage_problem
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.records import Record, RecordRef
-from fabric.model.records_json import checksum_of, document_of, encode, from_document
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.records.record_json import checksum_of, document_of, encode, from_document
 
 VERSION = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

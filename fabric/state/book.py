@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
-from fabric.model.records import Intent, Lifecycle, Mode, Record, RecordRef
-from fabric.model.records_json import decode_at
-from fabric.model.records_log import made_unsure
+from fabric.model.records.changes import made_unsure
+from fabric.model.records.record import Intent, Lifecycle, Mode, Record, RecordRef
+from fabric.model.records.record_json import decode_at
 from fabric.state.archives import LOCAL
 from fabric.state.contract import MovedError, Stored, state_key
 from fabric.state.errored import errored_problem

@@ -6,7 +6,7 @@ Locks, fences, history, backup, restore and migration are written once, on top o
 from dataclasses import dataclass
 from typing import NewType, Protocol
 
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 
 Version = NewType("Version", str)
 

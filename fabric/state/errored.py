@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.records import Record, RecordRef
-from fabric.model.records_json import encode
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.records.record_json import encode
 from fabric.state.contract import STATE_SUFFIX
 from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
 

@@ -1,7 +1,7 @@
 """A record goes without its provider being asked: what it describes may still be there."""
 
 from fabric.model.problems import FabricError
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.state.book import Surroundings
 from fabric.state.contract import MovedError, state_key
 from fabric.state.errored import errored_path

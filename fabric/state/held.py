@@ -4,8 +4,8 @@ import contextlib
 from collections.abc import Iterator, Mapping
 
 from fabric.model.problems import FabricError
-from fabric.model.records import RecordRef
-from fabric.model.records_json import CORRUPT
+from fabric.model.records.record import RecordRef
+from fabric.model.records.record_json import CORRUPT
 from fabric.state.book import Surroundings, read_record
 from fabric.state.locks import Asker, LockKeeper
 from fabric.state.shelf import Shelf

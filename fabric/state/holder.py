@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabric.model.problems import Problem
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.system.clock import Clock
 from fabric.system.identity import Process
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.state.contract import Backend, MovedError, Stored, Version, lock_key
 from fabric.state.holder import (
     Holder,

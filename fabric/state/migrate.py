@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Record, RecordRef
+from fabric.model.records.record import Record, RecordRef
 from fabric.state.archives import archives_of, copy_archive
 from fabric.state.book import Surroundings, read_record
 from fabric.state.contract import MovedError, Version, state_key

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.receipt import entries_of
-from fabric.model.records import RecordRef
-from fabric.model.records_json import decode
+from fabric.model.records.receipt import entries_of
+from fabric.model.records.record import RecordRef
+from fabric.model.records.record_json import decode
 from fabric.state.archives import LOCAL
 from fabric.state.backends.nothing import NOTHING
 from fabric.state.backup import decode_backup

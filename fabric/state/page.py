@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fabric.model.problems import FabricError
-from fabric.model.records import Intent, Lifecycle, Mode, Record
-from fabric.model.records_json import decode, encode
-from fabric.model.records_log import Entry, applied, functions_of, settled
+from fabric.model.records.changes import Entry, applied, functions_of, settled
+from fabric.model.records.record import Intent, Lifecycle, Mode, Record
+from fabric.model.records.record_json import decode, encode
 from fabric.state.contract import Backend, MovedError, Stored, Version, state_key
 from fabric.state.errored import keep_errored
 from fabric.state.locks import LOST, LockKeeper, lost_problem

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fabric.model.receipt import receipt_entry, with_entry, without_entry
-from fabric.model.records import Record, RecordRef
+from fabric.model.records.receipt import receipt_entry, with_entry, without_entry
+from fabric.model.records.record import Record, RecordRef
 from fabric.system.disk import file_lock, read_bytes, remove, remove_empty_folders, write_atomic
 
 

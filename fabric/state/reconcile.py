@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from fabric.model.receipt import entries_of, receipt_entry
-from fabric.model.records import Record, RecordRef
+from fabric.model.records.receipt import entries_of, receipt_entry
+from fabric.model.records.record import Record, RecordRef
 
 
 class Status(StrEnum):

@@ -3,7 +3,7 @@
 Other machines have receipts of it still. What lies on one machine alone needs no mark.
 """
 
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.state.archives import LOCAL
 from fabric.state.contract import MovedError, Version, removed_key
 from fabric.state.shelf import Shelf

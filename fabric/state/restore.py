@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Record, RecordRef
+from fabric.model.records.record import Record, RecordRef
 from fabric.state.archives import lost_archives
 from fabric.state.book import Surroundings
 from fabric.state.held import held

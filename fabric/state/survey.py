@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Record, RecordRef
+from fabric.model.records.record import Record, RecordRef
 from fabric.state.book import glance
 from fabric.state.contract import lock_key, ref_of
 from fabric.state.holder import Holder, decode_lock

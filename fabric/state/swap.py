@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Record, RecordRef
-from fabric.model.records_json import CORRUPT, decode_at, encode
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.records.record_json import CORRUPT, decode_at, encode
 from fabric.state.contract import MovedError, Version, state_key
 from fabric.state.locks import lost_problem
 from fabric.state.receipts import write_receipts

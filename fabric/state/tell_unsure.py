@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import Mode, RecordRef
+from fabric.model.records.record import Mode, RecordRef
 from fabric.state.book import Surroundings
 from fabric.state.held import held
 from fabric.state.page import Page

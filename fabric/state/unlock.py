@@ -1,7 +1,7 @@
 """Take the lock of a record away from its holder, whoever that is."""
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.state.contract import Backend, MovedError, lock_key
 from fabric.state.holder import Holder, decode_lock, encode_free
 from fabric.state.swap import shown

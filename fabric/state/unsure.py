@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from fabric.model.records import Mode, Record, RecordRef
-from fabric.model.records_log import FunctionUnsure, applied
+from fabric.model.records.changes import FunctionUnsure, applied
+from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
 
 _TASK = "unsure"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.records import Record, RecordRef
-from fabric.model.records_log import Entry, applied, entry_document, entry_from, settled
+from fabric.model.records.changes import Entry, applied, entry_document, entry_from, settled
+from fabric.model.records.record import Record, RecordRef
 from fabric.system.disk import remove_empty_folders
 from fabric.system.journal import Journal, read_lines
 

@@ -16,9 +16,9 @@ from fabric.graph.plan import Known
 from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import FunctionRecord, Mode, RecordRef
-from fabric.model.records_log import Entry as Learned
-from fabric.model.records_log import FunctionDone, FunctionGone, FunctionUnsure, UnitDone
+from fabric.model.records.changes import Entry as Learned
+from fabric.model.records.changes import FunctionDone, FunctionGone, FunctionUnsure, UnitDone
+from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.task import DeployInputs, Entry, EntryKind, Output, Pairs, Task
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, Live
 from fabric.tasks.contract import Made, Shop

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from fabric.model.records import Deployment, Intent, Mode, Record, RecordRef
-from fabric.model.records_log import Entry
+from fabric.model.records.changes import Entry
+from fabric.model.records.record import Deployment, Intent, Mode, Record, RecordRef
 from fabric.model.task import Pairs, Spec
 from fabric.providers.contract import Deployer, Released, Site
 

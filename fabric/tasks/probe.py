@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from fabric.model.checkup import Check, decode_checks, encode_checks
+from fabric.model.checks import Check, decode_checks, encode_checks
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
 from fabric.model.task import Entry, EntryKind, Output, ProbeInputs, Task

@@ -6,8 +6,8 @@ from fabric.graph.decide import Action, Decision
 from fabric.graph.live import judge_release, release_key, release_output
 from fabric.graph.plan import Known
 from fabric.model.names import TaskId
-from fabric.model.records import Mode
-from fabric.model.records_log import ReleaseDone
+from fabric.model.records.changes import ReleaseDone
+from fabric.model.records.record import Mode
 from fabric.model.task import Entry, EntryKind, Output, ReleaseInputs, Task
 from fabric.providers.contract import Live
 from fabric.tasks.contract import Made, Shop

@@ -7,8 +7,8 @@ from fabric.graph.live import GONE, judge_remove
 from fabric.graph.plan import Known
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError
-from fabric.model.records import Mode
-from fabric.model.records_log import FunctionGone, FunctionUnsure, ReleaseDone
+from fabric.model.records.changes import FunctionGone, FunctionUnsure, ReleaseDone
+from fabric.model.records.record import Mode
 from fabric.model.task import Entry, EntryKind, Output, RemoveInputs, Task
 from fabric.tasks.contract import Made, Shop
 from fabric.tasks.deploy import ref_of

@@ -9,14 +9,14 @@ from fabric.graph.plan import Known
 from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import FunctionRecord, Mode, RecordRef
-from fabric.model.records_log import (
+from fabric.model.records.changes import (
     FunctionDone,
     FunctionGone,
     FunctionUnsure,
     ReleaseDone,
     UnitDone,
 )
+from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.task import Entry, EntryKind, Output, Pairs, RestoreInputs, Task
 from fabric.providers.contract import Artifact, FunctionOrder, Live
 from fabric.tasks.contract import Made, Shop

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.state.contract import Backend, MovedError, Version, archive_key
 from fabric.state.probe import refuse_unconditional
 from tests.servers import stores

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.model.records_json import encode
+from fabric.model.records.record_json import encode
 from fabric.state.backends.local import Local
 from fabric.state.book import glance
 from fabric.state.contract import state_key

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records import FunctionRecord, Intent, Lifecycle, Mode, Operation, Record
-from fabric.model.records_json import decode, encode
-from fabric.model.records_log import FunctionDone
+from fabric.model.records.changes import FunctionDone
+from fabric.model.records.record import FunctionRecord, Intent, Lifecycle, Mode, Operation, Record
+from fabric.model.records.record_json import decode, encode
 from fabric.state.backends.local import Local
 from fabric.state.book import Book, Claim, Surroundings
 from fabric.state.contract import Backend, Stored, Version, lock_key, state_key

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.model.records import Lifecycle, Record, RecordRef
-from fabric.model.records_json import decode
-from fabric.model.records_log import FunctionGone
+from fabric.model.records.changes import FunctionGone
+from fabric.model.records.record import Lifecycle, Record, RecordRef
+from fabric.model.records.record_json import decode
 from fabric.state.backends.local import Local
 from fabric.state.contract import Backend, lock_key, state_key
 from fabric.state.holder import decode_lock
@@ -177,7 +177,7 @@ def test_a_step_of_the_wall_clock_steals_nothing(step: datetime.timedelta, keep:
 _TAKE_AND_STAY = """
 import sys
 from pathlib import Path
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.config.values import BackendKind
 from fabric.state.locks import Asker, LockKeeper, Terms
 from fabric.system.clock import SystemClock

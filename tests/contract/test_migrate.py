@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.model.records import Record
-from fabric.model.records_json import encode
+from fabric.model.records.record import Record
+from fabric.model.records.record_json import encode
 from fabric.state.archives import find_archive, keep_archive, lost_archives
 from fabric.state.backends.registry import open_backend
 from fabric.state.book import Surroundings, glance

@@ -8,7 +8,7 @@ import pytest
 
 from fabric.model.catalog import PROVIDERS, ProviderFacts, Unit
 from fabric.model.problems import ExitCode, FabricError
-from fabric.model.records import Mode
+from fabric.model.records.record import Mode
 from fabric.providers.command import Command
 from fabric.providers.contract import Deployed, Deployer, FunctionOrder, Released, Site
 from fabric.providers.registry import deployer_of

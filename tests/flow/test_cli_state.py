@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabric.model.records_json import checksum_of
+from fabric.model.records.record_json import checksum_of
 from tests.project import Project, compose, handler, project, service
 
 pytestmark = pytest.mark.flow

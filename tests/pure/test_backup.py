@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import ExitCode, FabricError
-from fabric.model.records import RecordRef
+from fabric.model.records.record import RecordRef
 from fabric.state.backup import Backup, decode_backup, encode_backup
 from tests.records import record
 

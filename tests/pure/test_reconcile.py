@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from fabric.model.receipt import receipt_entry, with_entry
-from fabric.model.records import Intent, Operation
+from fabric.model.records.receipt import receipt_entry, with_entry
+from fabric.model.records.record import Intent, Operation
 from fabric.state.reconcile import Evidence, Status, findings, has_receipt_drift, summed_up
 from tests.records import function, record
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric.model.problems import FabricError
-from fabric.model.records import (
+from fabric.model.records.endings import HISTORY, deployed, failed, gone_back, snapshot, taken_back
+from fabric.model.records.record import (
     Deployment,
     FunctionRecord,
     Intent,
@@ -18,8 +19,7 @@ from fabric.model.records import (
     Record,
     RecordRef,
 )
-from fabric.model.records_end import HISTORY, deployed, failed, gone_back, snapshot, taken_back
-from fabric.model.records_json import decode, encode
+from fabric.model.records.record_json import decode, encode
 
 # What JSON, UTF-8 and digests could trip over; drawn letter by letter it would take minutes.
 TEXTS = st.sampled_from(["", "a", "b", "ü\n", '"\\', "\u2028", "\x00", "\U0001f40d", "1"])

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fabric.model.records import FunctionRecord, Intent, Operation, Record, RecordRef
-from fabric.model.records_log import (
+from fabric.model.records.changes import (
     Entry,
     FunctionDone,
     FunctionGone,
@@ -22,6 +21,7 @@ from fabric.model.records_log import (
     applied,
     settled,
 )
+from fabric.model.records.record import FunctionRecord, Intent, Operation, Record, RecordRef
 from fabric.state.wal import Wal, discard_logs, read_log, replayed, wal_path
 from fabric.system.journal import read_lines
 from tests.project import REPO

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fabric.model.records import Deployment, Lifecycle, Record
+from fabric.model.records.record import Deployment, Lifecycle, Record
 
 HISTORY = 20
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.records import (
+from fabric.model.records.record import (
     Deployment,
     FunctionRecord,
     Intent,

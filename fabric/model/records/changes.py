@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from fabric.model.records import FunctionRecord, Intent, Mode, Operation, Record
-from fabric.model.records_json import function_document, function_from
+from fabric.model.records.record import FunctionRecord, Intent, Mode, Operation, Record
+from fabric.model.records.record_json import function_document, function_from
 from fabric.model.task import Pairs
 
 

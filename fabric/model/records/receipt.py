@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fabric.model.records import FunctionRecord, Record
-from fabric.model.records_json import function_document
+from fabric.model.records.record import FunctionRecord, Record
+from fabric.model.records.record_json import function_document
 
 RECEIPT_VERSION = 2
 
