@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fabric.config.published import schema_files
+from fabric.config.schema.documents import schema_files
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 

@@ -13,8 +13,8 @@ from fabric.app.left_payloads import PAYLOADS
 from fabric.app.post import Post
 from fabric.app.rows import trigger_json
 from fabric.app.settings import Settings
-from fabric.config.env_room import excess
-from fabric.config.late import filled_in
+from fabric.config.resolve.placeholders import filled_in
+from fabric.config.rules.env_size import excess
 from fabric.config.values import Config, Function
 from fabric.graph.compile import Unit, spec_of
 from fabric.graph.live import release_output

@@ -14,7 +14,7 @@ from fabric.app.room import Room
 from fabric.app.settings import Settings
 from fabric.app.traces import made_elsewhere
 from fabric.app.world import World
-from fabric.config.env_room import SHORT_ADDRESS, limit_of
+from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
 from fabric.engine.elsewhere import NOTHING, MadeElsewhere
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.plan import Plan

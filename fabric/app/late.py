@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fabric.config.late import mark
+from fabric.config.resolve.placeholders import mark
 from fabric.config.values import ComposeService
 from fabric.graph.compile import release_id
 

@@ -9,7 +9,7 @@ from fabric.app.project import Project, open_project
 from fabric.app.request import Request
 from fabric.app.rows import service_row
 from fabric.app.settings import Settings
-from fabric.config.plan_checks import plan_problems
+from fabric.config.rules.deployable import plan_problems
 from fabric.engine.warm import Site
 from fabric.graph.compile import Unit, compile_graph
 from fabric.model.names import Verb

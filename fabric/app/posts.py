@@ -10,7 +10,7 @@ from fabric.app.files import calling_environment, sources_of
 from fabric.app.left_payloads import sweep_payloads
 from fabric.app.post import Post
 from fabric.app.settings import Settings
-from fabric.config.env_room import fullest
+from fabric.config.rules.env_size import fullest
 from fabric.config.values import BackendKind
 from fabric.graph.compile import Unit
 from fabric.model.problems import FabricError

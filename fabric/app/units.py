@@ -8,7 +8,7 @@ from fabric.app.files import calling_environment, relative
 from fabric.app.late import Giver, marks
 from fabric.app.modes import mode_of
 from fabric.app.settings import Settings
-from fabric.config.env_room import LONG_ADDRESS, limit_of, size_of
+from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, size_of
 from fabric.config.values import ComposeService, Config
 from fabric.graph.compile import Unit
 from fabric.model.catalog import facts_of

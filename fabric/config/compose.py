@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 
-from fabric.config import read
-from fabric.config.check import check
-from fabric.config.compose_schema import COMPOSE
 from fabric.config.cycles import find_cycle
-from fabric.config.nodes import Mapping, Node, Scalar, Sequence, child, find, place_of
-from fabric.config.report import error_of, open_document
-from fabric.config.stages import named_entries
-from fabric.config.syntax import shown
+from fabric.config.resolve.stages import named_entries
+from fabric.config.schema.check import check
+from fabric.config.schema.compose import COMPOSE
 from fabric.config.values import Compose, ComposeService
+from fabric.config.yaml import read
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, find, place_of
+from fabric.config.yaml.problems import error_of, open_document
+from fabric.config.yaml.syntax import shown
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import did_you_mean
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping as Env
 from typing import NamedTuple
 
-from fabric.config import read
-from fabric.config.bindings import Scope, fill, is_reference
-from fabric.config.nodes import Mapping, Node, Scalar, child, find
-from fabric.config.stages import named_entries
+from fabric.config.resolve.bindings import Scope, fill, is_reference
+from fabric.config.resolve.stages import named_entries
 from fabric.config.values import Addon, Pairs, Resource
+from fabric.config.yaml import read
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, child, find
 
 
 class Supply(NamedTuple):

@@ -2,9 +2,9 @@
 
 import re
 
-from fabric.config import read
-from fabric.config.nodes import Mapping, Node, child
-from fabric.config.stages import named_entries
+from fabric.config.resolve.stages import named_entries
+from fabric.config.yaml import read
+from fabric.config.yaml.nodes import Mapping, Node, child
 
 _NUMBERED = re.compile(r".*:[0-9]+")
 

@@ -8,21 +8,21 @@ from collections.abc import Mapping as Env
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from fabric.config.bindings import Scope, fill
-from fabric.config.check import Finding, check
-from fabric.config.choice import choose
-from fabric.config.late import late_names, late_where_none_may_be
-from fabric.config.nodes import Mapping, Node, find, with_entry, without
 from fabric.config.parse import Loaded, config_of
 from fabric.config.redact import mark_credentials
-from fabric.config.report import error_of, in_file, open_document
-from fabric.config.rules import rule_findings, secret_leaves
-from fabric.config.schema import CONFIG
-from fabric.config.secret_places import secrets_where_none_may_be
-from fabric.config.spots import spots_of
-from fabric.config.stage_names import stage_problem
-from fabric.config.stages import for_stage
+from fabric.config.resolve.bindings import Scope, fill
+from fabric.config.resolve.placeholders import late_names, late_where_none_may_be
+from fabric.config.resolve.provider import choose
+from fabric.config.resolve.stages import for_stage
+from fabric.config.rules.config import rule_findings, secret_leaves
+from fabric.config.rules.forbidden_places import secrets_where_none_may_be
+from fabric.config.rules.locations import spots_of
+from fabric.config.rules.stage_names import stage_problem
+from fabric.config.schema.check import Finding, check
+from fabric.config.schema.config import CONFIG
 from fabric.config.values import Config
+from fabric.config.yaml.nodes import Mapping, Node, find, with_entry, without
+from fabric.config.yaml.problems import error_of, in_file, open_document
 from fabric.model.problems import Place, Problem
 from fabric.model.secrecy import without_values
 

@@ -3,14 +3,12 @@
 import shlex
 from typing import NamedTuple
 
-from fabric.config import read
-from fabric.config.backend_schema import DEFAULTS, KEYS_OF
-from fabric.config.bindings import Scope
 from fabric.config.environment import Supply, function_env, secret_env_names, supply_of
 from fabric.config.layers import layer_addresses, layers_of
-from fabric.config.nodes import Mapping, Node, Scalar, child
 from fabric.config.redact import resolved_json
-from fabric.config.stages import named_entries
+from fabric.config.resolve.bindings import Scope
+from fabric.config.resolve.stages import named_entries
+from fabric.config.schema.backend import DEFAULTS, KEYS_OF
 from fabric.config.triggers import triggers_of
 from fabric.config.values import (
     Backend,
@@ -25,6 +23,8 @@ from fabric.config.values import (
     Targets,
     Workflow,
 )
+from fabric.config.yaml import read
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, child
 from fabric.model.problems import Problem
 
 

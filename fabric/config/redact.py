@@ -1,7 +1,7 @@
 """The resolved document as JSON that may be shown to anyone."""
 
-from fabric.config import read
-from fabric.config.nodes import (
+from fabric.config.yaml import read
+from fabric.config.yaml.nodes import (
     Entry,
     Mapping,
     Node,

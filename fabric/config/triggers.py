@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-from fabric.config import read
-from fabric.config.nodes import Mapping, Node, Scalar, Sequence, child
 from fabric.config.schedule import normalised
 from fabric.config.values import (
     AmqpTrigger,
@@ -16,6 +14,8 @@ from fabric.config.values import (
     StorageTrigger,
     Trigger,
 )
+from fabric.config.yaml import read
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child
 from fabric.model.names import TriggerKind
 
 _KINDS = {kind.value: kind for kind in TriggerKind}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fabric.config.env_room import LONG_ADDRESS, excess, size_of
-from fabric.config.late import mark
-from fabric.config.plan_checks import plan_problems
+from fabric.config.resolve.placeholders import mark
+from fabric.config.rules.deployable import plan_problems
+from fabric.config.rules.env_size import LONG_ADDRESS, excess, size_of
 from fabric.model.catalog import PROVIDERS, ProviderFacts
 from tests.project import Project, compose, service
 from tests.pure.config_texts import loaded

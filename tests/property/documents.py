@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fabric.config.shapes import (
+from fabric.config.schema.shapes import (
     Anything,
     Choice,
     Either,

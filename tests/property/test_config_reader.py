@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabric.config.load import Source, load_config
-from fabric.config.nodes import plain
-from fabric.config.text import read
+from fabric.config.yaml.nodes import plain
+from fabric.config.yaml.reader import read
 from fabric.model.problems import FabricError, Problem
 from tests.property.documents import SCALARS
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fabric.config.check import check
-from fabric.config.compose_schema import COMPOSE
-from fabric.config.published import compose_schema, config_schema
-from fabric.config.schema import CONFIG
-from fabric.config.shapes import Shape
-from fabric.config.text import read
+from fabric.config.schema.check import check
+from fabric.config.schema.compose import COMPOSE
+from fabric.config.schema.config import CONFIG
+from fabric.config.schema.documents import compose_schema, config_schema
+from fabric.config.schema.shapes import Shape
+from fabric.config.yaml.reader import read
 from tests.property.documents import SCALARS, documents, mutations
 
 _CHECKERS = {

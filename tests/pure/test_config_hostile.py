@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from fabric.config.load import Source, load_config
-from fabric.config.text import read
+from fabric.config.yaml.reader import read
 from fabric.model.problems import FabricError
 from tests.pure.config_texts import problems
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.config.published import schema_files
+from fabric.config.schema.documents import schema_files
 from fabric.config.values import BackendKind, BuildSettings, DeploySettings, ProviderOverride
 from fabric.model.catalog import PROVIDER_IDS
 from tests.pure.config_texts import HEAD, ONE, codes, loaded, problems, warned

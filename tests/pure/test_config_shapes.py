@@ -5,12 +5,22 @@ from collections.abc import Iterator
 
 import pytest
 
-from fabric.config.check import check
-from fabric.config.compose_schema import COMPOSE
-from fabric.config.json_schema import schema_of
-from fabric.config.schema import CONFIG
-from fabric.config.shapes import Anything, Either, Field, Fields, Kinds, Many, Named, Shape, Table
-from fabric.config.text import read
+from fabric.config.schema.check import check
+from fabric.config.schema.compose import COMPOSE
+from fabric.config.schema.config import CONFIG
+from fabric.config.schema.json_schema import schema_of
+from fabric.config.schema.shapes import (
+    Anything,
+    Either,
+    Field,
+    Fields,
+    Kinds,
+    Many,
+    Named,
+    Shape,
+    Table,
+)
+from fabric.config.yaml.reader import read
 from tests.pure.config_texts import HEAD, ONE, problems
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.config.plan_checks import plan_problems
+from fabric.config.rules.deployable import plan_problems
 from fabric.config.values import (
     AmqpTrigger,
     CronTrigger,

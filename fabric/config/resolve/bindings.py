@@ -1,0 +1,249 @@
+"""Fill `${env:X}`, `${env:X,default}`, `${stage}` and `${secret:KEY}` into the text of a tree."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple, TypeAlias
+
+from fabric.config.yaml.nodes import Entry, Node, Scalar, Sequence, place_of
+from fabric.config.yaml.syntax import shown
+from fabric.model.problems import Problem
+from fabric.model.secrecy import looks_secret
+from fabric.model.spelling import nearest
+
+MAX_DEPTH = 8
+# Secrets made of secrets could otherwise grow without end.
+MAX_PARTS = 50_000
+MAX_LETTERS = 16 << 20
+_WORDS = ("env", "secret", "stage")
+_OPENING = re.compile(r"\$\{([A-Za-z]+)(?=[:}])")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BRACE = re.compile(r"[{}]")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What bindings can see. `secrets` are the entries of the config's own `secrets`."""
+
+    env: Mapping[str, str]
+    stage: str
+    secrets: Mapping[str, Scalar]
+
+
+class Filled(NamedTuple):
+    """A tree with its bindings filled, what went wrong, the variables that were looked at, and the
+    values that secrets gave."""
+
+    node: Node
+    problems: tuple[Problem, ...]
+    names: frozenset[str]
+    secret_values: frozenset[str]
+
+
+class _Text(NamedTuple):
+    text: str
+    is_secret: bool = False
+
+
+class _Literal(NamedTuple):
+    text: str
+
+
+class _Binding(NamedTuple):
+    word: str
+    name: str
+    default: str | None
+
+
+_Part: TypeAlias = _Literal | _Binding
+
+
+class BindingError(Exception):
+    """One binding that cannot be filled; `problem` has no place yet."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.problem = Problem(code, message, hint)
+
+
+def fill(node: Node, scope: Scope) -> Filled:
+    """The tree with every binding in it filled; what cannot be filled stays as it was written."""
+    filler = _Filler(scope)
+    filled = filler.node(node)
+    secret_values = frozenset(filler.secret_values)
+    return Filled(filled, tuple(filler.problems), frozenset(filler.names), secret_values)
+
+
+def parts_of(text: str, depth: int = 0) -> Iterator[_Part]:
+    """The text cut into literal pieces and bindings; `${…}` of other tools stays literal."""
+    # One more than secrets may point on, so that theirs is the message when they go in a circle.
+    if depth > MAX_DEPTH + 1:
+        raise BindingError(
+            "config/binding-depth", f"bindings are nested more than {MAX_DEPTH} deep"
+        )
+    position = 0
+    for found in _OPENING.finditer(text):
+        if found.start() < position or not _is_ours(found[1]):
+            continue
+        if found.start() > position:
+            yield _Literal(text[position : found.start()])
+        end = _end_of(text, found.end())
+        yield _binding(found[1], text[found.end() : end])
+        position = end + 1
+    if position < len(text):
+        yield _Literal(text[position:])
+
+
+@lru_cache(maxsize=256)
+def _meant(word: str) -> str:
+    return nearest(word, _WORDS)
+
+
+def _is_ours(word: str) -> bool:
+    if word in _WORDS:
+        return True
+    meant = _meant(word)
+    if meant:
+        message = f"`${{{shown(word)}…}}` is no binding"
+        raise BindingError("config/unknown-binding", message, f"did you mean `${{{meant}…}}`?")
+    return False
+
+
+def _end_of(text: str, start: int) -> int:
+    """Where the brace closes that is open at `start`; braces inside of a default are balanced."""
+    open_braces = 1
+    for found in _BRACE.finditer(text, start):
+        open_braces += 1 if found[0] == "{" else -1
+        if not open_braces:
+            return found.start()
+    message = f"the binding `${{{shown(text[start:], 30)}` has no closing brace"
+    raise BindingError("config/bad-binding", message)
+
+
+def _binding(word: str, rest: str) -> _Binding:
+    name, comma, default = rest.removeprefix(":").partition(",")
+    is_bare = word == "stage"
+    if is_bare and not rest:
+        return _Binding(word, "", None)
+    if is_bare or not _NAME.fullmatch(name) or (comma and word == "secret"):
+        message = f"`${{{word}{shown(rest, 30)}}}` is no binding"
+        hint = "write ${env:NAME}, ${env:NAME,default}, ${secret:KEY} or ${stage}"
+        raise BindingError("config/bad-binding", message, hint)
+    return _Binding(word, name, default if comma else None)
+
+
+class _Filler:
+    """One pass over a tree; keeps the problems, names and secret values that it met."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self.problems: list[Problem] = []
+        self.names: set[str] = set()
+        self.secret_values: set[str] = set()
+        self._known: dict[str, str] = {}
+        self._parts_left = MAX_PARTS
+        self._letters_left = MAX_LETTERS
+
+    def node(self, node: Node) -> Node:
+        """The same node when nothing in it changed: most of a big file has no bindings."""
+        if isinstance(node, Scalar):
+            return self._scalar(node)
+        if isinstance(node, Sequence):
+            items = tuple([self.node(item) for item in node.items])
+            return node if items == node.items else node._replace(items=items)
+        entries = tuple([self._entry(entry) for entry in node.entries])
+        return node if entries == node.entries else node._replace(entries=entries)
+
+    def _entry(self, entry: Entry) -> Entry:
+        value = self.node(entry.value)
+        return entry if value is entry.value else entry._replace(value=value)
+
+    def _scalar(self, node: Scalar) -> Scalar:
+        if not isinstance(node.value, str) or "${" not in node.value:
+            return node
+        try:
+            filled = self._fill(node.value, 0)
+        except BindingError as error:
+            found = error.problem
+            where = place_of(node)
+            self.problems.append(Problem(found.code, found.message, found.hint, where))
+            return node
+        if filled is None:
+            return node
+        is_secret = filled.is_secret or node.secret
+        text = filled.text
+        return node._replace(value=text, text=text, bound=True, secret=is_secret, written=node.text)
+
+    def _fill(self, text: str, depth: int) -> _Text | None:
+        """None when nothing in the text is a binding."""
+        parts = tuple(islice(parts_of(text, depth), self._parts_left + 1))
+        self._parts_left -= len(parts)
+        if not any(isinstance(part, _Binding) for part in parts):
+            return None
+        pieces = [self._piece(part, depth) for part in parts]
+        self.secret_values.update(piece.text for piece in pieces if piece.is_secret and piece.text)
+        self._letters_left -= sum(len(piece.text) for piece in pieces)
+        if self._parts_left < 0 or self._letters_left < 0:
+            raise BindingError("config/binding-limit", "the bindings of this file grow too big")
+        is_secret = any(piece.is_secret for piece in pieces)
+        return _Text("".join(piece.text for piece in pieces), is_secret)
+
+    def _piece(self, part: _Part, depth: int) -> _Text:
+        if isinstance(part, _Literal):
+            return _Text(part.text)
+        if part.word == "env":
+            return self._variable(part, depth)
+        if part.word == "secret":
+            return _Text(self._secret(part.name, depth), is_secret=True)
+        return _Text(self._scope.stage)
+
+    def _variable(self, part: _Binding, depth: int) -> _Text:
+        self.names.add(part.name)
+        value = self._scope.env.get(part.name)
+        if value is not None:
+            return _Text(value, looks_secret(part.name))
+        if part.default is None:
+            message = f"the variable `{shown(part.name)}` is not set and has no default"
+            hint = f"set it, or write ${{env:{shown(part.name)},default}}"
+            raise BindingError("config/unset-variable", message, hint)
+        return self._fill(part.default, depth + 1) or _Text(part.default)
+
+    def _secret(self, key: str, depth: int) -> str:
+        if depth > MAX_DEPTH:
+            message = f"the secret `{shown(key)}` points on more than {MAX_DEPTH} times"
+            raise BindingError("config/secret-depth", message, "do its references form a loop?")
+        if key not in self._known:
+            self._known[key] = self._secret_value(key, depth)
+        return self._known[key]
+
+    def _secret_value(self, key: str, depth: int) -> str:
+        own = self._scope.secrets.get(key)
+        if own is None:
+            return self._secret_variable(key)
+        filled = self._fill(own.text, depth + 1)
+        if filled is not None:
+            return filled.text
+        reference = _SCHEME.fullmatch(own.text)
+        if reference is None:
+            return own.text
+        if reference[1] == "secret":
+            return self._secret(reference[2], depth + 1)
+        message = f"the secret `{shown(key)}` needs a plug-in for `{shown(reference[1])}://`"
+        raise BindingError("config/secret-plugin", message, "no such plug-in is installed")
+
+    def _secret_variable(self, key: str) -> str:
+        self.names.add(key)
+        value = self._scope.env.get(key)
+        if value is None:
+            message = f"the secret `{shown(key)}` is not in `secrets`, and no variable has its name"
+            hint = f"list it under `secrets`, or set the variable {shown(key)}"
+            raise BindingError("config/unset-secret", message, hint)
+        return value
+
+
+def is_reference(text: str) -> bool:
+    """Whether the text points to a secret that lies elsewhere."""
+    return _SCHEME.fullmatch(text) is not None

@@ -1,0 +1,80 @@
+"""Which provider a load is for: the config's own, or the one that `--provider` names."""
+
+from typing import NamedTuple
+
+from fabric.config.resolve.bindings import Scope, fill
+from fabric.config.yaml import read
+from fabric.config.yaml.nodes import Entry, Mapping, Node, Scalar, child, find, place_of, with_entry
+from fabric.config.yaml.syntax import shown
+from fabric.model.catalog import PROVIDER_IDS
+from fabric.model.problems import Problem
+from fabric.model.spelling import did_you_mean
+
+_LAID_OVER = ("name", "runtime", "region")
+
+
+class Chosen(NamedTuple):
+    """The document with the chosen provider in place, and the label that the choice goes by;
+    `own` is the provider that the config names itself."""
+
+    root: Mapping
+    label: str
+    own: str
+    problems: tuple[Problem, ...] = ()
+    names: frozenset[str] = frozenset()
+    secret_values: frozenset[str] = frozenset()
+
+
+def choose(root: Mapping, choice: str, scope: Scope) -> Chosen:
+    """`choice` is a label, a provider id, or "" for what the config says."""
+    own = read.text(child(root, "provider"), "name")
+    override = _override(root, choice) if choice else None
+    if override is not None:
+        return _overridden(root, override, own, scope)
+    if choice in ("", own):
+        return Chosen(root, own, own)
+    if choice in PROVIDER_IDS:
+        return Chosen(_with_provider(root, "name", _leaf(root, choice)), choice, own)
+    return Chosen(root, own, own, (_unknown(root, choice),))
+
+
+def _override(root: Mapping, choice: str) -> Entry | None:
+    """The override of this label, or else the only one for this provider."""
+    entry = find(child(root, "providerOverrides"), choice)
+    if entry is not None or choice == read.text(child(root, "provider"), "name"):
+        return entry
+    overrides = child(root, "providerOverrides")
+    entries = overrides.entries if isinstance(overrides, Mapping) else ()
+    return next((item for item in entries if read.text(item.value, "name") == choice), None)
+
+
+def _overridden(root: Mapping, override: Entry, own: str, scope: Scope) -> Chosen:
+    filled = fill(override.value, scope)
+    for key in _LAID_OVER:
+        value = child(filled.node, key)
+        if value is not None:
+            root = _with_provider(root, key, value)
+    backend = find(filled.node, "backend")
+    root = root if backend is None else with_entry(root, backend)
+    return Chosen(root, override.key, own, filled.problems, filled.names, filled.secret_values)
+
+
+def _with_provider(root: Mapping, key: str, value: Node) -> Mapping:
+    provider = find(root, "provider")
+    if provider is None or not isinstance(provider.value, Mapping):
+        return root
+    entry = Entry(key, value.line, value.column, value)
+    return with_entry(root, provider._replace(value=with_entry(provider.value, entry)))
+
+
+def _leaf(root: Mapping, text: str) -> Scalar:
+    provider = child(root, "provider") or root
+    return Scalar(text, text, provider.line, provider.column)
+
+
+def _unknown(root: Mapping, choice: str) -> Problem:
+    overrides = child(root, "providerOverrides")
+    labels = [item.key for item in overrides.entries] if isinstance(overrides, Mapping) else []
+    message = f"`{shown(choice)}` is neither a label of `providerOverrides` nor a provider"
+    hint = did_you_mean(choice, [*labels, *PROVIDER_IDS])
+    return Problem("usage/unknown-provider", message, hint, place_of(overrides or root))

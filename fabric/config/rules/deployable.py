@@ -1,0 +1,105 @@
+"""What a plan or a deploy refuses, though the config loads: local runs can do with less."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from fabric.config.rules.env_size import too_large
+from fabric.config.rules.locations import BACKEND, trigger_pointer
+from fabric.config.schema.backend import NEEDED_BY
+from fabric.config.values import (
+    AmqpTrigger,
+    Config,
+    EventbusTrigger,
+    Function,
+    LogstreamTrigger,
+    PubsubTrigger,
+    Spot,
+    Trigger,
+)
+from fabric.model.names import TriggerKind
+from fabric.model.problems import Place, Problem
+
+
+def plan_problems(config: Config) -> tuple[Problem, ...]:
+    """Why this config cannot be planned; empty when it can."""
+    found = [
+        *_placed(config, BACKEND, _backend_problems(config)),
+        *(
+            problem
+            for pointer, found in too_large(config)
+            for problem in _placed(config, pointer, [found])
+        ),
+        *(
+            problem
+            for function in config.functions
+            for number, trigger in enumerate(function.triggers)
+            for problem in _placed(
+                config,
+                trigger_pointer(function.name, number),
+                _trigger_problems(config, function, trigger),
+            )
+        ),
+    ]
+    return tuple(found)
+
+
+def _placed(config: Config, pointer: str, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """The problems with the place of a setting; the file alone, where it is not known."""
+    for problem in problems:
+        spot = next((one for one in config.spots if one.pointer == pointer), None)
+        spot = spot or Spot(pointer, Place(config.file))
+        yield replace(problem, where=spot.where, frame=spot.frame)
+
+
+def _backend_problems(config: Config) -> Iterator[Problem]:
+    needed = NEEDED_BY.get(config.backend.kind)
+    if needed and needed not in dict(config.backend.settings):
+        message = f"backend `{config.backend.kind}` needs `backend.{needed}`"
+        yield Problem("config/missing-key", message)
+
+
+def _trigger_problems(config: Config, function: Function, trigger: Trigger) -> Iterator[Problem]:
+    match trigger:
+        case LogstreamTrigger() | AmqpTrigger():
+            yield _unsupported(config, function, _kind_of(trigger))
+        case _:
+            pass
+    for key in _missing(trigger):
+        message = f"function `{function.name}`: its {_kind_of(trigger)} trigger needs `{key}`"
+        yield Problem("config/missing-key", message)
+
+
+def _missing(trigger: Trigger) -> tuple[str, ...]:
+    match trigger:
+        case EventbusTrigger(pattern=pattern):
+            needs = {"pattern": pattern not in ("", "{}")}
+        case PubsubTrigger(topic=topic):
+            needs = {"topic": bool(topic)}
+        case LogstreamTrigger(topic=topic, brokers=brokers):
+            needs = {"topic": bool(topic), "brokers": bool(brokers)}
+        case AmqpTrigger(queue=queue):
+            needs = {"queue": bool(queue)}
+        case _:
+            needs = {}
+    return tuple(key for key, is_there in needs.items() if not is_there)
+
+
+def _kind_of(trigger: Trigger) -> TriggerKind:
+    match trigger:
+        case EventbusTrigger():
+            return TriggerKind.EVENTBUS
+        case PubsubTrigger():
+            return TriggerKind.PUBSUB
+        case LogstreamTrigger():
+            return TriggerKind.LOGSTREAM
+        case _:
+            return TriggerKind.AMQP
+
+
+def _unsupported(config: Config, function: Function, kind: TriggerKind) -> Problem:
+    message = (
+        f"function `{function.name}` has a trigger of type `{kind}`, "
+        f"which provider `{config.provider.id}` does not support"
+    )
+    hint = "it works in local runs; no provider can deploy it yet"
+    return Problem("config/trigger-unsupported", message, hint)

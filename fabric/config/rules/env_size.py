@@ -1,0 +1,62 @@
+"""How much a provider lets a function's environment hold, and what takes that room."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from fabric.config.resolve.placeholders import filled_in, late_names
+from fabric.config.rules.locations import env_pointer
+from fabric.config.values import Config
+from fabric.model.catalog import facts_of
+from fabric.model.problems import Problem
+from fabric.model.task import Pairs
+
+# An address that is not known yet is taken for this long where it may be left out, and for this
+# short where a plan would be refused: the address of a real gateway lies between the two.
+LONG_ADDRESS = 80
+SHORT_ADDRESS = 12
+
+
+def limit_of(provider_id: str) -> int:
+    """Bytes of names and values together; 0 where the provider sets no limit."""
+    facts = facts_of(provider_id)
+    return facts.env_bytes if facts else 0
+
+
+def size_of(env: Iterable[tuple[str, str]], address: int) -> int:
+    """Bytes of an environment, with every value that is not known yet counted as `address`."""
+    return sum(_size(name, value, address) for name, value in env)
+
+
+def too_large(config: Config) -> Iterator[tuple[str, Problem]]:
+    """What no value of an upstream could make fit; each with the pointer to its place."""
+    for function in config.functions:
+        problem = excess(function.name, function.env, config.provider.id)
+        if problem:
+            yield env_pointer(function.name), problem
+
+
+def fullest(config: Config) -> tuple[int, Counter[str]]:
+    """The bytes of the function with the least room, and how often each variable that is not known
+    yet stands in it; nothing where the provider sets no limit."""
+    envs = [one.env for one in config.functions if limit_of(config.provider.id)]
+    env = max(envs, key=lambda one: size_of(one, LONG_ADDRESS), default=())
+    return size_of(env, 0), Counter(name for _, value in env for name in late_names(value))
+
+
+def excess(function: str, env: Pairs, provider_id: str) -> Problem | None:
+    """Why this environment is refused, with the names that fill it, the largest first."""
+    limit, size = limit_of(provider_id), size_of(env, SHORT_ADDRESS)
+    if not limit or size <= limit:
+        return None
+    largest = sorted(env, key=lambda pair: (-_size(pair[0], pair[1], SHORT_ADDRESS), pair[0]))
+    message = (
+        f"function `{function}`: its environment takes {size:,} bytes, "
+        f"and provider `{provider_id}` allows {limit:,}"
+    )
+    hint = "what takes the room, largest first: " + ", ".join(name for name, _ in largest)
+    return Problem("config/environment-too-large", message, hint)
+
+
+def _size(name: str, value: str, address: int) -> int:
+    known = filled_in(value, dict.fromkeys(late_names(value), "x" * address))
+    return len(name.encode()) + len(known.encode())

@@ -1,0 +1,45 @@
+"""Where no secret may be bound: names, paths and commands, which are printed and stored."""
+
+from collections.abc import Iterator
+
+from fabric.config.resolve.stages import named_entries
+from fabric.config.schema.check import Finding
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, place_of
+from fabric.model.problems import Problem
+
+_IN_FUNCTIONS = ("name", "entry", "include", "runtime")
+
+
+def secrets_where_none_may_be(root: Mapping) -> Iterator[Finding]:
+    for path, node in _open_places(root):
+        for leaf in _leaves(node):
+            if leaf.secret:
+                yield _refused(path, leaf)
+
+
+def _open_places(root: Mapping) -> Iterator[tuple[str, Node | None]]:
+    # A region may stand in the provider's extension too; a build's words lie in compiled graphs.
+    for key in ("service", "provider", "build"):
+        yield key, child(root, key)
+    for name, node in named_entries(child(root, "extensions")):
+        yield f"extensions.{name}.region", child(node, "region")
+    for _, node in named_entries(child(root, "functions")):
+        for key in _IN_FUNCTIONS:
+            yield f"functions[].{key}", child(node, key)
+
+
+def _leaves(node: Node | None) -> Iterator[Scalar]:
+    if isinstance(node, Scalar):
+        yield node
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            yield from _leaves(item)
+    elif isinstance(node, Mapping):
+        for entry in node.entries:
+            yield from _leaves(entry.value)
+
+
+def _refused(path: str, leaf: Scalar) -> Finding:
+    message = f"`{path}` is printed and stored: no secret can be bound into it"
+    hint = "bind it into `env`, or use a variable whose name is not that of a credential"
+    return Finding(Problem("config/secret-here", message, hint, place_of(leaf)))

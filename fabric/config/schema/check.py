@@ -1,0 +1,258 @@
+"""Hold a tree against a shape and tell every difference. Knows no key of any file by name."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+from fabric.config.schema.shapes import (
+    Anything,
+    Choice,
+    Either,
+    Fields,
+    Flag,
+    Integer,
+    Kinds,
+    Many,
+    Named,
+    Shape,
+    Table,
+    Text,
+    Word,
+)
+from fabric.config.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, find, place_of
+from fabric.config.yaml.read import read_as
+from fabric.config.yaml.syntax import has_binding, shown
+from fabric.model.problems import Problem
+from fabric.model.spelling import did_you_mean
+
+Path: TypeAlias = tuple[str, ...]
+
+
+class Finding(NamedTuple):
+    """A problem, and whether it stops the load or is only worth a word."""
+
+    problem: Problem
+    is_fatal: bool = True
+
+
+def check(shape: Shape, node: Node, path: Path = ()) -> Iterable[Finding]:
+    """All differences between the tree and the shape, in the order of the file."""
+    return _CHECKS[type(shape)](shape, node, path)
+
+
+def title(path: Path) -> str:
+    """The path as people write it: `functions.api.triggers[0].route`."""
+    text = ""
+    for step in path:
+        text += step if step.startswith("[") or not text else f".{step}"
+    return shown(text, 120) or "the document"
+
+
+def _found(code: str, message: str, node: Node | Entry, hint: str = "") -> Finding:
+    return Finding(Problem(code, message, hint, place_of(node)))
+
+
+def _leaf(node: Node, path: Path, wanted: str, code: str = "config/wrong-type") -> list[Finding]:
+    """The finding on a leaf, unless it is a binding that is yet to be filled."""
+    if isinstance(node, Scalar) and isinstance(node.value, str) and has_binding(node.value):
+        return []
+    return [_mismatch(node, path, wanted, code)]
+
+
+def _mismatch(node: Node, path: Path, wanted: str, code: str = "config/wrong-type") -> Finding:
+    message = f"`{title(path)}` must be {wanted}, not {_kind(node)}"
+    return _found(code, message, node, _quote_hint(node, wanted))
+
+
+def _kind(node: Node) -> str:
+    if isinstance(node, Mapping):
+        return "a map"
+    if isinstance(node, Sequence):
+        return "a list"
+    if node.bound or node.secret:
+        return "what its binding gives"
+    if node.value is None:
+        return "empty"
+    return f"`{shown(node.text)}`"
+
+
+def _quote_hint(node: Node, wanted: str) -> str:
+    is_other = isinstance(node, Scalar) and not isinstance(node.value, str | None)
+    return "put the value in quotes" if is_other and wanted == "text" else ""
+
+
+def _text(shape: Text, node: Node, path: Path) -> Iterable[Finding]:
+    if type(node) is not Scalar or not isinstance(node.value, str):
+        return _leaf(node, path, "text")
+    if not shape.fits(node.value):
+        return _leaf(node, path, shape.rule, shape.code)
+    return ()
+
+
+def _word(_: Word, node: Node, path: Path) -> Iterable[Finding]:
+    if type(node) is Scalar and node.value is not None:
+        return ()
+    return _leaf(node, path, "text, a number, true or false")
+
+
+def _choice(shape: Choice, node: Node, path: Path) -> Iterable[Finding]:
+    text = node.value if type(node) is Scalar else None
+    if isinstance(text, str) and (text in shape.words or has_binding(text)):
+        return ()
+    return [_no_such_word(shape, node, path)]
+
+
+def _no_such_word(shape: Choice, node: Node, path: Path) -> Finding:
+    wanted = f"{shape.noun} ({', '.join(shape.words)})"
+    problem = _mismatch(node, path, wanted, shape.code).problem
+    hint = did_you_mean(node.text, shape.words) if isinstance(node, Scalar) else ""
+    return _found(problem.code, problem.message, node, hint or problem.hint)
+
+
+def _integer(shape: Integer, node: Node, path: Path) -> Iterable[Finding]:
+    value = read_as(node) if type(node) is Scalar else None
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    if type(value) is not int:
+        return _leaf(node, path, "a whole number")
+    if value < shape.low or (shape.high is not None and value > shape.high):
+        return _leaf(node, path, _range(shape), "config/bad-value")
+    return ()
+
+
+def _range(shape: Integer) -> str:
+    if shape.high is None:
+        return f"a whole number of at least {shape.low}"
+    return f"a whole number from {shape.low} to {shape.high}"
+
+
+def _flag(_: Flag, node: Node, path: Path) -> Iterable[Finding]:
+    if type(node) is Scalar and type(read_as(node)) is bool:
+        return ()
+    return _leaf(node, path, "true or false")
+
+
+def _anything(_: Anything, __: Node, ___: Path) -> Iterable[Finding]:
+    return ()
+
+
+def _many(shape: Many, node: Node, path: Path) -> Iterator[Finding]:
+    if type(node) is not Sequence:
+        yield _mismatch(node, path, "a list")
+        return
+    yield from _too_few(len(node.items), shape.least, node, path)
+    for number, item in enumerate(node.items):
+        yield from check(shape.item, item, (*path, f"[{number}]"))
+
+
+def _too_few(count: int, least: int, node: Node, path: Path) -> Iterator[Finding]:
+    if count < least:
+        yield _found("config/too-few", f"`{title(path)}` needs at least {least} entry", node)
+
+
+def _table(shape: Table, node: Node, path: Path) -> Iterator[Finding]:
+    if type(node) is not Mapping:
+        yield _mismatch(node, path, "a map")
+        return
+    for entry in node.entries:
+        yield from _key(shape.key, entry, path)
+        yield from check(shape.value, entry.value, (*path, entry.key))
+
+
+def _key(rule: Text, entry: Entry, path: Path) -> Iterator[Finding]:
+    if not rule.fits(entry.key):
+        message = f"the key `{shown(entry.key)}` in `{title(path)}` must be {rule.rule}"
+        yield _found(rule.code, message, entry)
+
+
+def _fields(shape: Fields, node: Node, path: Path) -> Iterator[Finding]:
+    if type(node) is not Mapping:
+        yield _mismatch(node, path, "a map")
+        return
+    yield from _missing(shape, node, path)
+    index = shape.index
+    for entry in node.entries:
+        inner = index.get(entry.key)
+        if inner is None:
+            yield _unknown(shape, entry, path)
+        else:
+            yield from check(inner, entry.value, (*path, entry.key))
+
+
+def _missing(shape: Fields, node: Mapping, path: Path) -> Iterator[Finding]:
+    keys = {entry.key for entry in node.entries}
+    for name in sorted(shape.required - keys):
+        message = f"`{title((*path, name))}` is missing"
+        yield _found("config/missing-key", message, node)
+    if shape.one_of and len(keys.intersection(shape.one_of)) != 1:
+        words = " or ".join(f"`{name}`" for name in shape.one_of)
+        yield _found("config/missing-key", f"`{title(path)}` needs one of {words}", node)
+
+
+def _unknown(shape: Fields, entry: Entry, path: Path) -> Finding:
+    inside = f" in `{title(path)}`" if path else ""
+    hint = did_you_mean(entry.key, shape.index)
+    if shape.is_open:
+        message = f"the key `{shown(entry.key)}`{inside} is passed on unchecked"
+        problem = Problem("config/passed-on", message, hint, place_of(entry))
+        return Finding(problem, is_fatal=False)
+    known = f"known keys: {', '.join(sorted(shape.index))}"
+    message = f"unknown key `{shown(entry.key)}`{inside}"
+    return _found("config/unknown-key", message, entry, hint or known)
+
+
+def _named(shape: Named, node: Node, path: Path) -> Iterator[Finding]:
+    if type(node) is Sequence:
+        yield from _many(Many(shape.entry, shape.least), node, path)
+        return
+    if type(node) is not Mapping:
+        yield _mismatch(node, path, "a list, or a map of names")
+        return
+    yield from _too_few(len(node.entries), shape.least, node, path)
+    for entry in node.entries:
+        yield from _key(shape.key, entry, path)
+        yield from check(shape.nameless, entry.value, (*path, entry.key))
+
+
+def _kinds(shape: Kinds, node: Node, path: Path) -> Iterable[Finding]:
+    if type(node) is not Mapping:
+        return [_mismatch(node, path, "a map")]
+    tag = find(node, "type")
+    if tag is None:
+        return [_found("config/missing-key", f"`{title((*path, 'type'))}` is missing", node)]
+    word = tag.value.value if isinstance(tag.value, Scalar) else None
+    for known, fields in shape.kinds:
+        if known == word:
+            return check(fields, node, path)
+    words = Choice(tuple(known for known, _ in shape.kinds), shape.noun, shape.code)
+    return [_no_such_word(words, tag.value, (*path, "type"))]
+
+
+def _either(shape: Either, node: Node, path: Path) -> Iterable[Finding]:
+    tried = [list(check(option, node, path)) for option in shape.shapes]
+    for findings in tried:
+        if not any(finding.is_fatal for finding in findings):
+            return findings
+    fitting = [option for option in shape.shapes if type(node) in _TAKES[type(option)]]
+    return tried[shape.shapes.index(fitting[0])] if fitting else tried[0]
+
+
+_TAKES: dict[type, tuple[type, ...]] = {
+    **dict.fromkeys((Text, Word, Choice, Integer, Flag), (Scalar,)),
+    **dict.fromkeys((Table, Fields, Kinds), (Mapping,)),
+    Many: (Sequence,),
+    Named: (Sequence, Mapping),
+}
+_CHECKS: dict[type, Callable[[Any, Node, Path], Iterable[Finding]]] = {
+    Text: _text,
+    Word: _word,
+    Choice: _choice,
+    Integer: _integer,
+    Flag: _flag,
+    Anything: _anything,
+    Many: _many,
+    Table: _table,
+    Fields: _fields,
+    Named: _named,
+    Kinds: _kinds,
+    Either: _either,
+}

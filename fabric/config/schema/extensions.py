@@ -1,0 +1,95 @@
+"""Which keys the provider-specific settings have; further keys are passed on with a warning."""
+
+from fabric.config.schema.shapes import Anything, Choice, Either, Field, Fields, Flag, Many
+from fabric.config.schema.triggers import FILLED
+from fabric.model.catalog import PROVIDERS
+
+_TEXTS = Many(FILLED, least=1)
+_STATEMENT = Fields(
+    (
+        Field(
+            "effect",
+            Choice(("Allow", "Deny"), "an effect"),
+            "Whether it allows or forbids.",
+            "Allow",
+            required=True,
+        ),
+        Field("actions", _TEXTS, "What may be done.", ["dynamodb:GetItem"], required=True),
+        Field("resources", _TEXTS, "To what.", ["*"], required=True),
+    ),
+    is_open=True,
+)
+_ROLE = Fields(
+    (
+        Field(
+            "statements",
+            Many(_STATEMENT),
+            "The rights of the execution role.",
+            [{"effect": "Allow", "actions": ["s3:GetObject"], "resources": ["*"]}],
+        ),
+    ),
+    is_open=True,
+)
+_CLOUD1 = Fields(
+    (
+        Field("region", FILLED, "The region to deploy to.", "eu-central-1"),
+        Field("roleArn", FILLED, "The execution role.", "arn:aws:iam::123456789012:role/run"),
+        Field(
+            "iam",
+            Fields(
+                (Field("role", _ROLE, "The role that functions run as.", {"statements": []}),),
+                is_open=True,
+            ),
+            "Rights.",
+            {"role": {"statements": []}},
+        ),
+    ),
+    is_open=True,
+)
+_OTHER = Fields(
+    (Field("region", FILLED, "The region to deploy to.", "europe-west1"),), is_open=True
+)
+_ROUTER = Fields(
+    (
+        Field("hostname", FILLED, "The name that routes to the endpoints.", "api.example.com"),
+        Field("provider", FILLED, "The DNS back end: edge1, cloud1 or local.", "edge1"),
+        Field("autoApply", Flag(), "Apply DNS changes after a deploy.", False),  # noqa: FBT003
+        Field("allowProdSync", Flag(), "Let stage `prod` change DNS.", False),  # noqa: FBT003
+        Field(
+            "approvalEnvByStage",
+            Anything(),
+            "The variable that must be set, per stage.",
+            {"prod": "APPROVED"},
+        ),
+        Field("requireReason", Either((Flag(), Anything())), "Ask for a reason.", True),  # noqa: FBT003
+        Field("mutationPolicy", Anything(), "Which changes are allowed.", "additive"),
+        Field("canary", Anything(), "How traffic moves to a new endpoint.", {"percent": 10}),
+    ),
+    is_open=True,
+)
+
+
+def _of(provider_id: str) -> Fields:
+    return _CLOUD1 if provider_id == "cloud1-lambda" else _OTHER
+
+
+EXTENSIONS = Fields(
+    (
+        *(
+            Field(
+                facts.id,
+                _of(facts.id),
+                f"Settings of {facts.id} ({facts.title}).",
+                {"region": "eu-central-1"},
+            )
+            for facts in PROVIDERS
+        ),
+        Field(
+            "router",
+            _ROUTER,
+            "Weighted routing over several targets.",
+            {"hostname": "api.example.com"},
+        ),
+    ),
+    is_open=True,
+)

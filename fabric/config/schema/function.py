@@ -1,0 +1,74 @@
+"""Which keys a function has."""
+
+from fabric.config.schema.shapes import (
+    Choice,
+    Field,
+    Fields,
+    Integer,
+    Many,
+    Table,
+    Text,
+    Word,
+    whole,
+)
+from fabric.config.schema.triggers import FILLED, TRIGGER
+
+FUNCTION_NAME = Text(whole("[A-Za-z0-9_-]{1,64}"), "1 to 64 letters, digits, `_` or `-`")
+RUNTIME = Text(
+    whole(r"nodejs(?:(?:18|20|22)\.x)?|python(?:3\.[1-9][0-9]?)?"),
+    "a runtime: nodejs, nodejs18.x, nodejs20.x, nodejs22.x, python, python3.11 or another 3.x",
+    "config/unknown-runtime",
+)
+ENV_NAME = Text(whole("[A-Za-z_][A-Za-z0-9_]*"), "letters, digits and `_`, no digit first")
+ENV = Table(Word(), ENV_NAME, "LOG_LEVEL")
+_NAMES = Many(FILLED)
+
+_NAME = Field(
+    "name", FUNCTION_NAME, "Name of the function, unique in the service.", "hello", required=True
+)
+_ENTRY = Field(
+    "entry",
+    FILLED,
+    "The source file of the handler, or `<module>.<export>`.",
+    "src/hello.ts",
+    required=True,
+)
+_OPTIONAL = (
+    Field(
+        "triggers",
+        Many(TRIGGER),
+        "What calls the function.",
+        [{"type": "http", "route": "GET:/hello"}],
+    ),
+    Field(
+        "env",
+        ENV,
+        "Variables of this function; they beat those of the service.",
+        {"LOG_LEVEL": "debug"},
+    ),
+    Field(
+        "layers", _NAMES, "Names from the top-level `layers`, or ARNs (cloud1 only).", ["shared"]
+    ),
+    Field("runtime", RUNTIME, "A runtime other than the provider's.", "python3.11"),
+    Field("memory", Integer(1, 1_048_576), "Memory in MB.", 256),
+    Field("timeout", Integer(1, 86_400), "The longest run in seconds.", 30),
+    Field(
+        "architecture",
+        Choice(("x86_64", "arm64"), "an architecture"),
+        "The processor to run on.",
+        "arm64",
+    ),
+    Field("tags", Table(Word(), sample="team"), "Labels at the provider.", {"team": "shop"}),
+    Field(
+        "resources", _NAMES, "Which resources it gets; all of them when left out.", ["orders-db"]
+    ),
+    Field("addons", _NAMES, "Which addons it gets; all of them when left out.", ["mail"]),
+    Field("include", _NAMES, "Further files of the archive, as globs.", ["templates/**"]),
+    Field(
+        "reservedConcurrency", Integer(0, 1_000_000), "How many may run at once, kept for it.", 10
+    ),
+    Field("provisionedConcurrency", Integer(0, 1_000_000), "How many are kept warm.", 2),
+)
+FUNCTION = Fields((_NAME, _ENTRY, *_OPTIONAL))
+# In a stage's overlay only the name is needed: the rest is laid over what stands.
+FUNCTION_OVERLAY = Fields((_NAME, Field("entry", FILLED, _ENTRY.doc, _ENTRY.example), *_OPTIONAL))

@@ -1,0 +1,208 @@
+"""Nodes out of a stream of YAML events, within limits of depth and size."""
+
+import re
+from typing import Any
+
+from yaml.events import MappingStartEvent
+
+from fabric.config.yaml.nodes import EMPTY, Entry, Mapping, Node, Scalar, Sequence
+from fabric.config.yaml.scalars import MAY_MEAN, NumberTooLongError, has_leading_zero, meaning_of
+from fabric.config.yaml.syntax import shown
+from fabric.model.problems import FabricError, Place, Problem
+
+MAX_DEPTH = 64
+MAX_NODES = 60_000
+MAX_EXPANDED = 200_000
+MAX_MERGED_KEYS = 10_000
+MAX_PROBLEMS = 100
+_MERGE = "<<"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class _Open:
+    """A collection whose end has not been seen; in a mapping, `key` waits for its value."""
+
+    __slots__ = ("anchor", "born", "column", "entries", "height", "items", "key", "line", "merges")
+
+    def __init__(self, line: int, column: int, anchor: str | None, born: int) -> None:
+        self.line, self.column, self.anchor, self.born = line, column, anchor, born
+        self.height = 1
+        self.items: list[Node] = []
+        self.entries: dict[str, Entry] | None = None
+        self.key: Any = None
+        self.merges: list[Node] = []
+
+
+class _Anchored:
+    """A named node, how many nodes it stands for, and how deep it is."""
+
+    __slots__ = ("height", "node", "weight")
+
+    def __init__(self, node: Node, weight: int, height: int) -> None:
+        self.node, self.weight, self.height = node, weight, height
+
+
+class Builder:
+    """Takes events in order; `finish` gives the root or raises the duplicate keys it met."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._stack: list[_Open] = []
+        self._top: _Open | None = None
+        self._root: Node = EMPTY
+        self._anchors: dict[str, _Anchored] = {}
+        self._count = self._expanded = self._merged = 0
+        self._duplicates: list[Problem] = []
+        self.warnings: list[Problem] = []
+
+    def finish(self) -> Node:
+        if self._duplicates:
+            raise FabricError(*self._duplicates)
+        return self._root
+
+    def open(self, event: Any) -> None:
+        self._accept(event)
+        if len(self._stack) >= MAX_DEPTH:
+            raise self._too_deep(event)
+        if event.anchor is not None:
+            # Gone until its end is seen: an alias inside of it would be a loop.
+            self._anchors.pop(event.anchor, None)
+        mark = event.start_mark
+        frame = _Open(mark.line + 1, mark.column + 1, event.anchor, self._count)
+        if type(event) is MappingStartEvent:
+            frame.entries = {}
+        self._stack.append(frame)
+        self._top = frame
+
+    def close(self, _: Any) -> None:
+        frame = self._stack.pop()
+        self._top = self._stack[-1] if self._stack else None
+        node = self._node_of(frame)
+        if frame.anchor is not None:
+            weight = self._count - frame.born + 1
+            self._anchors[frame.anchor] = _Anchored(node, weight, frame.height)
+        self._put_tree(node, frame.height)
+
+    def scalar(self, event: Any) -> None:
+        self._accept(event)
+        top = self._top
+        if top is not None and top.entries is not None and top.key is None:
+            top.key = event
+            if event.anchor is not None:
+                self._anchors[event.anchor] = _Anchored(self._leaf(event), 1, 0)
+            return
+        node = self._leaf(event)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = _Anchored(node, 1, 0)
+        self._put(node)
+
+    def alias(self, event: Any) -> None:
+        known = self._anchors.get(event.anchor)
+        if known is None:
+            name = shown(event.anchor)
+            message = f"`*{name}` points to nothing before it, or to what it stands in"
+            raise self._refusal("config/alias", message, event)
+        self._count += known.weight
+        self._expanded += known.weight
+        if self._expanded > MAX_EXPANDED:
+            message = f"the aliases stand for more than {MAX_EXPANDED:,} values"
+            raise self._refusal("config/alias-limit", message, event)
+        if len(self._stack) + known.height > MAX_DEPTH:
+            raise self._too_deep(event)
+        if self._top is not None and self._top.entries is not None and self._top.key is None:
+            raise self._refusal("config/key", "an alias cannot be a key", event)
+        self._put_tree(known.node, known.height)
+
+    def _accept(self, event: Any) -> None:
+        if event.tag is not None:
+            message = f"the tag `{shown(event.tag)}` is not allowed"
+            raise self._refusal("config/tag", message, event)
+        self._count += 1
+        if self._count - self._expanded > MAX_NODES:
+            message = f"the file has more than {MAX_NODES:,} values"
+            raise self._refusal("config/too-big", message, event)
+
+    def _leaf(self, event: Any) -> Scalar:
+        text, mark = event.value, event.start_mark
+        # The pure loader lets escapes make half of a pair; libyaml refuses them itself.
+        if not text.isascii() and _SURROGATE.search(text):
+            raise self._refusal("config/encoding", "half of a surrogate pair", event)
+        is_plain = event.implicit[0] and (not text or text[0] in MAY_MEAN)
+        value = self._meaning(event) if is_plain else text
+        return Scalar(value, text, mark.line + 1, mark.column + 1)
+
+    def _meaning(self, event: Any) -> Any:
+        try:
+            value = meaning_of(event.value)
+        except NumberTooLongError as error:
+            message = "a number has more than 64 digits; put it in quotes if it is text"
+            raise self._refusal("config/number", message, event) from error
+        if value is event.value and has_leading_zero(event.value):
+            message = f"`{shown(event.value)}` has a leading zero and is read as text"
+            hint = "put it in quotes to say so"
+            where = self._where(event)
+            self.warnings.append(Problem("config/leading-zero", message, hint, where))
+        return value
+
+    def _put_tree(self, node: Node, height: int) -> None:
+        if self._top is not None and height >= self._top.height:
+            self._top.height = height + 1
+        self._put(node)
+
+    def _put(self, node: Node) -> None:
+        frame = self._top
+        if frame is None:
+            self._root = node
+        elif frame.entries is None:
+            frame.items.append(node)
+        elif frame.key is None:
+            message = "a key must be plain text"
+            where = Place(self._file, node.line, node.column)
+            raise FabricError(Problem("config/key", message, where=where))
+        else:
+            self._pair(frame, frame.entries, frame.key, node)
+            frame.key = None
+
+    def _pair(self, frame: _Open, entries: dict[str, Entry], key: Any, node: Node) -> None:
+        name, mark = key.value, key.start_mark
+        if name == _MERGE and key.implicit[0]:
+            frame.merges.extend(node.items if isinstance(node, Sequence) else (node,))
+        elif name in entries:
+            self._duplicate(name, entries[name].line, key)
+        else:
+            entries[name] = Entry(name, mark.line + 1, mark.column + 1, node)
+
+    def _duplicate(self, name: str, first_line: int, key: Any) -> None:
+        where = self._where(key)
+        message = f"the key `{shown(name)}` stands in lines {first_line} and {where.line}"
+        problem = Problem("config/duplicate-key", message, "keep one of them", where)
+        self._duplicates.append(problem)
+        if len(self._duplicates) >= MAX_PROBLEMS:
+            raise FabricError(*self._duplicates)
+
+    def _node_of(self, frame: _Open) -> Node:
+        if frame.entries is None:
+            return Sequence(tuple(frame.items), frame.line, frame.column)
+        for merged in frame.merges:
+            self._merge(frame.entries, merged)
+        return Mapping(tuple(frame.entries.values()), frame.line, frame.column)
+
+    def _merge(self, entries: dict[str, Entry], merged: Node) -> None:
+        where = Place(self._file, merged.line, merged.column)
+        if not isinstance(merged, Mapping):
+            raise FabricError(Problem("config/merge", "`<<` takes mappings only", where=where))
+        self._merged += len(merged.entries)
+        if self._merged > MAX_MERGED_KEYS:
+            message = f"`<<` merges more than {MAX_MERGED_KEYS:,} keys"
+            raise FabricError(Problem("config/merge-limit", message, where=where))
+        for entry in merged.entries:
+            entries.setdefault(entry.key, entry)
+
+    def _too_deep(self, event: Any) -> FabricError:
+        return self._refusal("config/depth", f"values are nested over {MAX_DEPTH} deep", event)
+
+    def _where(self, event: Any) -> Place:
+        return Place(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
+
+    def _refusal(self, code: str, message: str, event: Any) -> FabricError:
+        return FabricError(Problem(code, message, where=self._where(event)))

@@ -1,0 +1,89 @@
+"""The lines around a problem, as people see them: never with a secret in them."""
+
+import re
+from itertools import islice
+
+from fabric.config.yaml.decoding import LINE_BREAK
+from fabric.model.problems import Problem
+from fabric.model.secrecy import REDACTED, without_userinfo
+
+MAX_LINES = 200_000
+_WIDTH = 100
+_ABOVE = 200
+# Beyond it a line is not worth showing, and searching it for secrets takes long.
+_LONGEST = 400
+# A binding, `${secret:KEY}`, is no such key: the name in it tells nothing.
+_SENSITIVE = re.compile(
+    r"""((?<!\$\{)["']?[\w-]*(?:secret|token|password|passwd|credential|connectionstring|_key|apikey|\bref)[\w-]*["']?\s*:\s*)\S.*""",
+    re.IGNORECASE,
+)
+_SECTION = re.compile(r"""\s*["']?(?:secrets)["']?\s*:""")
+_ANY_VALUE = re.compile(r"""(:\s+|-\s+(?![\w"'-]+\s*:))\S.*""")
+
+
+class Lines:
+    """The lines of a file as YAML counts them; cut up once, when the first problem asks."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts = [0, *(found.end() for found in islice(LINE_BREAK.finditer(text), MAX_LINES))]
+
+    def frame(self, line: int, column: int) -> str:
+        """Up to three lines with a caret under the column; "" when the place is beyond the cap."""
+        if not 0 < line <= len(self._starts):
+            return ""
+        first = max(1, line - 1)
+        last = min(len(self._starts), line + 1)
+        width = len(str(last))
+        shift = max(0, column - _WIDTH + 20)
+        rows = []
+        for number in range(first, last + 1):
+            rows.append(
+                f"{number:>{width}} | {self._shown(number)[shift : shift + _WIDTH]}".rstrip()
+            )
+            if number == line and column:
+                rows.append(f"{'':>{width}} | {' ' * (column - shift - 1)}^")
+        return "\n".join(rows)
+
+    def _line(self, number: int) -> str:
+        start = self._starts[number - 1]
+        end = self._starts[number] if number < len(self._starts) else len(self._text)
+        return self._text[start:end].rstrip("\r\n\x85\u2028\u2029")
+
+    def _shown(self, number: int) -> str:
+        line = self._line(number)
+        if len(line) > _LONGEST:
+            return f"(a line of {len(line):,} characters)"
+        if self._is_in_secrets(number, line):
+            line = _ANY_VALUE.sub(rf"\g<1>{REDACTED}", line)
+        line = without_userinfo(_SENSITIVE.sub(rf"\g<1>{REDACTED}", line))
+        return "".join(sign if sign.isprintable() else " " for sign in line)
+
+    def _is_in_secrets(self, number: int, line: str) -> bool:
+        """Whether a line above that this one is nested in, going by indentation, is `secrets:`."""
+        indent = _indent(line)
+        for above in range(number - 1, max(0, number - _ABOVE), -1):
+            candidate = self._line(above)
+            if not candidate.strip() or _indent(candidate) > indent:
+                continue
+            if _SECTION.match(candidate):
+                return True
+            indent = min(indent, _indent(candidate))
+            if not indent and not candidate.startswith("-"):
+                return False
+        return False
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def framed(problem: Problem, file: str, lines: Lines) -> Problem:
+    """The problem with the name of its file and the lines that it is about."""
+    where = problem.where
+    if where is None:
+        return problem
+    placed = type(where)(where.file or file, where.line, where.column)
+    return Problem(
+        problem.code, problem.message, problem.hint, placed, lines.frame(where.line, where.column)
+    )

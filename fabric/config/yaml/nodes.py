@@ -1,0 +1,104 @@
+"""A YAML document as a tree of values that know where they stand. Knows no keys of any file."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from fabric.config.yaml.syntax import shown
+from fabric.model.problems import Place
+from fabric.model.secrecy import REDACTED
+
+Value: TypeAlias = str | int | float | bool | None
+
+
+# Named tuples, not frozen dataclasses: a big file makes tens of thousands, four times faster.
+class Scalar(NamedTuple):
+    """One leaf. `text` is what was written, `value` what it means; lines and columns from 1."""
+
+    value: Value
+    text: str
+    line: int
+    column: int
+    bound: bool = False  # bindings filled it, so text such as "5" may stand for a number
+    secret: bool = False  # its value must never be shown
+    written: str = ""  # what stood there before bindings were filled
+
+
+class Sequence(NamedTuple):
+    items: "tuple[Node, ...]"
+    line: int
+    column: int
+
+
+class Entry(NamedTuple):
+    """A key, where the key stands, and its value."""
+
+    key: str
+    line: int
+    column: int
+    value: "Node"
+
+
+class Mapping(NamedTuple):
+    entries: tuple[Entry, ...]
+    line: int
+    column: int
+
+
+Node: TypeAlias = Scalar | Sequence | Mapping
+
+EMPTY = Mapping((), 0, 0)
+
+
+def visible(leaf: Scalar) -> str:
+    """The text of a leaf for a message, hidden when it is secret."""
+    return REDACTED if leaf.secret else shown(leaf.text)
+
+
+def place_of(node: Node | Entry) -> Place:
+    """The spot in the file being read; its name is added when the problems are handed out."""
+    return Place("", node.line, node.column)
+
+
+def find(node: Node | None, key: str) -> Entry | None:
+    """The entry of a mapping, or None; anything that is no mapping has no entries."""
+    if isinstance(node, Mapping):
+        for entry in node.entries:
+            if entry.key == key:
+                return entry
+    return None
+
+
+def child(node: Node | None, *keys: str) -> Node | None:
+    """The value below a path of keys, as far as there is one."""
+    for key in keys:
+        entry = find(node, key)
+        if entry is None:
+            return None
+        node = entry.value
+    return node
+
+
+def with_entry(node: Mapping, entry: Entry) -> Mapping:
+    """The mapping with this entry put in place of the one of the same key, or at the end."""
+    if find(node, entry.key) is None:
+        return node._replace(entries=(*node.entries, entry))
+    entries = tuple(entry if old.key == entry.key else old for old in node.entries)
+    return node._replace(entries=entries)
+
+
+def without(node: Mapping, *keys: str) -> Mapping:
+    return node._replace(entries=tuple(item for item in node.entries if item.key not in keys))
+
+
+def plain(node: Node) -> Any:
+    """The tree as dicts, lists and scalars, for JSON."""
+    return plain_with(node, lambda scalar, _: scalar.value)
+
+
+def plain_with(node: Node, leaf: Callable[[Scalar, str], Any], key: str = "") -> Any:
+    """Like `plain`, with `leaf` telling what to show for a scalar under its nearest key."""
+    if isinstance(node, Mapping):
+        return {item.key: plain_with(item.value, leaf, item.key) for item in node.entries}
+    if isinstance(node, Sequence):
+        return [plain_with(item, leaf, key) for item in node.items]
+    return leaf(node, key)

@@ -1,0 +1,32 @@
+"""Problems of one file, sorted, with its name and the lines they are about."""
+
+from collections.abc import Iterable
+
+from fabric.config.yaml.frames import Lines, framed
+from fabric.config.yaml.reader import Document, read
+from fabric.model.problems import FabricError, Place, Problem
+
+
+def open_document(file: str, raw: bytes) -> Document:
+    """The document of a file; what the reader refuses is raised with its lines."""
+    try:
+        return read(file, raw)
+    except FabricError as error:
+        raise error_of(file, raw.decode("utf-8", "replace"), error.problems) from error
+
+
+def error_of(file: str, text: str, problems: Iterable[Problem]) -> FabricError:
+    return FabricError(*in_file(file, text, problems))
+
+
+def in_file(file: str, text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems in the order of the file, each with its frame."""
+    found = sorted(problems, key=_position)
+    # Cutting a big file into lines takes time; a problem of the whole file needs none.
+    lines = Lines(text if any(problem.where and problem.where.line for problem in found) else "")
+    return tuple(framed(problem, file, lines) for problem in found)
+
+
+def _position(problem: Problem) -> tuple[int, int]:
+    where = problem.where or Place("")
+    return where.line, where.column

@@ -1,0 +1,107 @@
+"""Bytes to a tree of nodes in one guarded pass over YAML events; hostile input ends in a problem.
+
+The composing loaders are not used: libyaml's crashes on deep nesting, both expand aliases without
+a limit. Events come one by one, so every limit is checked before memory is spent on what follows.
+"""
+
+import re
+from collections.abc import Callable
+from itertools import count
+from typing import Any, NamedTuple
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+    StreamStartEvent,
+)
+
+from fabric.config.yaml.builder import Builder
+from fabric.config.yaml.decoding import decode
+from fabric.config.yaml.nodes import Node
+from fabric.model.problems import FabricError, Place, Problem
+
+_BEST_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# Tag directives are compared pairwise by libyaml, so many of them take quadratic time.
+_TAG_DIRECTIVE = re.compile(r"^%TAG", re.MULTILINE)
+
+
+class Document(NamedTuple):
+    """The one document of a file, its text, and what deserves a word without being wrong."""
+
+    root: Node
+    text: str
+    warnings: tuple[Problem, ...] = ()
+
+
+def read(file: str, raw: bytes, loader: Any = _BEST_LOADER) -> Document:
+    """The document of a file; raises every kind of damage as problems with their places."""
+    text = decode(file, raw)
+    _refuse_tag_directives(file, text)
+    try:
+        return _build(file, text, loader(text))
+    except yaml.MarkedYAMLError as error:
+        raise FabricError(_syntax_problem(file, error)) from error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        raise FabricError(Problem("config/syntax", f"{error}", where=Place(file))) from error
+
+
+def _refuse_tag_directives(file: str, text: str) -> None:
+    found = _TAG_DIRECTIVE.search(text)
+    if found:
+        line = text.count("\n", 0, found.start()) + 1
+        where = Place(file, line, 1)
+        raise FabricError(Problem("config/tag", "tag directives are not allowed", where=where))
+
+
+def _syntax_problem(file: str, error: yaml.MarkedYAMLError) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    where = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
+    words = ", ".join(part for part in (error.context, error.problem) if part)
+    hint = "indent with spaces; YAML takes no tabs there" if "'\\t'" in words else ""
+    return Problem("config/syntax", f"the file is not valid YAML: {words}", hint, where)
+
+
+def _build(file: str, text: str, loader: Any) -> Document:
+    builder = Builder(file)
+    steps: dict[type, Callable[[Any], None]] = {
+        ScalarEvent: builder.scalar,
+        MappingStartEvent: builder.open,
+        SequenceStartEvent: builder.open,
+        MappingEndEvent: builder.close,
+        SequenceEndEvent: builder.close,
+        AliasEvent: builder.alias,
+        DocumentStartEvent: _one_document(file),
+        StreamStartEvent: _nothing,
+        DocumentEndEvent: _nothing,
+    }
+    try:
+        next_event = loader.get_event
+        while type(event := next_event()) is not StreamEndEvent:
+            steps[type(event)](event)
+    finally:
+        loader.dispose()
+    return Document(builder.finish(), text, tuple(builder.warnings))
+
+
+def _nothing(_: Any) -> None:
+    """Starts and ends that carry nothing to keep."""
+
+
+def _one_document(file: str) -> Callable[[Any], None]:
+    starts = count()
+
+    def start(event: Any) -> None:
+        if next(starts):
+            where = Place(file, event.start_mark.line + 1, event.start_mark.column + 1)
+            message = "the file holds a second document"
+            raise FabricError(Problem("config/documents", message, where=where))
+
+    return start
