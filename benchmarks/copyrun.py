@@ -83,7 +83,7 @@ def _graph(desk: Desk) -> TaskGraph:
 
 def _woven(desk: Desk) -> TaskGraph:
     from benchmarks.copygraph import tasks
-    from fabric.graph.weave import weave
+    from fabric.graph.build_graph import weave
 
     shape = json.loads((desk.root / CONFIG).read_text())
     return weave(tasks(Shape(shape["services"], shape["functions"])))

@@ -20,7 +20,7 @@ from fabric.engine.bus import Bus
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.engine.step import Stepper
-from fabric.graph.weave import weave
+from fabric.graph.build_graph import weave
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
 from fabric.model.task import Entry, Lane, Output, Task

@@ -19,9 +19,9 @@ from fabric.engine.result import Outcome, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.engine.step import Stepper, Upstream
+from fabric.graph.build_graph import weave
 from fabric.graph.decide import Action, Decision
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.weave import weave
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
 from fabric.model.task import Entry, Output, Task

@@ -15,8 +15,8 @@ from fabric.engine.result import RunResult
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.engine.step import Stepper, Stores
+from fabric.graph.build_graph import weave
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.weave import weave
 from fabric.model.events import Event, Stamped
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId

@@ -11,9 +11,9 @@ from fabric.app.request import Choice, Request
 from fabric.app.room import Opening, open_room
 from fabric.app.settings import Settings
 from fabric.app.units import has_python
-from fabric.graph.choice import Territory, affected
 from fabric.graph.compile import Unit
 from fabric.graph.decide import Action
+from fabric.graph.selection import Territory, affected
 from fabric.graph.traces import Trace
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabric.graph.decide import Action, Change, Decision
-from fabric.graph.live import changes_of, wanted
+from fabric.graph.judge import changes_of, wanted
 from fabric.graph.plan import Plan
 from fabric.model.names import TaskId
 from fabric.model.records.record import FunctionRecord, Record, RecordRef

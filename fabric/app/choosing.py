@@ -54,7 +54,7 @@ def _chosen(request: Request, settings: Settings) -> tuple[Request, str]:
     # Compose files and git: only when there is a choice to make.
     from fabric.app.affected import affected_services
     from fabric.app.project import named_services
-    from fabric.graph.choice import Widening, widened
+    from fabric.graph.selection import Widening, widened
 
     where, choice = request.where, request.where.choice
     services = named_services(where.compose, settings)

@@ -14,8 +14,8 @@ from fabric.app.request import Request
 from fabric.app.world import World
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
-from fabric.graph.live import dropped_functions
-from fabric.graph.ties import ties_of
+from fabric.graph.judge import dropped_functions
+from fabric.graph.service_order import ties_of
 from fabric.model.problems import ExitCode
 from fabric.model.records.record import Record
 from fabric.model.report import Report

@@ -17,7 +17,7 @@ from fabric.config.resolve.placeholders import filled_in
 from fabric.config.rules.env_size import excess
 from fabric.config.values import Config, Function
 from fabric.graph.compile import Unit, spec_of
-from fabric.graph.live import release_output
+from fabric.graph.judge import release_output
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Mode, Record, RecordRef
 from fabric.model.secrecy import looks_secret, without_values

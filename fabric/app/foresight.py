@@ -144,7 +144,7 @@ def with_removals(work: Compiled, world: World) -> Compiled:
     removals = [task for release in releases for task in _removals(release, deployed, world)]
     if not removals:
         return work
-    from fabric.graph.weave import weave  # networkx: only when the graph changes
+    from fabric.graph.build_graph import weave  # networkx: only when the graph changes
 
     return replace(work, graph=weave((*work.graph.tasks, *removals)))
 

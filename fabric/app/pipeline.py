@@ -17,8 +17,8 @@ from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.scene import MakeListeners, Scene
 from fabric.engine.warm import NONE, Others, Site
+from fabric.graph.critical_path import UNTIMED_S
 from fabric.graph.decide import UP_TO_DATE, Action
-from fabric.graph.longest import UNTIMED_S
 from fabric.graph.plan import Plan, make_plan, taken
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, RunEnded, RunStarted, TaskEnded

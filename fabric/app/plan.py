@@ -16,14 +16,14 @@ from fabric.app.room import Room
 from fabric.app.saved_plan import FORMAT, seal
 from fabric.app.settings import Settings
 from fabric.graph.decide import Action
-from fabric.graph.draw import draw
 from fabric.graph.plan import Plan
-from fabric.graph.ties import ties_of
+from fabric.graph.service_order import ties_of
 from fabric.model.names import Verb
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
 from fabric.system.disk import write_atomic
+from fabric.views.pictures.draw import draw
 from fabric.views.plan_text import explain_text, plan_text
 from fabric.views.style import Style
 

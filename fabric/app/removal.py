@@ -181,7 +181,7 @@ def removal_graph(
     records: Mapping[RecordRef, Record], dependents: Mapping[str, frozenset[str]]
 ) -> TaskGraph:
     """A service goes once all services that depend on it are gone."""
-    from fabric.graph.weave import weave  # networkx: imported when something is compiled
+    from fabric.graph.build_graph import weave  # networkx: imported when something is compiled
 
     return weave(
         task

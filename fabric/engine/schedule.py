@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from heapq import heappop, heappush
 
-from fabric.graph.longest import tails
+from fabric.graph.critical_path import tails
 from fabric.model.task import Lane
 
 

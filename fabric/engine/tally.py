@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from fabric.engine.scene import Scene
-from fabric.graph.longest import tails
-from fabric.graph.ties import levels_of, ties_of
+from fabric.graph.critical_path import tails
+from fabric.graph.service_order import levels_of, ties_of
 from fabric.model.events import Stamped, TaskEnded, TaskStarted
 from fabric.views.board import Board, RunningTask, ServiceRow
 

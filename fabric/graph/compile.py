@@ -60,7 +60,7 @@ def compile_graph(
     units: Sequence[Unit], verb: Verb, *, functions: frozenset[str] = frozenset()
 ) -> TaskGraph:
     """The tasks of a verb over these services; `functions` narrows it to these and their needs."""
-    from fabric.graph.weave import weave  # networkx: imported when something is compiled
+    from fabric.graph.build_graph import weave  # networkx: imported when something is compiled
 
     scene = Scene(tuple(units), {unit.service: unit for unit in units})
     tasks = [

@@ -9,7 +9,7 @@ from fabric.model.task import ProbeInputs, Task
 
 
 def probe_graph(ref: RecordRef, checks: Iterable[str]) -> TaskGraph:
-    from fabric.graph.weave import weave  # networkx: imported when something is compiled
+    from fabric.graph.build_graph import weave  # networkx: imported when something is compiled
 
     return weave(probe_task(ref, check) for check in checks)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fabric.graph.decide import Action, Decision
-from fabric.graph.live import (
+from fabric.graph.judge import (
     Wanted,
     all_wanted,
     dropped_functions,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from fabric.graph.decide import Action, Decision
-from fabric.graph.live import judge_release, release_key, release_output
+from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
 from fabric.model.names import TaskId
 from fabric.model.records.changes import ReleaseDone

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from fabric.graph.decide import Decision
-from fabric.graph.live import GONE, judge_remove
+from fabric.graph.judge import GONE, judge_remove
 from fabric.graph.plan import Known
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError

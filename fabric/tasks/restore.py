@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fabric.graph.decide import Decision
-from fabric.graph.live import GONE, judge_restore, keyed
+from fabric.graph.judge import GONE, judge_restore, keyed
 from fabric.graph.plan import Known
 from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId

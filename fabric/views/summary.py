@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fabric.graph.pictures.text import mermaid_text
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.model.secrecy import without_credentials
+from fabric.views.pictures.text import mermaid_text
 
 _ROWS = 200
 _NODES = 60

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from fabric.graph.critical_path import critical_path
 from fabric.graph.decide import Action
-from fabric.graph.draw import draw
-from fabric.graph.longest import critical_path
 from fabric.graph.plan import Plan
 from fabric.model.names import TaskId
+from fabric.views.pictures.draw import draw
 from tests.browser import Browser, Look, Tab, browser
 from tests.pure.plans import build, large, plan_of, shop
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from fabric.graph.decide import Action
-from fabric.graph.draw import draw
-from fabric.graph.pictures.assets import asset
-from fabric.graph.pictures.drawing import drawing_of
 from fabric.graph.plan import Plan
 from fabric.runtimes.nodejs.toolchain import find_node
+from fabric.views.pictures.assets import asset
+from fabric.views.pictures.draw import draw
+from fabric.views.pictures.drawing import drawing_of
 from tests.bundler_cache import ENVIRONMENT
 from tests.pure.plans import build, large, plan_of, shop
 from tests.pure.test_pictures import Page

@@ -9,10 +9,10 @@ import pytest
 
 from fabric.engine.result import Status
 from fabric.engine.step import Stepper
+from fabric.graph.build_graph import weave
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan, make_plan
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.weave import weave
 from fabric.model.task import Task
 from tests.fakes import Bench, join
 

@@ -23,7 +23,7 @@ from fabric.engine.answers import (
 from fabric.engine.result import RunResult
 from fabric.engine.run import Job
 from fabric.engine.schedule import Caps
-from fabric.graph.weave import weave
+from fabric.graph.build_graph import weave
 from fabric.model.names import TaskId
 from fabric.model.task import Output, Task
 from fabric.system.clock import SystemClock, file_time_ns

@@ -3,9 +3,9 @@
 import random
 from collections.abc import Mapping, Sequence
 
+from fabric.graph.build_graph import weave
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Plan
-from fabric.graph.weave import weave
 from fabric.model.names import Digest, TaskId
 from fabric.model.task import BuildInputs, DeployInputs, PackageInputs, ReleaseInputs, Task
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fabric.graph.choice import Territory, Widening, affected, widened
+from fabric.graph.selection import Territory, Widening, affected, widened
 
 NEEDS = {"site": ("api",), "api": ("auth", "stock"), "auth": (), "stock": (), "jobs": ("stock",)}
 

@@ -13,9 +13,9 @@ from fabric.engine.result import Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.engine.step import Stepper
+from fabric.graph.build_graph import weave
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known
-from fabric.graph.weave import weave
 from fabric.model.events import Stamped, TaskEnded, TaskStarted
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId

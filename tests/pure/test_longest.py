@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabric.graph.critical_path import CriticalPath, critical_path, longest_path, tails
 from fabric.graph.decide import Action
-from fabric.graph.draw import draw
-from fabric.graph.longest import CriticalPath, critical_path, longest_path, tails
-from fabric.graph.pictures.drawing import drawing_of
-from fabric.graph.pictures.text import path_words
 from fabric.graph.plan import Plan
+from fabric.views.pictures.draw import draw
+from fabric.views.pictures.drawing import drawing_of
+from fabric.views.pictures.text import path_words
 from tests.pure.plans import build, plan_of, shop
 
 

@@ -2,8 +2,8 @@
 
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.warm import Site, warm_of
+from fabric.graph.build_graph import weave
 from fabric.graph.traces import Trace, static_digest
-from fabric.graph.weave import weave
 from fabric.model.names import Digest, TaskId
 from fabric.model.task import (
     INPUTS_BY_KIND,

@@ -17,14 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric.graph.decide import Action
-from fabric.graph.draw import FORMS, draw
-from fabric.graph.pictures.drawing import drawing_of
-from fabric.graph.pictures.layout import BOX_WIDTH, STEP, Box, Layout, lay_out
-from fabric.graph.pictures.lettering import fitted, width
-from fabric.graph.pictures.page import FOLD_ABOVE
 from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError
 from fabric.model.task import Task
+from fabric.views.pictures.draw import FORMS, draw
+from fabric.views.pictures.drawing import drawing_of
+from fabric.views.pictures.layout import BOX_WIDTH, STEP, Box, Layout, lay_out
+from fabric.views.pictures.lettering import fitted, width
+from fabric.views.pictures.page import FOLD_ABOVE
 from tests.pure.plans import build, large, plan_of, service, shop
 
 Picture = tuple[list[str], list[tuple[str, str]]]

@@ -1,8 +1,8 @@
 """Which service waits for which, and how deep it stands."""
 
+from fabric.graph.build_graph import weave
+from fabric.graph.service_order import levels_of, ties_of
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.ties import levels_of, ties_of
-from fabric.graph.weave import weave
 from fabric.model.names import TaskId
 from fabric.model.task import PackageInputs, Task
 

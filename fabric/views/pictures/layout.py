@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fabric.graph.pictures.drawing import Drawing
-from fabric.graph.pictures.lane import BOX_HEIGHT, Lane, LaneTasks, lane_of
-from fabric.graph.pictures.order import ordered_services
+from fabric.views.pictures.drawing import Drawing
+from fabric.views.pictures.lane import BOX_HEIGHT, Lane, LaneTasks, lane_of
+from fabric.views.pictures.order import ordered_services
 
 BOX_WIDTH = 206.0
 GUTTER = 74.0

@@ -6,10 +6,11 @@ import json
 from html import escape
 from typing import Any
 
-from fabric.graph.pictures.assets import asset
-from fabric.graph.pictures.drawing import Drawing
-from fabric.graph.pictures.lane import BOX_HEIGHT, Lane
-from fabric.graph.pictures.layout import (
+from fabric.model.amounts import duration
+from fabric.views.pictures.assets import asset
+from fabric.views.pictures.drawing import Drawing
+from fabric.views.pictures.lane import BOX_HEIGHT, Lane
+from fabric.views.pictures.layout import (
     BOX_WIDTH,
     GUTTER,
     LANE_GAP,
@@ -18,8 +19,8 @@ from fabric.graph.pictures.layout import (
     bends_of,
     lanes_of,
 )
-from fabric.graph.pictures.lettering import fitted, printable, tally_words, width
-from fabric.graph.pictures.svg import (
+from fabric.views.pictures.lettering import fitted, printable, tally_words, width
+from fabric.views.pictures.svg import (
     KIND_SIZE,
     MEANINGS,
     NAME_SIZE,
@@ -28,8 +29,7 @@ from fabric.graph.pictures.svg import (
     SIGNS,
     lane_title,
 )
-from fabric.graph.pictures.text import headline, path_words
-from fabric.model.amounts import duration
+from fabric.views.pictures.text import headline, path_words
 
 FOLD_ABOVE = 150
 _STYLES = ("picture.css", "page.css")

@@ -2,12 +2,12 @@
 
 import json
 
+from fabric.graph.critical_path import CriticalPath
 from fabric.graph.decide import Action
-from fabric.graph.longest import CriticalPath
-from fabric.graph.pictures.drawing import Drawing, Node
-from fabric.graph.pictures.lettering import printable, tally_words
-from fabric.graph.pictures.palette import LIGHT, Paint
 from fabric.model.amounts import duration, plural
+from fabric.views.pictures.drawing import Drawing, Node
+from fabric.views.pictures.lettering import printable, tally_words
+from fabric.views.pictures.palette import LIGHT, Paint
 
 _NAMED = 4
 

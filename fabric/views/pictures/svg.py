@@ -5,12 +5,12 @@ from html import escape
 from itertools import chain
 
 from fabric.graph.decide import Action
-from fabric.graph.pictures.assets import asset
-from fabric.graph.pictures.drawing import Drawing
-from fabric.graph.pictures.lane import Lane
-from fabric.graph.pictures.layout import BOX_WIDTH, GUTTER, STEP, Box, Layout, Route, lay_out
-from fabric.graph.pictures.lettering import fitted, printable, tally_words, width
-from fabric.graph.pictures.text import headline, path_words
+from fabric.views.pictures.assets import asset
+from fabric.views.pictures.drawing import Drawing
+from fabric.views.pictures.lane import Lane
+from fabric.views.pictures.layout import BOX_WIDTH, GUTTER, STEP, Box, Layout, Route, lay_out
+from fabric.views.pictures.lettering import fitted, printable, tally_words, width
+from fabric.views.pictures.text import headline, path_words
 
 MARGIN = 32.0
 TOP = 128.0

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from fabric.graph.critical_path import CriticalPath, critical_path
 from fabric.graph.decide import Action, Decision
-from fabric.graph.longest import CriticalPath, critical_path
 from fabric.graph.plan import Plan
 from fabric.model.task import Task
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
-from fabric.graph.pictures.drawing import Drawing, drawing_of
-from fabric.graph.pictures.page import page
-from fabric.graph.pictures.svg import svg
-from fabric.graph.pictures.text import dot, graph_json, mermaid, tree
 from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError, Problem
+from fabric.views.pictures.drawing import Drawing, drawing_of
+from fabric.views.pictures.page import page
+from fabric.views.pictures.svg import svg
+from fabric.views.pictures.text import dot, graph_json, mermaid, tree
 
 FORMS: Mapping[str, Callable[[Drawing], str]] = {
     "tree": tree,
