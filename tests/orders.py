@@ -12,7 +12,7 @@ from fabric.model.catalog import PROVIDERS
 from fabric.providers.calling import Surroundings
 from fabric.providers.command import Command
 from fabric.providers.contract import Artifact, FunctionOrder, ResourceAddress, Site
-from fabric.system.bounded import Limits
+from fabric.system.bounded_process import Limits
 from tests.bundler_cache import ENVIRONMENT
 
 CLOUD1 = PROVIDERS[0]

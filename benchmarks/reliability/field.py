@@ -15,7 +15,7 @@ from fabric.state.book import glance
 from fabric.state.contract import lock_key, state_key
 from fabric.state.holder import decode_lock
 from fabric.state.shelf import Shelf, Stores
-from fabric.system.identity import is_surely_dead
+from fabric.system.process_identity import is_surely_dead
 from tests.project import Project, handler, project
 
 REF = RecordRef("shop", "dev", "cloud1-lambda")

@@ -25,7 +25,7 @@ from fabric.state.page import Page
 from fabric.state.receipts import drop_receipts, write_receipts
 from fabric.state.tell_unsure import tell_unsure
 from fabric.system.clock import SystemClock
-from fabric.system.crew import each
+from fabric.system.parallel import each
 from fabric.tasks.deploy import ref_of
 
 

@@ -11,7 +11,7 @@ from fabric.graph.compile import Unit
 from fabric.model.checks import Check, failed, passed, warned
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.versions import bundler_version, node_version, pip_version, python_version
-from fabric.system.mounts import can_write, free_bytes, is_network, is_private
+from fabric.system.file_systems import can_write, free_bytes, is_network, is_private
 from fabric.views.words import size
 
 _LOW = 1 << 30

@@ -219,7 +219,7 @@ class WorkDesk:
         config = self._config(ref)
         if mode is Mode.SIMULATED or config is None or not config.deploy.health_check_enabled:
             return
-        from fabric.system.health import answers
+        from fabric.system.http_check import answers
 
         url = health_url(config.deploy.health_check_url, released.endpoint)
         said = answers(url)

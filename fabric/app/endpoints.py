@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from fabric.model.problems import Problem
 from fabric.model.secrecy import looks_secret
-from fabric.system.addresses import host_of, is_loopback, is_plain
+from fabric.system.urls import host_of, is_loopback, is_plain
 
 _ENDPOINT = re.compile(
     r"OBJSTORE[123]_ENDPOINT_URL|OBJSTORE3_CONNECTION_STRING|AWS_ENDPOINT_URL(?:_[A-Z0-9_]+)?"

@@ -179,7 +179,7 @@ def _env(called: Called, project: Project | None) -> tuple[tuple[str, str], ...]
 
 
 def _there(request: Request, called: Called, event: str) -> Report:
-    from fabric.system.health import posted
+    from fabric.system.http_check import posted
 
     if not called.url:
         message = f"`{called.name}` has no address to be called at"

@@ -25,7 +25,7 @@ from fabric.model.events import ProblemFound, RunEnded, RunStarted, TaskEnded
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import WORLD_KINDS, VendorInputs
 from fabric.system.clock import SystemClock, file_time_ns
-from fabric.system.mounts import is_network
+from fabric.system.file_systems import is_network
 from fabric.tasks.build import BuildKind
 
 if TYPE_CHECKING:

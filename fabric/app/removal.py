@@ -31,7 +31,7 @@ from fabric.model.spelling import did_you_mean
 from fabric.state.book import Claim
 from fabric.state.errored import errored_problem
 from fabric.system.clock import file_time_ns
-from fabric.system.mounts import free_bytes, same_disk
+from fabric.system.file_systems import free_bytes, same_disk
 from fabric.tasks.deploy import ref_of
 from fabric.views.deploy_text import removal_text
 from fabric.views.words import size

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.problems import Problem
-from fabric.system.fetch import fetch
-from fabric.system.unpack import shallowest_config, unpack
+from fabric.system.source.fetch import fetch
+from fabric.system.source.unpack import shallowest_config, unpack
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from fabric.state.book import Book, Claim, Surroundings
 from fabric.state.locks import Terms
 from fabric.state.missing import missing_problem
 from fabric.system.clock import SystemClock, stamp
-from fabric.system.crew import each
-from fabric.system.identity import this_process
+from fabric.system.parallel import each
+from fabric.system.process_identity import this_process
 
 LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
 _LEASE = 60.0

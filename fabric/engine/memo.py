@@ -12,7 +12,7 @@ from fabric.engine.memo_door import KEYS, SIZES, STAMP, span_of
 from fabric.model.hashing import sealed, unsealed
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import is_strange, make_folder, make_private_file, write_atomic
-from fabric.system.mounts import is_network
+from fabric.system.file_systems import is_network
 
 _RAW = 1  # diskcache's MODE_RAW
 _PICKLED = 4  # diskcache's MODE_PICKLE

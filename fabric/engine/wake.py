@@ -12,7 +12,7 @@ from fabric.model.problems import FabricError
 from fabric.ownership import OWN, is_ours
 from fabric.system.clock import file_time_ns
 from fabric.system.disk import RUN, read_bytes, write_atomic
-from fabric.system.identity import Mark, is_mark_dead, this_mark
+from fabric.system.process_identity import Mark, is_mark_dead, this_mark
 
 _FOLDER = "running"
 _MARKER = re.compile(r"(?P<mark>(?P<pid>[0-9]+)-[0-9]+-[0-9a-f]{12})-(?P<run>[0-9a-f]{8})")

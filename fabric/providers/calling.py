@@ -10,11 +10,11 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.payloads import DOCUMENTS, WORDS
 from fabric.providers.veil import Veil
-from fabric.system.bounded import Ending, Limits, Overheard, run_bounded
+from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
 from fabric.system.disk import write_atomic
-from fabric.system.identity import children_mark, this_process
 from fabric.system.memory_file import memory_file, shown_path
 from fabric.system.owned_folder import owned_folder
+from fabric.system.process_identity import children_mark, this_process
 
 # One variable with its name, `=` and NUL; Linux starts no child with a longer one.
 LONGEST_VARIABLE = 131_071

@@ -17,7 +17,7 @@ from fabric.providers.payloads import (
     destroy_words,
 )
 from fabric.providers.veil import Veil, veil_of
-from fabric.system.bounded import Overheard
+from fabric.system.bounded_process import Overheard
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.runtimes.archive import unpacked
 from fabric.runtimes.nodejs.toolchain import find_node
-from fabric.system.bounded import Ending, Limits, Overheard, run_bounded
+from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
 from fabric.system.disk import make_folder, write_atomic
 from fabric.system.memory_file import content_of, memory_file, shown_path
 from fabric.system.source.entries import Refused

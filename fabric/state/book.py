@@ -20,8 +20,8 @@ from fabric.state.shelf import Shelf
 from fabric.state.unsure import drop_note, with_note
 from fabric.state.wal import read_log, replayed, wal_path
 from fabric.system.clock import Clock
-from fabric.system.crew import each
-from fabric.system.identity import Process
+from fabric.system.parallel import each
+from fabric.system.process_identity import Process
 
 _FLUSH_SECONDS = 0.5
 # How often a record is read anew when somebody who was overtaken still writes.

@@ -8,7 +8,7 @@ from typing import Any
 from fabric.model.problems import Problem
 from fabric.model.records.record import RecordRef
 from fabric.system.clock import Clock
-from fabric.system.identity import Process
+from fabric.system.process_identity import Process
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from fabric.state.holder import (
     record_options,
 )
 from fabric.system.clock import Clock, stamp, stamp_in
-from fabric.system.crew import each
-from fabric.system.identity import Process, end_orphans, is_surely_dead
+from fabric.system.parallel import each
+from fabric.system.process_identity import Process, end_orphans, is_surely_dead
 
 LOST = "state/lock-lost"
 Tell = Callable[[str], None]

@@ -12,8 +12,8 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.changes import Entry, applied, entry_document, entry_from, settled
 from fabric.model.records.record import Record, RecordRef
+from fabric.system.append_log import Journal, read_lines
 from fabric.system.disk import remove_empty_folders
-from fabric.system.journal import Journal, read_lines
 
 
 def wal_folder(home: Path, ref: RecordRef) -> Path:

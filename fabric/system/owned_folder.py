@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fabric.system.disk import make_folder
-from fabric.system.identity import Mark, is_mark_dead, this_mark
+from fabric.system.process_identity import Mark, is_mark_dead, this_mark
 
 # Whose process cannot be proved dead from here: no run takes this long.
 _DAY = 24 * 3600.0

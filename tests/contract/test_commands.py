@@ -14,7 +14,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.command import Command
 from fabric.providers.contract import FunctionOrder
 from fabric.providers.payloads import PAYLOADS, payloads
-from fabric.system.bounded import Limits
+from fabric.system.bounded_process import Limits
 from tests.orders import CLOUD1, HTTP, around, command, order, recorder, rich_site, says, site
 from tests.project import REPO
 from tests.until import until

@@ -12,7 +12,7 @@ import pytest
 
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.system.clock import Clock, SystemClock
-from fabric.system.fetch import Fetched, FetchLimits, fetch
+from fabric.system.source.fetch import Fetched, FetchLimits, fetch
 
 BODY = b"archive" * 20_000
 SHA = hashlib.sha256(BODY).hexdigest()

@@ -23,7 +23,7 @@ from fabric.state.shelf import Shelf, Stores
 from fabric.state.survey import holder_of
 from fabric.state.unlock import unlock
 from fabric.state.wal import wal_path
-from fabric.system.identity import Process
+from fabric.system.process_identity import Process
 from tests.contract.test_locks import HandClock
 from tests.records import record
 

@@ -24,7 +24,7 @@ from fabric.state.page import Opening, Page
 from fabric.state.shelf import Shelf, Stores
 from fabric.state.wal import wal_path
 from fabric.system.clock import Clock, SystemClock
-from fabric.system.identity import Process, this_process
+from fabric.system.process_identity import Process, this_process
 from tests.project import REPO
 from tests.servers import stores
 from tests.servers.fleet import Fleet
@@ -181,7 +181,7 @@ from fabric.model.records.record import RecordRef
 from fabric.config.values import BackendKind
 from fabric.state.locks import Asker, LockKeeper, Terms
 from fabric.system.clock import SystemClock
-from fabric.system.identity import this_process
+from fabric.system.process_identity import this_process
 from tests.servers.stores import Space
 kind, home, settings, env, table = eval(sys.argv[1])
 space = Space(BackendKind(kind), Path(home), settings, env, in_lock_table=table)

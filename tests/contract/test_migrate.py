@@ -23,7 +23,7 @@ from fabric.state.restore import restore
 from fabric.state.shelf import Shelf
 from fabric.state.survey import holder_of, refs_in
 from fabric.system.clock import SystemClock
-from fabric.system.identity import this_process
+from fabric.system.process_identity import this_process
 from tests.records import ARCHIVE, SHA256, function, record
 from tests.servers import stores
 from tests.servers.fleet import Fleet

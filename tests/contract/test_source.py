@@ -12,7 +12,7 @@ import pytest
 
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.system.source.entries import UnpackLimits
-from fabric.system.unpack import shallowest_config, unpack
+from fabric.system.source.unpack import shallowest_config, unpack
 from tests.archives import (
     DEFLATED,
     FOLDER,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fabric.system.mounts import NETWORK, kind_of
+from fabric.system.file_systems import NETWORK, kind_of
 
 TABLE = """\
 /dev/vda / ext4 rw 0 0

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from fabric.app.left_payloads import sweep_payloads
-from fabric.system.identity import Mark, is_mark_dead, this_mark
 from fabric.system.owned_folder import owned_folder, sweep_owned
+from fabric.system.process_identity import Mark, is_mark_dead, this_mark
 from tests.project import REPO
 
 _DAY = 24 * 3600.0

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabric.engine.wake import marked
-from fabric.system.identity import this_mark
+from fabric.system.process_identity import this_mark
 from tests.project import REPO
 
 _DAYS = 3 * 24 * 3600

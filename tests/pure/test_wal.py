@@ -23,7 +23,7 @@ from fabric.model.records.changes import (
 )
 from fabric.model.records.record import FunctionRecord, Intent, Operation, Record, RecordRef
 from fabric.state.wal import Wal, discard_logs, read_log, replayed, wal_path
-from fabric.system.journal import read_lines
+from fabric.system.append_log import read_lines
 from tests.project import REPO
 
 REF = RecordRef("api", "dev", "cloud1-lambda")
@@ -164,7 +164,7 @@ _FULL_FOR_A_MOMENT = """\
 import resource, sys
 from pathlib import Path
 from fabric.model.problems import FabricError
-from fabric.system.journal import Journal
+from fabric.system.append_log import Journal
 
 path = Path(sys.argv[1])
 journal = Journal(path)

@@ -13,9 +13,9 @@ from fabric.state.backends.local import Local
 from fabric.state.backends.settled import Settled
 from fabric.state.contract import Backend
 from fabric.state.shelf import Stores
-from fabric.system.addresses import is_plain
 from fabric.system.clock import SystemClock
 from fabric.system.retry import PATIENT, Patience
+from fabric.system.urls import is_plain
 
 if TYPE_CHECKING:
     from fabric.state.backends.sql import Database
