@@ -13,8 +13,8 @@ from fabric.__main__ import main as fabric
 from fabric.app import desk
 from fabric.model.catalog import Unit
 from fabric.model.records.record import Mode
-from fabric.providers.calling import Surroundings
 from fabric.providers.contract import Deployed, Deployer, FunctionOrder, Live, Released, Site
+from fabric.providers.run_command import Surroundings
 from fabric.providers.simulated import Simulated
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fabric.model.catalog import PROVIDERS
-from fabric.providers.calling import Surroundings
 from fabric.providers.command import Command
 from fabric.providers.contract import Artifact, FunctionOrder, ResourceAddress, Site
+from fabric.providers.run_command import Surroundings
 from fabric.system.bounded_process import Limits
 from tests.bundler_cache import ENVIRONMENT
 

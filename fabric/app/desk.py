@@ -22,9 +22,9 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Mode, Record, RecordRef
 from fabric.model.secrecy import looks_secret, without_values
 from fabric.model.task import Pairs
-from fabric.providers.calling import Surroundings
 from fabric.providers.contract import Deployer, Released, ResourceAddress, Site
 from fabric.providers.registry import deployer_of
+from fabric.providers.run_command import Surroundings
 from fabric.state.archives import archive_path, find_archive, keep_archive
 from fabric.state.book import Book
 from fabric.system.clock import SystemClock, stamp

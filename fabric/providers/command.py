@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from fabric.model.catalog import ProviderFacts, Unit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.answer import read_answer
-from fabric.providers.calling import Call, Surroundings, run_line
+from fabric.providers.command_output import read_answer
 from fabric.providers.contract import Deployed, FunctionOrder, Live, Released, Site
 from fabric.providers.naming import function_endpoint, resource_name
 from fabric.providers.payloads import (
@@ -16,7 +15,8 @@ from fabric.providers.payloads import (
     destroy_documents,
     destroy_words,
 )
-from fabric.providers.veil import Veil, veil_of
+from fabric.providers.redaction import Veil, veil_of
+from fabric.providers.run_command import Call, Surroundings, run_line
 from fabric.system.bounded_process import Overheard
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from fabric.model.catalog import ProviderFacts, facts_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
-from fabric.providers.calling import Surroundings
 from fabric.providers.command import Command, no_deployer
 from fabric.providers.contract import Deployer
+from fabric.providers.run_command import Surroundings
 from fabric.providers.simulated import Simulated
 
 _NEEDS_ROLE = "cloud1-lambda"

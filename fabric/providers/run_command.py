@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.payloads import DOCUMENTS, WORDS
-from fabric.providers.veil import Veil
+from fabric.providers.redaction import Veil
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
 from fabric.system.disk import write_atomic
 from fabric.system.memory_file import memory_file, shown_path
