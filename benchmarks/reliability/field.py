@@ -11,10 +11,10 @@ from fabric.model.problems import FabricError
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
 from fabric.model.records.record_json import decode
 from fabric.state.backends.local import Local
-from fabric.state.book import glance
 from fabric.state.contract import lock_key, state_key
-from fabric.state.holder import decode_lock
-from fabric.state.shelf import Shelf, Stores
+from fabric.state.locks.document import decode_lock
+from fabric.state.records.store import Shelf, Stores
+from fabric.state.records.transaction import glance
 from fabric.system.process_identity import is_surely_dead
 from tests.project import Project, handler, project
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.reliability.tally import Tally
 from fabric.model.records.changes import FunctionDone
 from fabric.model.records.record import FunctionRecord, RecordRef
-from fabric.state.wal import Wal, wal_path
+from fabric.state.records.wal import Wal, wal_path
 
 COUNT = 5000
 BOUND_MS = 0.5

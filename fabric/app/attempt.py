@@ -17,13 +17,13 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.endings import deployed, failed, gone_back, snapshot, taken_back
 from fabric.model.records.record import Deployment, Lifecycle, Record, RecordRef
 from fabric.model.task import WORLD_KINDS
-from fabric.state.archives import archives_of, drop_archives
-from fabric.state.book import glance
 from fabric.state.contract import ref_of as ref_of_key
-from fabric.state.locks import LOST
-from fabric.state.page import Page
-from fabric.state.receipts import drop_receipts, write_receipts
-from fabric.state.tell_unsure import tell_unsure
+from fabric.state.locks.leases import LOST
+from fabric.state.records.archives import archives_of, drop_archives
+from fabric.state.records.locked_record import Page
+from fabric.state.records.receipts import drop_receipts, write_receipts
+from fabric.state.records.tell_unsure import tell_unsure
+from fabric.state.records.transaction import glance
 from fabric.system.clock import SystemClock
 from fabric.system.parallel import each
 from fabric.tasks.deploy import ref_of

@@ -17,14 +17,14 @@ from fabric.model.checks import Check, failed, passed, warned
 from fabric.model.credentials import AWS_FILES, missing_groups
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
-from fabric.state.archives import LOCAL
-from fabric.state.book import Book, glance
-from fabric.state.errored import errored_problem
-from fabric.state.holder import Holder, held_problem
-from fabric.state.missing import missing_problem
-from fabric.state.probe import refuse_unconditional
-from fabric.state.shelf import Shelf
-from fabric.state.survey import holder_of
+from fabric.state.locks.conditional_writes import refuse_unconditional
+from fabric.state.locks.document import Holder, held_problem
+from fabric.state.records.archives import LOCAL
+from fabric.state.records.listing import holder_of
+from fabric.state.records.missing import missing_problem
+from fabric.state.records.store import Shelf
+from fabric.state.records.transaction import Book, glance
+from fabric.state.records.unwritten import errored_problem
 from fabric.system.clock import SystemClock
 
 

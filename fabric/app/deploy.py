@@ -28,8 +28,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
 from fabric.model.task import WORLD_KINDS, Task
-from fabric.state.book import Claim
-from fabric.state.errored import errored_problem
+from fabric.state.records.transaction import Claim
+from fabric.state.records.unwritten import errored_problem
 from fabric.system.clock import file_time_ns
 from fabric.tasks.deploy import ref_of
 

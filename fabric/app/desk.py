@@ -25,8 +25,8 @@ from fabric.model.task import Pairs
 from fabric.providers.contract import Deployer, Released, ResourceAddress, Site
 from fabric.providers.registry import deployer_of
 from fabric.providers.run_command import Surroundings
-from fabric.state.archives import archive_path, find_archive, keep_archive
-from fabric.state.book import Book
+from fabric.state.records.archives import archive_path, find_archive, keep_archive
+from fabric.state.records.transaction import Book
 from fabric.system.clock import SystemClock, stamp
 from fabric.tasks.desk import Page, Values
 

@@ -24,9 +24,9 @@ from fabric.model.problems import Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
 from fabric.state.contract import state_key, traces_key
-from fabric.state.errored import errored_path
-from fabric.state.unsure import unsure_path
-from fabric.state.wal import wal_path
+from fabric.state.records.unsure import unsure_path
+from fabric.state.records.unwritten import errored_path
+from fabric.state.records.wal import wal_path
 from fabric.tasks.deploy import DeployKind, ref_of
 
 

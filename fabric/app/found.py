@@ -14,10 +14,10 @@ from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.problems import FabricError
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import CORRUPT
-from fabric.state.book import glance
 from fabric.state.contract import ref_of
-from fabric.state.missing import missing_problem
-from fabric.state.shelf import Shelf
+from fabric.state.records.missing import missing_problem
+from fabric.state.records.store import Shelf
+from fabric.state.records.transaction import glance
 
 
 @dataclass(frozen=True, slots=True)

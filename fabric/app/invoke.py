@@ -16,10 +16,10 @@ from fabric.model.records.receipt import entries_of, receipt_entry
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
-from fabric.state.archives import archive_path, find_archive
-from fabric.state.book import glance
-from fabric.state.receipts import read_document, receipt_path
-from fabric.state.shelf import Shelf
+from fabric.state.records.archives import archive_path, find_archive
+from fabric.state.records.receipts import read_document, receipt_path
+from fabric.state.records.store import Shelf
+from fabric.state.records.transaction import glance
 
 _SECONDS = 900.0
 

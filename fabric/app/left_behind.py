@@ -7,9 +7,9 @@ from fabric.app.post import Post
 from fabric.app.world import World
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
-from fabric.state.book import glance
 from fabric.state.contract import ref_of
-from fabric.state.shelf import Shelf
+from fabric.state.records.store import Shelf
+from fabric.state.records.transaction import glance
 
 # From here on one look at everything costs a store less than a look for each service.
 _MANY = 16

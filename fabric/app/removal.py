@@ -28,8 +28,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import did_you_mean
-from fabric.state.book import Claim
-from fabric.state.errored import errored_problem
+from fabric.state.records.transaction import Claim
+from fabric.state.records.unwritten import errored_problem
 from fabric.system.clock import file_time_ns
 from fabric.system.file_systems import free_bytes, same_disk
 from fabric.tasks.deploy import ref_of

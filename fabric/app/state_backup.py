@@ -11,11 +11,11 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.model.records.record_json import ref_document
 from fabric.model.report import Report
-from fabric.state.backup import Backup, decode_backup, encode_backup
-from fabric.state.missing import BACKUP_NAME
-from fabric.state.restore import refuse_other_lineages, restore
-from fabric.state.survey import survey
-from fabric.state.swap import shown
+from fabric.state.records.listing import survey
+from fabric.state.records.missing import BACKUP_NAME
+from fabric.state.upkeep.backup import Backup, decode_backup, encode_backup
+from fabric.state.upkeep.replace import shown
+from fabric.state.upkeep.restore import refuse_other_lineages, restore
 from fabric.system.clock import SystemClock, stamp
 from fabric.system.disk import write_atomic
 from fabric.views.state_text import records_text

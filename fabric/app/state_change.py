@@ -11,13 +11,14 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import decode, ref_document
 from fabric.model.report import Report
-from fabric.state.backup import sound
-from fabric.state.errored import drop_errored, errored_path
-from fabric.state.forget import forget
-from fabric.state.held import held
-from fabric.state.holder import holder_document
-from fabric.state.survey import holder_of
-from fabric.state.swap import (
+from fabric.state.locks.document import holder_document
+from fabric.state.locks.force_unlock import unlock
+from fabric.state.records.listing import holder_of
+from fabric.state.records.under_lock import held
+from fabric.state.records.unwritten import drop_errored, errored_path
+from fabric.state.upkeep.backup import sound
+from fabric.state.upkeep.forget import forget
+from fabric.state.upkeep.replace import (
     found_before,
     lineage_problem,
     put,
@@ -25,7 +26,6 @@ from fabric.state.swap import (
     shown,
     successor,
 )
-from fabric.state.unlock import unlock
 
 Agrees = Callable[[str], bool]
 

@@ -8,11 +8,11 @@ from fabric.app.state_scope import Asked, Scope, absent, open_scope
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import decode_at, document_of
 from fabric.model.report import Report
-from fabric.state.book import glance
 from fabric.state.contract import state_key
-from fabric.state.errored import errored_path
-from fabric.state.holder import Holder, holder_document
-from fabric.state.survey import holder_of, survey
+from fabric.state.locks.document import Holder, holder_document
+from fabric.state.records.listing import holder_of, survey
+from fabric.state.records.transaction import glance
+from fabric.state.records.unwritten import errored_path
 from fabric.views.state_text import list_text, show_text
 
 

@@ -7,8 +7,8 @@ from fabric.app.state_scope import Asked, kind_of, open_scope
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record_json import ref_document
 from fabric.model.report import Report
-from fabric.state.migrate import migrate
-from fabric.state.survey import survey
+from fabric.state.records.listing import survey
+from fabric.state.upkeep.migrate import migrate
 from fabric.views.state_text import migrate_text
 
 

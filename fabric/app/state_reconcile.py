@@ -15,13 +15,24 @@ from fabric.model.records.receipt import entries_of
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.records.record_json import ref_document
 from fabric.model.report import Report
-from fabric.state.archives import LOCAL, lost_archives
-from fabric.state.book import glance
-from fabric.state.errored import errored_path
-from fabric.state.held import held
-from fabric.state.receipts import deploy_record_path, read_document, receipt_path, write_receipts
-from fabric.state.reconcile import Evidence, describes, findings, has_receipt_drift, summed_up
-from fabric.state.survey import Survey, refs_in, survey
+from fabric.state.records.archives import LOCAL, lost_archives
+from fabric.state.records.listing import Survey, refs_in, survey
+from fabric.state.records.receipts import (
+    deploy_record_path,
+    read_document,
+    receipt_path,
+    write_receipts,
+)
+from fabric.state.records.transaction import glance
+from fabric.state.records.under_lock import held
+from fabric.state.records.unwritten import errored_path
+from fabric.state.upkeep.reconcile import (
+    Evidence,
+    describes,
+    findings,
+    has_receipt_drift,
+    summed_up,
+)
 from fabric.system.disk import read_bytes
 from fabric.views.state_text import reconcile_text
 

@@ -16,10 +16,10 @@ from fabric.graph.compile import Unit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.model.spelling import did_you_mean
-from fabric.state.book import Surroundings
-from fabric.state.missing import missing_problem
-from fabric.state.shelf import Shelf
-from fabric.state.survey import refs_in
+from fabric.state.records.listing import refs_in
+from fabric.state.records.missing import missing_problem
+from fabric.state.records.store import Shelf
+from fabric.state.records.transaction import Surroundings
 
 _UNKNOWN = "usage/unknown-provider"
 

@@ -18,9 +18,9 @@ from fabric.graph.traces import Trace
 from fabric.model.names import TaskId
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import Task
-from fabric.state.archives import LOCAL
 from fabric.state.contract import MovedError, Stored, traces_key
-from fabric.state.shelf import Shelf
+from fabric.state.records.archives import LOCAL
+from fabric.state.records.store import Shelf
 
 _PACKAGE = "package:"
 

@@ -14,9 +14,9 @@ from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef
 from fabric.model.task import DeployInputs, RestoreInputs, Task
-from fabric.state.book import Book, Claim, Surroundings
-from fabric.state.locks import Terms
-from fabric.state.missing import missing_problem
+from fabric.state.locks.leases import Terms
+from fabric.state.records.missing import missing_problem
+from fabric.state.records.transaction import Book, Claim, Surroundings
 from fabric.system.clock import SystemClock, stamp
 from fabric.system.parallel import each
 from fabric.system.process_identity import this_process

@@ -12,11 +12,11 @@ import pytest
 
 from fabric.config.values import BackendKind
 from fabric.model.problems import FabricError
+from fabric.state.backends.lost_replies import Settled
 from fabric.state.backends.postgres import Postgres
-from fabric.state.backends.settled import Settled
 from fabric.state.backends.sql import Sql
 from fabric.state.contract import Backend, MovedError, Version
-from fabric.state.probe import refuse_unconditional
+from fabric.state.locks.conditional_writes import refuse_unconditional
 from tests.servers import stores
 from tests.servers.fleet import Fleet
 from tests.servers.gcs import Answer, Gcs, serving

@@ -10,7 +10,7 @@ import pytest
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import Backend, MovedError, Version, archive_key
-from fabric.state.probe import refuse_unconditional
+from fabric.state.locks.conditional_writes import refuse_unconditional
 from tests.servers import stores
 from tests.servers.fleet import Fleet
 from tests.servers.stores import Space, Store

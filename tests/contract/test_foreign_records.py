@@ -8,9 +8,9 @@ import pytest
 from fabric.model.problems import FabricError
 from fabric.model.records.record_json import encode
 from fabric.state.backends.local import Local
-from fabric.state.book import glance
 from fabric.state.contract import state_key
-from fabric.state.shelf import Shelf, Stores
+from fabric.state.records.store import Shelf, Stores
+from fabric.state.records.transaction import glance
 from tests.project import project
 from tests.records import record
 

@@ -11,18 +11,18 @@ from fabric.model.records.changes import FunctionDone
 from fabric.model.records.record import FunctionRecord, Intent, Lifecycle, Mode, Operation, Record
 from fabric.model.records.record_json import decode, encode
 from fabric.state.backends.local import Local
-from fabric.state.book import Book, Claim, Surroundings
 from fabric.state.contract import Backend, Stored, Version, lock_key, state_key
-from fabric.state.forget import forget
-from fabric.state.held import held
-from fabric.state.holder import decode_lock
-from fabric.state.locks import Terms
-from fabric.state.page import Page
-from fabric.state.restore import restore
-from fabric.state.shelf import Shelf, Stores
-from fabric.state.survey import holder_of
-from fabric.state.unlock import unlock
-from fabric.state.wal import wal_path
+from fabric.state.locks.document import decode_lock
+from fabric.state.locks.force_unlock import unlock
+from fabric.state.locks.leases import Terms
+from fabric.state.records.listing import holder_of
+from fabric.state.records.locked_record import Page
+from fabric.state.records.store import Shelf, Stores
+from fabric.state.records.transaction import Book, Claim, Surroundings
+from fabric.state.records.under_lock import held
+from fabric.state.records.wal import wal_path
+from fabric.state.upkeep.forget import forget
+from fabric.state.upkeep.restore import restore
 from fabric.system.process_identity import Process
 from tests.contract.test_locks import HandClock
 from tests.records import record

@@ -18,11 +18,11 @@ from fabric.model.records.record import Lifecycle, Record, RecordRef
 from fabric.model.records.record_json import decode
 from fabric.state.backends.local import Local
 from fabric.state.contract import Backend, lock_key, state_key
-from fabric.state.holder import decode_lock
-from fabric.state.locks import Asker, LockKeeper, Pulse, Terms
-from fabric.state.page import Opening, Page
-from fabric.state.shelf import Shelf, Stores
-from fabric.state.wal import wal_path
+from fabric.state.locks.document import decode_lock
+from fabric.state.locks.leases import Asker, LockKeeper, Pulse, Terms
+from fabric.state.records.locked_record import Opening, Page
+from fabric.state.records.store import Shelf, Stores
+from fabric.state.records.wal import wal_path
 from fabric.system.clock import Clock, SystemClock
 from fabric.system.process_identity import Process, this_process
 from tests.project import REPO
@@ -179,7 +179,7 @@ import sys
 from pathlib import Path
 from fabric.model.records.record import RecordRef
 from fabric.config.values import BackendKind
-from fabric.state.locks import Asker, LockKeeper, Terms
+from fabric.state.locks.leases import Asker, LockKeeper, Terms
 from fabric.system.clock import SystemClock
 from fabric.system.process_identity import this_process
 from tests.servers.stores import Space

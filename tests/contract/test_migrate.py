@@ -12,16 +12,16 @@ import pytest
 from fabric.model.problems import FabricError
 from fabric.model.records.record import Record
 from fabric.model.records.record_json import encode
-from fabric.state.archives import find_archive, keep_archive, lost_archives
 from fabric.state.backends.registry import open_backend
-from fabric.state.book import Surroundings, glance
 from fabric.state.contract import state_key
-from fabric.state.held import held
-from fabric.state.locks import Terms
-from fabric.state.migrate import Migrated, migrate
-from fabric.state.restore import restore
-from fabric.state.shelf import Shelf
-from fabric.state.survey import holder_of, refs_in
+from fabric.state.locks.leases import Terms
+from fabric.state.records.archives import find_archive, keep_archive, lost_archives
+from fabric.state.records.listing import holder_of, refs_in
+from fabric.state.records.store import Shelf
+from fabric.state.records.transaction import Surroundings, glance
+from fabric.state.records.under_lock import held
+from fabric.state.upkeep.migrate import Migrated, migrate
+from fabric.state.upkeep.restore import restore
 from fabric.system.clock import SystemClock
 from fabric.system.process_identity import this_process
 from tests.records import ARCHIVE, SHA256, function, record

@@ -6,7 +6,7 @@ import pytest
 
 from fabric.model.records.receipt import receipt_entry, with_entry
 from fabric.model.records.record import Intent, Operation
-from fabric.state.reconcile import Evidence, Status, findings, has_receipt_drift, summed_up
+from fabric.state.upkeep.reconcile import Evidence, Status, findings, has_receipt_drift, summed_up
 from tests.records import function, record
 
 RECORD = record()

@@ -22,7 +22,7 @@ from fabric.model.records.changes import (
     settled,
 )
 from fabric.model.records.record import FunctionRecord, Intent, Operation, Record, RecordRef
-from fabric.state.wal import Wal, discard_logs, read_log, replayed, wal_path
+from fabric.state.records.wal import Wal, discard_logs, read_log, replayed, wal_path
 from fabric.system.append_log import read_lines
 from tests.project import REPO
 

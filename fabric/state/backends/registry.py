@@ -10,9 +10,9 @@ from fabric.config.values import BackendKind
 from fabric.model.problems import FabricError, Problem
 from fabric.state.backends.failures import bad_url, extra, no_credentials
 from fabric.state.backends.local import Local
-from fabric.state.backends.settled import Settled
+from fabric.state.backends.lost_replies import Settled
 from fabric.state.contract import Backend
-from fabric.state.shelf import Stores
+from fabric.state.records.store import Stores
 from fabric.system.clock import SystemClock
 from fabric.system.retry import PATIENT, Patience
 from fabric.system.urls import is_plain

@@ -6,11 +6,11 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import CORRUPT, decode_at, encode
 from fabric.state.contract import MovedError, Version, state_key
-from fabric.state.locks import lost_problem
-from fabric.state.receipts import write_receipts
-from fabric.state.removed import unmark_removed
-from fabric.state.shelf import Shelf
-from fabric.state.wal import discard_logs
+from fabric.state.locks.leases import lost_problem
+from fabric.state.records.receipts import write_receipts
+from fabric.state.records.removed import unmark_removed
+from fabric.state.records.store import Shelf
+from fabric.state.records.wal import discard_logs
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.state.archives import archives_of, copy_archive
-from fabric.state.book import Surroundings, read_record
 from fabric.state.contract import MovedError, Version, state_key
-from fabric.state.held import held
-from fabric.state.locks import lost_problem
-from fabric.state.shelf import Shelf
-from fabric.state.swap import Before, found_before, lineage_problem, refuse_late, shown
+from fabric.state.locks.leases import lost_problem
+from fabric.state.records.archives import archives_of, copy_archive
+from fabric.state.records.store import Shelf
+from fabric.state.records.transaction import Surroundings, read_record
+from fabric.state.records.under_lock import held
+from fabric.state.upkeep.replace import Before, found_before, lineage_problem, refuse_late, shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,16 @@ from fabric.model.problems import FabricError, Problem, StoppedError, WithheldEr
 from fabric.model.records.changes import made_unsure
 from fabric.model.records.record import Intent, Lifecycle, Mode, Record, RecordRef
 from fabric.model.records.record_json import decode_at
-from fabric.state.archives import LOCAL
 from fabric.state.contract import MovedError, Stored, state_key
-from fabric.state.errored import errored_problem
-from fabric.state.holder import record_options
-from fabric.state.locks import Asker, LockKeeper, Options, Pulse, Tell, Terms, lost_problem
-from fabric.state.page import Opening, Page
-from fabric.state.probe import refuse_unconditional
-from fabric.state.shelf import Shelf
-from fabric.state.unsure import drop_note, with_note
-from fabric.state.wal import read_log, replayed, wal_path
+from fabric.state.locks.conditional_writes import refuse_unconditional
+from fabric.state.locks.document import record_options
+from fabric.state.locks.leases import Asker, LockKeeper, Options, Pulse, Tell, Terms, lost_problem
+from fabric.state.records.archives import LOCAL
+from fabric.state.records.locked_record import Opening, Page
+from fabric.state.records.store import Shelf
+from fabric.state.records.unsure import drop_note, with_note
+from fabric.state.records.unwritten import errored_problem
+from fabric.state.records.wal import read_log, replayed, wal_path
 from fabric.system.clock import Clock
 from fabric.system.parallel import each
 from fabric.system.process_identity import Process

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.state.archives import lost_archives
-from fabric.state.book import Surroundings
-from fabric.state.held import held
-from fabric.state.shelf import Shelf
-from fabric.state.swap import Before, found_before, lineage_problem, put, shown, successor
+from fabric.state.records.archives import lost_archives
+from fabric.state.records.store import Shelf
+from fabric.state.records.transaction import Surroundings
+from fabric.state.records.under_lock import held
+from fabric.state.upkeep.replace import Before, found_before, lineage_problem, put, shown, successor
 
 
 def refuse_other_lineages(shelf: Shelf, records: Iterable[Record]) -> None:

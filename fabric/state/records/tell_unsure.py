@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.state.book import Surroundings
-from fabric.state.held import held
-from fabric.state.page import Page
-from fabric.state.shelf import Shelf
-from fabric.state.swap import found_before, put, shown, successor
-from fabric.state.unsure import drop_note, keep_note, made_unknown, noted
-from fabric.state.wal import read_log, replayed, wal_path
+from fabric.state.records.locked_record import Page
+from fabric.state.records.store import Shelf
+from fabric.state.records.transaction import Surroundings
+from fabric.state.records.under_lock import held
+from fabric.state.records.unsure import drop_note, keep_note, made_unknown, noted
+from fabric.state.records.wal import read_log, replayed, wal_path
+from fabric.state.upkeep.replace import found_before, put, shown, successor
 
 
 def tell_unsure(shelf: Shelf, page: Page, around: Surroundings) -> None:

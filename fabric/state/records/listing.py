@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.state.book import glance
 from fabric.state.contract import lock_key, ref_of
-from fabric.state.holder import Holder, decode_lock
-from fabric.state.shelf import Shelf
+from fabric.state.locks.document import Holder, decode_lock
+from fabric.state.records.store import Shelf
+from fabric.state.records.transaction import glance
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import Backend, MovedError, lock_key
-from fabric.state.holder import Holder, decode_lock, encode_free
-from fabric.state.swap import shown
+from fabric.state.locks.document import Holder, decode_lock, encode_free
+from fabric.state.upkeep.replace import shown
 
 # A beat may come between the look and the write, hardly twice in a row.
 _TRIES = 5

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import Backend, MovedError, Stored, Version, lock_key
-from fabric.state.holder import (
+from fabric.state.locks.document import (
     Holder,
     decode_lock,
     encode_free,

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
 from fabric.model.records.record_json import CORRUPT
-from fabric.state.book import Surroundings, read_record
-from fabric.state.locks import Asker, LockKeeper
-from fabric.state.shelf import Shelf
+from fabric.state.locks.leases import Asker, LockKeeper
+from fabric.state.records.store import Shelf
+from fabric.state.records.transaction import Surroundings, read_record
 
 
 @contextlib.contextmanager

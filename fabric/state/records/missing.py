@@ -7,21 +7,21 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.receipt import entries_of
 from fabric.model.records.record import RecordRef
 from fabric.model.records.record_json import decode
-from fabric.state.archives import LOCAL
-from fabric.state.backends.nothing import NOTHING
-from fabric.state.backup import decode_backup
+from fabric.state.backends.unavailable import NOTHING
 from fabric.state.contract import (
     archive_folder,
     state_key,
 )
-from fabric.state.holder import record_options
-from fabric.state.locks import Options
-from fabric.state.receipts import deploy_record_path, describes, read_document, receipt_path
-from fabric.state.removed import was_removed
-from fabric.state.shelf import Shelf
-from fabric.state.swap import shown
-from fabric.state.unsure import unsure_path
-from fabric.state.wal import read_log, wal_folder
+from fabric.state.locks.document import record_options
+from fabric.state.locks.leases import Options
+from fabric.state.records.archives import LOCAL
+from fabric.state.records.receipts import deploy_record_path, describes, read_document, receipt_path
+from fabric.state.records.removed import was_removed
+from fabric.state.records.store import Shelf
+from fabric.state.records.unsure import unsure_path
+from fabric.state.records.wal import read_log, wal_folder
+from fabric.state.upkeep.backup import decode_backup
+from fabric.state.upkeep.replace import shown
 from fabric.system.disk import read_bytes, remove
 
 BACKUP_NAME = "state-backup.json"

@@ -2,18 +2,18 @@
 
 from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
-from fabric.state.book import Surroundings
 from fabric.state.contract import MovedError, state_key
-from fabric.state.errored import errored_path
-from fabric.state.held import held
-from fabric.state.locks import lost_problem
-from fabric.state.missing import drop_backup
-from fabric.state.receipts import drop_receipts
-from fabric.state.removed import mark_removed
-from fabric.state.shelf import Shelf
-from fabric.state.swap import found_before, refuse_late
-from fabric.state.unsure import drop_note, noted
-from fabric.state.wal import discard_logs
+from fabric.state.locks.leases import lost_problem
+from fabric.state.records.missing import drop_backup
+from fabric.state.records.receipts import drop_receipts
+from fabric.state.records.removed import mark_removed
+from fabric.state.records.store import Shelf
+from fabric.state.records.transaction import Surroundings
+from fabric.state.records.under_lock import held
+from fabric.state.records.unsure import drop_note, noted
+from fabric.state.records.unwritten import errored_path
+from fabric.state.records.wal import discard_logs
+from fabric.state.upkeep.replace import found_before, refuse_late
 from fabric.system.disk import remove, remove_empty_folders
 
 
