@@ -28,7 +28,7 @@ from fabric.providers.run_command import Surroundings
 from fabric.state.records.archives import archive_path, find_archive, keep_archive
 from fabric.state.records.transaction import Book
 from fabric.system.clock import SystemClock, stamp
-from fabric.tasks.desk import Page, Values
+from fabric.tasks.deploy_tools import Page, Values
 
 _USUAL = "fabric.yml"
 _TOO_LARGE = "deploy/environment-too-large"

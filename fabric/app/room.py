@@ -29,7 +29,7 @@ from fabric.tasks.package import PackageKind
 from fabric.tasks.vendor import VendorKind
 
 if TYPE_CHECKING:
-    from fabric.tasks.desk import Desk
+    from fabric.tasks.deploy_tools import Desk
 
 
 @dataclass(frozen=True, slots=True)

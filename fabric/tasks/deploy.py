@@ -22,7 +22,7 @@ from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.task import DeployInputs, Entry, EntryKind, Output, Pairs, Task
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, Live
 from fabric.tasks.contract import Made, Shop
-from fabric.tasks.desk import Desk, Page, Values
+from fabric.tasks.deploy_tools import Desk, Page, Values
 
 # Raise when a deploy of the same inputs would leave something else at the provider.
 _VERSION = "1"

@@ -12,7 +12,7 @@ from fabric.model.task import Entry, EntryKind, Output, ReleaseInputs, Task
 from fabric.providers.contract import Live
 from fabric.tasks.contract import Made, Shop
 from fabric.tasks.deploy import digests_of, joined, ref_of, with_outside
-from fabric.tasks.desk import Desk, Page
+from fabric.tasks.deploy_tools import Desk, Page
 
 _VERSION = "1"
 

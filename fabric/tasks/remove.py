@@ -12,7 +12,7 @@ from fabric.model.records.record import Mode
 from fabric.model.task import Entry, EntryKind, Output, RemoveInputs, Task
 from fabric.tasks.contract import Made, Shop
 from fabric.tasks.deploy import ref_of
-from fabric.tasks.desk import Desk, Page
+from fabric.tasks.deploy_tools import Desk, Page
 from fabric.tasks.release import lives_of
 
 _VERSION = "1"

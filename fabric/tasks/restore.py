@@ -21,7 +21,7 @@ from fabric.model.task import Entry, EntryKind, Output, Pairs, RestoreInputs, Ta
 from fabric.providers.contract import Artifact, FunctionOrder, Live
 from fabric.tasks.contract import Made, Shop
 from fabric.tasks.deploy import ref_of
-from fabric.tasks.desk import Desk, Page
+from fabric.tasks.deploy_tools import Desk, Page
 from fabric.tasks.release import lives_of
 
 _VERSION = "1"
