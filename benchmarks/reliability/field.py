@@ -13,8 +13,8 @@ from fabric.model.records.record_json import decode
 from fabric.state.backends.local import Local
 from fabric.state.contract import lock_key, state_key
 from fabric.state.locks.document import decode_lock
-from fabric.state.records.store import Shelf, Stores
 from fabric.state.records.transaction import glance
+from fabric.state.store import Shelf, Stores
 from fabric.system.process_identity import is_surely_dead
 from tests.project import Project, handler, project
 

@@ -10,8 +10,8 @@ from benchmarks.reliability.warm import Ended, Warm, warmed
 from fabric.config.values import BackendKind
 from fabric.model.records.record import Record
 from fabric.state.backends.registry import open_backend
-from fabric.state.records.store import Shelf
 from fabric.state.records.transaction import glance
+from fabric.state.store import Shelf
 from tests.servers.moto import BUCKET, KEYS, moto
 
 COUNT = 50

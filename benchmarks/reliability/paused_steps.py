@@ -14,8 +14,8 @@ from benchmarks.reliability.field import REF, Field, new_field
 from fabric.config.values import BackendKind
 from fabric.model.records.record import Record
 from fabric.state.backends.registry import open_backend
-from fabric.state.records.store import Shelf
 from fabric.state.records.transaction import glance
+from fabric.state.store import Shelf
 from tests.project import Done, ended
 from tests.servers.gcs import Gcs, serving
 

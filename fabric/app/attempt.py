@@ -123,7 +123,7 @@ class Attempt:
         verb = f"rollback --to {target}" if target else "remove"
         return Problem(
             "rollback/incomplete",
-            f"`{ref.service}` ({ref.stage}, {ref.provider}) could not be put back as it was",
+            f"{ref.title} could not be put back as it was",
             hint=f"when the cause is gone: fabric {verb} {self.world.desk.options(ref)}",
         )
 

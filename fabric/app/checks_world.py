@@ -22,9 +22,9 @@ from fabric.state.locks.document import Holder, held_problem
 from fabric.state.records.archives import LOCAL
 from fabric.state.records.listing import holder_of
 from fabric.state.records.missing import missing_problem
-from fabric.state.records.store import Shelf
 from fabric.state.records.transaction import Book, glance
 from fabric.state.records.unwritten import errored_problem
+from fabric.state.store import Shelf
 from fabric.system.clock import SystemClock
 
 

@@ -16,8 +16,8 @@ from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import CORRUPT
 from fabric.state.contract import ref_of
 from fabric.state.records.missing import missing_problem
-from fabric.state.records.store import Shelf
 from fabric.state.records.transaction import glance
+from fabric.state.store import Shelf
 
 
 @dataclass(frozen=True, slots=True)

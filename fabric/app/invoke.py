@@ -18,8 +18,8 @@ from fabric.model.report import Report
 from fabric.model.spelling import nearest
 from fabric.state.records.archives import archive_path, find_archive
 from fabric.state.records.receipts import read_document, receipt_path
-from fabric.state.records.store import Shelf
 from fabric.state.records.transaction import glance
+from fabric.state.store import Shelf
 
 _SECONDS = 900.0
 

@@ -8,8 +8,8 @@ from fabric.app.world import World
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import ref_of
-from fabric.state.records.store import Shelf
 from fabric.state.records.transaction import glance
+from fabric.state.store import Shelf
 
 # From here on one look at everything costs a store less than a look for each service.
 _MANY = 16

@@ -16,7 +16,7 @@ from fabric.graph.compile import Unit
 from fabric.model.problems import FabricError
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.state.backends.unavailable import Nothing
-from fabric.state.records.store import Shelf, Stores
+from fabric.state.store import Shelf, Stores
 
 # These lie below the project's own folder: each project has its own.
 _AT_HOME = ("local", "sql")

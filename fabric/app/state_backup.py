@@ -11,10 +11,9 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.model.records.record_json import ref_document
 from fabric.model.report import Report
+from fabric.state.records.backup import Backup, decode_backup, encode_backup
 from fabric.state.records.listing import survey
 from fabric.state.records.missing import BACKUP_NAME
-from fabric.state.upkeep.backup import Backup, decode_backup, encode_backup
-from fabric.state.upkeep.replace import shown
 from fabric.state.upkeep.restore import refuse_other_lineages, restore
 from fabric.system.clock import SystemClock, stamp
 from fabric.system.disk import write_atomic
@@ -43,7 +42,7 @@ def restore_backup(asked: Asked, settings: Settings, file: str, agrees: Agrees) 
         path = _path(scope, settings, file)
         records = _chosen(scope, decode_backup(read_input(path), file or str(path)))
         refuse_other_lineages(scope.shelf, records)
-        names = ", ".join(shown(record.ref) for record in records)
+        names = ", ".join(record.ref.title for record in records)
         if not agrees(f"Put {names} back from {path}?"):
             raise FabricError(Problem("state/declined", "nothing was restored"))
         done, warnings = restore(scope.shelf, records, scope.around)

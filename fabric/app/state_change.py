@@ -13,19 +13,18 @@ from fabric.model.records.record_json import decode, ref_document
 from fabric.model.report import Report
 from fabric.state.locks.document import holder_document
 from fabric.state.locks.force_unlock import unlock
+from fabric.state.records.backup import sound
 from fabric.state.records.listing import holder_of
-from fabric.state.records.under_lock import held
-from fabric.state.records.unwritten import drop_errored, errored_path
-from fabric.state.upkeep.backup import sound
-from fabric.state.upkeep.forget import forget
-from fabric.state.upkeep.replace import (
+from fabric.state.records.replace import (
     found_before,
     lineage_problem,
     put,
     serial_problem,
-    shown,
     successor,
 )
+from fabric.state.records.under_lock import held
+from fabric.state.records.unwritten import drop_errored, errored_path
+from fabric.state.upkeep.forget import forget
 
 Agrees = Callable[[str], bool]
 
@@ -41,7 +40,7 @@ def push(asked: Asked, settings: Settings, file: str, *, force: bool) -> Report:
         pushed = _pushed(scope, record, force=force)
         drop_errored(scope.shelf.home, record.ref, content)
     document = {**ref_document(record.ref), "serial": pushed.serial, "file": str(path)}
-    text = f"{shown(record.ref)} is stored with serial {pushed.serial}."
+    text = f"{record.ref.title} is stored with serial {pushed.serial}."
     return Report(asked.command, document, text=text)
 
 
@@ -51,7 +50,7 @@ def _errored(asked: Asked, settings: Settings) -> Path:
         path = errored_path(scope.shelf.home, scope.one)
     if path.exists():
         return path
-    message = f"nothing waits to be pushed for {shown(scope.one)}"
+    message = f"nothing waits to be pushed for {scope.one.title}"
     raise FabricError(Problem("state/nothing-to-push", message, "name a file with --file FILE"))
 
 
@@ -64,16 +63,14 @@ def _for_record(asked: Asked, ref: RecordRef) -> Asked:
         ("--service", asked.service, ref.service),
     ):
         if said not in ("", own):
-            message = f"{flag} {said}: the file holds the state of {shown(ref)}"
+            message = f"{flag} {said}: the file holds the state of {ref.title}"
             raise FabricError(Problem("usage/other-record", message, f"leave {flag} out"))
     return replace(asked, where=replace(where, stage=ref.stage, provider=ref.provider))
 
 
 def _refuse_other_service(ref: RecordRef, scope: Scope) -> None:
     if ref.service != scope.service:
-        message = (
-            f"the file holds the state of {shown(ref)}, and the config is of `{scope.service}`"
-        )
+        message = f"the file holds the state of {ref.title}, and the config is of `{scope.service}`"
         hint = f"go to that project, or say --service {ref.service}"
         raise FabricError(Problem("state/other-service", message, hint))
 
@@ -96,12 +93,12 @@ def remove_record(asked: Asked, settings: Settings, agrees: Agrees) -> Report:
     """Forget a record. Nobody asks the provider: what is there stays there."""
     with open_scope(asked, settings) as scope:
         ref = scope.one
-        if not agrees(f"Forget {shown(ref)}? What it describes is not removed."):
+        if not agrees(f"Forget {ref.title}? What it describes is not removed."):
             raise FabricError(Problem("state/declined", "nothing was forgotten"))
         removed = forget(scope.shelf, ref, scope.around)
     said = "is forgotten; its provider was not asked" if removed else "had no state"
     document = {**ref_document(ref), "removed": removed}
-    return Report(asked.command, document, text=f"{shown(ref)} {said}.")
+    return Report(asked.command, document, text=f"{ref.title} {said}.")
 
 
 def force_unlock(asked: Asked, settings: Settings, agrees: Agrees) -> Report:
@@ -110,11 +107,11 @@ def force_unlock(asked: Asked, settings: Settings, agrees: Agrees) -> Report:
         ref = scope.one
         holder = holder_of(scope.shelf, ref)
         if holder is None:
-            text = f"{shown(ref)} is not locked."
+            text = f"{ref.title} is not locked."
             return Report(asked.command, {"unlocked": False}, text=text)
         by = f"{holder.process.who} (pid {holder.process.pid}, `{holder.operation}`)"
-        if not agrees(f"{shown(ref)} is locked by {by}. Take the lock away?"):
+        if not agrees(f"{ref.title} is locked by {by}. Take the lock away?"):
             raise FabricError(Problem("state/declined", "the lock was left alone"))
         unlock(scope.shelf.stores.locks, ref, holder)
     document = {"unlocked": True, "holder": holder_document(holder)}
-    return Report(asked.command, document, text=f"{shown(ref)} is free; it was locked by {by}.")
+    return Report(asked.command, document, text=f"{ref.title} is free; it was locked by {by}.")

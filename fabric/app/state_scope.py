@@ -18,8 +18,8 @@ from fabric.model.records.record import RecordRef
 from fabric.model.spelling import did_you_mean
 from fabric.state.records.listing import refs_in
 from fabric.state.records.missing import missing_problem
-from fabric.state.records.store import Shelf
 from fabric.state.records.transaction import Surroundings
+from fabric.state.store import Shelf
 
 _UNKNOWN = "usage/unknown-provider"
 
@@ -127,7 +127,7 @@ def not_found(ref: RecordRef, place: str) -> FabricError:
     return FabricError(
         Problem(
             "state/not-found",
-            f"there is no state of `{ref.service}` ({ref.stage}, {ref.provider}) in `{place}`",
+            f"there is no state of {ref.title} in `{place}`",
             hint="`fabric state list` shows what there is",
         )
     )

@@ -20,7 +20,7 @@ from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import Task
 from fabric.state.contract import MovedError, Stored, traces_key
 from fabric.state.records.archives import LOCAL
-from fabric.state.records.store import Shelf
+from fabric.state.store import Shelf
 
 _PACKAGE = "package:"
 

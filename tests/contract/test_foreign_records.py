@@ -9,8 +9,8 @@ from fabric.model.problems import FabricError
 from fabric.model.records.record_json import encode
 from fabric.state.backends.local import Local
 from fabric.state.contract import state_key
-from fabric.state.records.store import Shelf, Stores
 from fabric.state.records.transaction import glance
+from fabric.state.store import Shelf, Stores
 from tests.project import project
 from tests.records import record
 

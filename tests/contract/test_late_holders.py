@@ -17,10 +17,10 @@ from fabric.state.locks.force_unlock import unlock
 from fabric.state.locks.leases import Terms
 from fabric.state.records.listing import holder_of
 from fabric.state.records.locked_record import Page
-from fabric.state.records.store import Shelf, Stores
 from fabric.state.records.transaction import Book, Claim, Surroundings
 from fabric.state.records.under_lock import held
 from fabric.state.records.wal import wal_path
+from fabric.state.store import Shelf, Stores
 from fabric.state.upkeep.forget import forget
 from fabric.state.upkeep.restore import restore
 from fabric.system.process_identity import Process

@@ -21,8 +21,8 @@ from fabric.state.contract import Backend, lock_key, state_key
 from fabric.state.locks.document import decode_lock
 from fabric.state.locks.leases import Asker, LockKeeper, Pulse, Terms
 from fabric.state.records.locked_record import Opening, Page
-from fabric.state.records.store import Shelf, Stores
 from fabric.state.records.wal import wal_path
+from fabric.state.store import Shelf, Stores
 from fabric.system.clock import Clock, SystemClock
 from fabric.system.process_identity import Process, this_process
 from tests.project import REPO

@@ -17,9 +17,9 @@ from fabric.state.contract import state_key
 from fabric.state.locks.leases import Terms
 from fabric.state.records.archives import find_archive, keep_archive, lost_archives
 from fabric.state.records.listing import holder_of, refs_in
-from fabric.state.records.store import Shelf
 from fabric.state.records.transaction import Surroundings, glance
 from fabric.state.records.under_lock import held
+from fabric.state.store import Shelf
 from fabric.state.upkeep.migrate import Migrated, migrate
 from fabric.state.upkeep.restore import restore
 from fabric.system.clock import SystemClock

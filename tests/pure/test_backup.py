@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.records.record import RecordRef
-from fabric.state.upkeep.backup import Backup, decode_backup, encode_backup
+from fabric.state.records.backup import Backup, decode_backup, encode_backup
 from tests.records import record
 
 BACKUP = Backup("shop", "local", "2026-01-01T00:00:00.000Z", (record(), record("prod")))

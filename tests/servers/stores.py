@@ -10,7 +10,7 @@ import pytest
 from fabric.config.values import BackendKind
 from fabric.state.backends.registry import open_backend
 from fabric.state.contract import Backend
-from fabric.state.records.store import Stores
+from fabric.state.store import Stores
 from fabric.system.retry import Patience
 from tests.servers.azurite import CONTAINER
 from tests.servers.fleet import Fleet

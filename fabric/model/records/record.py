@@ -41,6 +41,10 @@ class RecordRef:
     def path(self) -> str:
         return f"{self.service}/{self.stage}/{self.provider}"
 
+    @property
+    def title(self) -> str:
+        return f"`{self.service}` ({self.stage}, {self.provider})"
+
 
 @dataclass(frozen=True, slots=True)
 class FunctionRecord:

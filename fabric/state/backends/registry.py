@@ -12,7 +12,7 @@ from fabric.state.backends.failures import bad_url, extra, no_credentials
 from fabric.state.backends.local import Local
 from fabric.state.backends.lost_replies import Settled
 from fabric.state.contract import Backend
-from fabric.state.records.store import Stores
+from fabric.state.store import Stores
 from fabric.system.clock import SystemClock
 from fabric.system.retry import PATIENT, Patience
 from fabric.system.urls import is_plain

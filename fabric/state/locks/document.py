@@ -113,7 +113,7 @@ def held_problem(ref: RecordRef, holder: Holder | None, clock: Clock, options: s
     age = f", {_age(holder.created_at, clock)} ago" if holder else ""
     return Problem(
         "lock/held",
-        f"`{ref.service}` ({ref.stage}, {ref.provider}) is locked{by}{doing}{age}",
+        f"{ref.title} is locked{by}{doing}{age}",
         hint=f"wait with --lock-timeout 2m; if that process is gone: fabric state force-unlock "
         f"--service {ref.service} {options}",
     )

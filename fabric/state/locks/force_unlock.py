@@ -4,7 +4,6 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import Backend, MovedError, lock_key
 from fabric.state.locks.document import Holder, decode_lock, encode_free
-from fabric.state.upkeep.replace import shown
 
 # A beat may come between the look and the write, hardly twice in a row.
 _TRIES = 5
@@ -24,7 +23,7 @@ def unlock(locks: Backend, ref: RecordRef, holder: Holder) -> None:
     raise FabricError(
         Problem(
             "lock/held",
-            f"the lock of {shown(ref)} could not be freed: its holder is busy with it",
+            f"the lock of {ref.title} could not be freed: its holder is busy with it",
             hint=f"end the process {holder.process.pid} on {holder.process.host} first",
         )
     )

@@ -258,8 +258,7 @@ class LockKeeper:
 def lost_problem(ref: RecordRef) -> Problem:
     return Problem(
         LOST,
-        f"the lock of `{ref.service}` ({ref.stage}, {ref.provider}) was lost: "
-        "its beats did not reach the back end in time",
+        f"the lock of {ref.title} was lost: its beats did not reach the back end in time",
         hint="nothing more was started; run the command again: what its last calls left at the "
         "provider counts as unknown",
     )

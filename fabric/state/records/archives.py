@@ -8,7 +8,7 @@ from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.state.contract import MovedError, Version, archive_folder, archive_key
-from fabric.state.records.store import Shelf
+from fabric.state.store import Shelf
 from fabric.system.disk import read_bytes, remove, write_atomic
 
 LOCAL = "local"

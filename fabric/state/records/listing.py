@@ -7,8 +7,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.state.contract import lock_key, ref_of
 from fabric.state.locks.document import Holder, decode_lock
-from fabric.state.records.store import Shelf
 from fabric.state.records.transaction import glance
+from fabric.state.store import Shelf
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from fabric.model.records.record_json import decode, encode
 from fabric.state.contract import Backend, MovedError, Stored, Version, state_key
 from fabric.state.locks.leases import LOST, LockKeeper, lost_problem
 from fabric.state.records.removed import mark_removed, unmark_removed
-from fabric.state.records.store import Shelf
 from fabric.state.records.unwritten import keep_errored
 from fabric.state.records.wal import Wal, discard_logs, wal_path
+from fabric.state.store import Shelf
 from fabric.system.clock import Clock, stamp
 
 

@@ -15,13 +15,12 @@ from fabric.state.contract import (
 from fabric.state.locks.document import record_options
 from fabric.state.locks.leases import Options
 from fabric.state.records.archives import LOCAL
+from fabric.state.records.backup import decode_backup
 from fabric.state.records.receipts import deploy_record_path, describes, read_document, receipt_path
 from fabric.state.records.removed import was_removed
-from fabric.state.records.store import Shelf
 from fabric.state.records.unsure import unsure_path
 from fabric.state.records.wal import read_log, wal_folder
-from fabric.state.upkeep.backup import decode_backup
-from fabric.state.upkeep.replace import shown
+from fabric.state.store import Shelf
 from fabric.system.disk import read_bytes, remove
 
 BACKUP_NAME = "state-backup.json"
@@ -39,7 +38,7 @@ def missing_problem(
         return None
     return Problem(
         "state/missing",
-        f"the record of {shown(ref)} is gone from `{shelf.stores.state.place}`; "
+        f"the record of {ref.title} is gone from `{shelf.stores.state.place}`; "
         f"what tells of it: {', '.join(found)}",
         hint=f"{_way_back(shelf, ref, options(ref))}; or, to go on without it, "
         f"`fabric state rm {options(ref)}` forgets it: what is live stays there, and nobody "

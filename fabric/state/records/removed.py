@@ -6,7 +6,7 @@ Other machines have receipts of it still. What lies on one machine alone needs n
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import MovedError, Version, removed_key
 from fabric.state.records.archives import LOCAL
-from fabric.state.records.store import Shelf
+from fabric.state.store import Shelf
 
 
 def was_removed(shelf: Shelf, ref: RecordRef) -> bool:

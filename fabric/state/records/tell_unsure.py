@@ -6,12 +6,12 @@ from dataclasses import replace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.state.records.locked_record import Page
-from fabric.state.records.store import Shelf
+from fabric.state.records.replace import found_before, put, successor
 from fabric.state.records.transaction import Surroundings
 from fabric.state.records.under_lock import held
 from fabric.state.records.unsure import drop_note, keep_note, made_unknown, noted
 from fabric.state.records.wal import read_log, replayed, wal_path
-from fabric.state.upkeep.replace import found_before, put, shown, successor
+from fabric.state.store import Shelf
 
 
 def tell_unsure(shelf: Shelf, page: Page, around: Surroundings) -> None:
@@ -42,7 +42,7 @@ def _tell(shelf: Shelf, ref: RecordRef, fence: int) -> None:
 def _only_here(ref: RecordRef, names: Sequence[str]) -> Problem:
     return Problem(
         "state/unknown-here",
-        f"what is live of {', '.join(names)} of {shown(ref)} is unknown, and only this machine "
+        f"what is live of {', '.join(names)} of {ref.title} is unknown, and only this machine "
         "knows that: the record could not be told",
         hint="deploy again from here",
     )

@@ -15,10 +15,10 @@ from fabric.state.locks.document import record_options
 from fabric.state.locks.leases import Asker, LockKeeper, Options, Pulse, Tell, Terms, lost_problem
 from fabric.state.records.archives import LOCAL
 from fabric.state.records.locked_record import Opening, Page
-from fabric.state.records.store import Shelf
 from fabric.state.records.unsure import drop_note, with_note
 from fabric.state.records.unwritten import errored_problem
 from fabric.state.records.wal import read_log, replayed, wal_path
+from fabric.state.store import Shelf
 from fabric.system.clock import Clock
 from fabric.system.parallel import each
 from fabric.system.process_identity import Process
@@ -249,7 +249,7 @@ class Book:
 def _unexpected(ref: RecordRef) -> Problem:
     return Problem(
         "run/moved",
-        f"`{ref.service}` ({ref.stage}, {ref.provider}) was up to date when the run was planned, "
+        f"{ref.title} was up to date when the run was planned, "
         "and is not any more: something was edited meanwhile",
         hint="run the command again",
     )

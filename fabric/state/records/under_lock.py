@@ -7,8 +7,8 @@ from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
 from fabric.model.records.record_json import CORRUPT
 from fabric.state.locks.leases import Asker, LockKeeper
-from fabric.state.records.store import Shelf
 from fabric.state.records.transaction import Surroundings, read_record
+from fabric.state.store import Shelf
 
 
 @contextlib.contextmanager

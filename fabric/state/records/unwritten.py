@@ -19,8 +19,7 @@ def keep_errored(home: Path, record: Record, cause: FabricError) -> FabricError:
     write_atomic(path, encode(record), mode=0o600, durable=True)
     problem = Problem(
         "state/not-written",
-        f"the state of `{record.ref.service}` ({record.ref.stage}, {record.ref.provider}) "
-        f"could not be written; it is kept in `{path}`",
+        f"the state of {record.ref.title} could not be written; it is kept in `{path}`",
         hint=f"when the back end is well again: {push_command(home, path)}",
         where=Place(str(path)),
     )
@@ -34,8 +33,7 @@ def errored_problem(home: Path, ref: RecordRef) -> Problem | None:
         return None
     return Problem(
         "state/errored",
-        f"an earlier state of `{ref.service}` ({ref.stage}, {ref.provider}) "
-        "did not reach its back end",
+        f"an earlier state of {ref.title} did not reach its back end",
         hint=f"push it: {push_command(home, path)}; or delete that file to go on without it",
         where=Place(str(path)),
     )

@@ -7,13 +7,13 @@ from fabric.state.locks.leases import lost_problem
 from fabric.state.records.missing import drop_backup
 from fabric.state.records.receipts import drop_receipts
 from fabric.state.records.removed import mark_removed
-from fabric.state.records.store import Shelf
+from fabric.state.records.replace import found_before, refuse_late
 from fabric.state.records.transaction import Surroundings
 from fabric.state.records.under_lock import held
 from fabric.state.records.unsure import drop_note, noted
 from fabric.state.records.unwritten import errored_path
 from fabric.state.records.wal import discard_logs
-from fabric.state.upkeep.replace import found_before, refuse_late
+from fabric.state.store import Shelf
 from fabric.system.disk import remove, remove_empty_folders
 
 

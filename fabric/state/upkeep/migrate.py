@@ -8,10 +8,10 @@ from fabric.model.records.record import Record, RecordRef
 from fabric.state.contract import MovedError, Version, state_key
 from fabric.state.locks.leases import lost_problem
 from fabric.state.records.archives import archives_of, copy_archive
-from fabric.state.records.store import Shelf
+from fabric.state.records.replace import Before, found_before, lineage_problem, refuse_late
 from fabric.state.records.transaction import Surroundings, read_record
 from fabric.state.records.under_lock import held
-from fabric.state.upkeep.replace import Before, found_before, lineage_problem, refuse_late, shown
+from fabric.state.store import Shelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _is_ahead(there: Record | None, record: Record) -> bool:
 def _ahead(record: Record, place: str) -> Problem:
     return Problem(
         "state/serial",
-        f"{shown(record.ref)} in `{place}` went on by itself: it is not older than the source",
+        f"{record.ref.title} in `{place}` went on by itself: it is not older than the source",
         hint="look at both with `fabric state show --backend KIND`; `fabric state rm` forgets one",
     )
 
@@ -113,5 +113,5 @@ def _copy(target: Shelf, move: Move) -> None:
         raise FabricError(lost_problem(ref)) from error
     copied = backend.read(state_key(ref))
     if copied is None or copied.content != move.content:
-        message = f"`{backend.place}` gave the state of {shown(ref)} back wrong"
+        message = f"`{backend.place}` gave the state of {ref.title} back wrong"
         raise FabricError(Problem("state/not-copied", message, hint="the source is as it was"))

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.state.records.archives import lost_archives
-from fabric.state.records.store import Shelf
+from fabric.state.records.replace import Before, found_before, lineage_problem, put, successor
 from fabric.state.records.transaction import Surroundings
 from fabric.state.records.under_lock import held
-from fabric.state.upkeep.replace import Before, found_before, lineage_problem, put, shown, successor
+from fabric.state.store import Shelf
 
 
 def refuse_other_lineages(shelf: Shelf, records: Iterable[Record]) -> None:
@@ -49,7 +49,7 @@ def _befores(shelf: Shelf, records: Iterable[Record]) -> Mapping[RecordRef, Befo
 
 
 def _incomplete(done: Sequence[Record], new: Sequence[Record]) -> Problem:
-    left = ", ".join(shown(one.ref) for one in new[len(done) :])
+    left = ", ".join(one.ref.title for one in new[len(done) :])
     return Problem(
         "state/restore-incomplete",
         f"{len(done)} of {len(new)} records were restored; not restored: {left}",
@@ -63,6 +63,6 @@ def _lost_archives(shelf: Shelf, records: Iterable[Record]) -> Iterable[Problem]
         if lost:
             yield Problem(
                 "state/archive-missing",
-                f"archives of {shown(record.ref)} are not kept any more: {len(lost)}",
+                f"archives of {record.ref.title} are not kept any more: {len(lost)}",
                 hint="a rollback needs them; `fabric deploy --force` keeps those of today anew",
             )

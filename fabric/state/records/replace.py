@@ -9,8 +9,8 @@ from fabric.state.contract import MovedError, Version, state_key
 from fabric.state.locks.leases import lost_problem
 from fabric.state.records.receipts import write_receipts
 from fabric.state.records.removed import unmark_removed
-from fabric.state.records.store import Shelf
 from fabric.state.records.wal import discard_logs
+from fabric.state.store import Shelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def lineage_problem(record: Record, before: Before) -> Problem | None:
         return None
     return Problem(
         "state/lineage",
-        f"{shown(record.ref)} is another deployment's state than the stored one: "
+        f"{record.ref.title} is another deployment's state than the stored one: "
         f"lineage {record.lineage[:8]}, not {before.record.lineage[:8]}",
         hint="was it removed and deployed anew since? `fabric state rm` forgets the stored one",
     )
@@ -55,7 +55,7 @@ def serial_problem(record: Record, before: Before) -> Problem | None:
         return None
     return Problem(
         "state/serial",
-        f"{shown(record.ref)} has serial {record.serial}, and the stored one is newer: "
+        f"{record.ref.title} has serial {record.serial}, and the stored one is newer: "
         f"{before.record.serial}",
         hint="`--force` puts the older one in its place",
     )
@@ -85,7 +85,3 @@ def put(shelf: Shelf, record: Record, before: Before) -> None:
     discard_logs(shelf.home, record.ref, record.fence)
     if record.functions or record.deployment_id:
         write_receipts(shelf.home, record)
-
-
-def shown(ref: RecordRef) -> str:
-    return f"`{ref.service}` ({ref.stage}, {ref.provider})"
