@@ -12,9 +12,14 @@ from pathlib import Path
 from benchmarks.copygraph import KINDS, REGISTRY, Shape
 from benchmarks.stores import opened
 from fabric import doorman, manifest
-from fabric.engine import snapshot
-from fabric.engine import warm as packed
-from fabric.engine.answers import (
+from fabric.engine.bus import Bus
+from fabric.engine.listeners.journal import Journal
+from fabric.engine.result import RunResult, Status
+from fabric.engine.run import Job, Run
+from fabric.engine.schedule import Caps
+from fabric.engine.shortcuts import kept_graph
+from fabric.engine.shortcuts import last_run as packed
+from fabric.engine.shortcuts.answers import (
     Answer,
     Asked,
     Change,
@@ -24,12 +29,7 @@ from fabric.engine.answers import (
     store_answer,
     traces_of,
 )
-from fabric.engine.bus import Bus
-from fabric.engine.journal import Journal
-from fabric.engine.result import RunResult, Status
-from fabric.engine.run import Job, Run
-from fabric.engine.schedule import Caps
-from fabric.engine.step import Stepper, Stores
+from fabric.engine.task_runner import Stepper, Stores
 from fabric.graph.taskgraph import TaskGraph
 from fabric.system.clock import SystemClock
 
@@ -70,14 +70,14 @@ def run(argv: tuple[str, ...]) -> int:
 def _graph(desk: Desk) -> TaskGraph:
     """The graph as it was kept, or woven anew: as fabric.app.compiling does it."""
     asked = ("graph", str(desk.root))
-    kept = snapshot.load(desk.cache, asked, os.environ, KINDS)
+    kept = kept_graph.load(desk.cache, asked, os.environ, KINDS)
     if kept:
         return kept.graph
     graph = _woven(desk)
     site = packed.Site(str(desk.root), "dev")
     sources = frozenset({str(desk.root / CONFIG)})
-    made = snapshot.Kept(site, graph, (), sources, frozenset())
-    snapshot.save(desk.cache, asked, os.environ, made, desk.started_ns)
+    made = kept_graph.Kept(site, graph, (), sources, frozenset())
+    kept_graph.save(desk.cache, asked, os.environ, made, desk.started_ns)
     return graph
 
 

@@ -19,7 +19,7 @@ from benchmarks.stores import opened
 from fabric.engine.bus import Bus
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.step import Stepper
+from fabric.engine.task_runner import Stepper
 from fabric.graph.build_graph import weave
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fabric.engine.blobs import Blobs
-from fabric.engine.files import FileIndex
-from fabric.engine.ledger import Ledger
-from fabric.engine.memo_door import LazyMemo, Rows
-from fabric.engine.step import Stores
+from fabric.engine.memory.blobs import Blobs
+from fabric.engine.memory.file_index import FileIndex
+from fabric.engine.memory.memo import LazyMemo, Rows
+from fabric.engine.memory.traces import Ledger
+from fabric.engine.task_runner import Stores
 
 
 @contextmanager
@@ -26,6 +26,8 @@ def opened(root: Path, cache: Path, started_ns: int, *, warm: bool = False) -> I
 
 
 def _memo(folder: Path) -> Rows:
-    from fabric.engine.memo import Memo  # its database costs a start: only when it is wanted
+    from fabric.engine.memory.disk_memo import (
+        Memo,  # its database costs a start: only when it is wanted
+    )
 
     return Memo(folder)

@@ -18,7 +18,7 @@ from fabric.engine.bus import Bus
 from fabric.engine.result import Outcome, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.step import Stepper, Upstream
+from fabric.engine.task_runner import Stepper, Upstream
 from fabric.graph.build_graph import weave
 from fabric.graph.decide import Action, Decision
 from fabric.graph.taskgraph import TaskGraph

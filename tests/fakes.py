@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from fabric.engine.blobs import Blobs
 from fabric.engine.bus import Bus
-from fabric.engine.files import FileIndex
-from fabric.engine.ledger import Ledger
-from fabric.engine.memo import Memo
+from fabric.engine.memory.blobs import Blobs
+from fabric.engine.memory.disk_memo import Memo
+from fabric.engine.memory.file_index import FileIndex
+from fabric.engine.memory.traces import Ledger
 from fabric.engine.result import RunResult
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.step import Stepper, Stores
+from fabric.engine.task_runner import Stepper, Stores
 from fabric.graph.build_graph import weave
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import Event, Stamped

@@ -12,11 +12,11 @@ from fabric.app.pipeline import Outlets, Ran, carry_out, compiled_and_locked, wh
 from fabric.app.request import Request
 from fabric.app.room import Room
 from fabric.app.settings import Settings
-from fabric.engine.critical import critical_path
-from fabric.engine.daily import prune_daily
+from fabric.engine.critical_tasks import critical_path
+from fabric.engine.memory.daily_cleanup import prune_daily
+from fabric.engine.output_folders import copy_out
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.scene import MakeListeners
-from fabric.engine.view import copy_out
+from fabric.engine.run_info import MakeListeners
 from fabric.model.amounts import duration
 from fabric.model.names import Verb
 from fabric.model.problems import Problem

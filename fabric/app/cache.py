@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from fabric.app.cache_place import cache_to_read
 from fabric.app.settings import Settings
 from fabric.app.workspace import workspace_of
-from fabric.engine.housekeeping import Housekeeping
-from fabric.engine.housekeeping import prune as drop_old
+from fabric.engine.memory.cleanup import Housekeeping
+from fabric.engine.memory.cleanup import prune as drop_old
 from fabric.model.amounts import plural
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fabric.app.post import Post
-from fabric.engine.warm import Site
+from fabric.engine.shortcuts.last_run import Site
 from fabric.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:

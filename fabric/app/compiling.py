@@ -13,7 +13,7 @@ from fabric.app.compilation import Compiled
 from fabric.app.post import packed, unpacked
 from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.engine import snapshot
+from fabric.engine.shortcuts import kept_graph
 from fabric.model.task import INPUTS_BY_KIND
 from fabric.system.clock import file_time_ns
 
@@ -26,7 +26,7 @@ def compiled(request: Request, settings: Settings) -> Compiled:
     asked = _asked(request, settings)
     above = caches_above(_base(request, settings), settings)
     folder = next((one for one in above if one.is_dir() and is_usable(one)), None)
-    kept = snapshot.load(folder, asked, settings.env, INPUTS_BY_KIND) if folder else None
+    kept = kept_graph.load(folder, asked, settings.env, INPUTS_BY_KIND) if folder else None
     if kept:
         posts, neighbours = map(unpacked, kept.posts)
         return Compiled(
@@ -36,11 +36,11 @@ def compiled(request: Request, settings: Settings) -> Compiled:
 
     made = compile_files(request, settings)
     if folder:
-        kept = snapshot.Kept(
+        kept = kept_graph.Kept(
             made.site, made.graph, made.services, made.sources, made.bound_names,
             (packed(made.posts), packed(made.neighbours)),
         )  # fmt: skip
-        snapshot.save(folder, asked, settings.env, kept, started_ns)
+        kept_graph.save(folder, asked, settings.env, kept, started_ns)
     return _told_of_cache(made, settings)
 
 

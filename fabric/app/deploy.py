@@ -21,7 +21,7 @@ from fabric.app.settings import Settings
 from fabric.app.traces import renew_traces
 from fabric.app.world import Means, World, claim_of, lost_records, mismatch, open_world
 from fabric.config.values import Config
-from fabric.engine.scene import MakeListeners
+from fabric.engine.run_info import MakeListeners
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError, Problem

@@ -25,7 +25,7 @@ from fabric.app.workspace import workspace_of
 from fabric.engine.bus import Bus
 from fabric.engine.result import RunResult
 from fabric.engine.run import Job, Run
-from fabric.engine.scene import MakeListeners, Scene
+from fabric.engine.run_info import MakeListeners, Scene
 from fabric.graph.probes import probe_graph
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.checks import Check, failed, passed

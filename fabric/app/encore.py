@@ -11,8 +11,10 @@ from fabric import doorman, manifest
 from fabric.app.compilation import Compiled
 from fabric.app.pipeline import Ran, Work
 from fabric.app.room import Room
-from fabric.engine import warm as packed
-from fabric.engine.answers import (
+from fabric.engine.memory.memo import STAMP
+from fabric.engine.result import Outcome, RunResult, Status
+from fabric.engine.shortcuts import last_run as packed
+from fabric.engine.shortcuts.answers import (
     Answer,
     Asked,
     Basis,
@@ -23,8 +25,6 @@ from fabric.engine.answers import (
     store_answer,
     traces_of,
 )
-from fabric.engine.memo_door import STAMP
-from fabric.engine.result import Outcome, RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.traces import Trace
 from fabric.model.report import Report

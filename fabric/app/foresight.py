@@ -15,7 +15,7 @@ from fabric.app.settings import Settings
 from fabric.app.traces import made_elsewhere
 from fabric.app.world import World
 from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
-from fabric.engine.elsewhere import NOTHING, MadeElsewhere
+from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph

@@ -10,7 +10,7 @@ from fabric.app.request import Request
 from fabric.app.rows import service_row
 from fabric.app.settings import Settings
 from fabric.config.rules.deployable import plan_problems
-from fabric.engine.warm import Site
+from fabric.engine.shortcuts.last_run import Site
 from fabric.graph.compile import Unit, compile_graph
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem

@@ -12,11 +12,11 @@ from fabric.app.room import Opening, Room, open_room
 from fabric.app.settings import Settings
 from fabric.app.stopping import carried_out
 from fabric.engine.bus import Bus
-from fabric.engine.elsewhere import NOTHING, MadeElsewhere
+from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
-from fabric.engine.scene import MakeListeners, Scene
-from fabric.engine.warm import NONE, Others, Site
+from fabric.engine.run_info import MakeListeners, Scene
+from fabric.engine.shortcuts.last_run import NONE, Others, Site
 from fabric.graph.critical_path import UNTIMED_S
 from fabric.graph.decide import UP_TO_DATE, Action
 from fabric.graph.plan import Plan, make_plan, taken

@@ -18,8 +18,8 @@ from fabric.app.project import Project, open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, mismatch, open_world
-from fabric.engine.scene import MakeListeners
-from fabric.engine.warm import Site
+from fabric.engine.run_info import MakeListeners
+from fabric.engine.shortcuts.last_run import Site
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import way_out
 from fabric.model.catalog import PROVIDER_IDS, facts_of
@@ -92,7 +92,7 @@ def _room_made(project: Project, found: Found, settings: Settings) -> tuple[Prob
     is_full = any(free_bytes(home) < _ROOM and same_disk(home, cache) for home in homes)
     if not (is_full and cache.is_dir() and is_usable(cache)):
         return ()
-    from fabric.engine.housekeeping import make_room  # costs a start, and is hardly ever wanted
+    from fabric.engine.memory.cleanup import make_room  # costs a start, and is hardly ever wanted
 
     freed = size(make_room(cache))
     message = f"the disk is full: the cache `{cache}` was emptied to make room ({freed})"

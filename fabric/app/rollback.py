@@ -14,8 +14,8 @@ from fabric.app.project import open_project
 from fabric.app.request import Request, caps_of
 from fabric.app.settings import Settings
 from fabric.app.world import Means, World, claim_of, open_world
-from fabric.engine.scene import MakeListeners
-from fabric.engine.warm import Site
+from fabric.engine.run_info import MakeListeners
+from fabric.engine.shortcuts.last_run import Site
 from fabric.graph.undo import undoing
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Record, RecordRef

@@ -10,12 +10,12 @@ from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, pr
 from fabric.app.left_payloads import sweep_payloads
 from fabric.app.settings import Settings
 from fabric.app.toolchains import toolchain_of, tools_problem
-from fabric.engine.blobs import Blobs
-from fabric.engine.files import FileIndex
-from fabric.engine.ledger import Ledger
-from fabric.engine.memo_door import LazyMemo, NoMemo, Rows
-from fabric.engine.step import Stepper, Stores
-from fabric.engine.wake import marked
+from fabric.engine.leftovers import marked
+from fabric.engine.memory.blobs import Blobs
+from fabric.engine.memory.file_index import FileIndex
+from fabric.engine.memory.memo import LazyMemo, NoMemo, Rows
+from fabric.engine.memory.traces import Ledger
+from fabric.engine.task_runner import Stepper, Stores
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import VendorInputs
 from fabric.ownership import OWN
@@ -145,13 +145,15 @@ def _vendored(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> 
 
 
 def _memo(folder: Path) -> Rows:
-    from fabric.engine.memo import Memo  # its database costs a start: only when it is wanted
+    from fabric.engine.memory.disk_memo import (
+        Memo,  # its database costs a start: only when it is wanted
+    )
 
     try:
         return Memo(folder)
     except FabricError as error:
         # What is remembered can be read all the same, and a run goes on without keeping more.
-        from fabric.engine.frozen_memo import FrozenMemo
+        from fabric.engine.memory.read_only_memo import FrozenMemo
 
         return FrozenMemo(folder, error.first)
 

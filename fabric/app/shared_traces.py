@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from fabric.engine.ledger import decode_traces, encode_trace
+from fabric.engine.memory.traces import decode_traces, encode_trace
 from fabric.graph.traces import Look, Trace, full_key, static_digest
 from fabric.model.names import Digest
 from fabric.model.task import Entry

@@ -11,8 +11,8 @@ from typing import Any
 from fabric.app.room import Room
 from fabric.app.shared_traces import Document, arrived, decoded, encoded, shared
 from fabric.app.world import World
-from fabric.engine.elsewhere import MadeElsewhere, Traces
-from fabric.engine.ledger import Ledger
+from fabric.engine.memory.made_elsewhere import MadeElsewhere, Traces
+from fabric.engine.memory.traces import Ledger
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.names import TaskId

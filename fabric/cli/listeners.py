@@ -10,10 +10,10 @@ from fabric.cli.progress import Lines, Live
 from fabric.cli.screen import Screen
 from fabric.cli.talk import Logs, Talk
 from fabric.engine.bus import Listener
-from fabric.engine.chrome_trace import Profile
-from fabric.engine.journal import EventFile, Journal
-from fabric.engine.scene import MakeListeners, Scene
-from fabric.engine.tally import Tally
+from fabric.engine.listeners.chrome_trace import Profile
+from fabric.engine.listeners.journal import EventFile, Journal
+from fabric.engine.listeners.service_progress import Tally
+from fabric.engine.run_info import MakeListeners, Scene
 from fabric.system.clock import SystemClock
 
 

@@ -6,7 +6,7 @@ import threading
 from fabric.cli.progress import order
 from fabric.cli.screen import safe
 from fabric.cli.talk import Talk
-from fabric.engine.tally import Tally
+from fabric.engine.listeners.service_progress import Tally
 from fabric.model.events import Stamped, TaskStarted
 from fabric.system.clock import Clock
 from fabric.views.board import Frame, board_lines

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from fabric import interrupts
 from fabric.app.settings import Settings
-from fabric.engine.answers import Answer
+from fabric.engine.shortcuts.answers import Answer
 from fabric.model.amounts import plural
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report, as_document

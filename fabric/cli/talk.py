@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from fabric.engine.tally import Tally
+from fabric.engine.listeners.service_progress import Tally
 from fabric.model.events import Stamped, TaskEnded, TaskOutput
 from fabric.views.board import outcome_line
 from fabric.views.style import Style

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fabric.engine.bus import Bus
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.engine.schedule import Agenda, Caps, Schedule
-from fabric.engine.step import Stepper, Upstream
+from fabric.engine.task_runner import Stepper, Upstream
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
 from fabric.model.names import TaskId

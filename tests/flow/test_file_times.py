@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.engine.files import FileIndex, settled
+from fabric.engine.memory.file_index import FileIndex, settled
 from fabric.model.names import TaskId
 from fabric.model.task import Output, Task
 from fabric.system.clock import file_time_ns

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabric.engine.memo import Memo
+from fabric.engine.memory.disk_memo import Memo
 from tests.project import PYTHON_SOURCES, Project, project, typescript
 
 pytestmark = pytest.mark.flow

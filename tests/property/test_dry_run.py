@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabric.engine.result import Status
-from fabric.engine.step import Stepper
+from fabric.engine.task_runner import Stepper
 from fabric.graph.build_graph import weave
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan, make_plan

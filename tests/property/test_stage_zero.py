@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from fabric import doorman, manifest
-from fabric.engine import warm as packed
-from fabric.engine.answers import (
+from fabric.engine.result import RunResult
+from fabric.engine.run import Job
+from fabric.engine.schedule import Caps
+from fabric.engine.shortcuts import last_run as packed
+from fabric.engine.shortcuts.answers import (
     Answer,
     Asked,
     Change,
@@ -20,9 +23,6 @@ from fabric.engine.answers import (
     store_answer,
     traces_of,
 )
-from fabric.engine.result import RunResult
-from fabric.engine.run import Job
-from fabric.engine.schedule import Caps
 from fabric.graph.build_graph import weave
 from fabric.model.names import TaskId
 from fabric.model.task import Output, Task

@@ -13,7 +13,7 @@ from fabric.app.compiling import compiled
 from fabric.app.long_way import compile_files
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
-from fabric.engine.snapshot import PackedTasks
+from fabric.engine.shortcuts.kept_graph import PackedTasks
 from fabric.model.names import Verb
 
 CONFIG = """\

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fabric.engine.blobs import PREFIX, Blobs
 from fabric.engine.bus import Bus
-from fabric.engine.memo_door import NoMemo
+from fabric.engine.memory.blobs import PREFIX, Blobs
+from fabric.engine.memory.memo import NoMemo
 from fabric.engine.result import Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.step import Stepper
+from fabric.engine.task_runner import Stepper
 from fabric.graph.build_graph import weave
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known

@@ -1,7 +1,7 @@
 """A packed task comes back as it was: a key must not change because a run was remembered."""
 
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.warm import Site, warm_of
+from fabric.engine.shortcuts.last_run import Site, warm_of
 from fabric.graph.build_graph import weave
 from fabric.graph.traces import Trace, static_digest
 from fabric.model.names import Digest, TaskId

@@ -16,7 +16,7 @@ from fabric.app.request import Request, Where
 from fabric.app.schemas import schema, schema_text
 from fabric.app.settings import Settings
 from fabric.cli.commands.schema import schema as schema_command
-from fabric.engine.journal import EventFile
+from fabric.engine.listeners.journal import EventFile
 from fabric.model.events import EVENT_NAMES, Event, ProblemFound, RunStarted, Stamped, TaskOutput
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Place, Problem

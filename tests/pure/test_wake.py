@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.engine.wake import marked
+from fabric.engine.leftovers import marked
 from fabric.system.process_identity import this_mark
 from tests.project import REPO
 
@@ -17,7 +17,7 @@ _DAYS = 3 * 24 * 3600
 _WRITES = """\
 import os, sys
 from pathlib import Path
-from fabric.engine.wake import marked
+from fabric.engine.leftovers import marked
 from fabric.system.disk import RUN
 base = Path(sys.argv[1])
 with marked(base / "cache", [base / ".fabric"]):

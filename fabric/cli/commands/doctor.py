@@ -27,7 +27,7 @@ def doctor(**options: Any) -> int:
     from fabric.app.doctor import doctor as check_up
     from fabric.app.settings import read_settings
     from fabric.cli.screen import Screen
-    from fabric.engine.journal import EventFile
+    from fabric.engine.listeners.journal import EventFile
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])

@@ -10,9 +10,9 @@ from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
 
 from fabric import manifest
-from fabric.engine.ledger import decode_traces, encode_trace
+from fabric.engine.memory.traces import decode_traces, encode_trace
+from fabric.engine.output_folders import shown_files
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.view import shown_files
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace

@@ -4,7 +4,7 @@ import json
 import threading
 from typing import TYPE_CHECKING
 
-from fabric.engine.memo_door import Rows
+from fabric.engine.memory.memo import Rows
 from fabric.model.names import TaskId
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric import manifest
-from fabric.engine.blobs import PREFIX, Blobs
-from fabric.engine.frozen_memo import FrozenMemo
-from fabric.engine.memo import Memo
-from fabric.engine.memo_door import STAMP, NoMemo
+from fabric.engine.memory.blobs import PREFIX, Blobs
+from fabric.engine.memory.disk_memo import Memo
+from fabric.engine.memory.memo import STAMP, NoMemo
+from fabric.engine.memory.read_only_memo import FrozenMemo
 from fabric.model.hashing import is_digest, unsealed
 from fabric.model.problems import FabricError
 from fabric.system.disk import read_bytes, write_atomic

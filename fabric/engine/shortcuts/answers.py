@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 from fabric import manifest
 from fabric.doorman import Sight
-from fabric.engine.files import FileIndex, is_racy, settled
+from fabric.engine.memory.file_index import FileIndex, is_racy, settled
+from fabric.engine.output_folders import shown_files
 from fabric.engine.result import RunResult
-from fabric.engine.view import shown_files
 from fabric.graph.traces import ABSENT, Trace
 from fabric.model.problems import FabricError
 from fabric.model.task import TaskInputs

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fabric.engine.memo_door import Rows
-from fabric.engine.timings import Timings
+from fabric.engine.memory.durations import Timings
+from fabric.engine.memory.memo import Rows
 from fabric.graph.traces import ListingTrace, Trace
 from fabric.model.hashing import is_digest
 from fabric.model.names import Digest, TaskId

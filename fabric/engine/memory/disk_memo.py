@@ -8,7 +8,7 @@ from typing import Any
 
 import diskcache
 
-from fabric.engine.memo_door import KEYS, SIZES, STAMP, span_of
+from fabric.engine.memory.memo import KEYS, SIZES, STAMP, span_of
 from fabric.model.hashing import sealed, unsealed
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import is_strange, make_folder, make_private_file, write_atomic

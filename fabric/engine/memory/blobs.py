@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from fabric.engine.memo_door import Rows
+from fabric.engine.memory.memo import Rows
 from fabric.model.hashing import digest_bytes, is_digest
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem

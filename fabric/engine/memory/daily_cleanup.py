@@ -28,7 +28,7 @@ def _prune_daily(folder: Path, now: float) -> None:
         write_atomic(stamp, b"", mode=0o600)
         return
     write_atomic(stamp, b"", mode=0o600)
-    from fabric.engine.housekeeping import Housekeeping, prune  # costs a start; once a day
+    from fabric.engine.memory.cleanup import Housekeeping, prune  # costs a start; once a day
 
     house = Housekeeping(folder)
     try:

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fabric.engine.files import FileIndex
+from fabric.engine.memory.file_index import FileIndex
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import Output, OutputFile, TaskInputs

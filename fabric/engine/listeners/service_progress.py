@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from fabric.engine.scene import Scene
+from fabric.engine.run_info import Scene
 from fabric.graph.critical_path import tails
 from fabric.graph.service_order import levels_of, ties_of
 from fabric.model.events import Stamped, TaskEnded, TaskStarted

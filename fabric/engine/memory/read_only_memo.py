@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from fabric.engine.memo_door import KEYS, SIZES, NoMemo, span_of
+from fabric.engine.memory.memo import KEYS, SIZES, NoMemo, span_of
 from fabric.model.hashing import unsealed
 from fabric.model.problems import Problem
 from fabric.system.disk import is_strange

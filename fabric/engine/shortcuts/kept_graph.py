@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, overload
 
 from fabric import manifest
-from fabric.engine.files import is_racy, settled
-from fabric.engine.warm import Kinds, Site, plain_inputs, site_of
+from fabric.engine.memory.file_index import is_racy, settled
+from fabric.engine.shortcuts.last_run import Kinds, Site, plain_inputs, site_of
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.hashing import sealed, unsealed
 from fabric.model.names import TaskId

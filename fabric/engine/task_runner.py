@@ -7,15 +7,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fabric.engine.blobs import Blobs
-from fabric.engine.elsewhere import NOTHING, MadeElsewhere
-from fabric.engine.files import FileIndex
-from fabric.engine.ledger import Ledger
-from fabric.engine.memo_door import Rows
+from fabric.engine.memory.blobs import Blobs
+from fabric.engine.memory.file_index import FileIndex
+from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
+from fabric.engine.memory.memo import Rows
+from fabric.engine.memory.traces import Ledger
+from fabric.engine.output_folders import is_shown, show, shown_content, shown_files
 from fabric.engine.result import Outcome, Status
 from fabric.engine.schedule import Urgency
 from fabric.engine.turns import Turns
-from fabric.engine.view import is_shown, show, shown_content, shown_files
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known, Memory, judge_known
 from fabric.graph.traces import Trace, full_key, static_digest
