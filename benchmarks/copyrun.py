@@ -68,7 +68,7 @@ def run(argv: tuple[str, ...]) -> int:
 
 
 def _graph(desk: Desk) -> TaskGraph:
-    """The graph as it was kept, or woven anew: as fabric.app.compiling does it."""
+    """The graph as it was kept, or woven anew: as fabric.app.project.compile does it."""
     asked = ("graph", str(desk.root))
     kept = kept_graph.load(desk.cache, asked, os.environ, KINDS)
     if kept:

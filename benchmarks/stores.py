@@ -1,4 +1,4 @@
-"""The engine's stores below a folder, opened and closed as fabric.app.room does it."""
+"""The engine's stores below a folder, opened and closed as fabric.app.session does it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fabric.__main__ import main as fabric
-from fabric.app import desk
+from fabric.app.deploy import tools
 from fabric.model.catalog import Unit
 from fabric.model.records.record import Mode
 from fabric.providers.contract import Deployed, Deployer, FunctionOrder, Live, Released, Site
@@ -56,7 +56,7 @@ def main() -> None:
         del provider_id, mode, around, extension
         return provider
 
-    vars(desk)["deployer_of"] = deployer
+    vars(tools)["deployer_of"] = deployer
     fabric()
 
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fabric.app.files import COMPOSE_NAME, file_at
-from fabric.app.project import Project, open_project
+from fabric.app.project.files import COMPOSE_NAME, file_at
+from fabric.app.project.project import Project, open_project
+from fabric.app.project.services import has_python
 from fabric.app.request import Choice, Request
-from fabric.app.room import Opening, open_room
+from fabric.app.session import Opening, open_room
 from fabric.app.settings import Settings
-from fabric.app.units import has_python
 from fabric.graph.compile import Unit
 from fabric.graph.decide import Action
 from fabric.graph.selection import Territory, affected

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from fabric.app.cache_place import cache_folder, is_usable
-from fabric.app.cases import cases_of
-from fabric.app.encore import Encore, keep_answer, renew, warm_start
-from fabric.app.pipeline import Outlets, Ran, carry_out, compiled_and_locked, whole
 from fabric.app.request import Request
-from fabric.app.room import Room
+from fabric.app.run_graph import Outlets, Ran, carry_out, compiled_and_locked, whole
+from fabric.app.run_report import cases_of
+from fabric.app.session import Room
 from fabric.app.settings import Settings
+from fabric.app.shortcuts import Encore, keep_answer, renew, warm_start
 from fabric.engine.critical_tasks import critical_path
 from fabric.engine.memory.daily_cleanup import prune_daily
 from fabric.engine.output_folders import copy_out

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 
 from fabric.app.cache_place import cache_to_read
+from fabric.app.project.workspace import workspace_of
 from fabric.app.settings import Settings
-from fabric.app.workspace import workspace_of
 from fabric.engine.memory.cleanup import Housekeeping
 from fabric.engine.memory.cleanup import prune as drop_old
 from fabric.model.amounts import plural

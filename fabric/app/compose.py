@@ -1,8 +1,8 @@
 """What a compose file lists, and what its services give, for people and scripts."""
 
-from fabric.app.files import COMPOSE_NAME
-from fabric.app.found import Found, find_records
-from fabric.app.project import named_services, open_project
+from fabric.app.deploy.live_records import Found, find_records
+from fabric.app.project.files import COMPOSE_NAME
+from fabric.app.project.project import named_services, open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.problems import ExitCode

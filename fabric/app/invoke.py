@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fabric.app.files import config_in
-from fabric.app.posts import Shelves, post_of
-from fabric.app.project import Project, open_project
+from fabric.app.deploy.back_ends import Shelves
+from fabric.app.project.files import config_in
+from fabric.app.project.place_services import post_of
+from fabric.app.project.project import Project, open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.problems import ExitCode, FabricError, Problem

@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabric.app.compilation import Compiled
-from fabric.app.compiling import compiled, units_of
-from fabric.app.encore import Encore, keep_plan
-from fabric.app.pipeline import AfterPlan, planned
+from fabric.app.deploy.plan_file import FORMAT, seal
+from fabric.app.project.compile import compiled, units_of
+from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
-from fabric.app.room import Room
-from fabric.app.saved_plan import FORMAT, seal
+from fabric.app.run_graph import AfterPlan, planned
+from fabric.app.session import Room
 from fabric.app.settings import Settings
+from fabric.app.shortcuts import Encore, keep_plan
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.graph.service_order import ties_of
@@ -28,7 +28,7 @@ from fabric.views.plan_text import explain_text, plan_text
 from fabric.views.style import Style
 
 if TYPE_CHECKING:
-    from fabric.app.world import Means
+    from fabric.app.deploy.scope import Means
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def foreseen(
     work = compiled(request, settings)
     if request.verb is not Verb.DEPLOY:
         return work, planned(work, settings, after)
-    from fabric.app.world import Means
+    from fabric.app.deploy.scope import Means
 
     means = Means(partial(units_of, work, request, settings), neighbours=work.neighbours)
     try:
@@ -91,8 +91,8 @@ def _unseen(why: Problem) -> Problem:
 def _live(
     work: Compiled, settings: Settings, after: AfterPlan, means: "Means"
 ) -> tuple[Compiled, Plan]:
-    from fabric.app.foresight import foresee
-    from fabric.app.world import lost_records, mismatch, open_world
+    from fabric.app.deploy.preview import foresee
+    from fabric.app.deploy.scope import lost_records, mismatch, open_world
 
     with open_world(work.posts, settings, means) as world:
         lost = lost_records(world)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fabric.app.files import COMPOSE_NAME, file_at
+from fabric.app.project.files import COMPOSE_NAME, file_at
+from fabric.app.project.workspace import workspace_of
 from fabric.app.settings import Settings
-from fabric.app.workspace import workspace_of
 from fabric.model.amounts import duration
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report

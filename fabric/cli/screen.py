@@ -18,7 +18,7 @@ from fabric.views.style import Style, shown
 from fabric.views.words import problem_text, warning_lines
 
 if TYPE_CHECKING:
-    from fabric.app.encore import Encore
+    from fabric.app.shortcuts import Encore
 
 
 # New in each process: no text that comes from elsewhere can hold our marks of colour.
@@ -65,7 +65,7 @@ class Screen:
 
     def encore(self) -> "Encore":
         """This command line, and how its answer would look if it were given again."""
-        from fabric.app.encore import Encore
+        from fabric.app.shortcuts import Encore
 
         return Encore(tuple(sys.argv[1:]), self.cwd, self.shown)
 

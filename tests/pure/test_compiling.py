@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 import pytest
 
-from fabric.app.compilation import Compiled
-from fabric.app.compiling import compiled
-from fabric.app.long_way import compile_files
+from fabric.app.project.compile import compiled
+from fabric.app.project.compile_files import compile_files
+from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
 from fabric.engine.shortcuts.kept_graph import PackedTasks

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fabric.app.endpoints import Sources, foreign_endpoints, plain_endpoints
-from fabric.app.files import calling_environment, environment
+from fabric.app.project.endpoints import Sources, foreign_endpoints, plain_endpoints
+from fabric.app.project.files import calling_environment, environment
 from fabric.model.problems import FabricError
 from fabric.state.backends.shared_key import account
 from tests.project import project

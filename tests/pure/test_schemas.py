@@ -9,10 +9,10 @@ import click
 import jsonschema
 import pytest
 
-from fabric.app.pipeline import new_run_id, run_ended
 from fabric.app.plan import PlanOptions
 from fabric.app.plan import plan as make_plan
 from fabric.app.request import Request, Where
+from fabric.app.run_graph import new_run_id, run_ended
 from fabric.app.schemas import schema, schema_text
 from fabric.app.settings import Settings
 from fabric.cli.commands.schema import schema as schema_command

@@ -58,7 +58,7 @@ def package(**options: Any) -> int:
 def run_verb(verb: str, command: str, **options: Any) -> int:
     """One verb for one service or a compose file; the options say which."""
     from fabric.app.build import build as build_services
-    from fabric.app.choosing import run_chosen
+    from fabric.app.selection import run_chosen
     from fabric.app.settings import read_settings
     from fabric.cli.keep import kept, wants_details
     from fabric.cli.listeners import Outlets, listeners

@@ -132,8 +132,8 @@ fabric compose outputs --service api --json
 @common_options
 def outputs(**options: Any) -> int:
     """Print the endpoints and outputs of every service that is deployed."""
-    from fabric.app.choosing import run_chosen
     from fabric.app.compose import outputs as outputs_of
+    from fabric.app.selection import run_chosen
     from fabric.app.settings import read_settings
     from fabric.cli.screen import Screen
 

@@ -48,9 +48,9 @@ def deploy(**options: Any) -> int:
 
 
 def run_deploy(command: str, **options: Any) -> int:
-    from fabric.app.choosing import run_chosen
-    from fabric.app.deploy import Wishes
-    from fabric.app.deploy import deploy as deploy_services
+    from fabric.app.deploy.deploy import Wishes
+    from fabric.app.deploy.deploy import deploy as deploy_services
+    from fabric.app.selection import run_chosen
     from fabric.app.settings import read_settings
     from fabric.cli.durations import seconds_of
     from fabric.cli.keep import kept, wants_details
@@ -91,7 +91,7 @@ def _from_elsewhere(
     settings: "Settings",
     run: "Callable[[Request, Settings], Report]",
 ) -> "Report":
-    from fabric.app.source import Source, sourced
+    from fabric.app.remote_source import Source, sourced
 
     source = Source(options["source"], options["source_sha256"])
     with sourced(source, request, settings) as found:

@@ -24,7 +24,7 @@ def doctor(**options: Any) -> int:
     A back end that cannot be reached is exit code 69. Nothing is changed; in a back end that is
     elsewhere one entry is written and taken away again.
     """
-    from fabric.app.doctor import doctor as check_up
+    from fabric.app.doctor.doctor import doctor as check_up
     from fabric.app.settings import read_settings
     from fabric.cli.screen import Screen
     from fabric.engine.listeners.journal import EventFile

@@ -56,9 +56,9 @@ def plan(**options: Any) -> int:
 
 
 def show_plan(command: str, **options: Any) -> int:
-    from fabric.app.choosing import run_chosen
     from fabric.app.plan import PlanOptions
     from fabric.app.plan import plan as make_plan
+    from fabric.app.selection import run_chosen
     from fabric.app.settings import read_settings
     from fabric.cli.keep import kept, wants_details
     from fabric.cli.screen import Screen

@@ -36,9 +36,9 @@ def remove(**options: Any) -> int:
 
 
 def run_remove(command: str, **options: Any) -> int:
-    from fabric.app.choosing import run_chosen
-    from fabric.app.removal import Consent
-    from fabric.app.removal import remove as remove_services
+    from fabric.app.deploy.remove import Consent
+    from fabric.app.deploy.remove import remove as remove_services
+    from fabric.app.selection import run_chosen
     from fabric.app.settings import read_settings
     from fabric.cli.consent import asker
     from fabric.cli.durations import seconds_of
@@ -57,7 +57,7 @@ def run_remove(command: str, **options: Any) -> int:
             request, settings, lambda one: remove_services(one, settings, consent, heard)
         )
         return screen.finish(report)
-    from fabric.app.source import Source, sourced
+    from fabric.app.remote_source import Source, sourced
 
     source = Source(options["source"], options["source_sha256"])
     with sourced(source, request, settings) as found:

@@ -30,8 +30,8 @@ def rollback(**options: Any) -> int:
     From kept archives and settings: the source is not needed. Values of variables are never kept,
     so those of today have to be those of then.
     """
-    from fabric.app.rollback import Back
-    from fabric.app.rollback import rollback as go_back
+    from fabric.app.deploy.rollback import Back
+    from fabric.app.deploy.rollback import rollback as go_back
     from fabric.app.settings import read_settings
     from fabric.cli.durations import seconds_of
     from fabric.cli.listeners import Outlets, listeners
@@ -56,7 +56,7 @@ fabric releases --stage prod --json
 @common_options
 def releases(**options: Any) -> int:
     """List what was deployed, newest first; * marks what is live."""
-    from fabric.app.rollback import releases as list_releases
+    from fabric.app.deploy.rollback import releases as list_releases
     from fabric.app.settings import read_settings
     from fabric.cli.screen import Screen
 

@@ -36,7 +36,7 @@ def scope_options(command: F) -> F:
 
 def asked_of(command: str, **options: Any) -> Any:
     from fabric.app.request import Where
-    from fabric.app.state_scope import Asked
+    from fabric.app.state.scope import Asked
     from fabric.cli.durations import seconds_of
 
     where = Where(options["config"], "", options["stage"], options["provider"])
@@ -67,7 +67,7 @@ fabric state list --stage prod --json
 @scope_options
 def list_(**options: Any) -> int:
     """List the records of the service: one for each stage and provider."""
-    from fabric.app.state_look import list_records
+    from fabric.app.state.look import list_records
 
     return finished(lambda asked, settings, _: list_records(asked, settings), "list", **options)
 
@@ -81,7 +81,7 @@ fabric state show --stage prod --provider edge1-workers
 @scope_options
 def show(**options: Any) -> int:
     """Show one record: functions, outputs, what is unfinished, and what came before."""
-    from fabric.app.state_look import show as show_record
+    from fabric.app.state.look import show as show_record
 
     return finished(lambda asked, settings, _: show_record(asked, settings), "show", **options)
 
@@ -95,7 +95,7 @@ fabric state pull --stage prod --provider cloud1-lambda --json
 @scope_options
 def pull(**options: Any) -> int:
     """Print one record as it is stored. There is no secret in it."""
-    from fabric.app.state_look import pull as pull_record
+    from fabric.app.state.look import pull as pull_record
 
     return finished(lambda asked, settings, _: pull_record(asked, settings), "pull", **options)
 
@@ -110,7 +110,7 @@ fabric state reconcile --stage prod --fix
 @click.option("--fix", is_flag=True, help="Make receipts anew where they differ from records.")
 def reconcile(fix: bool, **options: Any) -> int:  # noqa: FBT001 - a flag of the command line
     """Compare config, records, receipts, archives and, in real mode, the provider."""
-    from fabric.app.state_reconcile import reconcile as compare
+    from fabric.app.state.reconcile import reconcile as compare
 
     return finished(
         lambda asked, settings, _: compare(asked, settings, fix=fix), "reconcile", **options

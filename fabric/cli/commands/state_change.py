@@ -24,7 +24,7 @@ def push(file: str, force: bool, **options: Any) -> int:  # noqa: FBT001 - a fla
     Its checksum, lineage and serial have to fit. Without a file it is the state that a run could
     not write to its back end; it blocks deploys until then.
     """
-    from fabric.app.state_change import push as push_record
+    from fabric.app.state.change import push as push_record
 
     return finished(
         lambda asked, settings, _: push_record(asked, settings, file, force=force),
@@ -48,7 +48,7 @@ def rm(**options: Any) -> int:
     What was deployed stays where it is, and nothing here knows of it any more: `fabric remove`
     removes both.
     """
-    from fabric.app.state_change import remove_record
+    from fabric.app.state.change import remove_record
 
     return finished(remove_record, "rm", **options)
 
@@ -67,7 +67,7 @@ def force_unlock(**options: Any) -> int:
 
     For a holder that is gone for good: one that lives ends with an error when it sees it.
     """
-    from fabric.app.state_change import force_unlock as take_away
+    from fabric.app.state.change import force_unlock as take_away
 
     return finished(take_away, "force-unlock", **options)
 
@@ -82,7 +82,7 @@ fabric state backup --stage prod --out prod-state.json
 @click.option("--out", default="", metavar="FILE", help="[default: .fabric/state-backup.json]")
 def backup(out: str, **options: Any) -> int:
     """Write all records of the service to one file, under one digest."""
-    from fabric.app.state_backup import backup as write_backup
+    from fabric.app.state.backup import backup as write_backup
 
     return finished(
         lambda asked, settings, _: write_backup(asked, settings, out), "backup", **options
@@ -105,7 +105,7 @@ def restore(file: str, **options: Any) -> int:
     All of the file is checked before anything is written. Records that it does not hold stay as
     they are; receipts are made anew.
     """
-    from fabric.app.state_backup import restore_backup
+    from fabric.app.state.backup import restore_backup
 
     return finished(
         lambda asked, settings, agrees: restore_backup(asked, settings, file, agrees),

@@ -26,7 +26,7 @@ def migrate(source: str, target: str, **options: Any) -> int:
     Everything is read back and compared; the source stays as it is. The keys of both kinds stand
     in the config's `backend` section; set `backend.kind` to the new one afterwards.
     """
-    from fabric.app.state_move import migrate_records
+    from fabric.app.state.move import migrate_records
 
     return finished(
         lambda asked, settings, _: migrate_records(asked, settings, source, target),

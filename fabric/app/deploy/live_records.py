@@ -1,0 +1,93 @@
+"""The records of a project's services: there, looked for and absent, or beyond reading."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from fabric.app.deploy.back_ends import Shelves
+from fabric.app.deploy.tools import options_of
+from fabric.app.project.place_services import as_recorded, post_of
+from fabric.app.project.placement import Post
+from fabric.app.project.project import Project
+from fabric.app.settings import Settings
+from fabric.model.catalog import PROVIDER_IDS
+from fabric.model.problems import FabricError
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.records.record_json import CORRUPT
+from fabric.state.contract import ref_of
+from fabric.state.records.missing import missing_problem
+from fabric.state.records.transaction import glance
+from fabric.state.store import Shelf
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Records and where they lie, services without one, and what is lost or cannot be read."""
+
+    records: Mapping[RecordRef, Record]
+    posts: tuple[Post, ...]
+    absent: tuple[Post, ...]
+    unreadable: tuple[FabricError, ...] = ()
+
+    def all_readable(self) -> "Found":
+        """Itself, or an error that names every record that is no good."""
+        if self.unreadable:
+            raise FabricError(*(one.first for one in self.unreadable))
+        return self
+
+
+def find_records(project: Project, provider: str, settings: Settings, home: str = "") -> Found:
+    """All records of these services and this stage; with a provider only its own."""
+    shelves = Shelves(settings)
+    posts: dict[RecordRef, Post] = {}
+    records: dict[RecordRef, Record] = {}
+    absent: list[Post] = []
+    unreadable: list[FabricError] = []
+    try:
+        for unit in project.units:
+            own = post_of(unit, project.workspace, home)
+            shelf = shelves.shelf(own)
+            options = partial(options_of, config=Path(unit.config.file), settings=settings)
+            keys = shelf.stores.state.list(f"{own.service}/{own.stage}/")
+            refs = {ref for key in keys if (ref := ref_of(key))}
+            found, errors = _glances(shelf, sorted(refs))
+            there = {ref: one for ref, one in found.items() if _is_meant(one, provider)}
+            records |= there
+            unreadable += [one for ref, one in errors.items() if _may_be_meant(ref, provider)]
+            posts |= {ref: as_recorded(own, one) for ref, one in there.items()}
+            is_asked = provider in ("", own.provider, own.provider_id)
+            if is_asked and own.ref not in there.keys() | errors.keys():
+                lost = missing_problem(shelf, own.ref, options)
+                absent += [] if lost else [own]
+                unreadable += [FabricError(lost)] if lost else []
+    finally:
+        shelves.close()
+    return Found(records, tuple(posts.values()), tuple(absent), tuple(unreadable))
+
+
+def _glances(
+    shelf: Shelf, refs: Iterable[RecordRef]
+) -> tuple[dict[RecordRef, Record], dict[RecordRef, FabricError]]:
+    """What there is of these; one that is damaged hides no other."""
+    found: dict[RecordRef, Record] = {}
+    errors: dict[RecordRef, FabricError] = {}
+    for ref in refs:
+        try:
+            record = glance(shelf, ref)
+        except FabricError as error:
+            if error.first.code != CORRUPT:
+                raise
+            errors[ref] = error
+        else:
+            found |= {ref: record} if record else {}
+    return found, errors
+
+
+def _may_be_meant(ref: RecordRef, provider: str) -> bool:
+    """Of what cannot be read: a label that is no provider's id may be of any provider."""
+    return provider in ("", ref.provider) or ref.provider not in PROVIDER_IDS
+
+
+def _is_meant(record: Record, provider: str) -> bool:
+    return provider in ("", record.ref.provider, record.provider_id)

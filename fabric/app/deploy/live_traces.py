@@ -1,0 +1,121 @@
+"""How live functions were built, kept beside their record.
+
+A machine that never built them can tell from it, without a build, that nothing is to be done.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fabric.app.deploy.scope import World
+from fabric.app.deploy.shared_traces import Document, arrived, decoded, encoded, shared
+from fabric.app.session import Room
+from fabric.engine.memory.made_elsewhere import MadeElsewhere, Traces
+from fabric.engine.memory.traces import Ledger
+from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.traces import Trace
+from fabric.model.names import TaskId
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.task import Task
+from fabric.state.contract import MovedError, Stored, traces_key
+from fabric.state.records.archives import LOCAL
+from fabric.state.store import Shelf
+
+_PACKAGE = "package:"
+
+
+def made_elsewhere(room: Room, graph: TaskGraph, world: World) -> MadeElsewhere:
+    """What other machines learned, of tasks of which this one knows nothing itself."""
+    found: dict[TaskId, Traces] = {}
+    strange = _strange(room.stores.ledger, graph)
+    tasks = dict(zip(graph.ids, graph.tasks, strict=True)) if strange else {}
+    for ref in world.posts:
+        record = world.book.record(ref)
+        if ref.service not in strange or record is None:
+            continue
+        for row in _document(world.book.shelf(ref), record).values():
+            for name, told in row.items():
+                task = tasks.get(TaskId(name))
+                trace = task and _taken_in(room, task, told, record.salt)
+                if task and trace:
+                    found[task.id] = (trace,)
+    return MadeElsewhere(found, frozenset(found))
+
+
+def _taken_in(room: Room, task: Task, told: Any, salt: str) -> Trace | None:
+    ledger, memory = room.stores.ledger, room.stepper.memory
+    if ledger.traces(task.id):
+        return None
+    entries = (*memory.code(task), *task.inputs.entries())
+    return arrived(told, salt, task.kind, entries, memory.look)
+
+
+def _strange(ledger: Ledger, graph: TaskGraph) -> set[str]:
+    """The services of which some function was never packaged here."""
+    packages = (one for one in graph.ids if one.startswith(_PACKAGE))
+    return {
+        one.removeprefix(_PACKAGE).partition("/")[0] for one in packages if not ledger.traces(one)
+    }
+
+
+Makers = Mapping[str, tuple[TaskId, ...]]
+
+
+def keep_traces(ledger: Ledger, makers: Makers, shelf: Shelf, final: Record) -> None:
+    """After a deploy; a document that somebody else just wrote is left to them."""
+    ref, salt = final.ref, final.salt
+    stored = shelf.stores.state.read(traces_key(ref))
+    before = decoded(stored.content if stored else b"", salt)
+    learned = {
+        one.name: _learned(ledger, makers.get(f"{_PACKAGE}{ref.service}/{one.name}", ()), salt)
+        for one in final.functions
+    }
+    rows = {name: tasks or before.get(name, {}) for name, tasks in learned.items()}
+    _write(shelf, ref, stored, rows)
+
+
+def renew_traces(world: World) -> None:
+    """Where nothing is to be done: bring documents of an older form, which held more than they
+    should, into today's. Those behind a network wait for the next deploy that writes."""
+    for ref in world.posts:
+        shelf, record = world.book.shelf(ref), world.book.record(ref)
+        if record is not None and shelf.stores.state.kind == LOCAL:
+            stored = shelf.stores.state.read(traces_key(ref))
+            if stored is not None:
+                rows = decoded(stored.content, record.salt)
+                _write(shelf, ref, stored, rows)
+
+
+def _write(shelf: Shelf, ref: RecordRef, stored: Stored | None, rows: Document) -> None:
+    content = json.dumps(encoded(rows), separators=(",", ":")).encode()
+    if content == (stored.content if stored else b""):
+        return
+    with contextlib.suppress(MovedError):
+        shelf.stores.state.write(traces_key(ref), content, stored.version if stored else None)
+
+
+def makers_of(graph: TaskGraph) -> Makers:
+    """The tasks that make each archive: its package and what that needs."""
+    return {
+        one: (one, *(graph.ids[need] for need in needs))
+        for one, needs in zip(graph.ids, graph.needs, strict=True)
+        if one.startswith(_PACKAGE)
+    }
+
+
+def _learned(ledger: Ledger, makers: Iterable[TaskId], salt: str) -> dict[str, Any]:
+    """The newest run of every task that made an archive; nothing if one is not known."""
+    found: dict[str, Any] = {}
+    for task_id in makers:
+        trace = next(iter(ledger.traces(task_id)), None)
+        if trace is None:
+            return {}
+        found[task_id] = shared(trace, salt)
+    return found
+
+
+def _document(shelf: Shelf, record: Record) -> Document:
+    """Nothing is trusted in it: a trace only says what to compare with the files that are here."""
+    stored = shelf.stores.state.read(traces_key(record.ref))
+    return decoded(stored.content if stored else b"", record.salt)

@@ -1,0 +1,36 @@
+"""A compose file that is passed over must not cost live functions their upstreams' addresses."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from fabric.app.deploy.scope import World
+from fabric.app.project.compiled import Compiled
+from fabric.app.project.compose_files import NOT_OURS
+from fabric.model.problems import Problem
+from fabric.model.task import DeployInputs
+from fabric.tasks.deploy import ref_of
+
+_OF_UPSTREAMS = re.compile(r"SERVICE_\w+_URL|FABRIC_OUTPUT_\w+_ENDPOINT")
+
+
+def lost_addresses(work: Compiled, world: World) -> Iterator[Problem]:
+    """What a deploy would take away from functions only because a compose file is not obeyed."""
+    passed_over = next((one for one in work.site.warnings if one.code == NOT_OURS), None)
+    if passed_over is None:
+        return
+    for inputs in work.graph.inputs_of("deploy"):
+        names = sorted(_lost(inputs, world)) if isinstance(inputs, DeployInputs) else []
+        if names:
+            message = f"`{inputs.service}` would lose {', '.join(names)}: {passed_over.message}"
+            yield replace(passed_over, message=message)
+
+
+def _lost(inputs: DeployInputs, world: World) -> Iterator[str]:
+    record = world.book.record(ref_of(inputs))
+    for name, _, env in inputs.functions:
+        live = record.function(name) if record else None
+        wanted = {variable for variable, _ in env}
+        for variable, _ in live.environment if live else ():
+            if variable not in wanted and _OF_UPSTREAMS.fullmatch(variable):
+                yield variable

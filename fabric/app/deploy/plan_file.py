@@ -1,0 +1,88 @@
+"""A plan on paper: what it was made from goes with it, so that a run can tell what moved since."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fabric.app.deploy.preview import Foreseen
+from fabric.graph.plan import Plan
+from fabric.model.hashing import digest_fields
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.task import Task
+from fabric.system.disk import read_bytes
+
+FORMAT = 1
+_SHOWN = 10
+
+
+def seal(made: Plan, serials: Mapping[str, int]) -> dict[str, Any]:
+    """Digests of all declared inputs, keys as far as they are known, serials of records."""
+    graph = made.graph
+    return {
+        "tasks": {task.id: _declared(task) for task in graph.tasks},
+        "keys": {
+            task_id: decision.key
+            for task_id, decision in zip(graph.ids, made.decisions, strict=True)
+            if decision.key is not None
+        },
+        "serials": dict(serials),
+    }
+
+
+def read_seal(path: Path) -> Mapping[str, Any]:
+    try:
+        document = json.loads(read_bytes(path))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise FabricError(_bad(path, f"cannot be read: {reason}")) from error
+    except ValueError as error:
+        raise FabricError(_bad(path, "is not JSON")) from error
+    found = document.get("seal") if isinstance(document, dict) else None
+    if not isinstance(found, dict) or document.get("formatVersion") != FORMAT:
+        raise FabricError(_bad(path, "is no plan that this fabric saved"))
+    whole = document.get("command") == "compose plan"
+    return {**found, "command": "compose plan" if whole else "plan"}
+
+
+def refuse_moved(sealed: Mapping[str, Any], seen: Foreseen) -> None:
+    """Raises when anything that the plan was made from is not what it was, naming it."""
+    today = seal(seen.plan, seen.work.serials)
+    moved = [*_tasks(sealed, today), *_inputs(sealed, today), *_states(sealed, today)]
+    if not moved:
+        return
+    rest = f" and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
+    message = f"the plan does not fit any more: {'; '.join(moved[:_SHOWN])}{rest}"
+    hint = f"look at a new plan: fabric {sealed['command']} --out FILE"
+    raise FabricError(Problem("plan/stale", message, hint))
+
+
+def _tasks(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    was, now = old["tasks"], new["tasks"]
+    yield from (f"{one} is new" for one in sorted(now.keys() - was.keys()))
+    yield from (f"{one} is gone" for one in sorted(was.keys() - now.keys()))
+    changed = (one for one in sorted(was.keys() & now.keys()) if was[one] != now[one])
+    yield from (f"the config of {one} changed" for one in changed)
+
+
+def _inputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    was, now = old["keys"], new["keys"]
+    same_config = {one for one, digest in old["tasks"].items() if new["tasks"].get(one) == digest}
+    changed = (one for one in sorted(same_config & {*was, *now}) if was.get(one) != now.get(one))
+    yield from (f"inputs of {one} changed" for one in changed)
+
+
+def _states(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    was, now = old["serials"], new["serials"]
+    for path in sorted({*was, *now}):
+        if was.get(path) != now.get(path):
+            yield f"the state of {path} is at serial {now.get(path)}, not {was.get(path)}"
+
+
+def _declared(task: Task) -> str:
+    entries = (part for entry in task.inputs.entries() for part in entry)
+    return digest_fields((*entries, "needs", *task.needs))
+
+
+def _bad(path: Path, what: str) -> Problem:
+    return Problem("input/bad-plan", f"`{path.name}` {what}", where=Place(str(path)))

@@ -1,0 +1,178 @@
+"""What a deploy would do to what is live: the graph with its removals, judged by the records."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fabric.app.deploy.changes import live_rows
+from fabric.app.deploy.live_traces import made_elsewhere
+from fabric.app.deploy.orphans import left_behind
+from fabric.app.deploy.scope import World
+from fabric.app.deploy.tools import not_deployed, ref_of_release
+from fabric.app.project.compiled import Compiled
+from fabric.app.run_graph import AfterPlan, planned
+from fabric.app.session import Room
+from fabric.app.settings import Settings
+from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
+from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
+from fabric.graph.compile import deploys_whole_services
+from fabric.graph.plan import Plan
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.names import TaskId
+from fabric.model.problems import Problem
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
+from fabric.state.contract import state_key, traces_key
+from fabric.state.records.unsure import unsure_path
+from fabric.state.records.unwritten import errored_path
+from fabric.state.records.wal import wal_path
+from fabric.tasks.deploy import DeployKind, ref_of
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """`elsewhere` is what the plan believed of other machines: the run has to believe the same."""
+
+    work: Compiled
+    plan: Plan
+    elsewhere: MadeElsewhere = NOTHING
+
+
+def foresee(
+    work: Compiled,
+    settings: Settings,
+    world: World,
+    after: AfterPlan = lambda *_: None,
+    *,
+    files: bool = False,
+) -> Foreseen:
+    """The plan of a deploy, its rows against what is live. Takes no lock, changes nothing. With
+    `files` all artifacts are wanted here, whoever made them before.
+
+    `after` hears of it while the stores are open, where files of this machine say what is live.
+    """
+    wider = with_removals(work, world)
+
+    def ready(room: Room) -> None:
+        if not files:
+            room.stepper.believe(made_elsewhere(room, wider.graph, world))
+
+    found: list[Foreseen] = []
+
+    def with_records(room: Room, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
+        live = against_live(wider, made, world)
+        found.append(Foreseen(live, made, room.stepper.elsewhere))
+        if all(post.backend == "local" for post in (*work.posts, *work.neighbours)):
+            after(room, replace(live, sources=wider.sources | _states(world)), made, entries)
+
+    planned(wider, settings, with_records, world.desk, ready)
+    return found[0]
+
+
+def _states(world: World) -> frozenset[str]:
+    """The files of this machine that say what is live, or forbid to touch it; there or not."""
+    found: set[str] = set()
+    for ref, post in {**world.neighbours, **world.posts}.items():
+        home = Path(post.home)
+        record = world.book.record(ref)
+        keys = (state_key(ref), traces_key(ref))
+        found |= {str(errored_path(home, ref)), str(unsure_path(home, ref))}
+        found |= {str(home / "state" / key) for key in keys}
+        if record is not None:
+            found.add(str(wal_path(home, ref, record.fence)))
+    return frozenset(found)
+
+
+def against_live(work: Compiled, made: Plan, world: World) -> Compiled:
+    records = {ref: world.book.record(ref) for ref in world.posts}
+    deploys = [task for task in made.graph.tasks if task.kind == "deploy"]
+    code = DeployKind(world.desk).code(deploys[0]) if deploys else ()
+    large = grown_too_large(world)
+    told = (
+        *missing_upstreams(made.graph, world),
+        *(problem for problems in large.values() for problem in problems),
+        *left_behind(world),
+    )
+    site = replace(work.site, warnings=(*work.site.warnings, *told))
+    rows = live_rows(work.services, made, records, code)
+    rows = tuple(_warned(row, large.get(row["service"], ())) for row in rows)
+    serials = {ref.path: one.serial if one else 0 for ref, one in sorted(records.items())}
+    return replace(work, site=site, services=rows, serials=serials)
+
+
+def missing_upstreams(graph: TaskGraph, world: World) -> Iterator[Problem]:
+    """Services that are depended on, are no part of the run, and are not live."""
+    seen = set()
+    releases = (one for one in graph.inputs_of("release") if isinstance(one, ReleaseInputs))
+    for inputs in releases:
+        for name in inputs.outside:
+            giver = ref_of_release(name, inputs.stage)
+            if (inputs.service, giver) not in seen and world.book.record(giver) is None:
+                yield not_deployed(inputs.service, giver)
+            seen.add((inputs.service, giver))
+
+
+def grown_too_large(world: World) -> dict[str, tuple[Problem, ...]]:
+    """By service, functions that their deploy would refuse, were the addresses of upstreams to
+    stay as they are."""
+    found = {}
+    for ref, post in sorted(world.posts.items()):
+        size, waits = post.taken
+        limit = limit_of(post.provider_id)
+        if waits and size + sum(count * _length(one, ref, world) for one, count in waits) > limit:
+            found[ref.service] = tuple(
+                replace(one, message=f"{one.message}, with the addresses of its upstreams")
+                for one in world.desk.too_large_now(ref)
+            )
+    return found
+
+
+def _length(release: str, taker: RecordRef, world: World) -> int:
+    record = world.book.record(ref_of_release(release, taker.stage))
+    return len(record.endpoint.encode()) if record else SHORT_ADDRESS
+
+
+def _warned(row: Mapping[str, Any], told: tuple[Problem, ...]) -> dict[str, Any]:
+    return {**row, "warnings": [*row["warnings"], *(one.message for one in told)]}
+
+
+def with_removals(work: Compiled, world: World) -> Compiled:
+    """The graph with a task for each live function that no config names any more."""
+    deployed = _deployed(work.graph)
+    releases = [task for task in work.graph.tasks if isinstance(task.inputs, ReleaseInputs)]
+    removals = [task for release in releases for task in _removals(release, deployed, world)]
+    if not removals:
+        return work
+    from fabric.graph.build_graph import weave  # networkx: only when the graph changes
+
+    return replace(work, graph=weave((*work.graph.tasks, *removals)))
+
+
+def _deployed(graph: TaskGraph) -> dict[str, set[str]]:
+    """The functions of each service that this run deploys."""
+    found: dict[str, set[str]] = {}
+    for one in graph.inputs_of("deploy"):
+        if isinstance(one, DeployInputs):
+            found.setdefault(one.service, set()).update(name for name, _, _ in one.functions)
+    return found
+
+
+def _removals(release: Task, deployed: Mapping[str, set[str]], world: World) -> Iterable[Task]:
+    inputs = release.inputs
+    if not isinstance(inputs, ReleaseInputs):
+        return
+    # A run over a few functions leaves all others alone, wanted or not.
+    record = world.book.record(ref_of(inputs))
+    if record is None or not deployed.get(inputs.service, set()).issuperset(inputs.functions):
+        return
+    if deploys_whole_services(record.provider_id, record.mode):
+        return  # its next deploy leaves them out
+    for name in sorted(_gone(record, inputs)):
+        task_id = TaskId(f"remove:{inputs.service}/{name}@{inputs.provider}")
+        remove = RemoveInputs(inputs.service, name, inputs.provider, inputs.stage, record.mode)
+        yield Task(task_id, remove, (release.id,))
+
+
+def _gone(record: Record, inputs: ReleaseInputs) -> set[str]:
+    return {one.name for one in record.functions} - set(inputs.functions)

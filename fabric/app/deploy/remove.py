@@ -1,0 +1,239 @@
+"""`remove`: everything that a stage has at its providers goes, dependents first."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from fabric.app.build import owners_of, problems_of
+from fabric.app.cache_place import cache_folder, is_usable
+from fabric.app.deploy.closing import Attempt
+from fabric.app.deploy.live_records import Found, find_records
+from fabric.app.deploy.scope import Means, World, claim_of, mismatch, open_world
+from fabric.app.project.modes import mode_of
+from fabric.app.project.project import Project, open_project
+from fabric.app.project.upstreams import downstreams_of, needs_of
+from fabric.app.request import Request, caps_of
+from fabric.app.run_graph import Outlets, Ran, Work, carry_out, tell_idle
+from fabric.app.settings import Settings
+from fabric.engine.run_info import MakeListeners
+from fabric.engine.shortcuts.last_run import Site
+from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.undo import way_out
+from fabric.model.catalog import PROVIDER_IDS, facts_of
+from fabric.model.names import TaskId
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Mode, Record, RecordRef
+from fabric.model.report import Report
+from fabric.model.spelling import did_you_mean
+from fabric.state.records.transaction import Claim
+from fabric.state.records.unwritten import errored_problem
+from fabric.system.clock import file_time_ns
+from fabric.system.file_systems import free_bytes, same_disk
+from fabric.tasks.deploy import ref_of
+from fabric.views.deploy_text import removal_text
+from fabric.views.words import size
+
+# What a few records, locks and journals need.
+_ROOM = 256 << 10
+_NOTHING = "Nothing to remove."
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """How long to wait for locks, and who is asked before anything real is deleted."""
+
+    lock_timeout: float
+    agrees: Callable[[str], bool]
+
+
+def remove(
+    request: Request, settings: Settings, consent: Consent, make_listeners: MakeListeners
+) -> Report:
+    started = file_time_ns(settings.cwd)
+    project = open_project(request.where, settings)
+    found = find_records(project, request.where.provider, settings, request.where.home)
+    found = found.all_readable()
+    _refuse_unknown(request.where.provider, project, found)
+    if not found.records:
+        tell_idle(request, _site(project), TaskGraph((), (), (), ()), make_listeners)
+        return _report(request, project, found, frozenset())
+    means = Means(lambda: project.units, lock_timeout=consent.lock_timeout)
+    with open_world(found.posts, settings, means) as world:
+        _refuse(world, found, settings)
+        _ask(project, found, consent)
+        room = _room_made(project, found, settings)
+        project = replace(project, notes=(*project.notes, *room))
+        graph = removal_graph(found.records, _dependents(project))
+        world.book.expect(_claims(graph, world))
+        attempt = Attempt(world, caps_of(request.concurrency, settings.cores), removing=True)
+        outlets = Outlets(make_listeners, undo=attempt.finish)
+        try:
+            work = Work(_site(project), graph, {}, world=world, keeps=not room)
+            done = carry_out(request, settings, work, started, outlets)
+        except BaseException:
+            world.book.abandon()
+            raise
+        gone = frozenset(ref for ref, final in attempt.finals.items() if final is None)
+        return _ended(_report(request, project, found, gone), done)
+
+
+def _site(project: Project) -> Site:
+    return Site(str(project.workspace), project.stage, project.warnings)
+
+
+def _room_made(project: Project, found: Found, settings: Settings) -> tuple[Problem, ...]:
+    """What is to be removed is removed on a full disk too: records have to be written for that,
+    and what the cache holds can be made again."""
+    cache = cache_folder(project.workspace, settings)
+    homes = [Path(post.home) for post in found.posts]
+    is_full = any(free_bytes(home) < _ROOM and same_disk(home, cache) for home in homes)
+    if not (is_full and cache.is_dir() and is_usable(cache)):
+        return ()
+    from fabric.engine.memory.cleanup import make_room  # costs a start, and is hardly ever wanted
+
+    freed = size(make_room(cache))
+    message = f"the disk is full: the cache `{cache}` was emptied to make room ({freed})"
+    return (Problem("cache/emptied", message),)
+
+
+def _still_needed(project: Project, refs: Iterable[RecordRef]) -> Iterator[Problem]:
+    """Warns of who goes on with the address of what is gone."""
+    staying = {one.name for one in project.listed} - {one.name for one in project.entries}
+    gone = {ref.service for ref in refs} if staying else frozenset()
+    needs = needs_of(project.listed)
+    for unit, entry in zip(project.units, project.entries, strict=True):
+        takers = downstreams_of(entry.name, needs) if unit.service in gone else ()
+        names = [name for name in takers if name in staying]
+        if names:
+            listed = ", ".join(f"`{name}`" for name in names)
+            message = f"what depends on `{entry.name}` is not removed with it: {listed}"
+            hint = f"`fabric compose remove --service {entry.name} --with-dependents` takes all"
+            yield Problem("remove/still-needed", message, hint)
+
+
+def _refuse_unknown(provider: str, project: Project, found: Found) -> None:
+    """A provider that nobody knows is a slip; one that has nothing here is just absent."""
+    labels = {label for unit in project.units for label in unit.config.labels}
+    if not provider or found.records or found.absent or provider in (*labels, *PROVIDER_IDS):
+        return
+    message = f"`{provider}` is neither a provider nor a label of `providerOverrides`"
+    hint = did_you_mean(provider, [*sorted(labels), *PROVIDER_IDS])
+    raise FabricError(Problem("usage/unknown-provider", message, hint=hint))
+
+
+def _refuse(world: World, found: Found, settings: Settings) -> None:
+    problems: list[Problem] = []
+    for ref, record in sorted(found.records.items()):
+        post = world.posts[ref]
+        switched = replace(post, mode=_mode_now(record, settings))
+        said = _not_for_cloud1(record, settings) or mismatch(switched, record)
+        said = said or errored_problem(Path(post.home), ref) or _no_command(record, settings)
+        problems += [said] if said else []
+    if problems:
+        raise FabricError(*problems)
+
+
+def _ask(project: Project, found: Found, consent: Consent) -> None:
+    real = [ref for ref, one in found.records.items() if one.mode is not Mode.SIMULATED]
+    names = ", ".join(f"{ref.service} ({ref.stage}, {ref.provider})" for ref in sorted(real))
+    told = "".join(f" ({one.message})" for one in _still_needed(project, real))
+    if real and not consent.agrees(f"Delete {names} for real?{told}"):
+        raise FabricError(Problem("remove/declined", "nothing was removed"))
+
+
+def _mode_now(record: Record, settings: Settings) -> str:
+    return mode_of(record.provider_id, settings.env)
+
+
+def _not_for_cloud1(record: Record, settings: Settings) -> Problem | None:
+    """Deleting in this cloud needs its own switch: the one for all providers is not enough."""
+    facts = facts_of(record.provider_id)
+    if record.mode is Mode.SIMULATED or facts is None or facts.prefix != "CLOUD1":
+        return None
+    if settings.env.get(facts.real_deploy_variable) == "1":
+        return None
+    return Problem(
+        "remove/not-enabled",
+        f"`{record.ref.service}` ({record.ref.stage}) is live at {record.provider_id}; "
+        "nothing was deleted",
+        hint=f"set {facts.real_deploy_variable}=1 to delete it there",
+    )
+
+
+def _no_command(record: Record, settings: Settings) -> Problem | None:
+    facts = facts_of(record.provider_id)
+    if record.mode is not Mode.COMMAND or facts is None:
+        return None
+    if settings.env.get(facts.destroy_command_variable):
+        return None
+    return Problem(
+        "remove/no-destroy-command",
+        f"`{record.ref.service}` ({record.ref.stage}) was deployed by a command, and there is none "
+        "to remove it",
+        hint=f"set {facts.destroy_command_variable}",
+    )
+
+
+def removal_graph(
+    records: Mapping[RecordRef, Record], dependents: Mapping[str, frozenset[str]]
+) -> TaskGraph:
+    """A service goes once all services that depend on it are gone."""
+    from fabric.graph.build_graph import weave  # networkx: imported when something is compiled
+
+    return weave(
+        task
+        for record in records.values()
+        for task in way_out(record, _removed_first(record, records, dependents))
+    )
+
+
+def _removed_first(
+    record: Record,
+    records: Mapping[RecordRef, Record],
+    dependents: Mapping[str, frozenset[str]],
+) -> list[TaskId]:
+    named = dependents.get(record.ref.service, frozenset())
+    return [
+        TaskId(f"remove:{one.service}@{one.provider}") for one in records if one.service in named
+    ]
+
+
+def _dependents(project: Project) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for unit in project.units:
+        for upstream in unit.stands_on:
+            found.setdefault(upstream, set()).add(unit.service)
+    return {service: frozenset(names) for service, names in found.items()}
+
+
+def _claims(graph: TaskGraph, world: World) -> Iterator[Claim]:
+    rows = sorted(((ref_of(task.inputs), task) for task in graph.tasks), key=itemgetter(0))
+    for ref, own in groupby(rows, key=itemgetter(0)):
+        yield claim_of(world.posts[ref], "remove", [task for _, task in own])
+
+
+def _report(request: Request, project: Project, found: Found, gone: frozenset[RecordRef]) -> Report:
+    document: dict[str, Any] = {
+        "stage": project.stage,
+        "removed": [
+            {"service": ref.service, "provider": ref.provider}
+            for ref in sorted(found.records)
+            if ref in gone
+        ],
+        "absent": [{"service": one.service, "provider": one.provider} for one in found.absent],
+    }
+    text = removal_text(document) or ("" if found.records else _NOTHING)
+    warnings = (*project.warnings, *_still_needed(project, gone))
+    return Report(request.command, document, text=text, warnings=warnings)
+
+
+def _ended(report: Report, done: Ran) -> Report:
+    return replace(
+        report,
+        problems=problems_of(done.result),
+        exit_code=done.result.exit_code,
+        owners=owners_of(done.result),
+    )

@@ -1,0 +1,187 @@
+"""What a deploy did, record by record and function by function, as values."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fabric.app.build import owners_of, problems_of
+from fabric.app.deploy.closing import Attempt
+from fabric.app.deploy.preview import Foreseen
+from fabric.app.deploy.scope import World
+from fabric.app.project.placement import Post
+from fabric.app.request import Request
+from fabric.app.run_graph import Ran
+from fabric.app.run_report import cases_of, untouched
+from fabric.engine.result import Outcome, RunResult, Status
+from fabric.graph.decide import UP_TO_DATE
+from fabric.graph.judge import dropped_functions
+from fabric.graph.service_order import ties_of
+from fabric.model.problems import ExitCode
+from fabric.model.records.record import Record
+from fabric.model.report import Report
+from fabric.model.task import WORLD_KINDS, DeployInputs, Task
+from fabric.tasks.deploy import ref_of
+from fabric.views.deploy_text import deploy_text
+
+Row = dict[str, Any]
+Part = tuple[Task, Outcome]
+_WORST_FIRST = (Status.FAILED, Status.BLOCKED, Status.CANCELLED)
+
+
+def unchanged_report(request: Request, seen: Foreseen, world: World) -> Report:
+    """Nothing was to be done: what is live is what is asked for."""
+    rows = [
+        _row(post, world.book.record(ref), "unchanged", _unchanged(world.book.record(ref)))
+        for ref, post in sorted(world.posts.items())
+    ]
+    count = len(seen.plan.graph)
+    summary = {"ran": 0, "skipped": count, "failed": 0, "blocked": 0, "ms": 0}
+    report = _report(request, seen, rows, summary)
+    return replace(report, cases=untouched(seen.plan.graph) if request.detailed else ())
+
+
+def _unchanged(record: Record | None) -> list[Row]:
+    return [
+        {"name": one.name, "status": "unchanged", "reason": "up to date", "ms": 0}
+        for one in (record.functions if record else ())
+    ]
+
+
+def deploy_report(request: Request, seen: Foreseen, done: Ran, attempt: Attempt) -> Report:
+    world, result = attempt.world, done.result
+    parts = _parts(result)
+    rows = [
+        _deployment(post, parts.get(post.service, ()), attempt)
+        for _, post in sorted(world.posts.items())
+    ]
+    counted = (Status.RAN, Status.SKIPPED, Status.FAILED, Status.BLOCKED)
+    summary = {status.value: result.count(status) for status in counted}
+    report = _report(request, seen, rows, {**summary, "ms": result.ms})
+    return replace(
+        report,
+        problems=problems_of(result),
+        warnings=done.site.warnings,
+        owners=owners_of(result),
+        exit_code=_exit_code(result, rows),
+        cases=cases_of(result) if request.detailed else (),
+    )
+
+
+def _exit_code(result: RunResult, rows: list[Row]) -> ExitCode:
+    """Where everything went back, nothing was done in part."""
+    done = any(row["status"] in ("deployed", "failed") for row in rows)
+    if result.exit_code is ExitCode.PARTIAL and not done:
+        return ExitCode.FAILED
+    return result.exit_code
+
+
+def _report(request: Request, seen: Foreseen, rows: list[Row], summary: dict[str, int]) -> Report:
+    document = {
+        "stage": seen.work.site.stage,
+        "rolledBack": any(row["status"] == "rolled-back" for row in rows),
+        "deployments": rows,
+        "levels": seen.plan.graph.levels,
+        "summary": summary,
+    }
+    warnings = seen.work.site.warnings
+    ties = ties_of(seen.plan.graph) if request.detailed else ()
+    text = deploy_text(document)
+    return Report(request.command, document, text=text, warnings=warnings, ties=ties)
+
+
+def _row(
+    post: Post, record: Record | None, status: str, functions: list[Row], error: str | None = None
+) -> Row:
+    return {
+        "service": post.service,
+        "provider": post.provider,
+        "mode": post.mode,
+        "deploymentId": record.deployment_id if record else "",
+        "endpoint": record.endpoint if record else "",
+        "outputs": dict(record.outputs) if record else {},
+        "status": status,
+        "error": error,
+        "functions": functions,
+    }
+
+
+def _parts(result: RunResult) -> dict[str, list[Part]]:
+    """The tasks of each service, with how they ended."""
+    found: dict[str, list[Part]] = {}
+    for part in zip(result.graph.tasks, result.outcomes, strict=True):
+        found.setdefault(part[0].inputs.service, []).append(part)
+    return found
+
+
+def _deployment(post: Post, parts: Sequence[Part], attempt: Attempt) -> Row:
+    ref = post.ref
+    own = [part for part in parts if part[0].kind in WORLD_KINDS and ref_of(part[0].inputs) == ref]
+    outcomes = [outcome for _, outcome in own]
+    record = attempt.finals.get(ref, attempt.world.book.record(ref))
+    functions = list(_functions(post, own, attempt))
+    error = _error(outcome for _, outcome in parts)
+    row = _row(post, record, _status(post, outcomes, attempt), functions, error)
+    if not row["deploymentId"] and any(one.status is Status.FAILED for one in outcomes):
+        row["deploymentId"] = attempt.world.deployment_ids[ref]
+    return row
+
+
+def _status(post: Post, outcomes: list[Outcome], attempt: Attempt) -> str:
+    if post.ref in attempt.rolled_back:
+        return "rolled-back"
+    found = {one.status for one in outcomes}
+    bad = next((status.value for status in _WORST_FIRST if status in found), "")
+    return bad or ("deployed" if Status.RAN in found else "unchanged")
+
+
+def _error(outcomes: Iterable[Outcome]) -> str | None:
+    problems = (problem for one in outcomes for problem in one.problems)
+    return next((problem.message for problem in problems), None)
+
+
+def _functions(post: Post, parts: Sequence[Part], attempt: Attempt) -> Iterator[Row]:
+    """Each with what became of it; what was done and taken back again is as it was before."""
+    back = post.ref in attempt.rolled_back
+    for row, outcome in _done(post, parts, attempt):
+        yield _taken_back(row) if back and outcome.status is Status.RAN else row
+
+
+def _taken_back(row: Row) -> Row:
+    status = "cancelled" if row["status"] == "created" else "unchanged"
+    return {**row, "status": status, "reason": "taken back"}
+
+
+def _done(post: Post, parts: Sequence[Part], attempt: Attempt) -> Iterator[tuple[Row, Outcome]]:
+    base = attempt.world.book.base(post.ref)
+    for task, outcome in parts:
+        if isinstance(task.inputs, DeployInputs):
+            rows = _deployed(task.inputs, outcome, base, attempt.finals.get(post.ref))
+            yield from ((row, outcome) for row in rows)
+        elif task.kind == "remove" and task.inputs.function:
+            status = "deleted" if outcome.status is Status.RAN else _word(outcome)
+            yield _function(task.inputs.function, status, outcome), outcome
+
+
+def _deployed(
+    inputs: DeployInputs, outcome: Outcome, base: Record | None, final: Record | None
+) -> Iterator[Row]:
+    for name, _, _ in inputs.functions:
+        was = base.function(name) if base else None
+        now = final.function(name) if final else None
+        status = _word(outcome)
+        if outcome.status is Status.RAN:
+            same = was is not None and was == now
+            status = "created" if was is None else "unchanged" if same else "updated"
+        row = _function(name, status, outcome)
+        yield {**row, "reason": UP_TO_DATE} if status == "unchanged" else row
+    if outcome.status is Status.RAN and base is not None:
+        for name in dropped_functions(base, inputs):
+            yield _function(name, "deleted", outcome)
+
+
+def _word(outcome: Outcome) -> str:
+    return "unchanged" if outcome.status is Status.SKIPPED else outcome.status.value
+
+
+def _function(name: str, status: str, outcome: Outcome) -> Row:
+    return {"name": name, "status": status, "reason": outcome.reason, "ms": outcome.ms}

@@ -1,0 +1,152 @@
+"""`rollback` and `releases`: what was deployed before, and the way back to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fabric.app.build import problems_of
+from fabric.app.deploy.closing import Attempt
+from fabric.app.deploy.deploy import refuse
+from fabric.app.deploy.live_records import find_records
+from fabric.app.deploy.scope import Means, World, claim_of, open_world
+from fabric.app.project.place_services import post_of
+from fabric.app.project.project import open_project
+from fabric.app.request import Request, caps_of
+from fabric.app.run_graph import Outlets, Work, carry_out
+from fabric.app.settings import Settings
+from fabric.engine.run_info import MakeListeners
+from fabric.engine.shortcuts.last_run import Site
+from fabric.graph.undo import undoing
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Deployment, Record, RecordRef
+from fabric.model.report import Report
+from fabric.model.spelling import nearest
+from fabric.model.task import Pairs
+from fabric.system.clock import file_time_ns
+from fabric.tasks.restore import moved_problem, moved_variables
+from fabric.views.deploy_text import releases_text, rollback_text
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """Where to go back to; empty for the deployment before the current one."""
+
+    to: str = ""
+    with_current_environment: bool = False
+    lock_timeout: float = 0.0
+
+
+def rollback(
+    request: Request, settings: Settings, back: Back, make_listeners: MakeListeners
+) -> Report:
+    started = file_time_ns(settings.cwd)
+    project = open_project(request.where, settings)
+    posts = tuple(post_of(unit, project.workspace) for unit in project.units)
+    beside = [post_of(unit, project.workspace) for unit in project.neighbours]
+    means = Means(
+        lambda: project.units, back.with_current_environment, back.lock_timeout, neighbours=beside
+    )
+    with open_world(posts, settings, means) as world:
+        refuse(world)
+        records = {ref: record for ref in world.posts if (record := world.book.record(ref))}
+        ref, target = _target(records, back)
+        _refuse_other_values(world, records[ref], target)
+        graph = undoing(records[ref], target)
+        world.desk.go_back_to({ref: target})
+        world.book.expect([claim_of(world.posts[ref], "rollback", graph.tasks)])
+        attempt = Attempt(world, caps_of(request.concurrency, settings.cores))
+        attempt.targets = {ref: target}
+        site = Site(str(project.workspace), project.stage, project.warnings)
+        try:
+            work = Work(site, graph, {}, world=world)
+            done = carry_out(
+                request, settings, work, started, Outlets(make_listeners, undo=attempt.finish)
+            )
+        except BaseException:
+            world.book.abandon()
+            raise
+        final = attempt.finals.get(ref) or records[ref]
+    document = _document(ref, records[ref], final)
+    return Report(
+        request.command,
+        document,
+        text=rollback_text(document) if done.result.ok else "",
+        problems=problems_of(done.result),
+        warnings=project.warnings,
+        exit_code=done.result.exit_code,
+    )
+
+
+def _refuse_other_values(world: World, record: Record, target: Deployment) -> None:
+    """Before anything is touched: half a rollback helps nobody."""
+    if world.desk.force:
+        return
+    moved = {
+        one.name: moved_variables(one, _declared(world, record.ref, one.name), record.salt)
+        for one in target.functions
+    }
+    problems = [moved_problem(record.ref, name, names) for name, names in moved.items() if names]
+    if problems:
+        raise FabricError(*problems)
+
+
+def _declared(world: World, ref: RecordRef, function: str) -> Pairs:
+    return world.desk.values(ref, function).declared
+
+
+def _document(ref: RecordRef, before: Record, after: Record) -> dict[str, Any]:
+    return {
+        "service": ref.service,
+        "stage": ref.stage,
+        "provider": ref.provider,
+        "from": before.deployment_id,
+        "to": after.deployment_id,
+        "endpoint": after.endpoint,
+        "functions": [one.name for one in after.functions],
+    }
+
+
+def _target(records: Mapping[RecordRef, Record], back: Back) -> tuple[RecordRef, Deployment]:
+    known = [
+        (ref, one)
+        for ref, record in sorted(records.items())
+        for one in record.history
+        if one.deployment_id != record.deployment_id or record.lifecycle != "deployed"
+    ]
+    found = [row for row in known if not back.to or row[1].deployment_id == back.to]
+    if found:
+        return found[0]
+    ids = [one.deployment_id for _, one in known]
+    if any(record.deployment_id == back.to for record in records.values()):
+        raise FabricError(Problem("rollback/current", f"`{back.to}` is what is live now"))
+    guess = nearest(back.to, ids)
+    hint = f"did you mean `{guess}`?" if guess else "`fabric releases` lists what there is"
+    message = f"no deployment is named `{back.to}`" if back.to else "there is no earlier deployment"
+    raise FabricError(Problem("rollback/unknown", message, hint=hint))
+
+
+def releases(request: Request, settings: Settings) -> Report:
+    """What is live, and what can be gone back to, newest first."""
+    project = open_project(request.where, settings)
+    found = find_records(project, request.where.provider, settings).all_readable()
+    rows = [row for record in found.records.values() for row in _rows(record)]
+    service = project.units[0].service if len(project.units) == 1 else ""
+    document = {"service": service, "releases": rows}
+    return Report(
+        request.command, document, text=releases_text(document), warnings=project.warnings
+    )
+
+
+def _rows(record: Record) -> list[dict[str, Any]]:
+    return [
+        {
+            "service": record.ref.service,
+            "stage": record.ref.stage,
+            "provider": record.ref.provider,
+            "deploymentId": one.deployment_id,
+            "endpoint": one.endpoint,
+            "updatedAt": one.updated_at,
+            "current": one.deployment_id == record.deployment_id,
+        }
+        for one in record.history
+    ]

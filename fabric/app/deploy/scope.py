@@ -1,0 +1,154 @@
+"""The world that a run may change: back ends, records and the desk, opened and closed together."""
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fabric.app.deploy.back_ends import Shelves
+from fabric.app.deploy.tools import Units, Work, WorkDesk, options_of
+from fabric.app.project.placement import Post
+from fabric.app.settings import Settings
+from fabric.graph.compile import Unit
+from fabric.model.catalog import facts_of
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef
+from fabric.model.task import DeployInputs, RestoreInputs, Task
+from fabric.state.locks.leases import Terms
+from fabric.state.records.missing import missing_problem
+from fabric.state.records.transaction import Book, Claim, Surroundings
+from fabric.system.clock import SystemClock, stamp
+from fabric.system.parallel import each
+from fabric.system.process_identity import this_process
+
+LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
+_LEASE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """`posts` are what this run may change; `neighbours` are only looked at."""
+
+    posts: Mapping[RecordRef, Post]
+    neighbours: Mapping[RecordRef, Post]
+    book: Book
+    desk: WorkDesk
+    deployment_ids: Mapping[RecordRef, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a run brings along: its configs, read when they are needed, and how it is done."""
+
+    units: Callable[[], Iterable[Unit]] = tuple
+    force: bool = False
+    lock_timeout: float = 0.0
+    blind: bool = False
+    neighbours: Sequence[Post] = ()
+
+
+@contextlib.contextmanager
+def open_world(posts: Iterable[Post], settings: Settings, means: Means) -> Iterator[World]:
+    by_ref = {post.ref: post for post in posts}
+    shelves = Shelves(settings, blind=means.blind)
+    try:
+        beside = {post.ref: post for post in means.neighbours}
+        everything = {**beside, **by_ref}
+        ids = {ref: new_deployment_id(ref) for ref in by_ref}
+        work = Work(by_ref, Units(means.units), ids, means.force)
+        surroundings = replace(
+            around(settings, means.lock_timeout),
+            options=lambda ref: options_of(ref, work.file(ref), settings),
+        )
+        book = Book(shelves.of(everything.values()), surroundings)
+        yield World(by_ref, beside, book, WorkDesk(book, work, settings), ids)
+    finally:
+        shelves.close()
+
+
+def around(settings: Settings, lock_timeout: float = 0.0) -> Surroundings:
+    return Surroundings(this_process(), SystemClock(), Terms(_lease(settings), lock_timeout))
+
+
+def _lease(settings: Settings) -> float:
+    text = settings.env.get(LEASE_VARIABLE, "")
+    if not text:
+        return _LEASE
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 3600:  # noqa: PLR2004 - an hour is longer than any lock should lie dead
+        problem = Problem(
+            "usage/bad-value", f"{LEASE_VARIABLE}={text} is no number of seconds from 0 to 3600"
+        )
+        raise FabricError(problem)
+    return seconds
+
+
+def new_deployment_id(ref: RecordRef) -> str:
+    seconds = int(SystemClock().now().timestamp())
+    return f"{ref.provider}-{ref.stage}-{seconds}-{secrets.token_hex(3)}"
+
+
+def claim_of(post: Post, operation: str, tasks: Iterable[Task]) -> Claim:
+    """What a run is about to do to one record."""
+    at = stamp(SystemClock())
+    intents = tuple(
+        Intent(task.id, _operation(task.id), functions_of(task), "", at) for task in tasks
+    )
+    return Claim(
+        post.ref,
+        operation,
+        Mode(post.mode),
+        post.provider_id,
+        post.region,
+        intents,
+        lambda record: mismatch(post, record),
+    )
+
+
+def functions_of(task: Task) -> str:
+    """The functions that a task is about, as an intent names them; none stands for all."""
+    match task.inputs:
+        case DeployInputs(functions=specs):
+            return ",".join(name for name, _, _ in specs)
+        case RestoreInputs(functions=names):
+            return ",".join(names)
+        case inputs:
+            return inputs.function
+
+
+def _operation(task: str) -> Operation:
+    kind = task.partition(":")[0]
+    return Operation.DEPLOY if kind == "restore" else Operation(kind)
+
+
+def lost_records(world: World) -> tuple[Problem, ...]:
+    """Records that are not there though something tells of them: all that may be written to, and
+    those of upstreams."""
+    looked_at = sorted({*world.posts, *world.neighbours})
+    absent = [ref for ref in looked_at if world.book.record(ref) is None]
+    found: dict[RecordRef, Problem] = {}
+
+    def look(ref: RecordRef) -> None:
+        problem = missing_problem(world.book.shelf(ref), ref, world.desk.options)
+        if problem is not None:
+            found[ref] = problem
+
+    problems = each(absent, look)
+    return (*problems, *(found[ref] for ref in sorted(found)))
+
+
+def mismatch(post: Post, record: Record | None) -> Problem | None:
+    """A simulated run may not touch what is really there."""
+    if record is None or record.mode is Mode.SIMULATED or post.mode != Mode.SIMULATED:
+        return None
+    facts = facts_of(record.provider_id)
+    variable = facts.real_deploy_variable if facts else "FABRIC_REAL_DEPLOY"
+    return Problem(
+        "deploy/mode-mismatch",
+        f"`{post.service}` ({post.stage}, {post.provider}) was deployed in mode {record.mode}; "
+        "this run is simulated, and nothing was touched",
+        hint=f"set {variable}=1, or choose another stage",
+    )

@@ -1,0 +1,300 @@
+"""The desk that tasks work from: their config's values, their providers, their records."""
+
+import json
+import os
+import shlex
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fabric.app.left_payloads import PAYLOADS
+from fabric.app.project.files import calling_environment
+from fabric.app.project.placement import Post
+from fabric.app.project.plan_rows import trigger_json
+from fabric.app.settings import Settings
+from fabric.config.resolve.placeholders import filled_in
+from fabric.config.rules.env_size import excess
+from fabric.config.values import Config, Function
+from fabric.graph.compile import Unit, spec_of
+from fabric.graph.judge import release_output
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Deployment, Mode, Record, RecordRef
+from fabric.model.secrecy import looks_secret, without_values
+from fabric.model.task import Pairs
+from fabric.providers.contract import Deployer, Released, ResourceAddress, Site
+from fabric.providers.registry import deployer_of
+from fabric.providers.run_command import Surroundings
+from fabric.state.records.archives import archive_path, find_archive, keep_archive
+from fabric.state.records.transaction import Book
+from fabric.system.clock import SystemClock, stamp
+from fabric.tasks.deploy_tools import Page, Values
+
+_USUAL = "fabric.yml"
+_TOO_LARGE = "deploy/environment-too-large"
+# Shorter values stand inside of common words: to hide them would hide nothing.
+_SHORTEST_HIDDEN = 4
+
+
+class Units:
+    """The services with their configs, read when the first of them is asked for."""
+
+    def __init__(self, load: Callable[[], Iterable[Unit]]) -> None:
+        self._load = load
+        self._lock = threading.Lock()
+        self._found: dict[str, Unit] | None = None
+
+    def all(self) -> Mapping[str, Unit]:
+        with self._lock:
+            if self._found is None:
+                self._found = {unit.service: unit for unit in self._load()}
+            return self._found
+
+    def get(self, service: str) -> Unit | None:
+        return self.all().get(service)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a run works on: where records lie, the configs by service, and how it is done."""
+
+    posts: Mapping[RecordRef, Post]
+    units: "Units"
+    deployment_ids: Mapping[RecordRef, str] = field(default_factory=dict)
+    force: bool = False
+
+    def config(self, ref: RecordRef) -> Config | None:
+        unit = self.units.get(ref.service)
+        return unit.config if unit else None
+
+    def file(self, ref: RecordRef) -> Path:
+        """The config that a record is of."""
+        config = self.config(ref)
+        return Path(self.posts[ref].folder, Path(config.file).name if config else _USUAL)
+
+
+class WorkDesk:
+    """One for each run. A plan asks for records only: no config is read for it, unless what it has
+    to warn of needs more words than a post has."""
+
+    def __init__(self, book: Book, work: Work, settings: Settings) -> None:
+        self._book = book
+        self._work = work
+        self._settings = settings
+        self._targets: Mapping[RecordRef, Deployment] = {}
+        self._around: dict[RecordRef, Surroundings] = {}
+
+    def go_back_to(self, targets: Mapping[RecordRef, Deployment]) -> None:
+        """What restores take records back to from now on."""
+        self._targets = targets
+
+    @property
+    def force(self) -> bool:
+        return self._work.force
+
+    @property
+    def units(self) -> Iterable[Unit]:
+        """The services of this run, with their configs."""
+        return self._work.units.all().values()
+
+    def now(self) -> str:
+        return stamp(SystemClock())
+
+    def record(self, ref: RecordRef) -> Record | None:
+        return self._book.record(ref)
+
+    def page(self, ref: RecordRef) -> Page:
+        return self._book.page(ref)
+
+    def standing(self, stage: str, releases: Sequence[str]) -> Pairs:
+        found = ((name, self._book.record(ref_of_release(name, stage))) for name in releases)
+        return tuple((name, release_output(one).digest) for name, one in found if one)
+
+    def outputs_for(self, ref: RecordRef) -> dict[str, str]:
+        """What the upstreams of a service give, now that it is to be deployed."""
+        unit = self._work.units.get(ref.service)
+        return {
+            name: self._endpoint(ref_of_release(release, ref.stage), ref)
+            for name, release in (unit.late if unit else ())
+        }
+
+    def _endpoint(self, giver: RecordRef, taker: RecordRef) -> str:
+        record = self._book.record(giver)
+        if record is None:
+            raise FabricError(not_deployed(taker.service, giver))
+        return record.endpoint
+
+    def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
+        post = self._work.posts[ref]
+        extension = _extension(self._config(ref), post.provider_id)
+        return deployer_of(post.provider_id, mode, self._surroundings(ref), extension)
+
+    def _surroundings(self, ref: RecordRef) -> Surroundings:
+        """Made once for each record: its deploy and its release see the same."""
+        if ref not in self._around:
+            post = self._work.posts[ref]
+            env = calling_environment(Path(post.folder), self._settings.env)
+            hidden = hidden_values(env, self._config(ref))
+            payloads = Path(post.home, PAYLOADS)
+            self._around[ref] = Surroundings(Path(post.folder), env, hidden, payloads)
+        return self._around[ref]
+
+    def _config(self, ref: RecordRef) -> Config | None:
+        return self._work.config(ref)
+
+    def address(self, ref: RecordRef) -> Site:
+        post = self._work.posts[ref]
+        deployment_id = self._work.deployment_ids.get(ref, "")
+        return Site(
+            *(ref.service, ref.stage, ref.provider), post.provider_id, post.region, deployment_id
+        )
+
+    def options(self, ref: RecordRef, provider: str = "") -> str:
+        """How a command that is given from here names a record's config, stage and provider,
+        or another provider of the same service."""
+        named = replace(ref, provider=provider or ref.provider)
+        return options_of(named, self._work.file(ref), self._settings)
+
+    def site(self, ref: RecordRef) -> Site:
+        post, config = self._work.posts[ref], self._config(ref)
+        outputs = self.outputs_for(ref)
+        return replace(
+            self.address(ref),
+            extension=filled_in(_extension(config, post.provider_id), outputs),
+            resources=_resources(config, outputs),
+            workflows=tuple((one.name, one.steps) for one in config.workflows) if config else (),
+            secret_refs=tuple(pair for one in config.addons for pair in one.secrets)
+            if config
+            else (),
+        )
+
+    def values(self, ref: RecordRef, function: str) -> Values:
+        config = self._config(ref)
+        found = _function(config, function)
+        if config is None or found is None:
+            return Values()
+        hidden = config.secret_values
+        env = with_values(found.env, self.outputs_for(ref))
+        crowded = excess(function, env, config.provider.id)
+        if crowded:
+            raise FabricError(replace(crowded, code=_TOO_LARGE))
+        unit = self._work.units.all()[ref.service]
+        return Values(
+            _triggers(found, frozenset()),
+            found.layers,
+            _triggers(found, hidden),
+            tuple(without_values(layer, hidden) for layer in found.layers),
+            env,
+            found.env,
+            spec_of(unit, found),
+        )
+
+    def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:
+        """Functions that would be refused with the addresses that their upstreams have now."""
+        unit = self._work.units.get(ref.service)
+        if unit is None:
+            return
+        givers = ((name, ref_of_release(release, ref.stage)) for name, release in unit.late)
+        records = ((name, self._book.record(giver)) for name, giver in givers)
+        known = {name: record.endpoint for name, record in records if record}
+        for one in unit.config.functions:
+            env = with_values(one.env, known)
+            crowded = excess(f"{ref.service}/{one.name}", env, unit.config.provider.id)
+            if crowded:
+                yield replace(crowded, code=_TOO_LARGE)
+
+    def keep_archive(self, ref: RecordRef, content: bytes) -> Path:
+        is_real = self._work.posts[ref].mode != Mode.SIMULATED
+        return keep_archive(self._book.shelf(ref), ref, content, durable=is_real)
+
+    def kept_archive(self, ref: RecordRef, sha256: str) -> Path:
+        shelf = self._book.shelf(ref)
+        find_archive(shelf, ref, sha256)
+        return archive_path(shelf.home, sha256)
+
+    def target(self, ref: RecordRef) -> Deployment:
+        return self._targets[ref]
+
+    def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
+        config = self._config(ref)
+        if mode is Mode.SIMULATED or config is None or not config.deploy.health_check_enabled:
+            return
+        from fabric.system.http_check import answers
+
+        url = health_url(config.deploy.health_check_url, released.endpoint)
+        said = answers(url)
+        if said:
+            raise FabricError(
+                Problem(
+                    "deploy/unhealthy",
+                    f"the health check of `{ref.service}` failed: {url} {said}",
+                    hint="mend the service or the check and deploy again, or `fabric rollback`",
+                )
+            )
+
+
+def health_url(said: str, endpoint: str) -> str:
+    """A path is below the endpoint, whatever path that has itself."""
+    if not said or "://" in said:
+        return said or endpoint
+    return f"{endpoint.rstrip('/')}/{said.lstrip('/')}"
+
+
+def options_of(ref: RecordRef, config: Path, settings: Settings) -> str:
+    """How a command that is given from here names a record of a config."""
+    file = os.path.relpath(config, settings.cwd)
+    words = ("-c", file) if file != _USUAL else ()
+    return shlex.join((*words, "--stage", ref.stage, "--provider", ref.provider))
+
+
+def with_values(env: Pairs, outputs: Mapping[str, str]) -> Pairs:
+    return tuple((name, filled_in(value, outputs)) for name, value in env)
+
+
+def ref_of_release(name: str, stage: str) -> RecordRef:
+    service, _, provider = name.removeprefix("release:").partition("@")
+    return RecordRef(service, stage, provider)
+
+
+def not_deployed(service: str, giver: RecordRef) -> Problem:
+    return Problem(
+        "deploy/upstream-not-deployed",
+        f"`{service}` depends on `{giver.service}`, which is not deployed in stage `{giver.stage}`",
+        hint=f"deploy `{giver.service}` first, or all of them with `fabric compose deploy`",
+    )
+
+
+def hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[str]:
+    """Values that must not be shown: secrets of the config, and credentials around us."""
+    found = {value for name, value in env.items() if looks_secret(name)}
+    if config is not None:
+        found |= config.secret_values
+        pairs = (pair for function in config.functions for pair in function.env)
+        found |= {value for name, value in pairs if name in config.secret_names}
+    return frozenset(value for value in found if len(value) >= _SHORTEST_HIDDEN)
+
+
+def _extension(config: Config | None, provider_id: str) -> str:
+    extensions = json.loads(config.extensions) if config else {}
+    return json.dumps(extensions.get(provider_id) or {}, sort_keys=True)
+
+
+def _function(config: Config | None, name: str) -> Function | None:
+    functions = config.functions if config else ()
+    return next((one for one in functions if one.name == name), None)
+
+
+def _triggers(function: Function, hidden: frozenset[str]) -> tuple[str, ...]:
+    rows = (trigger_json(trigger, hidden) for trigger in function.triggers)
+    return tuple(json.dumps(row, sort_keys=True) for row in rows)
+
+
+def _resources(config: Config | None, outputs: Mapping[str, str]) -> tuple[ResourceAddress, ...]:
+    if config is None:
+        return ()
+    values = {name: value for one in config.functions for name, value in one.env}
+    values = dict(with_values(tuple(values.items()), outputs))
+    return tuple(
+        ResourceAddress(one.name, one.type, one.env_var, values.get(one.env_var, ""))
+        for one in config.resources
+    )

@@ -1,0 +1,153 @@
+"""`doctor`: every look at the surroundings is a task, and all of them run at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.app.build import problems_of
+from fabric.app.cache_place import cache_folder
+from fabric.app.doctor.machine import cache_checks, disk_checks, runtime_checks
+from fabric.app.doctor.surroundings import (
+    Surroundings,
+    credential_checks,
+    deployer_checks,
+    state_checks,
+)
+from fabric.app.project.compile_files import compile_project
+from fabric.app.project.place_services import post_of
+from fabric.app.project.project import Project, open_project
+from fabric.app.project.workspace import workspace_of
+from fabric.app.request import Request, caps_of
+from fabric.app.run_graph import new_run_id, run_ended
+from fabric.app.session import Opening, open_room
+from fabric.app.settings import Settings
+from fabric.app.signals import carried_out
+from fabric.engine.bus import Bus
+from fabric.engine.result import RunResult
+from fabric.engine.run import Job, Run
+from fabric.engine.run_info import MakeListeners, Scene
+from fabric.graph.probes import probe_graph
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.checks import Check, failed, passed
+from fabric.model.events import RunStarted
+from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
+from fabric.model.records.record import RecordRef
+from fabric.model.report import Report
+from fabric.model.task import ProbeInputs
+from fabric.system.clock import SystemClock, file_time_ns
+from fabric.tasks.probe import Look, ProbeKind, checks_in
+from fabric.views.doctor_text import doctor_text
+
+
+@dataclass(frozen=True, slots=True)
+class _Patient:
+    """What is to be looked at: without a config that loads, only what needs none."""
+
+    ref: RecordRef
+    workspace: Path
+    looks: Mapping[str, Look]
+
+
+def doctor(request: Request, settings: Settings, make_listeners: MakeListeners) -> Report:
+    stage = settings.stage(request.where.stage)
+    patient = _patient(request, settings, stage)
+    graph = probe_graph(patient.ref, patient.looks)
+    result = _ran(request, settings, (patient, graph), make_listeners)
+    checks = _checks(graph, result, list(patient.looks))
+    rows = [_row(one) for one in checks]
+    document = {"service": patient.ref.service, "stage": stage, "checks": rows}
+    problems = (*(one.problem for one in checks if one.is_error), *problems_of(result))
+    text = doctor_text(document)
+    code = result.exit_code if result.interrupted else _worst(problems)
+    return Report(request.command, document, text=text, problems=problems, exit_code=code)
+
+
+def _worst(problems: tuple[Problem, ...]) -> ExitCode:
+    return max(map(exit_code_of, problems), default=ExitCode.OK)
+
+
+def _patient(request: Request, settings: Settings, stage: str) -> _Patient:
+    try:
+        project = open_project(request.where, settings)
+    except FabricError as error:
+        problems = error.problems
+        workspace = workspace_of(settings.cwd)
+        looks: dict[str, Look] = {
+            "config": lambda: [failed("config", problem) for problem in problems]
+        }
+        return _Patient(RecordRef("", stage, ""), workspace, looks | _machine(workspace, settings))
+    return _with_config(project, request, settings)
+
+
+def _with_config(project: Project, request: Request, settings: Settings) -> _Patient:
+    unit = project.units[0]
+    post = post_of(unit, project.workspace)
+    where = Surroundings(unit, post, settings)
+    looks: dict[str, Look] = {
+        "config": lambda: _config(project, request),
+        "credentials": lambda: credential_checks(where),
+        "deployer": lambda: deployer_checks(where),
+        "state": lambda: state_checks(where),
+        "runtimes": lambda: runtime_checks(unit, Path(post.folder), settings),
+    }
+    machine = _machine(project.workspace, settings)
+    return _Patient(post.ref, project.workspace, looks | machine)
+
+
+def _machine(workspace: Path, settings: Settings) -> dict[str, Look]:
+    folder = cache_folder(workspace, settings)
+    return {"cache": lambda: cache_checks(folder), "disk": lambda: disk_checks(folder)}
+
+
+def _config(project: Project, request: Request) -> list[Check]:
+    """It loads; whether it can be planned is another question."""
+    try:
+        compile_project(project, request)
+    except FabricError as error:
+        return [failed("config", problem) for problem in error.problems]
+    return [passed("config", f"`{project.units[0].config.file}` can be planned")]
+
+
+def _ran(
+    request: Request,
+    settings: Settings,
+    work: tuple[_Patient, TaskGraph],
+    make_listeners: MakeListeners,
+) -> RunResult:
+    """By the engine like every run, but with nothing remembered and nothing made."""
+    patient, graph = work
+    clock = SystemClock()
+    kinds = {"probe": ProbeKind(patient.looks)}
+    opening = Opening(file_time_ns(settings.cwd), use_cache=False, create=False, kinds=kinds)
+    run_id = new_run_id(clock)
+    with open_room(patient.workspace, settings, opening) as room:
+        job = Job(graph, caps_of(request.concurrency, settings.cores), (1.0,) * len(graph))
+        bus = Bus(
+            run_id, clock, make_listeners(Scene(run_id, patient.workspace, graph, job.seconds))
+        )
+        try:
+            bus.emit(RunStarted(request.command, len(graph), len(graph), patient.ref.stage))
+            result = carried_out(Run(job, room.stepper, bus, clock))
+            bus.emit(run_ended(result, 0))
+        finally:
+            bus.close()
+    return result
+
+
+def _checks(graph: TaskGraph, result: RunResult, order: list[str]) -> tuple[Check, ...]:
+    """What all probes found, in the order in which people read it."""
+    found: dict[str, tuple[Check, ...]] = {}
+    for task, outcome in zip(graph.tasks, result.outcomes, strict=True):
+        if isinstance(task.inputs, ProbeInputs) and outcome.output is not None:
+            found[task.inputs.check] = checks_in(outcome.output)
+    return tuple(check for name in order for check in found.get(name, ()))
+
+
+def _row(check: Check) -> dict[str, object]:
+    return {
+        "name": check.name,
+        "ok": check.ok,
+        "severity": check.severity,
+        "message": check.message,
+        "fix": check.fix,
+    }

@@ -1,0 +1,98 @@
+"""What this machine has to have: tools for the runtimes of a service, a cache, some free disk."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from fabric.app.cache_place import looked_at
+from fabric.app.project.files import calling_environment
+from fabric.app.settings import Settings
+from fabric.app.toolchains import toolchain_of
+from fabric.graph.compile import Unit
+from fabric.model.checks import Check, failed, passed, warned
+from fabric.model.problems import FabricError, Problem
+from fabric.runtimes.versions import bundler_version, node_version, pip_version, python_version
+from fabric.system.file_systems import can_write, free_bytes, is_network, is_private
+from fabric.views.words import size
+
+_LOW = 1 << 30
+_TOO_LOW = 50 << 20
+
+
+def runtime_checks(unit: Unit, folder: Path, settings: Settings) -> Iterator[Check]:
+    """For each language of the service what builds and runs it here."""
+    env = calling_environment(folder, settings.env)
+    runtimes = {one.runtime or unit.config.provider.runtime for one in unit.config.functions}
+    if any(one.startswith("nodejs") for one in runtimes):
+        yield _tried("node", lambda: node_version(folder, env))
+        with toolchain_of(settings) as tools:
+            found = bundler_version(folder, tools, env)
+        yield passed("bundler", found) if found else warned("bundler", _NO_BUNDLER)
+    if any(one.startswith("python") for one in runtimes):
+        yield passed("python", python_version())
+        pip = _tried("pip", lambda: pip_version(folder, env))
+        yield pip if unit.lock or pip.ok else warned("pip", pip.problem)
+
+
+_NO_BUNDLER = Problem(
+    "runtime/bundler-missing",
+    "there is no bundler, and no npm to fetch one: TypeScript cannot be built",
+    hint="add `esbuild` to the project's devDependencies, or install npm",
+)
+
+
+def _tried(name: str, look: Callable[[], str]) -> Check:
+    try:
+        return passed(name, look())
+    except FabricError as error:
+        return failed(name, error.first)
+
+
+def cache_checks(folder: Path) -> Iterator[Check]:
+    strange = looked_at(folder).problem if folder.exists() else None
+    if strange:
+        yield failed("cache", strange)
+    elif not can_write(folder):
+        yield failed("cache", _not_writable(folder))
+    elif not is_private(folder):
+        yield warned("cache", _not_private(folder))
+    else:
+        yield passed("cache", f"`{folder}` can be written, by its owner only")
+    if is_network(folder):
+        yield warned("cache-place", _on_network(folder))
+    else:
+        yield passed("cache-place", "the cache lies on a file system of this machine")
+
+
+def _not_writable(folder: Path) -> Problem:
+    return Problem(
+        "cache/not-writable",
+        f"`{folder}` cannot be written",
+        hint="check its owner and mode, or set FABRIC_CACHE_DIR to another folder",
+    )
+
+
+def _not_private(folder: Path) -> Problem:
+    return Problem(
+        "cache/not-private", f"others may look into `{folder}`", hint=f"run: chmod 700 {folder}"
+    )
+
+
+def _on_network(folder: Path) -> Problem:
+    return Problem(
+        "cache/network",
+        f"the cache `{folder}` lies on a network file system: safe, but slow",
+        hint="set FABRIC_CACHE_DIR to a local folder",
+    )
+
+
+def disk_checks(folder: Path) -> Iterator[Check]:
+    free = free_bytes(folder)
+    if free >= _LOW:
+        yield passed("disk", f"{size(free)} free")
+        return
+    problem = Problem(
+        "doctor/disk-space",
+        f"only {size(free)} free where `{folder}` lies",
+        hint="free some space; `fabric cache prune --max-size 100M` drops old outputs",
+    )
+    yield failed("disk", problem) if free < _TOO_LOW else warned("disk", problem)

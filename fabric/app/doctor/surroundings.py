@@ -1,0 +1,155 @@
+"""What a deploy reaches out for: credentials, a deployer for its mode, and the state back end."""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabric.app.deploy.back_ends import Shelves
+from fabric.app.deploy.scope import around
+from fabric.app.deploy.tools import Units, Work, WorkDesk, options_of
+from fabric.app.project.files import calling_environment
+from fabric.app.project.placement import Post
+from fabric.app.settings import Settings
+from fabric.graph.compile import Unit
+from fabric.model.catalog import ProviderFacts, facts_of
+from fabric.model.checks import Check, failed, passed, warned
+from fabric.model.credentials import AWS_FILES, missing_groups
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Mode
+from fabric.state.locks.conditional_writes import refuse_unconditional
+from fabric.state.locks.document import Holder, held_problem
+from fabric.state.records.archives import LOCAL
+from fabric.state.records.listing import holder_of
+from fabric.state.records.missing import missing_problem
+from fabric.state.records.transaction import Book, glance
+from fabric.state.records.unwritten import errored_problem
+from fabric.state.store import Shelf
+from fabric.system.clock import SystemClock
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """One service as it would be deployed from here."""
+
+    unit: Unit
+    post: Post
+    settings: Settings
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        return calling_environment(Path(self.post.folder), self.settings.env)
+
+    @property
+    def facts(self) -> ProviderFacts | None:
+        return facts_of(self.post.provider_id)
+
+
+def credential_checks(where: Surroundings) -> Iterator[Check]:
+    """Names only: whether the values are right is seen when the provider is asked."""
+    facts = where.facts
+    if facts is None:
+        return
+    given = {name for name, value in where.env.items() if value}
+    given |= {f"{facts.prefix}_REGION"} if where.post.region else set()
+    given |= {AWS_FILES} if _has_aws_files(where.env) else set()
+    missing = missing_groups(facts, given)
+    if not missing:
+        yield passed("credentials", f"`{facts.id}` has all that it needs")
+        return
+    names = ", ".join(" or ".join(group) for group in missing)
+    note = "" if where.post.mode == Mode.REAL else f"; a {where.post.mode} deploy does without"
+    problem = Problem(
+        "credentials/missing",
+        f"`{facts.id}` has no {names}{note}",
+        hint=f"set {names} in the environment, or in `.env` beside the config",
+    )
+    level = failed if where.post.mode == Mode.REAL else warned
+    yield level("credentials", problem)
+
+
+def _has_aws_files(env: Mapping[str, str]) -> bool:
+    home = env.get("HOME", "")
+    return bool(home) and (Path(home) / ".aws" / "credentials").is_file()
+
+
+def deployer_checks(where: Surroundings) -> Iterator[Check]:
+    """Whether there is somebody to deploy, and to remove again, in the mode that is asked for."""
+    post, facts = where.post, where.facts
+    work = Work({post.ref: post}, Units(lambda: (where.unit,)))
+    desk = WorkDesk(Book({}, around(where.settings)), work, where.settings)
+    try:
+        desk.deployer(post.ref, Mode(post.mode))
+    except FabricError as error:
+        yield from (failed("deployer", problem) for problem in error.problems)
+        return
+    command = facts.destroy_command_variable if facts else ""
+    if post.mode == Mode.COMMAND and not where.env.get(command):
+        yield warned("deployer", _no_destroy(post, command))
+    else:
+        yield passed("deployer", f"`{post.provider_id}` in mode {post.mode}")
+
+
+def _no_destroy(post: Post, command: str) -> Problem:
+    return Problem(
+        "deploy/no-destroy-command",
+        f"`{post.provider_id}` is deployed by a command, and there is none to remove it",
+        hint=f"set {command}",
+    )
+
+
+def state_checks(where: Surroundings) -> Iterator[Check]:
+    """What can be told of the record, as far as its back end can be reached."""
+    shelves = Shelves(where.settings)
+    try:
+        shelf = shelves.shelf(where.post)
+        state = shelf.stores.state
+        state.list(f"{where.post.service}/{where.post.stage}/")
+        holder = holder_of(shelf, where.post.ref)
+        yield passed("backend", f"{state.kind}: `{state.place}` answers")
+        yield from _conditions(shelf)
+        yield _record(shelf, where.post)
+        yield _lock(where, holder)
+        yield _errored(shelf, where.post)
+    except FabricError as error:
+        yield from (failed("backend", problem) for problem in error.problems)
+    finally:
+        shelves.close()
+
+
+def _conditions(shelf: Shelf) -> Iterator[Check]:
+    """A store elsewhere is tried out; in a folder the locks are the system's."""
+    if shelf.stores.state.kind == LOCAL:
+        return
+    try:
+        refuse_unconditional(shelf.stores.state, secrets.token_hex(8))
+    except FabricError as error:
+        yield from (failed("conditional-writes", problem) for problem in error.problems)
+    else:
+        yield passed("conditional-writes", "the back end keeps the conditions of writes")
+
+
+def _record(shelf: Shelf, post: Post) -> Check:
+    try:
+        record = glance(shelf, post.ref)
+    except FabricError as error:
+        return failed("record", error.first)
+    if record is None:
+        lost = missing_problem(shelf, post.ref)
+        return failed("record", lost) if lost else passed("record", "nothing was deployed yet")
+    return passed("record", f"{record.lifecycle}, serial {record.serial}")
+
+
+def _lock(where: Surroundings, holder: Holder | None) -> Check:
+    if holder is None:
+        return passed("lock", "the record is not locked")
+    config = Path(where.post.folder, Path(where.unit.config.file).name)
+    options = options_of(where.post.ref, config, where.settings)
+    return warned("lock", held_problem(where.post.ref, holder, SystemClock(), options))
+
+
+def _errored(shelf: Shelf, post: Post) -> Check:
+    problem = errored_problem(shelf.home, post.ref)
+    if problem is None:
+        return passed("errored-state", "no state waits to be pushed")
+    return failed("errored-state", problem)

@@ -1,0 +1,61 @@
+"""From files to a graph: configs are read and checked, networkx weaves what they come to."""
+
+from collections.abc import Iterable, Sequence
+
+from fabric.app.project.compiled import Compiled
+from fabric.app.project.place_services import post_of
+from fabric.app.project.placement import Post
+from fabric.app.project.plan_rows import service_row
+from fabric.app.project.project import Project, open_project
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.config.rules.deployable import plan_problems
+from fabric.engine.shortcuts.last_run import Site
+from fabric.graph.compile import Unit, compile_graph
+from fabric.model.names import Verb
+from fabric.model.problems import FabricError, Problem
+from fabric.model.spelling import nearest
+
+
+def compile_files(request: Request, settings: Settings) -> Compiled:
+    return compile_project(open_project(request.where, settings), request)
+
+
+def compile_project(project: Project, request: Request) -> Compiled:
+    _refuse_unplannable(project, request.verb)
+    _refuse_unknown_functions(project, request.functions)
+    return Compiled(
+        Site(str(project.workspace), project.stage, project.warnings),
+        compile_graph(project.units, request.verb, functions=request.functions),
+        tuple(service_row(unit, request.verb) for unit in project.units),
+        frozenset(str(path) for path in (*project.sources, *project.looked_for)),
+        project.bound_names,
+        _posts(project.units, project, request.where.home),
+        _posts(project.neighbours, project),
+        units=project.units,
+    )
+
+
+def _posts(units: Iterable[Unit], project: Project, home: str = "") -> tuple[Post, ...]:
+    return tuple(post_of(unit, project.workspace, home) for unit in units)
+
+
+def _refuse_unplannable(project: Project, verb: Verb) -> None:
+    if verb is not Verb.DEPLOY:
+        return
+    problems = [problem for unit in project.units for problem in plan_problems(unit.config)]
+    if problems:
+        raise FabricError(*problems)
+
+
+def _refuse_unknown_functions(project: Project, functions: frozenset[str]) -> None:
+    known = sorted({one.name for unit in project.units for one in unit.config.functions})
+    unknown = sorted(functions - set(known))
+    if unknown:
+        raise FabricError(*(_unknown_function(name, known) for name in unknown))
+
+
+def _unknown_function(name: str, known: Sequence[str]) -> Problem:
+    guess = nearest(name, known)
+    hint = f"did you mean `{guess}`?" if guess else "functions here: " + ", ".join(known[:12])
+    return Problem("usage/unknown-function", f"no function is named `{name}`", hint=hint)

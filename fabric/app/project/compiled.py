@@ -1,0 +1,33 @@
+"""A compiled request: its graph, and all that is known of its services without their configs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fabric.app.project.placement import Post
+from fabric.engine.shortcuts.last_run import Site
+from fabric.graph.taskgraph import TaskGraph
+
+if TYPE_CHECKING:
+    from fabric.graph.compile import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A graph, and what a plan says of its services.
+
+    `sources` are all paths that were read, or looked for, to get here; `bound_names` the variables.
+    `posts` say where the records of its services lie, `neighbours` where those of services lie that
+    these depend on. `serials` say how far the records are, once they were looked at.
+    `units` are there if configs were read to get here, for whoever needs them too.
+    """
+
+    site: Site
+    graph: TaskGraph
+    services: tuple[Mapping[str, Any], ...]
+    sources: frozenset[str]
+    bound_names: frozenset[str]
+    posts: tuple[Post, ...] = ()
+    neighbours: tuple[Post, ...] = ()
+    serials: Mapping[str, int] = field(default_factory=dict)
+    units: tuple["Unit", ...] = ()

@@ -1,0 +1,99 @@
+"""Configs are read here: one by itself, or all of a compose file, upstreams first."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fabric.app.project.endpoints import (
+    Sources,
+    foreign_endpoints,
+    foreign_problem,
+    plain_endpoints,
+    plain_problem,
+)
+from fabric.app.project.files import config_in, config_path, read_file, shown, sources_of
+from fabric.app.project.services import Row
+from fabric.app.project.upstreams import marks, needs_of, upstreams_first, upstreams_of
+from fabric.app.request import CONFIG_NAME
+from fabric.app.settings import Settings
+from fabric.config.compose import compose_services
+from fabric.config.load import Source, load_config
+from fabric.config.values import Compose, ComposeService, Config
+from fabric.model.problems import FabricError, Place, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How a config is to be resolved; `late` values beat `.env` and the environment."""
+
+    stage: str
+    provider: str = ""
+    late: Mapping[str, str] = field(default_factory=dict)
+
+
+def load_all(
+    services: Sequence[ComposeService], compose: Path, asked: Asked, settings: Settings
+) -> list[Row]:
+    """Every config of a compose file, upstreams first; the problems of all of them at once."""
+    found: dict[int, Row] = {}
+    by_name: dict[str, Row] = {}
+    problems: list[Problem] = []
+    needs = needs_of(services)
+    for one in upstreams_first(services):
+        givers = [by_name[name].giver for name in upstreams_of(one.name, needs) if name in by_name]
+        try:
+            file = _config_of(one, compose, settings)
+            config = load_one(file, replace(asked, late=marks(givers)), settings)
+        except FabricError as error:
+            problems.extend(error.problems)
+            continue
+        found[id(one)] = Row(replace(one, name=one.name or config.service), file, config)
+        by_name[found[id(one)].entry.name] = found[id(one)]
+    if problems:
+        entries = [found[id(one)].entry if id(one) in found else one for one in services]
+        raise FabricError(*_name_problems(shown(compose, settings.cwd), entries), *problems)
+    return [found[id(one)] for one in services]
+
+
+def _name_problems(file: str, entries: Sequence[ComposeService]) -> tuple[Problem, ...]:
+    """Why a variable of an upstream is unset may be its name in `dependsOn`: told first."""
+    if not all(one.name for one in entries):
+        return ()  # not read, so nobody knows what it is called
+    try:
+        compose_services(Compose(file, tuple(entries)))
+    except FabricError as error:
+        return error.problems
+    return ()
+
+
+def _config_of(entry: ComposeService, compose: Path, settings: Settings) -> Path:
+    try:
+        return config_path(compose.parent / entry.config)
+    except FabricError as error:
+        if error.first.code != "config/not-found":
+            raise
+        missing = shown(config_in(compose.parent / entry.config), settings.cwd)
+        message = f"service `{entry.name}` has no config: there is no file {missing}"
+        hint = "mend its `config`: a file, or a folder that holds fabric.yml"
+        where = Place(shown(compose, settings.cwd))
+        raise FabricError(Problem("compose/missing-config", message, hint, where)) from error
+
+
+def load_one(path: Path, asked: Asked, settings: Settings) -> Config:
+    sources = sources_of(path.parent, settings.env)
+    env = {**sources.filed, **settings.env, **asked.late}
+    text = read_file(path, CONFIG_NAME)
+    file = shown(path, settings.cwd)
+    config = load_config(Source(file, text, env, asked.stage, asked.provider))
+    told = tuple(_addresses(config, sources))
+    return replace(config, warnings=(*config.warnings, *told)) if told else config
+
+
+def _addresses(config: Config, sources: Sources) -> Iterator[Problem]:
+    """Warns of addresses that are not used, or that are open to everybody on the way."""
+    for name in foreign_endpoints(sources):
+        yield foreign_problem(sources, name)
+    for name in plain_endpoints(sources):
+        is_store = name.startswith("OBJSTORE")
+        if not is_store or name.startswith(config.backend.kind.value.upper()):
+            yield plain_problem(name)

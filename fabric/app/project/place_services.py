@@ -1,0 +1,57 @@
+"""From services to where their records lie."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from fabric.app.project.placement import Post
+from fabric.config.rules.env_size import fullest
+from fabric.config.values import BackendKind
+from fabric.graph.compile import Unit
+from fabric.model.records.record import Mode, Record
+
+
+def post_in(unit: Unit, workspace: Path, kind: BackendKind) -> Post:
+    """Where the record would lie in a back end of another kind than the config's."""
+    settings = unit.config.backend.settings_of(kind)
+    return replace(post_of(unit, workspace), backend=kind.value, settings=settings)
+
+
+def post_of(unit: Unit, workspace: Path, home: str = "") -> Post:
+    config = unit.config
+    folder = workspace / unit.root
+    return Post(
+        config.service,
+        config.stage,
+        config.provider.label,
+        config.provider.id,
+        config.provider.region,
+        Mode(unit.mode).value,
+        str(folder),
+        home or str(folder / ".fabric"),
+        config.backend.kind.value,
+        config.backend.settings,
+        config.labels,
+        _taken(unit),
+    )
+
+
+def _taken(unit: Unit) -> tuple[int, tuple[tuple[str, int], ...]]:
+    if not unit.late:
+        return 0, ()
+    size, names = fullest(unit.config)
+    counts: Counter[str] = Counter()
+    for name, release in unit.late:
+        counts[release] += names[name]
+    return size, tuple((release, count) for release, count in counts.items() if count)
+
+
+def as_recorded(own: Post, record: Record) -> Post:
+    """A record says itself how it was deployed: that is how it is met again."""
+    return replace(
+        own,
+        provider=record.ref.provider,
+        provider_id=record.provider_id,
+        region=record.region,
+        mode=record.mode.value,
+    )

@@ -1,0 +1,237 @@
+"""Files to services: finds configs, their `.env`, and the workspace that they belong to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fabric.app.project.compose_files import (
+    compose_files_above,
+    entry_of,
+    include_folders,
+    not_obeyed,
+    owning_compose,
+    read_compose,
+    unmatched,
+)
+from fabric.app.project.files import (
+    COMPOSE_NAME,
+    config_path,
+    file_at,
+)
+from fabric.app.project.load_configs import Asked, load_all, load_one
+from fabric.app.project.services import Row, neighbour, unit_of, with_outside, world_names
+from fabric.app.project.upstreams import needs_of, upstreams_of
+from fabric.app.request import Where
+from fabric.app.settings import Settings
+from fabric.config.compose import compose_services
+from fabric.config.values import Compose, ComposeService, Config
+from fabric.graph.compile import Unit
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.spelling import nearest
+from fabric.runtimes.vendor import REQUIREMENT_FILES, VendorSource
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The services of one run and the folder that all their paths start from.
+
+    `sources` are the files whose content decided all this, and `looked_for` those that would have.
+    `neighbours` are services that these depend on and that are no part of this run. `entries` are
+    the units as the compose file lists them. `listed` is all that
+    the compose file lists.
+    """
+
+    workspace: Path
+    stage: str
+    units: tuple[Unit, ...]
+    sources: tuple[Path, ...] = ()
+    looked_for: tuple[Path, ...] = ()
+    bound_names: frozenset[str] = frozenset()
+    neighbours: tuple[Unit, ...] = ()
+    entries: tuple[ComposeService, ...] = ()
+    notes: tuple[Problem, ...] = ()
+    listed: tuple[ComposeService, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        of_units = (warning for unit in self.units for warning in unit.config.warnings)
+        return (*self.notes, *of_units)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenery:
+    """The services of a run, and others that these depend on and that stay as they are."""
+
+    rows: tuple[Row, ...]
+    others: tuple[Row, ...]
+
+    def givers(self) -> dict[str, tuple[Row, ...]]:
+        """What each service of the run depends on, directly or not."""
+        by_name = {row.entry.name: row for row in (*self.rows, *self.others)}
+        needs = needs_of(row.entry for row in by_name.values())
+        return {
+            row.entry.name: tuple(
+                by_name[name] for name in upstreams_of(row.entry.name, needs) if name in by_name
+            )
+            for row in self.rows
+        }
+
+
+def open_project(where: Where, settings: Settings) -> Project:
+    stage = settings.stage(where.stage)
+    if where.compose:
+        return _open_compose(where, stage, settings)
+    return _open_single(where, stage, settings)
+
+
+def _open_single(where: Where, stage: str, settings: Settings) -> Project:
+    """A service by itself; a compose file above it says what it depends on all the same."""
+    path = config_path(settings.cwd / where.config)
+    owner = owning_compose(path)
+    workspace = owner.parent if owner else path.parent
+    looked_for = _above(path, owner)
+    if owner is None:
+        config = load_one(path, Asked(stage, where.provider), settings)
+        row = Row(ComposeService("", ""), path, config)
+        project = _project(workspace, stage, Scenery((row,), ()), settings, looked_for)
+        return replace(project, notes=not_obeyed(path))
+    entry = entry_of(path, owner)
+    services = read_compose(owner, owner.parent).services
+    rows = load_all(
+        _with_upstreams(services, [entry]), owner, Asked(stage, where.provider), settings
+    )
+    scenery = _scenery(rows, frozenset(row.entry.name for row in rows if row.file == path))
+    project = _project(workspace, stage, scenery, settings, looked_for)
+    return replace(project, listed=tuple(services))
+
+
+def _of_interest(
+    services: Sequence[ComposeService], names: Sequence[str]
+) -> Sequence[ComposeService]:
+    """What has to be read for these services: all, unless each of them is listed by its name."""
+    chosen = [one for one in services if one.name in names]
+    all_listed = names and {one.name for one in chosen} == set(names)
+    return _with_upstreams(services, chosen) if all_listed else services
+
+
+def _with_upstreams(
+    services: Sequence[ComposeService], chosen: Sequence[ComposeService]
+) -> list[ComposeService]:
+    """These entries and all that they may depend on, in the order of the file.
+
+    Those that `include` found have no name before they are read: one of them may be meant.
+    """
+    needs = needs_of(services)
+    needed = {need for one in chosen for need in upstreams_of(one.name, needs)}
+    named = {one.name for one in services}
+    is_open = not needed <= named
+    return [
+        one for one in services if one in chosen or one.name in needed or (is_open and not one.name)
+    ]
+
+
+def _scenery(rows: Sequence[Row], names: frozenset[str]) -> Scenery:
+    """The services of these names, and beside them just those that they depend on."""
+    needs = needs_of(row.entry for row in rows)
+    needed = {need for name in names for need in upstreams_of(name, needs)} - names
+    return Scenery(
+        tuple(row for row in rows if row.entry.name in names),
+        tuple(row for row in rows if row.entry.name in needed),
+    )
+
+
+def _above(path: Path, owner: Path | None) -> list[Path]:
+    """The compose files that were found or looked for on the way up from a config."""
+    candidates = compose_files_above(path)
+    if owner is None:
+        return candidates
+    folders = include_folders(read_compose(owner, owner.parent), owner.parent)
+    return [*candidates[: candidates.index(owner) + 1], *folders]
+
+
+def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
+    path = file_at(settings.cwd / where.compose, COMPOSE_NAME)
+    compose = read_compose(path, settings.cwd)
+    listed = _of_interest(compose.services, where.services)
+    rows = load_all(listed, path, Asked(stage), settings)
+    compose_services(Compose(compose.file, tuple(row.entry for row in rows)))
+    _refuse_twins([(row.entry.name, row.config) for row in rows])
+    chosen = [] if where.nothing else _chosen(rows, where.services)
+    scenery = _scenery(rows, frozenset(row.entry.name for row in chosen))
+    looked_for = [path, *include_folders(compose, path.parent)]
+    project = _project(path.parent, stage, scenery, settings, looked_for)
+    return replace(project, notes=unmatched(compose, path.parent), listed=compose.services)
+
+
+def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
+    """The services of a compose file; those that `include` found go by their config's name."""
+    path = file_at(settings.cwd / file, COMPOSE_NAME)
+    compose = read_compose(path, settings.cwd)
+    if all(one.name for one in compose.services):
+        return compose.services
+    rows = load_all(compose.services, path, Asked(settings.stage("")), settings)
+    return tuple(row.entry for row in rows)
+
+
+def _chosen(rows: list[Row], names: tuple[str, ...]) -> list[Row]:
+    known = [row.entry.name for row in rows]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise FabricError(*(_unknown_service(name, known) for name in unknown))
+    return [row for row in rows if not names or row.entry.name in names]
+
+
+def _unknown_service(name: str, known: list[str]) -> Problem:
+    guess = nearest(name, known)
+    hint = f"did you mean `{guess}`?" if guess else "services here: " + ", ".join(known[:12])
+    return Problem("usage/unknown-service", f"no service is named `{name}`", hint=hint)
+
+
+def _refuse_twins(rows: list[tuple[str, Config]]) -> None:
+    first: dict[str, str] = {}
+    for name, config in rows:
+        if config.service in first:
+            raise FabricError(
+                Problem(
+                    "compose/same-service",
+                    f"`{first[config.service]}` and `{name}` are both the service "
+                    f"`{config.service}` of stage `{config.stage}`",
+                    hint="give one of them another `service` in its config",
+                    where=Place(config.file),
+                )
+            )
+        first[config.service] = name
+
+
+def _project(
+    workspace: Path, stage: str, scenery: Scenery, settings: Settings, looked_for: list[Path]
+) -> Project:
+    units = []
+    looked: list[Path] = [*looked_for]
+    here = {row.config.service for row in scenery.rows}
+    named = frozenset(f"release:{service}" for service in here)
+    givers = scenery.givers()
+    for row in scenery.rows:
+        unit, found = unit_of(row, givers[row.entry.name], workspace, settings)
+        units.append(replace(unit, upstream=tuple(one for one in unit.upstream if one in here)))
+        looked += _requirement_files(row.file.parent, workspace, found)
+    everyone = (*scenery.rows, *scenery.others)
+    files = [row.file for row in everyone]
+    return Project(
+        workspace,
+        stage,
+        tuple(with_outside(unit, named) for unit in units),
+        sources=tuple(files),
+        looked_for=(*looked, *(path.parent / ".env" for path in files)),
+        bound_names=frozenset().union(
+            *(row.config.bound_names | set(world_names(row.config)) for row in everyone)
+        ),
+        neighbours=tuple(neighbour(row, workspace, settings) for row in scenery.others),
+        entries=tuple(row.entry for row in scenery.rows),
+    )
+
+
+def _requirement_files(folder: Path, workspace: Path, found: VendorSource | None) -> list[Path]:
+    """What says which packages a Python service needs, there or not."""
+    own = [folder / name for name in REQUIREMENT_FILES]
+    return own + [workspace / path for path in (found.seen.files if found else ())]

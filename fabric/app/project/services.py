@@ -1,0 +1,147 @@
+"""Configs to units: a service as the compiler takes it, with what its upstreams give to it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fabric.app.project.files import calling_environment, relative
+from fabric.app.project.modes import mode_of
+from fabric.app.project.upstreams import Giver, marks
+from fabric.app.settings import Settings
+from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, size_of
+from fabric.config.values import ComposeService, Config
+from fabric.graph.compile import Unit
+from fabric.model.catalog import facts_of
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.secrecy import without_userinfo
+from fabric.model.task import Pairs
+from fabric.runtimes.vendor import VendorSource, find_source
+
+_NAMED_AT_ONCE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One service of a compose file, under the name that it goes by, with its config."""
+
+    entry: ComposeService
+    file: Path
+    config: Config
+
+    @property
+    def giver(self) -> Giver:
+        return Giver(self.entry.name, self.config.service, self.config.provider.label)
+
+
+def unit_of(
+    row: Row, upstreams: Sequence[Row], workspace: Path, settings: Settings
+) -> tuple[Unit, VendorSource | None]:
+    """The service, and where the packages that it needs are listed."""
+    _refuse_same_variables(row, [one.giver for one in upstreams])
+    config, givers = _with_outputs(row, [one.giver for one in upstreams])
+    root = relative(row.file.parent, workspace)
+    found = find_source(workspace, root) if has_python(config) else None
+    unit = Unit(
+        config,
+        root,
+        mode_of(config.provider.id, settings.env),
+        found.text if found else "",
+        tuple(one.service for one in givers),
+        _world(config, calling_environment(row.file.parent, settings.env)),
+        late=tuple((name, one.release) for one in givers for name in one.variables),
+        stands_on=tuple(one.config.service for one in upstreams),
+    )
+    return unit, found
+
+
+def with_outside(unit: Unit, named: frozenset[str]) -> Unit:
+    """Releases that the unit stands on and that are no tasks of this run."""
+    releases = dict.fromkeys(release for _, release in unit.late)
+    outside = (one for one in releases if one.partition("@")[0] not in named)
+    return replace(unit, outside=tuple(outside))
+
+
+def neighbour(row: Row, workspace: Path, settings: Settings) -> Unit:
+    """A service that is no part of the run: only its record is looked at."""
+    mode = mode_of(row.config.provider.id, settings.env)
+    return Unit(row.config, relative(row.file.parent, workspace), mode)
+
+
+def world_names(config: Config) -> tuple[str, ...]:
+    facts = facts_of(config.provider.id)
+    return facts.world_variables if facts else ()
+
+
+def has_python(config: Config) -> bool:
+    runtimes = {config.provider.runtime, *(one.runtime for one in config.functions)}
+    return any(runtime.startswith("python") for runtime in runtimes)
+
+
+def _refuse_same_variables(row: Row, givers: Sequence[Giver]) -> None:
+    """Names that differ in a sign alone would be one variable, and one address would be lost."""
+    first: dict[str, str] = {}
+    for giver in givers:
+        variable = giver.variables[0]
+        other = first.setdefault(variable, giver.name)
+        if other != giver.name:
+            message = f"`{row.entry.name}` would get one `{variable}` for `{other}` and for "
+            hint = "give one of the two another name in the compose file"
+            where = Place(row.config.file)
+            raise FabricError(
+                Problem("compose/same-variable", f"{message}`{giver.name}`", hint, where)
+            )
+
+
+def _with_outputs(row: Row, givers: Sequence[Giver]) -> tuple[Config, Sequence[Giver]]:
+    """What upstreams give is in the environment of every function, whatever else says so; where
+    the provider has no room for all of it, what comes from afar and is not asked for gives way."""
+    full = _given(row.config, marks(givers))
+    crowded = _crowded(full)
+    far = [one for one in givers if crowded and not _is_wanted(one, row)]
+    if not far:
+        return full, givers
+    near = [one for one in givers if one not in far]
+    config = _given(row.config, marks(near))
+    warning = _left_out(row, far, crowded)
+    return replace(config, warnings=(*config.warnings, warning)), near
+
+
+def _given(config: Config, outputs: Mapping[str, str]) -> Config:
+    if not outputs:
+        return config
+    functions = tuple(
+        replace(one, env=tuple(sorted((dict(one.env) | dict(outputs)).items())))
+        for one in config.functions
+    )
+    return replace(config, functions=functions)
+
+
+def _crowded(config: Config) -> str:
+    """The first function whose environment may pass what the provider allows."""
+    limit = limit_of(config.provider.id)
+    crowded = (one for one in config.functions if size_of(one.env, LONG_ADDRESS) > limit > 0)
+    return next((one.name for one in crowded), "")
+
+
+def _is_wanted(giver: Giver, row: Row) -> bool:
+    is_bound = any(name in row.config.bound_names for name in giver.variables)
+    return is_bound or giver.name in row.entry.depends_on
+
+
+def _left_out(row: Row, far: Sequence[Giver], function: str) -> Problem:
+    names = [one.name for one in far]
+    more = f" and {len(names) - _NAMED_AT_ONCE} more" if len(names) > _NAMED_AT_ONCE else ""
+    config = row.config
+    message = (
+        f"`{row.entry.name}` does not get the addresses of {', '.join(names[:_NAMED_AT_ONCE])}"
+        f"{more}: function `{function}` could pass the {limit_of(config.provider.id):,} bytes "
+        f"that provider `{config.provider.id}` allows its environment"
+    )
+    hint = f"list in `dependsOn` those that it calls, or bind `${{env:{far[0].variables[0]}}}`"
+    return Problem("config/upstreams-left-out", message, hint, Place(config.file))
+
+
+def _world(config: Config, env: Mapping[str, str]) -> Pairs:
+    """Which account, and which address of the provider's API, the surroundings mean."""
+    names = world_names(config)
+    return tuple((name, without_userinfo(env[name])) for name in names if env.get(name))

@@ -1,0 +1,77 @@
+"""Makes a choice of services before a command runs: `--with-…` and `--affected` become names."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from fabric.app.request import Choice, Request
+from fabric.app.settings import Settings
+from fabric.model.problems import FabricError, Problem
+from fabric.model.report import Report
+
+NOTHING = "Nothing affected."
+_SHOWN = 12
+_OPEN = Choice()
+
+
+def run_chosen(request: Request, settings: Settings, run: Callable[[Request], Report]) -> Report:
+    """Run over the chosen services; over none of them if none is affected, and say so."""
+    choice = request.where.choice
+    _refuse_alone(request)
+    if choice == _OPEN:
+        return run(request)
+    chosen, since = _chosen(request, settings)
+    report = run(chosen)
+    if chosen.where.nothing:
+        return replace(report, text=NOTHING)
+    if not choice.affected:
+        return report
+    told = f"{since}: {_listed(chosen.where.services)}"
+    return replace(report, notes="\n".join(filter(None, (told, report.notes))))
+
+
+def _refuse_alone(request: Request) -> None:
+    where, choice = request.where, request.where.choice
+    named = bool(where.services) or choice.affected
+    problems = [
+        Problem("usage/incomplete", f"{option} says nothing without {partner}", hint=hint)
+        for option, alone, partner, hint in (
+            ("--with-dependents", choice.dependents and not named, _PARTNER, _NAME_ONE),
+            ("--with-dependencies", choice.dependencies and not named, _PARTNER, _NAME_ONE),
+            ("--base", bool(choice.base) and not choice.affected, "--affected", "give both"),
+        )
+        if alone
+    ]
+    if problems:
+        raise FabricError(*problems)
+
+
+_PARTNER = "--service or --affected"
+_NAME_ONE = "name a service with --service NAME, or give --affected"
+
+
+def _chosen(request: Request, settings: Settings) -> tuple[Request, str]:
+    """The request with the names of its services, and since when they are affected."""
+    # Compose files and git: only when there is a choice to make.
+    from fabric.app.affected import affected_services
+    from fabric.app.project.project import named_services
+    from fabric.graph.selection import Widening, widened
+
+    where, choice = request.where, request.where.choice
+    services = named_services(where.compose, settings)
+    needs = {one.name: one.depends_on for one in services}
+    names: Iterable[str] = where.services or needs
+    since = ""
+    if choice.affected:
+        found = affected_services(request, settings)
+        touched, since = widened(found.names, needs, Widening(dependents=True)), found.since
+        names = [name for name in names if name in touched or name not in needs]
+    taken = widened(names, needs, Widening(choice.dependents, choice.dependencies))
+    # Names that nobody has stay in: the compose file's own check says what is wrong with them.
+    ordered = (*(name for name in needs if name in taken), *sorted(taken - needs.keys()))
+    settled = replace(where, services=ordered, choice=_OPEN, nothing=not ordered)
+    return replace(request, where=settled), since
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

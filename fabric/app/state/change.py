@@ -1,0 +1,117 @@
+"""`state push`, `rm` and `force-unlock`: one record is put right by hand."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from fabric.app.project.files import read_input
+from fabric.app.settings import Settings
+from fabric.app.state.scope import Asked, Scope, open_scope
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.records.record_json import decode, ref_document
+from fabric.model.report import Report
+from fabric.state.locks.document import holder_document
+from fabric.state.locks.force_unlock import unlock
+from fabric.state.records.backup import sound
+from fabric.state.records.listing import holder_of
+from fabric.state.records.replace import (
+    found_before,
+    lineage_problem,
+    put,
+    serial_problem,
+    successor,
+)
+from fabric.state.records.under_lock import held
+from fabric.state.records.unwritten import drop_errored, errored_path
+from fabric.state.upkeep.forget import forget
+
+Agrees = Callable[[str], bool]
+
+
+def push(asked: Asked, settings: Settings, file: str, *, force: bool) -> Report:
+    """A record from a file into the back end: as a rule one that could not be written before."""
+    path = settings.cwd / file if file else _errored(asked, settings)
+    content = read_input(path)
+    record = decode(content, file or str(path))
+    sound(record)
+    with open_scope(_for_record(asked, record.ref), settings) as scope:
+        _refuse_other_service(record.ref, scope)
+        pushed = _pushed(scope, record, force=force)
+        drop_errored(scope.shelf.home, record.ref, content)
+    document = {**ref_document(record.ref), "serial": pushed.serial, "file": str(path)}
+    text = f"{record.ref.title} is stored with serial {pushed.serial}."
+    return Report(asked.command, document, text=text)
+
+
+def _errored(asked: Asked, settings: Settings) -> Path:
+    """What a run could not write, if there is such a thing for the record that is meant."""
+    with open_scope(asked, settings) as scope:
+        path = errored_path(scope.shelf.home, scope.one)
+    if path.exists():
+        return path
+    message = f"nothing waits to be pushed for {scope.one.title}"
+    raise FabricError(Problem("state/nothing-to-push", message, "name a file with --file FILE"))
+
+
+def _for_record(asked: Asked, ref: RecordRef) -> Asked:
+    """The file says which stage and provider it is of; flags may only say the same."""
+    where = asked.where
+    for flag, said, own in (
+        ("--stage", where.stage, ref.stage),
+        ("--provider", where.provider, ref.provider),
+        ("--service", asked.service, ref.service),
+    ):
+        if said not in ("", own):
+            message = f"{flag} {said}: the file holds the state of {ref.title}"
+            raise FabricError(Problem("usage/other-record", message, f"leave {flag} out"))
+    return replace(asked, where=replace(where, stage=ref.stage, provider=ref.provider))
+
+
+def _refuse_other_service(ref: RecordRef, scope: Scope) -> None:
+    if ref.service != scope.service:
+        message = f"the file holds the state of {ref.title}, and the config is of `{scope.service}`"
+        hint = f"go to that project, or say --service {ref.service}"
+        raise FabricError(Problem("state/other-service", message, hint))
+
+
+def _pushed(scope: Scope, record: Record, *, force: bool) -> Record:
+    shelf, ref = scope.shelf, record.ref
+    with held(shelf, {ref: record.fence}, "state push", scope.around) as fences:
+        before = found_before(shelf, ref)
+        problem = lineage_problem(record, before)
+        if not force:
+            problem = problem or serial_problem(record, before)
+        if problem:
+            raise FabricError(problem)
+        new = successor(record, before, fences[ref])
+        put(shelf, new, before)
+    return new
+
+
+def remove_record(asked: Asked, settings: Settings, agrees: Agrees) -> Report:
+    """Forget a record. Nobody asks the provider: what is there stays there."""
+    with open_scope(asked, settings) as scope:
+        ref = scope.one
+        if not agrees(f"Forget {ref.title}? What it describes is not removed."):
+            raise FabricError(Problem("state/declined", "nothing was forgotten"))
+        removed = forget(scope.shelf, ref, scope.around)
+    said = "is forgotten; its provider was not asked" if removed else "had no state"
+    document = {**ref_document(ref), "removed": removed}
+    return Report(asked.command, document, text=f"{ref.title} {said}.")
+
+
+def force_unlock(asked: Asked, settings: Settings, agrees: Agrees) -> Report:
+    """Take a lock from whoever holds it; where nobody does, that is no error."""
+    with open_scope(asked, settings) as scope:
+        ref = scope.one
+        holder = holder_of(scope.shelf, ref)
+        if holder is None:
+            text = f"{ref.title} is not locked."
+            return Report(asked.command, {"unlocked": False}, text=text)
+        by = f"{holder.process.who} (pid {holder.process.pid}, `{holder.operation}`)"
+        if not agrees(f"{ref.title} is locked by {by}. Take the lock away?"):
+            raise FabricError(Problem("state/declined", "the lock was left alone"))
+        unlock(scope.shelf.stores.locks, ref, holder)
+    document = {"unlocked": True, "holder": holder_document(holder)}
+    return Report(asked.command, document, text=f"{ref.title} is free; it was locked by {by}.")

@@ -1,0 +1,30 @@
+"""`state migrate`: the records of a service to a back end of another kind."""
+
+from dataclasses import replace
+
+from fabric.app.settings import Settings
+from fabric.app.state.scope import Asked, kind_of, open_scope
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record_json import ref_document
+from fabric.model.report import Report
+from fabric.state.records.listing import survey
+from fabric.state.upkeep.migrate import migrate
+from fabric.views.state_text import migrate_text
+
+
+def migrate_records(asked: Asked, settings: Settings, source: str, target: str) -> Report:
+    """Both stores are open at once; the config goes on using its own until it says otherwise."""
+    kinds = kind_of(source, "--from"), kind_of(target, "--to")
+    if source == target:
+        message = f"--from and --to are both `{source}`"
+        raise FabricError(Problem("usage/same-backend", message, "name two kinds"))
+    with (
+        open_scope(replace(asked, backend=source), settings) as old,
+        open_scope(replace(asked, backend=target), settings) as new,
+    ):
+        refs = tuple(survey(old.shelf, old.refs()).required())
+        done = migrate(old.shelf, new.shelf, refs, old.around)
+    rows = [{**ref_document(one.ref), "serial": one.serial} for one in done.records]
+    document = {"from": kinds[0], "to": kinds[1], "records": rows, "archives": done.archives}
+    text = migrate_text(document)
+    return Report(asked.command, document, text=text, warnings=done.warnings)

@@ -1,0 +1,168 @@
+"""`state reconcile`: config, record, receipts and provider laid side by side, for one stage."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fabric.app.deploy.scope import Means, open_world
+from fabric.app.project.place_services import as_recorded
+from fabric.app.settings import Settings
+from fabric.app.state.scope import Asked, Scope, open_scope
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.receipt import entries_of
+from fabric.model.records.record import Mode, Record, RecordRef
+from fabric.model.records.record_json import ref_document
+from fabric.model.report import Report
+from fabric.state.records.archives import LOCAL, lost_archives
+from fabric.state.records.listing import Survey, refs_in, survey
+from fabric.state.records.receipts import (
+    deploy_record_path,
+    read_document,
+    receipt_path,
+    write_receipts,
+)
+from fabric.state.records.transaction import glance
+from fabric.state.records.under_lock import held
+from fabric.state.records.unwritten import errored_path
+from fabric.state.upkeep.reconcile import (
+    Evidence,
+    describes,
+    findings,
+    has_receipt_drift,
+    summed_up,
+)
+from fabric.system.disk import read_bytes
+from fabric.views.state_text import reconcile_text
+
+_SERVICE = re.compile(rb"""^service:[ \t]*["']?([A-Za-z0-9_-]+)""", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """All that was looked at, and what could not be."""
+
+    evidence: tuple[Evidence, ...]
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+
+
+def reconcile(asked: Asked, settings: Settings, *, fix: bool) -> Report:
+    """Repairs nothing, but with `fix` the receipts: they can be made anew from the records."""
+    with open_scope(asked, settings) as scope:
+        looked = _look(scope, settings)
+        fixed = [one.ref for one in looked.evidence if fix and has_receipt_drift(one)]
+        if fixed:
+            _fix(scope, [one for one in looked.evidence if one.ref in fixed])
+            looked = _look(scope, settings)
+        warnings = (*scope.project.warnings, *looked.warnings)
+    document: dict[str, Any] = {"entries": [_entry(one) for one in looked.evidence]}
+    if fix:
+        document["fixed"] = [ref_document(ref) for ref in fixed]
+    text = reconcile_text(document)
+    return Report(asked.command, document, text=text, problems=looked.problems, warnings=warnings)
+
+
+def _entry(evidence: Evidence) -> dict[str, Any]:
+    said = summed_up(findings(evidence))
+    return {**ref_document(evidence.ref), "status": said.status, "detail": said.detail}
+
+
+def _look(scope: Scope, settings: Settings) -> _Looked:
+    stage = scope.one.stage
+    everything = survey(scope.shelf, refs_in(scope.shelf, _searched(scope)))
+    refs = {ref for ref in everything.refs if ref.stage == stage and _is_ours(ref, scope)}
+    refs |= {ref for ref in _receipted(scope) if ref.service == scope.service}
+    chosen = sorted(ref for ref in refs if scope.provider in ("", ref.provider))
+    unreadable = set(everything.refs) - set(everything.records)
+    warnings: list[Problem] = []
+    evidence = []
+    for ref in chosen:
+        record = everything.records.get(ref)
+        if record is None and ref in unreadable:
+            continue  # a problem of its own, or a stub that says nothing yet
+        live = _live(scope, record, settings, warnings)
+        evidence.append(_evidence(scope, ref, everything, live))
+    return _Looked(tuple(evidence), everything.problems, tuple(warnings))
+
+
+def _searched(scope: Scope) -> str:
+    """Only a folder of our own tells of services that no config names any more."""
+    return "" if scope.shelf.stores.state.kind == LOCAL else scope.service
+
+
+def _is_ours(ref: RecordRef, scope: Scope) -> bool:
+    """Configs may share a folder: what another one of them names is its own affair."""
+    return ref.service == scope.service or ref.service not in _beside(Path(scope.post.folder))
+
+
+def _beside(folder: Path) -> frozenset[str]:
+    paths = (*folder.glob("*.yml"), *folder.glob("*.yaml"))
+    names = (_SERVICE.search(read_bytes(path)) for path in paths if path.is_file())
+    return frozenset(found[1].decode() for found in names if found)
+
+
+def _receipted(scope: Scope) -> Iterator[RecordRef]:
+    """What this machine's own files say that there is."""
+    stage, home = scope.one.stage, scope.shelf.home
+    for row in entries_of(read_document(receipt_path(home, stage))):
+        yield RecordRef(str(row.get("service")), stage, str(row.get("provider")))
+    for path in home.glob("deploy/*/deployment.json"):
+        ref = RecordRef(scope.service, stage, path.parent.name)
+        if describes(read_document(path), ref):
+            yield ref
+
+
+def _evidence(
+    scope: Scope, ref: RecordRef, everything: Survey, live: Mapping[str, str | None]
+) -> Evidence:
+    home, record = scope.shelf.home, everything.records.get(ref)
+    rivals = [one for one in everything.records.values() if one.ref.provider == ref.provider]
+    return Evidence(
+        ref,
+        record,
+        read_document(receipt_path(home, ref.stage)),
+        read_document(deploy_record_path(home, ref.provider)),
+        record is not None and record.updated_at == max(one.updated_at for one in rivals),
+        lost_archives(scope.shelf, record) if record else (),
+        _functions(scope, ref),
+        live,
+        errored_path(home, ref).exists(),
+    )
+
+
+def _functions(scope: Scope, ref: RecordRef) -> frozenset[str] | None:
+    config = scope.config
+    labels = {config.provider.label, *(one.label for one in config.overrides)}
+    if ref.service != config.service or ref.provider not in labels:
+        return None
+    return frozenset(one.name for one in config.functions)
+
+
+def _live(
+    scope: Scope, record: Record | None, settings: Settings, warnings: list[Problem]
+) -> Mapping[str, str | None]:
+    """What a real provider has; in the other modes there is nobody to ask."""
+    if record is None or record.mode is not Mode.REAL:
+        return {}
+    post = as_recorded(scope.post, record)
+    try:
+        with open_world([post], settings, Means(lambda: scope.project.units)) as world:
+            deployer = world.desk.deployer(record.ref, record.mode)
+            site = world.desk.site(record.ref)
+            found = {one.name: deployer.find(site, one.name) for one in record.functions}
+    except FabricError as error:
+        warnings += error.problems
+        return {}
+    return {name: live.artifact_sha256 if live else None for name, live in found.items()}
+
+
+def _fix(scope: Scope, drifted: list[Evidence]) -> None:
+    shelf = scope.shelf
+    with held(shelf, {one.ref: 0 for one in drifted}, "state reconcile", scope.around):
+        for one in drifted:
+            record = glance(shelf, one.ref)
+            own = one.deploy_record is None or describes(one.deploy_record, one.ref)
+            if record is not None:
+                write_receipts(shelf.home, record, last=own and one.is_last_deploy)

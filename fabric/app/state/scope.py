@@ -1,0 +1,134 @@
+"""Which records a `state` command means, and the store that they lie in."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from fabric.app.deploy.back_ends import Shelves
+from fabric.app.deploy.scope import around
+from fabric.app.deploy.tools import options_of
+from fabric.app.project.place_services import post_in, post_of
+from fabric.app.project.placement import Post
+from fabric.app.project.project import Project, open_project
+from fabric.app.request import Where
+from fabric.app.settings import Settings
+from fabric.config.values import BackendKind, Config
+from fabric.graph.compile import Unit
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import RecordRef
+from fabric.model.spelling import did_you_mean
+from fabric.state.records.listing import refs_in
+from fabric.state.records.missing import missing_problem
+from fabric.state.records.transaction import Surroundings
+from fabric.state.store import Shelf
+
+_UNKNOWN = "usage/unknown-provider"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user said; an empty word means what the config says."""
+
+    command: str
+    where: Where
+    service: str = ""
+    backend: str = ""
+    lock_timeout: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One service's records in one back end. `stage` and `provider` are empty for all of them;
+    `one` is the single record that is meant by a command on one."""
+
+    project: Project
+    post: Post
+    shelf: Shelf
+    one: RecordRef
+    stage: str
+    provider: str
+    around: Surroundings
+
+    @property
+    def service(self) -> str:
+        return self.one.service
+
+    @property
+    def config(self) -> Config:
+        return self.project.units[0].config
+
+    def lost(self, ref: RecordRef) -> Problem | None:
+        """Why a record that is not there should be."""
+        return missing_problem(self.shelf, ref, self.around.options)
+
+    def refs(self) -> tuple[RecordRef, ...]:
+        return refs_in(self.shelf, self.service, self.stage, self.provider)
+
+
+@contextlib.contextmanager
+def open_scope(asked: Asked, settings: Settings) -> Iterator[Scope]:
+    project, provider = _project(asked.where, settings)
+    post = _post(project.units[0], project, asked.backend)
+    service = asked.service or post.service
+    label = provider or post.provider
+    elsewhere = f" --backend {asked.backend}" if asked.backend else ""
+    shelves = Shelves(settings)
+    try:
+        yield Scope(
+            project,
+            post,
+            shelves.shelf(post),
+            RecordRef(service, project.stage, label),
+            project.stage if asked.where.stage else "",
+            label if asked.where.provider else "",
+            replace(
+                around(settings, asked.lock_timeout),
+                options=lambda ref: options_of(ref, project.sources[0], settings) + elsewhere,
+            ),
+        )
+    finally:
+        shelves.close()
+
+
+def _project(where: Where, settings: Settings) -> tuple[Project, str]:
+    """A provider that the config knows no more may have left records all the same."""
+    try:
+        return open_project(where, settings), ""
+    except FabricError as error:
+        if not where.provider or any(one.code != _UNKNOWN for one in error.problems):
+            raise
+    return open_project(replace(where, provider=""), settings), where.provider
+
+
+def _post(unit: Unit, project: Project, kind: str) -> Post:
+    if not kind:
+        return post_of(unit, project.workspace)
+    return post_in(unit, project.workspace, kind_of(kind, "--backend"))
+
+
+def kind_of(text: str, option: str) -> BackendKind:
+    kinds = tuple(BackendKind)
+    if text in kinds:
+        return BackendKind(text)
+    problem = Problem(
+        "usage/unknown-backend",
+        f"{option} {text} is no kind of state back end" if text else f"{option} KIND is missing",
+        hint=did_you_mean(text, kinds) if text else "one of " + ", ".join(kinds),
+    )
+    raise FabricError(problem)
+
+
+def absent(scope: Scope, ref: RecordRef) -> FabricError:
+    """Why there is no such record: it never was, or it is lost."""
+    lost = scope.lost(ref)
+    return FabricError(lost) if lost else not_found(ref, scope.shelf.stores.state.place)
+
+
+def not_found(ref: RecordRef, place: str) -> FabricError:
+    return FabricError(
+        Problem(
+            "state/not-found",
+            f"there is no state of {ref.title} in `{place}`",
+            hint="`fabric state list` shows what there is",
+        )
+    )
