@@ -104,7 +104,7 @@ def run(argv: list[str]) -> int:
     except click.Abort:
         return last_words.told(argv)
     except Exception as error:  # noqa: BLE001 - the one place where failures become exits
-        from fabric.cli.fail import explain
+        from fabric.cli.failures import explain
 
         return explain(argv, error)
 

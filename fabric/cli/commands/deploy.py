@@ -53,10 +53,10 @@ def run_deploy(command: str, **options: Any) -> int:
     from fabric.app.selection import run_chosen
     from fabric.app.settings import read_settings
     from fabric.cli.durations import seconds_of
-    from fabric.cli.keep import kept, wants_details
-    from fabric.cli.listeners import Outlets, listeners
+    from fabric.cli.progress.listeners import Outlets, listeners
+    from fabric.cli.progress.log_lines import Logs
+    from fabric.cli.report_files import kept, wants_details
     from fabric.cli.screen import Screen
-    from fabric.cli.talk import Logs
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])

@@ -40,8 +40,8 @@ def run(**options: Any) -> int:
     """
     from fabric.app.invoke import invoke_run
     from fabric.app.settings import read_settings
+    from fabric.cli.payload import payload
     from fabric.cli.screen import Screen
-    from fabric.cli.stdin import payload
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])

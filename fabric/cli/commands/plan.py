@@ -60,7 +60,7 @@ def show_plan(command: str, **options: Any) -> int:
     from fabric.app.plan import plan as make_plan
     from fabric.app.selection import run_chosen
     from fabric.app.settings import read_settings
-    from fabric.cli.keep import kept, wants_details
+    from fabric.cli.report_files import kept, wants_details
     from fabric.cli.screen import Screen
 
     settings = read_settings()

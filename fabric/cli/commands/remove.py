@@ -42,9 +42,9 @@ def run_remove(command: str, **options: Any) -> int:
     from fabric.app.settings import read_settings
     from fabric.cli.consent import asker
     from fabric.cli.durations import seconds_of
-    from fabric.cli.listeners import Outlets, listeners
+    from fabric.cli.progress.listeners import Outlets, listeners
+    from fabric.cli.progress.log_lines import Logs
     from fabric.cli.screen import Screen
-    from fabric.cli.talk import Logs
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])

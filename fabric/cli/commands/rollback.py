@@ -34,7 +34,7 @@ def rollback(**options: Any) -> int:
     from fabric.app.deploy.rollback import rollback as go_back
     from fabric.app.settings import read_settings
     from fabric.cli.durations import seconds_of
-    from fabric.cli.listeners import Outlets, listeners
+    from fabric.cli.progress.listeners import Outlets, listeners
     from fabric.cli.screen import Screen
 
     settings = read_settings()

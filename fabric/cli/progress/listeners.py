@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.app.settings import Settings
-from fabric.cli.live_table import LiveTable
-from fabric.cli.progress import Lines, Live
+from fabric.cli.progress.lines import Lines, Live
+from fabric.cli.progress.live_table import LiveTable
+from fabric.cli.progress.log_lines import Logs, Talk
 from fabric.cli.screen import Screen
-from fabric.cli.talk import Logs, Talk
 from fabric.engine.bus import Listener
 from fabric.engine.listeners.chrome_trace import Profile
 from fabric.engine.listeners.journal import EventFile, Journal

@@ -3,9 +3,9 @@
 import os
 import threading
 
-from fabric.cli.progress import order
+from fabric.cli.progress.lines import order
+from fabric.cli.progress.log_lines import Talk
 from fabric.cli.screen import safe
-from fabric.cli.talk import Talk
 from fabric.engine.listeners.service_progress import Tally
 from fabric.model.events import Stamped, TaskStarted
 from fabric.system.clock import Clock

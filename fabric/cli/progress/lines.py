@@ -3,8 +3,8 @@
 import sys
 import threading
 
+from fabric.cli.progress.log_lines import Talk
 from fabric.cli.screen import give_up, safe
-from fabric.cli.talk import Talk
 from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
 
 _REDRAW_SECONDS = 0.1
