@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.copygraph import KINDS, REGISTRY, Shape
 from benchmarks.stores import opened
-from fabric import doorman, manifest
+from fabric import manifest, stage_zero
 from fabric.engine.bus import Bus
 from fabric.engine.listeners.journal import Journal
 from fabric.engine.result import RunResult, Status
@@ -116,8 +116,8 @@ def _plan(desk: Desk) -> int:
     return 0
 
 
-def _warm_start(desk: Desk) -> tuple[doorman.Sight, packed.Warm, packed.Part] | None:
-    sight = doorman.last
+def _warm_start(desk: Desk) -> tuple[stage_zero.Sight, packed.Warm, packed.Part] | None:
+    sight = stage_zero.last
     if sight is None:
         return None
     warm = packed.load_warm(sight.folder, desk.argv, str(desk.root), sight.salt)
@@ -140,7 +140,7 @@ def _whole(desk: Desk) -> int:
     return _told(result, 0)
 
 
-def _part(desk: Desk, sight: doorman.Sight, warm: packed.Warm, part: packed.Part) -> int:
+def _part(desk: Desk, sight: stage_zero.Sight, warm: packed.Warm, part: packed.Part) -> int:
     with opened(desk.root, desk.cache, desk.started_ns, warm=True) as stores:
         stepper = Stepper(stores, REGISTRY, SystemClock())
         for number, outcome in part.known.items():
@@ -183,7 +183,7 @@ def _keep(desk: Desk, stores: Stores, result: RunResult) -> None:
 def _renew(
     desk: Desk,
     stores: Stores,
-    start: tuple[doorman.Sight, packed.Warm, packed.Part],
+    start: tuple[stage_zero.Sight, packed.Warm, packed.Part],
     result: RunResult,
 ) -> None:
     sight, warm, part = start

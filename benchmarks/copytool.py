@@ -2,11 +2,11 @@
 
 import sys
 
-from fabric import doorman
+from fabric import stage_zero
 
 
 def main() -> int:
-    doorman.main()
+    stage_zero.main()
     from benchmarks.copyrun import run
 
     return run(tuple(sys.argv[1:]))

@@ -22,10 +22,10 @@ def main() -> None:
 
 def _answered(argv: list[str]) -> int:
     # From here on a signal has a meaning: before, there is as little as can be.
-    from fabric import doorman
+    from fabric import stage_zero
     from fabric.cli import version
 
-    doorman.main()
+    stage_zero.main()
     if version.asked(argv):
         sys.stdout.write(version.text(as_json="--json" in argv) + "\n")
         return 0

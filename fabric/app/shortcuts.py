@@ -7,7 +7,7 @@ what is kept, and only looks at what these files reach.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from fabric import doorman, manifest
+from fabric import manifest, stage_zero
 from fabric.app.project.compiled import Compiled
 from fabric.app.run_graph import Ran, Work
 from fabric.app.session import Room
@@ -45,7 +45,7 @@ class Encore:
 class Start:
     """Where a run starts from when stage 0 has seen what moved."""
 
-    sight: doorman.Sight
+    sight: stage_zero.Sight
     warm: packed.Warm
     part: packed.Part
     work: Work
@@ -56,7 +56,7 @@ Reporter = Callable[[Ran], Report]
 
 def warm_start(encore: Encore) -> Start | None:
     """The part of the last run that today's edits reach, or None for the long way."""
-    sight = doorman.last
+    sight = stage_zero.last
     if sight is None:
         return None
     warm = packed.load_warm(sight.folder, encore.argv, encore.cwd, sight.salt)
@@ -154,7 +154,7 @@ def _stored_contents(
 def _answers_of(encore: Encore, room: Room) -> str:
     """Where stage 0 will look. From elsewhere than the project's own folders it does not."""
     in_cache = str(room.cache / manifest.FOLDER)
-    folders = doorman.answer_folders(encore.cwd, room.env)
+    folders = stage_zero.answer_folders(encore.cwd, room.env)
     return in_cache if in_cache in folders or not folders else folders[-1]
 
 

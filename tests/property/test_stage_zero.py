@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric import doorman, manifest
+from fabric import manifest, stage_zero
 from fabric.engine.result import RunResult
 from fabric.engine.run import Job
 from fabric.engine.schedule import Caps
@@ -115,7 +115,7 @@ class Folder:
         (self.root / "stranger").write_text(str(self.chance.random()))
 
     def ask(self) -> bool:
-        return doorman.stored(ARGV, str(self.root), ENV) is not None
+        return stage_zero.stored(ARGV, str(self.root), ENV) is not None
 
     def asked(self) -> Asked:
         return Asked(ARGV, str(self.root), frozenset(), ENV)
@@ -139,7 +139,7 @@ class Folder:
 
     def build_warm(self) -> bool:
         """Whether there was something to start from; then only what was reached has run."""
-        sight = doorman.last
+        sight = stage_zero.last
         if sight is None:
             return False
         warm = packed.load_warm(self.answers, ARGV, str(self.root), sight.salt)
@@ -224,11 +224,11 @@ def test_the_answer_is_for_one_command_line_and_environment_only(tmp_path: Path)
     time.sleep(0.025)
     folder.build_whole()
     cwd = str(tmp_path)
-    assert doorman.stored(ARGV, cwd, ENV) == (0, "nothing to do\n", "")
-    assert doorman.stored((*ARGV, "--json"), cwd, ENV) is None
-    assert doorman.stored(ARGV, cwd, {**ENV, "FABRIC_STAGE": "prod"}) is None
-    assert doorman.stored(ARGV, cwd, {**ENV, "NO_COLOR": "1"}) is None
-    assert doorman.stored(ARGV, cwd, {**ENV, "UNRELATED": "1"}) is not None
+    assert stage_zero.stored(ARGV, cwd, ENV) == (0, "nothing to do\n", "")
+    assert stage_zero.stored((*ARGV, "--json"), cwd, ENV) is None
+    assert stage_zero.stored(ARGV, cwd, {**ENV, "FABRIC_STAGE": "prod"}) is None
+    assert stage_zero.stored(ARGV, cwd, {**ENV, "NO_COLOR": "1"}) is None
+    assert stage_zero.stored(ARGV, cwd, {**ENV, "UNRELATED": "1"}) is not None
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\x00" * 500, b"i\x01\x00\x00\x00"])
@@ -238,7 +238,7 @@ def test_a_damaged_manifest_is_no_answer(tmp_path: Path, content: bytes) -> None
     folder.build_whole()
     path = Path(folder.answers) / manifest.file_name(ARGV, str(tmp_path))
     path.write_bytes(content)
-    assert doorman.stored(ARGV, str(tmp_path), ENV) is None
+    assert stage_zero.stored(ARGV, str(tmp_path), ENV) is None
 
 
 class SavingKind(JoinKind):
@@ -274,10 +274,10 @@ def test_many_paths_are_looked_at_by_two_processes_with_the_same_answer(tmp_path
     )
     store.parent.mkdir(parents=True)
     store.write_bytes(manifest.pack(head, halves, (b"", (b"", b"")), (0, "yes", "")))
-    assert doorman.stored(ARGV, str(tmp_path), ENV) == (0, "yes", "")
+    assert stage_zero.stored(ARGV, str(tmp_path), ENV) == (0, "yes", "")
     for position in (0, half - 1, half, len(paths) - 1):
         (tmp_path / paths[position]).write_text("changed")
-        assert doorman.stored(ARGV, str(tmp_path), ENV) is None
-        assert doorman.last is not None
-        moved = manifest.moved(doorman.last.paths, doorman.last.before, doorman.last.now)
+        assert stage_zero.stored(ARGV, str(tmp_path), ENV) is None
+        assert stage_zero.last is not None
+        moved = manifest.moved(stage_zero.last.paths, stage_zero.last.before, stage_zero.last.now)
         assert full[position] in moved

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric import doorman
+from fabric import stage_zero
 from fabric.ownership import is_ours, is_safe_place, nearest_own, reach
 from tests.users import taken_over
 
@@ -77,9 +77,9 @@ def test_the_nearest_own_folder_ends_the_search(deep: Path, tmp_path: Path) -> N
 def test_stage_zero_looks_into_the_nearest_own_folder_alone(deep: Path, tmp_path: Path) -> None:
     answers = tmp_path / ".fabric" / "cache" / "answers"
     answers.mkdir(parents=True)
-    assert str(answers) in doorman.answer_folders(str(deep), {})
+    assert str(answers) in stage_zero.answer_folders(str(deep), {})
     (deep / ".fabric").mkdir()
-    assert doorman.answer_folders(str(deep), {}) == (f"{deep}/.fabric/answers",)
+    assert stage_zero.answer_folders(str(deep), {}) == (f"{deep}/.fabric/answers",)
 
 
 def test_stage_zero_takes_no_cache_that_others_write(tmp_path: Path) -> None:
@@ -87,12 +87,12 @@ def test_stage_zero_takes_no_cache_that_others_write(tmp_path: Path) -> None:
     answers.mkdir(parents=True)
     for folder in (answers, answers.parent, answers.parent.parent):
         folder.chmod(0o777)
-        assert str(answers) not in doorman.answer_folders(str(tmp_path), {})
+        assert str(answers) not in stage_zero.answer_folders(str(tmp_path), {})
         folder.chmod(0o700)
     chosen = {"FABRIC_CACHE_DIR": str(tmp_path / ".fabric" / "cache")}
-    assert doorman.answer_folders(str(tmp_path), chosen) == (str(answers),)
+    assert stage_zero.answer_folders(str(tmp_path), chosen) == (str(answers),)
     answers.parent.chmod(0o777)
-    assert doorman.answer_folders(str(tmp_path), chosen) == ()
+    assert stage_zero.answer_folders(str(tmp_path), chosen) == ()
 
 
 def test_a_place_in_a_folder_for_everybody_is_safe_if_it_is_ours(tmp_path: Path) -> None:

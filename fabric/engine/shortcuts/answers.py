@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fabric import manifest
-from fabric.doorman import Sight
 from fabric.engine.memory.file_index import FileIndex, is_racy, settled
 from fabric.engine.output_folders import shown_files
 from fabric.engine.result import RunResult
 from fabric.graph.traces import ABSENT, Trace
 from fabric.model.problems import FabricError
 from fabric.model.task import TaskInputs
+from fabric.stage_zero import Sight
 from fabric.system.disk import make_folder, write_atomic
 
 # Beyond this, a folder's time stands for the names that are absent in it.
