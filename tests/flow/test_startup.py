@@ -27,8 +27,8 @@ sys.stderr.write(json.dumps([code, sorted(sys.modules)]))
 """
 ANSWER = """
 import sys
-from fabric import doorman
-code = doorman.answer(sys.argv[1:])
+from fabric import stage_zero
+code = stage_zero.answer(sys.argv[1:])
 sys.stderr.write(repr([code, sorted(sys.modules)]).replace("'", '"').replace("None", "null"))
 """
 NOTHING = """
