@@ -14,8 +14,8 @@ from zipfile import ZipFile, ZipInfo
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
-from fabric.model.task import Entry, Lane, Output, Task
-from fabric.tasks.contract import Made, MadeFile, Registry, Shop
+from fabric.model.task import InputEntry, Lane, Output, Task
+from fabric.tasks.contract import Made, MadeFile, Registry, TaskTools
 
 LEVELS = 8
 LIBS = tuple(f"lib/lib_{number}.txt" for number in range(10))
@@ -82,7 +82,7 @@ class CopyInputs:
     def shown_in(self) -> str:
         return f"{self.root}/dist"
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[InputEntry, ...]:
         return ()
 
 
@@ -99,7 +99,7 @@ class ZipInputs:
     def shown_in(self) -> str:
         return self.root
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[InputEntry, ...]:
         return ()
 
 
@@ -116,16 +116,16 @@ class PublishInputs:
     def shown_in(self) -> str:
         return self.root
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[InputEntry, ...]:
         return ()
 
 
 class Copy:
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
         return ()
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
         inputs = task.inputs
         assert isinstance(inputs, CopyInputs)
@@ -136,11 +136,11 @@ class Copy:
 
 
 class Zip:
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
         return ()
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         inputs = task.inputs
         assert isinstance(inputs, ZipInputs)
         packed = BytesIO()
@@ -152,11 +152,11 @@ class Zip:
 
 
 class Publish:
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
         return ()
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream, shop
         inputs = task.inputs
         assert isinstance(inputs, PublishInputs)
@@ -164,7 +164,7 @@ class Publish:
         return _made("deploy.json", content, ())
 
 
-def _read(shop: Shop, path: str) -> bytes:
+def _read(shop: TaskTools, path: str) -> bytes:
     with open(shop.workspace / path, "rb", buffering=0) as file:  # noqa: PTH123
         return file.read()
 

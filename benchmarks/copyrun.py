@@ -13,23 +13,23 @@ from benchmarks.copygraph import KINDS, REGISTRY, Shape
 from benchmarks.stores import opened
 from fabric import manifest, stage_zero
 from fabric.engine.bus import Bus
-from fabric.engine.listeners.journal import Journal
+from fabric.engine.listeners.journal import RunJournal
 from fabric.engine.result import RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.engine.shortcuts import kept_graph
 from fabric.engine.shortcuts import last_run as packed
 from fabric.engine.shortcuts.answers import (
-    Answer,
-    Asked,
-    Change,
+    AnswerChange,
+    AskedCommand,
+    StoredAnswer,
     basis_of,
     prefix_of,
     renew_answer,
     store_answer,
     traces_of,
 )
-from fabric.engine.task_runner import Stepper, Stores
+from fabric.engine.task_runner import Stores, TaskRunner
 from fabric.graph.taskgraph import TaskGraph
 from fabric.system.clock import SystemClock
 
@@ -54,8 +54,8 @@ class Desk:
         return str(self.cache / manifest.FOLDER)
 
     @property
-    def asked(self) -> Asked:
-        return Asked(self.argv, str(self.root), frozenset(), os.environ)
+    def asked(self) -> AskedCommand:
+        return AskedCommand(self.argv, str(self.root), frozenset(), os.environ)
 
 
 def run(argv: tuple[str, ...]) -> int:
@@ -74,19 +74,19 @@ def _graph(desk: Desk) -> TaskGraph:
     if kept:
         return kept.graph
     graph = _woven(desk)
-    site = packed.Site(str(desk.root), "dev")
+    site = packed.ProjectInfo(str(desk.root), "dev")
     sources = frozenset({str(desk.root / CONFIG)})
-    made = kept_graph.Kept(site, graph, (), sources, frozenset())
+    made = kept_graph.KeptGraph(site, graph, (), sources, frozenset())
     kept_graph.save(desk.cache, asked, os.environ, made, desk.started_ns)
     return graph
 
 
 def _woven(desk: Desk) -> TaskGraph:
     from benchmarks.copygraph import tasks
-    from fabric.graph.build_graph import weave
+    from fabric.graph.build_graph import build_graph
 
     shape = json.loads((desk.root / CONFIG).read_text())
-    return weave(tasks(Shape(shape["services"], shape["functions"])))
+    return build_graph(tasks(Shape(shape["services"], shape["functions"])))
 
 
 def _plan(desk: Desk) -> int:
@@ -95,7 +95,7 @@ def _plan(desk: Desk) -> int:
     with opened(desk.root, desk.cache, desk.started_ns) as stores:
         graph = _graph(desk)
         stores.ledger.expect(len(graph))
-        made = make_plan(graph, Stepper(stores, REGISTRY, SystemClock()).memory)
+        made = make_plan(graph, TaskRunner(stores, REGISTRY, SystemClock()).memory)
     rows = [
         {
             "id": task.id,
@@ -116,11 +116,11 @@ def _plan(desk: Desk) -> int:
     return 0
 
 
-def _warm_start(desk: Desk) -> tuple[stage_zero.Sight, packed.Warm, packed.Part] | None:
+def _warm_start(desk: Desk) -> tuple[stage_zero.MovedFiles, packed.LastRun, packed.Reached] | None:
     sight = stage_zero.last
     if sight is None:
         return None
-    warm = packed.load_warm(sight.folder, desk.argv, str(desk.root), sight.salt)
+    warm = packed.load_last_run(sight.folder, desk.argv, str(desk.root), sight.salt)
     if warm is None:
         return None
     dirty = warm.dirty(manifest.moved(sight.paths, sight.before, sight.now))
@@ -133,16 +133,20 @@ def _whole(desk: Desk) -> int:
         stores.ledger.expect(len(graph))
         traces = stores.ledger.traces
         seconds = tuple(next((one.ms for one in traces(name)), 1000) / 1000 for name in graph.ids)
-        result = _carried_out(Job(graph, _CAPS, seconds), Stepper(stores, REGISTRY, SystemClock()))
+        result = _carried_out(
+            Job(graph, _CAPS, seconds), TaskRunner(stores, REGISTRY, SystemClock())
+        )
         stores.ledger.flush()
         if result.ok:
             _keep(desk, stores, result)
     return _told(result, 0)
 
 
-def _part(desk: Desk, sight: stage_zero.Sight, warm: packed.Warm, part: packed.Part) -> int:
+def _part(
+    desk: Desk, sight: stage_zero.MovedFiles, warm: packed.LastRun, part: packed.Reached
+) -> int:
     with opened(desk.root, desk.cache, desk.started_ns, warm=True) as stores:
-        stepper = Stepper(stores, REGISTRY, SystemClock())
+        stepper = TaskRunner(stores, REGISTRY, SystemClock())
         for number, outcome in part.known.items():
             stepper.know(part.graph.tasks[number], outcome)
         seconds = tuple(
@@ -155,10 +159,10 @@ def _part(desk: Desk, sight: stage_zero.Sight, warm: packed.Warm, part: packed.P
     return _told(result, len(warm.ids) - len(part.numbers))
 
 
-def _carried_out(job: Job, stepper: Stepper) -> RunResult:
+def _carried_out(job: Job, stepper: TaskRunner) -> RunResult:
     clock = SystemClock()
     run_id = f"{clock.now():%Y%m%dT%H%M%S-%f}"
-    bus = Bus(run_id, clock, [Journal(stepper.workspace / ".fabric" / "runs", run_id)])
+    bus = Bus(run_id, clock, [RunJournal(stepper.workspace / ".fabric" / "runs", run_id)])
     try:
         return Run(job, stepper, bus, clock).go()
     finally:
@@ -170,20 +174,20 @@ def _keep(desk: Desk, stores: Stores, result: RunResult) -> None:
     if pairs is None:
         return
     basis = basis_of(pairs, [str(desk.root / CONFIG)])
-    answer = Answer(0, _line(0, len(result.graph)), "")
+    answer = StoredAnswer(0, _line(0, len(result.graph)), "")
     salt = store_answer(desk.answers, desk.asked, basis, stores.files, answer)
     if salt is None:
         return
     prefix = prefix_of(stores.files, str(desk.root))
-    site = packed.Site(str(desk.root), "dev")
-    kept = packed.warm_of(salt, site, result, stores.ledger.traces, prefix)
-    packed.save_warm(desk.answers, desk.argv, str(desk.root), kept)
+    site = packed.ProjectInfo(str(desk.root), "dev")
+    kept = packed.last_run_of(salt, site, result, stores.ledger.traces, prefix)
+    packed.save_last_run(desk.answers, desk.argv, str(desk.root), kept)
 
 
 def _renew(
     desk: Desk,
     stores: Stores,
-    start: tuple[stage_zero.Sight, packed.Warm, packed.Part],
+    start: tuple[stage_zero.MovedFiles, packed.LastRun, packed.Reached],
     result: RunResult,
 ) -> None:
     sight, warm, part = start
@@ -194,13 +198,13 @@ def _renew(
     prefix = prefix_of(stores.files, str(desk.root))
     dropped = warm.only_of(wave, prefix, KINDS)
     ran_now = [pair for place, pair in enumerate(pairs) if place not in part.known]
-    change = Change(basis_of(ran_now, ()), dropped)
-    answer = Answer(0, _line(0, len(warm.ids)), "")
+    change = AnswerChange(basis_of(ran_now, ()), dropped)
+    answer = StoredAnswer(0, _line(0, len(warm.ids)), "")
     salt = renew_answer(sight, desk.asked, change, stores.files, answer)
     if salt is None:
         return
-    again = packed.warm_again(warm, salt, part, result, prefix)
-    packed.save_warm(sight.folder, desk.argv, str(desk.root), again)
+    again = packed.renewed_run(warm, salt, part, result, prefix)
+    packed.save_last_run(sight.folder, desk.argv, str(desk.root), again)
 
 
 def _told(result: RunResult, others: int) -> int:

@@ -19,13 +19,13 @@ from benchmarks.stores import opened
 from fabric.engine.bus import Bus
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.task_runner import Stepper
-from fabric.graph.build_graph import weave
+from fabric.engine.task_runner import TaskRunner
+from fabric.graph.build_graph import build_graph
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
-from fabric.model.task import Entry, Lane, Output, Task
+from fabric.model.task import InputEntry, Lane, Output, Task
 from fabric.system.clock import SystemClock
-from fabric.tasks.contract import Made, MadeFile, Shop
+from fabric.tasks.contract import Made, MadeFile, TaskTools
 
 _NAP = 0.05
 
@@ -43,7 +43,7 @@ class SleepInputs:
     def shown_in(self) -> str:
         return f"out/{self.service}"
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[InputEntry, ...]:
         return ()
 
 
@@ -54,11 +54,11 @@ class Sleep:
     def __init__(self, *, files: bool) -> None:
         self._files = files
 
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
         return ()
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream, shop
         inputs = task.inputs
         assert isinstance(inputs, SleepInputs)
@@ -103,11 +103,11 @@ def _naps(tasks: Sequence[Task]) -> tuple[float, ...]:
 
 
 def by_engine(tasks: Sequence[Task], workers: int, root: Path, *, files: bool = False) -> float:
-    clock, graph = SystemClock(), weave(tasks)
+    clock, graph = SystemClock(), build_graph(tasks)
     job = Job(graph, Caps(workers, workers), _naps(graph.tasks))
     with opened(root, root / "cache", 0) as stores:
         stores.ledger.expect(len(graph))
-        stepper = Stepper(stores, {"sleep": Sleep(files=files)}, clock)
+        stepper = TaskRunner(stores, {"sleep": Sleep(files=files)}, clock)
         begin = time.perf_counter()
         result = Run(job, stepper, Bus("r", clock, ()), clock).go()
         seconds = time.perf_counter() - begin
@@ -119,7 +119,7 @@ def by_engine(tasks: Sequence[Task], workers: int, root: Path, *, files: bool = 
 def by_barrier(tasks: Sequence[Task], workers: int, root: Path) -> float:
     """The control: each level waits for the end of the one before."""
     del root
-    graph = weave(tasks)
+    graph = build_graph(tasks)
     naps = _naps(graph.tasks)
     begin = time.perf_counter()
     with ThreadPoolExecutor(workers) as pool:
@@ -137,7 +137,7 @@ ENGINES = {"engine": by_engine, "files": with_files, "barrier": by_barrier}
 
 
 def bound(tasks: Sequence[Task], workers: int) -> float:
-    graph = weave(tasks)
+    graph = build_graph(tasks)
     naps = _naps(graph.tasks)
     ends: list[float] = []
     for number, needs in enumerate(graph.needs):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
-from fabric.engine.memory.memo import LazyMemo, Rows
-from fabric.engine.memory.traces import Ledger
+from fabric.engine.memory.memo import LazyMemo, Memo
+from fabric.engine.memory.traces import TraceStore
 from fabric.engine.task_runner import Stores
 
 
@@ -15,7 +15,7 @@ from fabric.engine.task_runner import Stores
 def opened(root: Path, cache: Path, started_ns: int, *, warm: bool = False) -> Iterator[Stores]:
     memo = LazyMemo(lambda: _memo(cache / "memo"))
     blobs = Blobs(cache / "blobs", memo)
-    ledger = Ledger(memo, "here", blobs.flush)
+    ledger = TraceStore(memo, "here", blobs.flush)
     files = FileIndex(root, cache / "files-here.bin", now_ns=started_ns, remembered=not warm)
     try:
         yield Stores(root, ledger, blobs, files, memo)
@@ -25,9 +25,9 @@ def opened(root: Path, cache: Path, started_ns: int, *, warm: bool = False) -> I
         memo.close()
 
 
-def _memo(folder: Path) -> Rows:
+def _memo(folder: Path) -> Memo:
     from fabric.engine.memory.disk_memo import (
-        Memo,  # its database costs a start: only when it is wanted
+        DiskMemo,  # its database costs a start: only when it is wanted
     )
 
-    return Memo(folder)
+    return DiskMemo(folder)

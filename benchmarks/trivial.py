@@ -18,31 +18,31 @@ from fabric.engine.bus import Bus
 from fabric.engine.result import Outcome, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.task_runner import Stepper, Upstream
-from fabric.graph.build_graph import weave
+from fabric.engine.task_runner import TaskRunner, Upstream
+from fabric.graph.build_graph import build_graph
 from fabric.graph.decide import Action, Decision
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
-from fabric.model.task import Entry, Output, Task
+from fabric.model.task import InputEntry, Output, Task
 from fabric.system.clock import SystemClock
-from fabric.tasks.contract import Made, Shop
+from fabric.tasks.contract import Made, TaskTools
 
 _CAPS = Caps(2, 2)
 _OUTPUT = Output(digest_bytes(b""))
 
 
 class Nothing:
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
         return ()
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del task, upstream, shop
         return Made(_OUTPUT.digest)
 
 
-class BareStepper(Stepper):
+class BareStepper(TaskRunner):
     """Neither decides nor remembers."""
 
     def decide(self, task: Task, upstream: Upstream) -> Decision:
@@ -54,12 +54,12 @@ class BareStepper(Stepper):
         return Outcome(Status.RAN, "", _OUTPUT, decision)
 
 
-STEPPERS = {"scheduler": BareStepper, "whole": Stepper}
+STEPPERS = {"scheduler": BareStepper, "whole": TaskRunner}
 
 
 def _graph() -> TaskGraph:
     names = [TaskId(f"sleep:{number:05d}") for number in range(COUNT)]
-    return weave(
+    return build_graph(
         Task(names[number], SleepInputs(names[number], 0), tuple(names[one] for one in needs))
         for number, needs in enumerate(needs_of())
     )

@@ -11,23 +11,30 @@ from pathlib import Path
 
 from fabric.__main__ import main as fabric
 from fabric.app.deploy import tools
-from fabric.model.catalog import Unit
+from fabric.model.catalog import DeployUnit
 from fabric.model.records.record import Mode
-from fabric.providers.contract import Deployed, Deployer, FunctionOrder, Live, Released, Site
-from fabric.providers.run_command import Surroundings
+from fabric.providers.contract import (
+    Deployed,
+    Deployer,
+    DeploymentAddress,
+    FunctionOrder,
+    LiveFunction,
+    Released,
+)
+from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.simulated import Simulated
 
 
 class Waiting:
     """Answers as a simulated provider does, when the time of the call is over."""
 
-    unit = Unit.SERVICE
+    unit = DeployUnit.SERVICE
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._answers = Simulated(Unit.SERVICE)
+        self._answers = Simulated(DeployUnit.SERVICE)
 
-    def deploy(self, site: Site, functions: Sequence[FunctionOrder]) -> Deployed:
+    def deploy(self, site: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
         nap = float((self._folder / "naps" / site.service).read_text())
         (self._folder / "calls" / f"{site.service}.begin").touch()
         time.sleep(nap)
@@ -35,24 +42,29 @@ class Waiting:
         return self._answers.deploy(site, functions)
 
     def release(
-        self, site: Site, functions: Sequence[Live], given: tuple[tuple[str, str], ...]
+        self,
+        site: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        given: tuple[tuple[str, str], ...],
     ) -> Released:
         return self._answers.release(site, functions, given)
 
-    def destroy(self, site: Site, functions: Sequence[Live]) -> str:
+    def destroy(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
         return self._answers.destroy(site, functions)
 
-    def dissolve(self, site: Site, functions: Sequence[Live]) -> str:
+    def dissolve(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
         return self._answers.dissolve(site, functions)
 
-    def find(self, site: Site, function: str) -> Live | None:
+    def find(self, site: DeploymentAddress, function: str) -> LiveFunction | None:
         return self._answers.find(site, function)
 
 
 def main() -> None:
     provider = Waiting(Path(os.environ["NAPS"]))
 
-    def deployer(provider_id: str, mode: Mode, around: Surroundings, extension: str) -> Deployer:
+    def deployer(
+        provider_id: str, mode: Mode, around: CommandEnvironment, extension: str
+    ) -> Deployer:
         del provider_id, mode, around, extension
         return provider
 

@@ -56,7 +56,7 @@ def answer(argv: Sequence[str]) -> int | None:
     return code
 
 
-class Sight:
+class MovedFiles:
     """What stage 0 saw when something had moved: for the run that follows, to start from."""
 
     def __init__(
@@ -76,7 +76,7 @@ class Sight:
 
 
 # Set when a stored answer is for this very command line, but a path of it moved.
-last: Sight | None = None
+last: MovedFiles | None = None
 
 
 def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.Answer | None:
@@ -99,7 +99,7 @@ def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.An
     seen = _look(halves)
     if all(stats == now for (_, stats), now in zip(halves, seen, strict=True)):
         return given
-    last = Sight(folder, salt, halves, seen, (names, absent, places[0]))
+    last = MovedFiles(folder, salt, halves, seen, (names, absent, places[0]))
     return None
 
 

@@ -8,22 +8,22 @@ from typing import ClassVar
 
 from fabric.engine.bus import Bus
 from fabric.engine.memory.blobs import Blobs
-from fabric.engine.memory.disk_memo import Memo
+from fabric.engine.memory.disk_memo import DiskMemo
 from fabric.engine.memory.file_index import FileIndex
-from fabric.engine.memory.traces import Ledger
+from fabric.engine.memory.traces import TraceStore
 from fabric.engine.result import RunResult
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.task_runner import Stepper, Stores
-from fabric.graph.build_graph import weave
+from fabric.engine.task_runner import Stores, TaskRunner
+from fabric.graph.build_graph import build_graph
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import Event, Stamped
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import Entry, EntryKind, Lane, Output, Task
+from fabric.model.task import EntryKind, InputEntry, Lane, Output, Task
 from fabric.system.clock import Clock, SystemClock
-from fabric.tasks.contract import Made, MadeFile, Shop
+from fabric.tasks.contract import Made, MadeFile, TaskTools
 
 
 @dataclass
@@ -58,8 +58,8 @@ class JoinInputs:
     sources: tuple[str, ...] = ()
     upper: bool = False
 
-    def entries(self) -> tuple[Entry, ...]:
-        return (Entry(EntryKind.OPTION, "upper", str(self.upper)),)
+    def entries(self) -> tuple[InputEntry, ...]:
+        return (InputEntry(EntryKind.OPTION, "upper", str(self.upper)),)
 
 
 @dataclass
@@ -69,10 +69,10 @@ class JoinKind:
     version: str = "1"
     ran: list[str] = field(default_factory=list)
 
-    def code(self, task: Task) -> tuple[Entry, ...]:
-        return (Entry(EntryKind.CODE, "join", self.version),)
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
+        return (InputEntry(EntryKind.CODE, "join", self.version),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         self.ran.append(task.id)
         inputs = task.inputs
         assert isinstance(inputs, JoinInputs)
@@ -126,14 +126,14 @@ class Bench:
 
     def stores(self) -> Stores:
         cache = self.root / ".fabric" / "cache"
-        memo = Memo(cache / "memo")
+        memo = DiskMemo(cache / "memo")
         blobs = Blobs(cache / "blobs", memo)
-        ledger = Ledger(memo, "here", blobs.flush)
+        ledger = TraceStore(memo, "here", blobs.flush)
         files = FileIndex(self.root, cache / "f", now_ns=self.stamp(""), stamp=self.stamp)
         return Stores(self.root, ledger, blobs, files, memo)
 
     def run(self, *tasks: Task, width: int = 4, fail_fast: bool = False) -> RunResult:
-        return self.run_graph(weave(tasks), width=width, fail_fast=fail_fast)
+        return self.run_graph(build_graph(tasks), width=width, fail_fast=fail_fast)
 
     def run_graph(self, graph: TaskGraph, *, width: int = 4, fail_fast: bool = False) -> RunResult:
         self.kind.ran.clear()
@@ -142,7 +142,7 @@ class Bench:
         return self.run_job(job, self.stores())
 
     def run_job(self, job: Job, stores: Stores) -> RunResult:
-        stepper = Stepper(stores, {"join": self.kind}, self.clock, use_cache=self.use_cache)
+        stepper = TaskRunner(stores, {"join": self.kind}, self.clock, use_cache=self.use_cache)
         for number, outcome in job.known.items():
             stepper.know(job.graph.tasks[number], outcome)
         result = Run(job, stepper, Bus("run", self.clock, [self.heard]), self.clock).go()

@@ -10,8 +10,8 @@ from typing import Any
 
 from fabric.model.catalog import PROVIDERS
 from fabric.providers.command import Command
-from fabric.providers.contract import Artifact, FunctionOrder, ResourceAddress, Site
-from fabric.providers.run_command import Surroundings
+from fabric.providers.contract import Artifact, DeploymentAddress, FunctionOrder, ResourceAddress
+from fabric.providers.run_command import CommandEnvironment
 from fabric.system.bounded_process import Limits
 from tests.bundler_cache import ENVIRONMENT
 
@@ -76,8 +76,8 @@ def recorder(folder: Path) -> Tool:
 
 def around(
     folder: Path, env: Mapping[str, str] | None = None, limits: Limits | None = None
-) -> Surroundings:
-    return Surroundings(folder, {**_FROM_PARENT, **(env or {})}, limits=limits or Limits())
+) -> CommandEnvironment:
+    return CommandEnvironment(folder, {**_FROM_PARENT, **(env or {})}, limits=limits or Limits())
 
 
 def command(tool: Tool, env: Mapping[str, str] | None = None) -> Command:
@@ -97,11 +97,11 @@ def says(
     return Command(CLOUD1, line, line, around(folder, env, limits))
 
 
-def site(provider_id: str = CLOUD1.id, **more: Any) -> Site:
-    return Site("shop", "dev", provider_id, provider_id, **more)
+def site(provider_id: str = CLOUD1.id, **more: Any) -> DeploymentAddress:
+    return DeploymentAddress("shop", "dev", provider_id, provider_id, **more)
 
 
-def rich_site() -> Site:
+def rich_site() -> DeploymentAddress:
     """Everything that a payload document can be made of."""
     return site(
         extension='{"iam":{"role":{"statements":[{"effect":"Allow","actions":["a"],"resources":["*"]}]}}}',

@@ -13,8 +13,8 @@ from fabric.model.records.record_json import decode
 from fabric.state.backends.local import Local
 from fabric.state.contract import lock_key, state_key
 from fabric.state.locks.document import decode_lock
-from fabric.state.records.transaction import glance
-from fabric.state.store import Shelf, Stores
+from fabric.state.records.transaction import peek
+from fabric.state.store import BackEndPair, RecordStore
 from fabric.system.process_identity import is_surely_dead
 from tests.project import Project, handler, project
 
@@ -39,9 +39,9 @@ class Field:
         return self.made.root / ".fabric"
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> RecordStore:
         local = Local(self.home / "state")
-        return Shelf(self.home, Stores(local, local))
+        return RecordStore(self.home, BackEndPair(local, local))
 
     def edit(self, name: str, version: str) -> None:
         self.versions[name] = version
@@ -57,7 +57,7 @@ class Field:
             except ValueError as error:
                 yield f"{path.relative_to(self.made.root)} cannot be read: {error}"
         try:
-            glance(self.shelf, REF)
+            peek(self.shelf, REF)
         except FabricError as error:
             yield f"the state is damaged: {error}"
 
@@ -68,7 +68,7 @@ class Field:
         yield from sorted(self.home.glob("*.json"))
 
     def record(self) -> Record | None:
-        return glance(self.shelf, REF)
+        return peek(self.shelf, REF)
 
     def live(self, name: str) -> str:
         """The version that the record says is live: read out of the archive that is kept for it."""

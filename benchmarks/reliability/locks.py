@@ -10,8 +10,8 @@ from benchmarks.reliability.warm import Ended, Warm, warmed
 from fabric.config.values import BackendKind
 from fabric.model.records.record import Record
 from fabric.state.backends.registry import open_backend
-from fabric.state.records.transaction import glance
-from fabric.state.store import Shelf
+from fabric.state.records.transaction import peek
+from fabric.state.store import RecordStore
 from tests.servers.moto import BUCKET, KEYS, moto
 
 COUNT = 50
@@ -36,7 +36,7 @@ class _Arena:
     def record(self) -> Record | None:
         stores = open_backend(self.kind, dict(self.settings), self.field.env, self.field.home)
         try:
-            return glance(Shelf(self.field.home, stores), REF)
+            return peek(RecordStore(self.field.home, stores), REF)
         finally:
             stores.close()
 

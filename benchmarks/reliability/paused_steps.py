@@ -14,8 +14,8 @@ from benchmarks.reliability.field import REF, Field, new_field
 from fabric.config.values import BackendKind
 from fabric.model.records.record import Record
 from fabric.state.backends.registry import open_backend
-from fabric.state.records.transaction import glance
-from fabric.state.store import Shelf
+from fabric.state.records.transaction import peek
+from fabric.state.store import RecordStore
 from tests.project import Done, ended
 from tests.servers.gcs import Gcs, serving
 
@@ -134,6 +134,6 @@ def _record(made: Field) -> Record | None:
     kind, settings = BackendKind.OBJSTORE2, {"objstore2Bucket": "state"}
     stores = open_backend(kind, settings, made.env, made.home)
     try:
-        return glance(Shelf(made.home, stores), REF)
+        return peek(RecordStore(made.home, stores), REF)
     finally:
         stores.close()

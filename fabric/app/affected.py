@@ -8,10 +8,10 @@ from pathlib import Path
 from fabric.app.project.files import COMPOSE_NAME, file_at
 from fabric.app.project.project import Project, open_project
 from fabric.app.project.services import has_python
-from fabric.app.request import Choice, Request
-from fabric.app.session import Opening, open_room
+from fabric.app.request import Request, ServiceChoice
+from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
-from fabric.graph.compile import Unit
+from fabric.graph.compile import ServiceUnit
 from fabric.graph.decide import Action
 from fabric.graph.selection import Territory, affected
 from fabric.graph.traces import Trace
@@ -35,7 +35,7 @@ class Affected:
 
 def affected_services(request: Request, settings: Settings) -> Affected:
     """The services whose inputs changed. Their dependents are not among them."""
-    everything = replace(request.where, services=(), choice=Choice())
+    everything = replace(request.where, services=(), choice=ServiceChoice())
     project = open_project(everything, settings)
     changes = changed_files(project.workspace, request.where.choice.base, settings.env)
     if changes is None:
@@ -57,9 +57,9 @@ def _no_repository(base: str) -> Problem:
 
 def _by_digest(request: Request, project: Project, settings: Settings) -> frozenset[str]:
     """The services with any task that is not up to date."""
-    from fabric.app.plan import foreseen
+    from fabric.app.plan import previewed
 
-    _, made = foreseen(request, settings)
+    _, made = previewed(request, settings)
     rows = zip(made.graph.tasks, made.decisions, strict=True)
     busy = {task.inputs.service for task, decision in rows if decision.action is not Action.SKIP}
     pairs = zip(project.entries, project.units, strict=True)
@@ -67,8 +67,8 @@ def _by_digest(request: Request, project: Project, settings: Settings) -> frozen
 
 
 def _territories(project: Project, settings: Settings) -> list[Territory]:
-    opening = Opening(file_time_ns(settings.cwd), create=False)
-    with open_room(project.workspace, settings, opening) as room:
+    opening = SessionOptions(file_time_ns(settings.cwd), create=False)
+    with open_session(project.workspace, settings, opening) as room:
         ledger = room.stores.ledger
         ledger.expect(sum(len(unit.config.functions) for unit in project.units))
         return [
@@ -77,7 +77,7 @@ def _territories(project: Project, settings: Settings) -> list[Territory]:
         ]
 
 
-def _builds(unit: Unit) -> Iterator[TaskId]:
+def _builds(unit: ServiceUnit) -> Iterator[TaskId]:
     return (TaskId(f"build:{unit.service}/{one.name}") for one in unit.config.functions)
 
 
@@ -96,13 +96,13 @@ def _territory(project: Project, number: int, memory: Sequence[Sequence[Trace]])
     )
 
 
-def _has_node(unit: Unit) -> bool:
+def _has_node(unit: ServiceUnit) -> bool:
     config = unit.config
     runtimes = (config.provider.runtime, *(one.runtime for one in config.functions))
     return any(runtime.startswith("nodejs") for runtime in runtimes)
 
 
-def _seen(traces: Sequence[Trace], unit: Unit, workspace: Path) -> Iterator[str]:
+def _seen(traces: Sequence[Trace], unit: ServiceUnit, workspace: Path) -> Iterator[str]:
     """Every path that a remembered build read or looked for, and where its links lead."""
     for trace in traces:
         names = [name for name, _ in trace.files]

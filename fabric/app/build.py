@@ -7,11 +7,11 @@ from typing import Any
 
 from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.request import Request
-from fabric.app.run_graph import Outlets, Ran, carry_out, compiled_and_locked, whole
+from fabric.app.run_graph import Ran, RunHooks, carry_out, compiled_and_locked, whole
 from fabric.app.run_report import cases_of
-from fabric.app.session import Room
+from fabric.app.session import Session
 from fabric.app.settings import Settings
-from fabric.app.shortcuts import Encore, keep_answer, renew, warm_start
+from fabric.app.shortcuts import CommandLine, keep_answer, renew, warm_start
 from fabric.engine.critical_tasks import critical_path
 from fabric.engine.memory.daily_cleanup import prune_daily
 from fabric.engine.output_folders import copy_out
@@ -27,7 +27,7 @@ from fabric.views.words import build_text
 
 
 @dataclass(frozen=True, slots=True)
-class Artifact:
+class BuiltArtifact:
     """One function's result as users see it."""
 
     service: str
@@ -41,7 +41,7 @@ class Artifact:
 
 
 def build(
-    request: Request, settings: Settings, make_listeners: MakeListeners, encore: Encore | None
+    request: Request, settings: Settings, make_listeners: MakeListeners, encore: CommandLine | None
 ) -> Report:
     """Run, report, and keep the answer to the same question asked again.
 
@@ -59,7 +59,7 @@ def build(
     else:
         work = start.work
 
-    def after(room: Room, done: Ran) -> None:
+    def after(room: Session, done: Ran) -> None:
         if encore is None or request.out or not done.result.ok:
             return
         if start is None:
@@ -67,7 +67,7 @@ def build(
         else:
             renew(encore, room, start, done, report)
 
-    done = carry_out(request, settings, work, started, Outlets(make_listeners, after))
+    done = carry_out(request, settings, work, started, RunHooks(make_listeners, after))
     cache = cache_folder(Path(work.site.workspace), settings)
     if is_usable(cache):
         prune_daily(cache, started / 1e9)
@@ -98,7 +98,7 @@ def _longest_path(result: RunResult) -> str:
     return f"longest path of {duration(result.ms)}: {' -> '.join(words)}"
 
 
-def _new(artifacts: tuple[Artifact, ...]) -> list[tuple[str, int]]:
+def _new(artifacts: tuple[BuiltArtifact, ...]) -> list[tuple[str, int]]:
     return [(one.path, one.size) for one in artifacts if not one.cached]
 
 
@@ -122,7 +122,7 @@ def owners_of(result: RunResult) -> tuple[str, ...]:
     return (*("",) * result.interrupted, *owners, *("" for _ in result.aftermath))
 
 
-def _artifacts(done: Ran, verb: Verb, cwd: Path) -> Iterator[Artifact]:
+def _artifacts(done: Ran, verb: Verb, cwd: Path) -> Iterator[BuiltArtifact]:
     """By task id, as a run over everything lists them."""
     prefix = _seen_from(Path(done.site.workspace), cwd)
     ran_now = zip(done.result.graph.tasks, done.result.outcomes, strict=True)
@@ -133,10 +133,10 @@ def _artifacts(done: Ran, verb: Verb, cwd: Path) -> Iterator[Artifact]:
             yield _artifact(task, outcome, outcome.output, prefix)
 
 
-def _artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> Artifact:
+def _artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> BuiltArtifact:
     name = "" if task.inputs.owns_folder else f"/{output.files[0].path}"
     cached = outcome.status is Status.SKIPPED
-    return Artifact(
+    return BuiltArtifact(
         task.inputs.service,
         task.inputs.function,
         f"{prefix}{task.inputs.shown_in}{name}",
@@ -159,7 +159,7 @@ def _seen_from(workspace: Path, cwd: Path) -> str:
     return f"{workspace}/"
 
 
-def _json(one: Artifact) -> dict[str, Any]:
+def _json(one: BuiltArtifact) -> dict[str, Any]:
     return {
         "service": one.service,
         "function": one.function,
@@ -171,7 +171,7 @@ def _json(one: Artifact) -> dict[str, Any]:
     }
 
 
-def _summary(done: Ran, artifacts: tuple[Artifact, ...]) -> dict[str, int]:
+def _summary(done: Ran, artifacts: tuple[BuiltArtifact, ...]) -> dict[str, int]:
     result = done.result
     return {
         "ran": result.count(Status.RAN),

@@ -1,6 +1,6 @@
 """What a compose file lists, and what its services give, for people and scripts."""
 
-from fabric.app.deploy.live_records import Found, find_records
+from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.project.files import COMPOSE_NAME
 from fabric.app.project.project import named_services, open_project
 from fabric.app.request import Request
@@ -50,7 +50,7 @@ def outputs(request: Request, settings: Settings) -> Report:
     )
 
 
-def _exit_code(found: Found) -> ExitCode:
+def _exit_code(found: LiveRecords) -> ExitCode:
     if not found.unreadable:
         return ExitCode.OK
     return ExitCode.PARTIAL if found.records else found.unreadable[0].exit_code

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fabric.app.deploy.back_ends import Shelves
+from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.project.files import config_in
-from fabric.app.project.place_services import post_of
+from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import Project, open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
@@ -19,8 +19,8 @@ from fabric.model.report import Report
 from fabric.model.spelling import nearest
 from fabric.state.records.archives import archive_path, find_archive
 from fabric.state.records.receipts import read_document, receipt_path
-from fabric.state.records.transaction import glance
-from fabric.state.store import Shelf
+from fabric.state.records.transaction import peek
+from fabric.state.store import RecordStore
 
 _SECONDS = 900.0
 
@@ -79,11 +79,11 @@ def _entries(
     found = entries_of(read_document(receipt_path(home, stage)))
     if found or project is None:
         return found
-    posts = [post_of(unit, project.workspace) for unit in project.units]
-    shelves = Shelves(settings)
+    posts = [placement_of(unit, project.workspace) for unit in project.units]
+    shelves = BackEnds(settings)
     try:
         remote = [post for post in posts if post.backend != "local"]
-        records = [glance(shelves.shelf(post), post.ref) for post in remote]
+        records = [peek(shelves.shelf(post), post.ref) for post in remote]
     finally:
         shelves.close()
     return [receipt_entry(record) for record in records if record]
@@ -161,10 +161,10 @@ def _archive(called: Called, home: Path, project: Project | None, settings: Sett
     sha256 = str((called.entry.get("artifacts") or {}).get(called.name, ""))
     if project is None or archive_path(home, sha256).is_file():
         return archive_path(home, sha256).read_bytes()
-    post = post_of(project.units[0], project.workspace)
-    shelves = Shelves(settings)
+    post = placement_of(project.units[0], project.workspace)
+    shelves = BackEnds(settings)
     try:
-        shelf = Shelf(home, shelves.shelf(post).stores)
+        shelf = RecordStore(home, shelves.shelf(post).stores)
         ref = RecordRef(
             str(called.entry.get("service")), post.stage, str(called.entry.get("provider"))
         )

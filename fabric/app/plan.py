@@ -12,9 +12,9 @@ from fabric.app.project.compile import compiled, units_of
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
 from fabric.app.run_graph import AfterPlan, planned
-from fabric.app.session import Room
+from fabric.app.session import Session
 from fabric.app.settings import Settings
-from fabric.app.shortcuts import Encore, keep_plan
+from fabric.app.shortcuts import CommandLine, keep_plan
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.graph.service_order import ties_of
@@ -28,7 +28,7 @@ from fabric.views.plan_text import explain_text, plan_text
 from fabric.views.style import Style
 
 if TYPE_CHECKING:
-    from fabric.app.deploy.scope import Means
+    from fabric.app.deploy.scope import ScopeOptions
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,28 +45,28 @@ def plan(
     options: PlanOptions,
     settings: Settings,
     style: Style,
-    encore: Encore | None = None,
+    encore: CommandLine | None = None,
 ) -> Report:
-    def after(room: Room, work: Compiled, made: Plan, entries: frozenset[str]) -> None:
+    def after(room: Session, work: Compiled, made: Plan, entries: frozenset[str]) -> None:
         if encore and not options.out:
             keep_plan(encore, room, (work, entries), lambda: _report(work, made))
 
     def _report(work: Compiled, made: Plan) -> Report:
         return _shown(request, options, (work, made), settings.cwd, style)
 
-    return _report(*foreseen(request, settings, after))
+    return _report(*previewed(request, settings, after))
 
 
-def foreseen(
+def previewed(
     request: Request, settings: Settings, after: AfterPlan = lambda *_: None
 ) -> tuple[Compiled, Plan]:
     """A plan for files alone, or against the records of what is live."""
     work = compiled(request, settings)
     if request.verb is not Verb.DEPLOY:
         return work, planned(work, settings, after)
-    from fabric.app.deploy.scope import Means
+    from fabric.app.deploy.scope import ScopeOptions
 
-    means = Means(partial(units_of, work, request, settings), neighbours=work.neighbours)
+    means = ScopeOptions(partial(units_of, work, request, settings), neighbours=work.neighbours)
     try:
         return _live(work, settings, after, means)
     except FabricError as error:
@@ -89,16 +89,16 @@ def _unseen(why: Problem) -> Problem:
 
 
 def _live(
-    work: Compiled, settings: Settings, after: AfterPlan, means: "Means"
+    work: Compiled, settings: Settings, after: AfterPlan, means: "ScopeOptions"
 ) -> tuple[Compiled, Plan]:
-    from fabric.app.deploy.preview import foresee
-    from fabric.app.deploy.scope import lost_records, mismatch, open_world
+    from fabric.app.deploy.preview import preview
+    from fabric.app.deploy.scope import lost_records, mismatch, open_deploy_scope
 
-    with open_world(work.posts, settings, means) as world:
+    with open_deploy_scope(work.posts, settings, means) as world:
         lost = lost_records(world)
         if lost:
             raise FabricError(*lost)
-        found = foresee(work, settings, world, after)
+        found = preview(work, settings, world, after)
         told = [mismatch(post, world.book.record(ref)) for ref, post in world.posts.items()]
     site = found.work.site
     warnings = (*site.warnings, *(one for one in told if one))
@@ -130,7 +130,7 @@ def _shown(
 
 
 def explain(request: Request, task_id: str, settings: Settings, style: Style) -> Report:
-    work, made = foreseen(request, settings)
+    work, made = previewed(request, settings)
     number = _number(made, task_id)
     decision = made.decisions[number]
     result = {

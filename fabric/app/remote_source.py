@@ -15,7 +15,7 @@ from fabric.system.source.unpack import shallowest_config, unpack
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RemoteSource:
     """Where an archive is, and the digest that it must have (empty: any)."""
 
     url: str
@@ -23,7 +23,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Sourced:
+class FetchedSource:
     """The same wish, about what was fetched; everything that is kept goes to the working folder."""
 
     request: Request
@@ -32,7 +32,7 @@ class Sourced:
 
 
 @contextlib.contextmanager
-def sourced(source: Source, request: Request, settings: Settings) -> Iterator[Sourced]:
+def sourced(source: RemoteSource, request: Request, settings: Settings) -> Iterator[FetchedSource]:
     with tempfile.TemporaryDirectory(prefix="fabric-source-") as folder:
         base = Path(folder).resolve()
         fetched = fetch(source.url, base / "archive", sha256=source.sha256)
@@ -41,7 +41,7 @@ def sourced(source: Source, request: Request, settings: Settings) -> Iterator[So
         home = settings.cwd / ".fabric"
         where = replace(request.where, config=str(config), home=str(home))
         env = {"FABRIC_CACHE_DIR": str(home / "cache"), **settings.env}
-        yield Sourced(
+        yield FetchedSource(
             replace(request, where=where),
             replace(settings, env=MappingProxyType(env)),
             fetched.warnings,

@@ -11,7 +11,7 @@ CONFIG_NAME = "fabric.yml"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ServiceChoice:
     """A choice of services that is still to be made: their names are not known yet."""
 
     dependents: bool = False
@@ -34,7 +34,7 @@ class Where:
     provider: str = ""
     services: tuple[str, ...] = ()
     home: str = ""
-    choice: Choice = field(default_factory=Choice)
+    choice: ServiceChoice = field(default_factory=ServiceChoice)
     nothing: bool = False
 
 

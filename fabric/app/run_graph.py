@@ -8,65 +8,65 @@ from typing import TYPE_CHECKING
 from fabric.app.project.compile import compiled
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request, caps_of
-from fabric.app.session import Opening, Room, open_room
+from fabric.app.session import Session, SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.app.signals import carried_out
 from fabric.engine.bus import Bus
 from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
-from fabric.engine.run_info import MakeListeners, Scene
-from fabric.engine.shortcuts.last_run import NONE, Others, Site
+from fabric.engine.run_info import MakeListeners, RunInfo
+from fabric.engine.shortcuts.last_run import NONE, ProjectInfo, Untouched
 from fabric.graph.critical_path import UNTIMED_S
 from fabric.graph.decide import UP_TO_DATE, Action
 from fabric.graph.plan import Plan, make_plan, taken
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, RunEnded, RunStarted, TaskEnded
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import WORLD_KINDS, VendorInputs
+from fabric.model.task import RECORD_KINDS, VendorInputs
 from fabric.system.clock import SystemClock, file_time_ns
 from fabric.system.file_systems import is_network
 from fabric.tasks.build import BuildKind
 
 if TYPE_CHECKING:
-    from fabric.app.deploy.scope import World
-    from fabric.app.deploy.tools import WorkDesk
+    from fabric.app.deploy.scope import DeployScope
+    from fabric.app.deploy.tools import RecordTools
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
     """How a run ended. `others` are the tasks that no edit reached and nobody looked at again."""
 
-    site: Site
+    site: ProjectInfo
     result: RunResult
     run_id: str
-    others: Others = NONE
+    others: Untouched = NONE
 
 
-AfterRun = Callable[[Room, Ran], None]
-AfterPlan = Callable[[Room, Compiled, Plan, frozenset[str]], None]
+AfterRun = Callable[[Session, Ran], None]
+AfterPlan = Callable[[Session, Compiled, Plan, frozenset[str]], None]
 
 
-Undo = Callable[[Room, Bus, RunResult], RunResult]
+Undo = Callable[[Session, Bus, RunResult], RunResult]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class GraphJob:
     """A graph to run, at a place, with what is known of it already; a `world` if it changes one.
     What does not `keep` neither reads nor writes a cache."""
 
-    site: Site
+    site: ProjectInfo
     graph: TaskGraph
     known: Mapping[int, Outcome]
-    others: Others = NONE
+    others: Untouched = NONE
     warm: bool = False
-    world: "World | None" = None
+    world: "DeployScope | None" = None
     keeps: bool = True
     elsewhere: MadeElsewhere = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
-class Outlets:
+class RunHooks:
     """Who hears the run, who is told of its end while the stores are open, and what is to be done
     before that end is announced."""
 
@@ -79,12 +79,12 @@ def planned(
     work: Compiled,
     settings: Settings,
     after: AfterPlan,
-    desk: "WorkDesk | None" = None,
-    ready: Callable[[Room], None] = lambda _: None,
+    desk: "RecordTools | None" = None,
+    ready: Callable[[Session], None] = lambda _: None,
 ) -> Plan:
     """What a run would do; touches nothing but the cache, and that only if there is one."""
-    opening = Opening(file_time_ns(settings.cwd), create=False, desk=desk)
-    with open_room(Path(work.site.workspace), settings, opening) as room:
+    opening = SessionOptions(file_time_ns(settings.cwd), create=False, desk=desk)
+    with open_session(Path(work.site.workspace), settings, opening) as room:
         room.stores.ledger.expect(len(work.graph))
         ready(room)
         made = make_plan(work.graph, room.stepper.memory)
@@ -96,7 +96,7 @@ def planned(
         return made
 
 
-def _entries(made: Plan, room: Room) -> frozenset[str]:
+def _entries(made: Plan, room: Session) -> frozenset[str]:
     """The source files where builds would begin; all that are missing are reported at once."""
     kind = room.registry["build"]
     entries: set[str] = set()
@@ -129,17 +129,17 @@ def compiled_and_locked(request: Request, settings: Settings) -> Compiled:
     return replace(again, site=site)
 
 
-def whole(work: Compiled) -> Work:
+def whole(work: Compiled) -> GraphJob:
     """All tasks of a compiled project."""
-    return Work(work.site, work.graph, {})
+    return GraphJob(work.site, work.graph, {})
 
 
 def carry_out(
     request: Request,
     settings: Settings,
-    work: Work,
+    work: GraphJob,
     started_ns: int,
-    outlets: Outlets,
+    outlets: RunHooks,
 ) -> Ran:
     """Run the graph, and what has to follow on a failure."""
     clock = SystemClock()
@@ -147,11 +147,11 @@ def carry_out(
     workspace = Path(work.site.workspace)
     caps = caps_of(request.concurrency, settings.cores)
     desk = work.world.desk if work.world else None
-    opening = Opening(
+    opening = SessionOptions(
         started_ns, use_cache=request.use_cache, warm=work.warm, homes=_homes(work), desk=desk,
         keeps=work.keeps,
     )  # fmt: skip
-    with open_room(workspace, settings, opening) as room:
+    with open_session(workspace, settings, opening) as room:
         job = Job(work.graph, caps, _prepared(work, room), work.known, fail_fast=request.fail_fast)
         scene = _scene(job, run_id, _home(request, workspace))
         bus = Bus(run_id, clock, outlets.make_listeners(scene))
@@ -171,8 +171,8 @@ def carry_out(
     return done
 
 
-def _scene(job: Job, run_id: str, home: Path) -> Scene:
-    return Scene(run_id, home, job.graph, job.seconds, job.caps.total, frozenset(job.known))
+def _scene(job: Job, run_id: str, home: Path) -> RunInfo:
+    return RunInfo(run_id, home, job.graph, job.seconds, job.caps.total, frozenset(job.known))
 
 
 def _home(request: Request, workspace: Path) -> Path:
@@ -180,7 +180,7 @@ def _home(request: Request, workspace: Path) -> Path:
     return Path(request.where.home) if request.where.home else workspace / ".fabric"
 
 
-def _hear_talk(bus: Bus, room: Room, work: Work) -> None:
+def _hear_talk(bus: Bus, room: Session, work: GraphJob) -> None:
     room.stepper.tell(bus.emit)
     if work.world:
         work.world.book.tell(
@@ -189,7 +189,7 @@ def _hear_talk(bus: Bus, room: Room, work: Work) -> None:
         )
 
 
-def _homes(work: Work) -> frozenset[Path]:
+def _homes(work: GraphJob) -> frozenset[Path]:
     """Where a run writes: the folder of the workspace's own things, and that of each service."""
     workspace = Path(work.site.workspace)
     roots = {str(getattr(task.inputs, "root", ".")) for task in work.graph.tasks}
@@ -199,7 +199,7 @@ def _homes(work: Work) -> frozenset[Path]:
     )
 
 
-def _told_of_places(site: Site, graph: TaskGraph, room: Room) -> Site:
+def _told_of_places(site: ProjectInfo, graph: TaskGraph, room: Session) -> ProjectInfo:
     """Say it when nothing is kept for the next run, when tools of before are not used, or when the
     cache lies where several machines may write: it is safe, but slow."""
     builds = graph.inputs_of("build")
@@ -209,7 +209,7 @@ def _told_of_places(site: Site, graph: TaskGraph, room: Room) -> Site:
     return replace(site, warnings=(*site.warnings, *new)) if new else site
 
 
-def _network_problem(room: Room) -> Problem | None:
+def _network_problem(room: Session) -> Problem | None:
     if not is_network(room.cache):
         return None
     return Problem(
@@ -219,7 +219,7 @@ def _network_problem(room: Room) -> Problem | None:
     )
 
 
-def _prepared(work: Work, room: Room) -> tuple[float, ...]:
+def _prepared(work: GraphJob, room: Session) -> tuple[float, ...]:
     """Known results where the stepper finds them, and how long each task took last time."""
     room.stores.ledger.expect(0 if work.warm else len(work.graph))
     room.stepper.believe(work.elsewhere)
@@ -228,29 +228,29 @@ def _prepared(work: Work, room: Room) -> tuple[float, ...]:
     return durations(work.graph, room)
 
 
-def durations(graph: TaskGraph, room: Room) -> tuple[float, ...]:
+def durations(graph: TaskGraph, room: Session) -> tuple[float, ...]:
     """How long each task took last time; for one that never ran a second is a guess."""
     last = map(room.stores.ledger.last_ms, graph.ids)
     return tuple(UNTIMED_S if ms is None else ms / 1000 for ms in last)
 
 
-def _remember(room: Room, result: RunResult) -> None:
+def _remember(room: Session, result: RunResult) -> None:
     """What tasks that leave no trace are remembered by: how long they took."""
     for task, outcome in zip(result.graph.tasks, result.outcomes, strict=True):
-        if outcome.status is Status.RAN and task.kind in WORLD_KINDS:
+        if outcome.status is Status.RAN and task.kind in RECORD_KINDS:
             room.stores.ledger.timings.note(task.id, outcome.ms)
     room.stores.ledger.flush()
 
 
 def tell_idle(
-    request: Request, site: Site, graph: TaskGraph, make_listeners: MakeListeners
+    request: Request, site: ProjectInfo, graph: TaskGraph, make_listeners: MakeListeners
 ) -> None:
     """A run in which nothing was to be done, for the files of events that were asked for."""
     clock = SystemClock()
     run_id = new_run_id(clock)
     home = _home(request, Path(site.workspace))
     seconds = (0.0,) * len(graph)
-    bus = Bus(run_id, clock, make_listeners(Scene(run_id, home, graph, seconds, is_idle=True)))
+    bus = Bus(run_id, clock, make_listeners(RunInfo(run_id, home, graph, seconds, is_idle=True)))
     result = RunResult(graph, (Outcome(Status.SKIPPED, UP_TO_DATE),) * len(graph), 0)
     try:
         bus.emit(RunStarted(request.command, len(graph), 0, site.stage))

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from fabric.app.request import Choice, Request
+from fabric.app.request import Request, ServiceChoice
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 
 NOTHING = "Nothing affected."
 _SHOWN = 12
-_OPEN = Choice()
+_OPEN = ServiceChoice()
 
 
 def run_chosen(request: Request, settings: Settings, run: Callable[[Request], Report]) -> Report:

@@ -13,9 +13,9 @@ from fabric.app.toolchains import toolchain_of, tools_problem
 from fabric.engine.leftovers import marked
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
-from fabric.engine.memory.memo import LazyMemo, NoMemo, Rows
-from fabric.engine.memory.traces import Ledger
-from fabric.engine.task_runner import Stepper, Stores
+from fabric.engine.memory.memo import LazyMemo, Memo, NoMemo
+from fabric.engine.memory.traces import TraceStore
+from fabric.engine.task_runner import Stores, TaskRunner
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import VendorInputs
 from fabric.ownership import OWN
@@ -29,16 +29,16 @@ from fabric.tasks.package import PackageKind
 from fabric.tasks.vendor import VendorKind
 
 if TYPE_CHECKING:
-    from fabric.tasks.deploy_tools import Desk
+    from fabric.tasks.deploy_tools import DeployTools
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Session:
     """`place` is where the cache is, or why there is none; `fetched` is why tools of before are
     not used."""
 
     stores: Stores
-    stepper: Stepper
+    stepper: TaskRunner
     registry: Registry
     place: CachePlace
     cwd: Path
@@ -56,7 +56,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class SessionOptions:
     """How a room is opened. `started_ns` is when the command began; what moves later is suspect.
 
     Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.
@@ -72,12 +72,12 @@ class Opening:
     warm: bool = False
     homes: frozenset[Path] = frozenset()
     keeps: bool = True
-    desk: "Desk | None" = None
+    desk: "DeployTools | None" = None
     kinds: Registry = field(default_factory=dict)
 
 
 @contextlib.contextmanager
-def open_room(workspace: Path, settings: Settings, opening: Opening) -> Iterator[Room]:
+def open_session(workspace: Path, settings: Settings, opening: SessionOptions) -> Iterator[Session]:
     """Everything that a run works with; closed, and what was learnt kept, at the end."""
     if not (opening.create and opening.keeps):
         place = cache_to_read(workspace, settings)
@@ -97,8 +97,8 @@ def open_room(workspace: Path, settings: Settings, opening: Opening) -> Iterator
 
 @contextlib.contextmanager
 def _opened(
-    workspace: Path, settings: Settings, opening: Opening, place: CachePlace
-) -> Iterator[Room]:
+    workspace: Path, settings: Settings, opening: SessionOptions, place: CachePlace
+) -> Iterator[Session]:
     clock = SystemClock()
     stores = _stores(workspace, settings, opening, place)
     with toolchain_of(settings) as toolchain:
@@ -106,9 +106,9 @@ def _opened(
         world = registry_of(workspace, runtimes, settings.env, opening.desk)
         registry = {**world, **opening.kinds}
         try:
-            stepper = Stepper(stores, registry, clock, use_cache=opening.use_cache)
+            stepper = TaskRunner(stores, registry, clock, use_cache=opening.use_cache)
             fetched = tools_problem(settings)
-            yield Room(stores, stepper, registry, place, settings.cwd, settings.env, fetched)
+            yield Session(stores, stepper, registry, place, settings.cwd, settings.env, fetched)
         finally:
             runtimes.close()
             stores.ledger.flush()
@@ -122,10 +122,12 @@ def _opened(
 _no_mark = contextlib.nullcontext
 
 
-def _stores(workspace: Path, settings: Settings, opening: Opening, place: CachePlace) -> Stores:
+def _stores(
+    workspace: Path, settings: Settings, opening: SessionOptions, place: CachePlace
+) -> Stores:
     folder = place.folder
     there = opening.keeps and place.problem is None and (opening.create or folder.is_dir())
-    memo: Rows = LazyMemo(lambda: _memo(folder / "memo")) if there else NoMemo()
+    memo: Memo = LazyMemo(lambda: _memo(folder / "memo")) if there else NoMemo()
     blobs = Blobs(folder / "blobs" if there else None, memo)
     project = project_id(workspace, settings)
     index = folder / f"files-{project}.bin"
@@ -135,7 +137,7 @@ def _stores(workspace: Path, settings: Settings, opening: Opening, place: CacheP
         now_ns=opening.started_ns,
         remembered=there and not opening.warm,
     )
-    return Stores(workspace, Ledger(memo, project, blobs.flush), blobs, files, memo)
+    return Stores(workspace, TraceStore(memo, project, blobs.flush), blobs, files, memo)
 
 
 def _vendored(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:
@@ -144,22 +146,22 @@ def _vendored(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> 
     return vendor(workspace, inputs, env)
 
 
-def _memo(folder: Path) -> Rows:
+def _memo(folder: Path) -> Memo:
     from fabric.engine.memory.disk_memo import (
-        Memo,  # its database costs a start: only when it is wanted
+        DiskMemo,  # its database costs a start: only when it is wanted
     )
 
     try:
-        return Memo(folder)
+        return DiskMemo(folder)
     except FabricError as error:
         # What is remembered can be read all the same, and a run goes on without keeping more.
-        from fabric.engine.memory.read_only_memo import FrozenMemo
+        from fabric.engine.memory.read_only_memo import ReadOnlyMemo
 
-        return FrozenMemo(folder, error.first)
+        return ReadOnlyMemo(folder, error.first)
 
 
 def registry_of(
-    workspace: Path, runtimes: Runtimes, env: Mapping[str, str], desk: "Desk | None"
+    workspace: Path, runtimes: Runtimes, env: Mapping[str, str], desk: "DeployTools | None"
 ) -> Registry:
     files: Registry = {
         "vendor": VendorKind(lambda folder, inputs: _vendored(folder, inputs, env)),
@@ -169,7 +171,7 @@ def registry_of(
     return {**files, **_world_kinds(desk)} if desk else files
 
 
-def _world_kinds(desk: "Desk") -> Registry:
+def _world_kinds(desk: "DeployTools") -> Registry:
     from fabric.tasks.deploy import DeployKind
     from fabric.tasks.release import ReleaseKind
     from fabric.tasks.remove import RemoveKind

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 
 from fabric import manifest, stage_zero
 from fabric.app.project.compiled import Compiled
-from fabric.app.run_graph import Ran, Work
-from fabric.app.session import Room
+from fabric.app.run_graph import GraphJob, Ran
+from fabric.app.session import Session
 from fabric.engine.memory.memo import STAMP
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts import last_run as packed
 from fabric.engine.shortcuts.answers import (
-    Answer,
-    Asked,
+    AnswerChange,
+    AskedCommand,
     Basis,
-    Change,
+    StoredAnswer,
     basis_of,
     prefix_of,
     renew_answer,
@@ -33,86 +33,88 @@ from fabric.tasks.build import BuildKind
 
 
 @dataclass(frozen=True, slots=True)
-class Encore:
+class CommandLine:
     """A command line in its folder, and how a report of it looks on this screen."""
 
     argv: tuple[str, ...]
     cwd: str
-    shown: Callable[[Report], Answer]
+    shown: Callable[[Report], StoredAnswer]
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class WarmStart:
     """Where a run starts from when stage 0 has seen what moved."""
 
-    sight: stage_zero.Sight
-    warm: packed.Warm
-    part: packed.Part
-    work: Work
+    sight: stage_zero.MovedFiles
+    warm: packed.LastRun
+    part: packed.Reached
+    work: GraphJob
 
 
 Reporter = Callable[[Ran], Report]
 
 
-def warm_start(encore: Encore) -> Start | None:
+def warm_start(encore: CommandLine) -> WarmStart | None:
     """The part of the last run that today's edits reach, or None for the long way."""
     sight = stage_zero.last
     if sight is None:
         return None
-    warm = packed.load_warm(sight.folder, encore.argv, encore.cwd, sight.salt)
+    warm = packed.load_last_run(sight.folder, encore.argv, encore.cwd, sight.salt)
     if warm is None:
         return None
     dirty = warm.dirty(manifest.moved(sight.paths, sight.before, sight.now))
     if dirty is None:
         return None
     part = packed.reached(warm, dirty, INPUTS_BY_KIND)
-    others = packed.Others(warm, INPUTS_BY_KIND, frozenset(part.numbers))
-    work = Work(warm.site, part.graph, part.known, others, warm=True)
-    return Start(sight, warm, part, work)
+    others = packed.Untouched(warm, INPUTS_BY_KIND, frozenset(part.numbers))
+    work = GraphJob(warm.site, part.graph, part.known, others, warm=True)
+    return WarmStart(sight, warm, part, work)
 
 
 def keep_answer(
-    encore: Encore, room: Room, compiled: Compiled, done: Ran, report: Reporter
+    encore: CommandLine, room: Session, compiled: Compiled, done: Ran, report: Reporter
 ) -> None:
     """After a run over everything that left nothing to do."""
     pairs = traces_of(done.result)
     if pairs is None or room.cache_problem:
         return
     basis = basis_of(pairs, _sources(compiled, room))
-    asked = Asked(encore.argv, encore.cwd, compiled.bound_names, room.env)
+    asked = AskedCommand(encore.argv, encore.cwd, compiled.bound_names, room.env)
     folder, files = _answers_of(encore, room), room.stores.files
     salt = store_answer(folder, asked, basis, files, encore.shown(report(_settled(done))))
     if salt is None:
         return
     prefix = prefix_of(files, encore.cwd)
     recall = room.stores.ledger.traces
-    warm = packed.warm_of(salt, done.site, done.result, recall, prefix)
-    packed.save_warm(folder, encore.argv, encore.cwd, warm)
+    warm = packed.last_run_of(salt, done.site, done.result, recall, prefix)
+    packed.save_last_run(folder, encore.argv, encore.cwd, warm)
 
 
-def renew(encore: Encore, room: Room, start: Start, done: Ran, report: Reporter) -> None:
+def renew(
+    encore: CommandLine, room: Session, start: WarmStart, done: Ran, report: Reporter
+) -> None:
     """After a run of the part that an edit reached."""
     pairs = traces_of(done.result)
     if pairs is None:
         return
     files, warm = room.stores.files, start.warm
-    asked = Asked(encore.argv, encore.cwd, frozenset(start.sight.names), room.env)
+    asked = AskedCommand(encore.argv, encore.cwd, frozenset(start.sight.names), room.env)
     wave = {n for place, n in enumerate(start.part.numbers) if place not in start.part.known}
     prefix = prefix_of(files, encore.cwd)
     dropped = warm.only_of(wave, prefix, INPUTS_BY_KIND)
     ran_now = [pair for place, pair in enumerate(pairs) if place not in start.part.known]
-    change = Change(basis_of(ran_now, ()), dropped)
+    change = AnswerChange(basis_of(ran_now, ()), dropped)
     answer = encore.shown(report(_settled(done)))
     salt = renew_answer(start.sight, asked, change, files, answer)
     if salt is None:
         return
-    again = packed.warm_again(warm, salt, start.part, done.result, prefix)
-    packed.save_warm(start.sight.folder, encore.argv, encore.cwd, again)
+    again = packed.renewed_run(warm, salt, start.part, done.result, prefix)
+    packed.save_last_run(start.sight.folder, encore.argv, encore.cwd, again)
 
 
 def keep_plan(
-    encore: Encore,
-    room: Room,
+    encore: CommandLine,
+    room: Session,
     planned: tuple[Compiled, frozenset[str]],
     report: Callable[[], Report],
 ) -> None:
@@ -134,13 +136,13 @@ def keep_plan(
         seen.sources | entries | stored | {str(room.cache / "memo" / STAMP)},
         seen.places,
     )
-    asked = Asked(encore.argv, encore.cwd, work.bound_names, room.env)
+    asked = AskedCommand(encore.argv, encore.cwd, work.bound_names, room.env)
     folder = _answers_of(encore, room)
     store_answer(folder, asked, basis, room.stores.files, encore.shown(report()))
 
 
 def _stored_contents(
-    rows: Iterable[tuple[TaskInputs, Trace]], looked: Mapping[str, str], room: Room
+    rows: Iterable[tuple[TaskInputs, Trace]], looked: Mapping[str, str], room: Session
 ) -> set[str]:
     """The files of the store that outputs would be put right from: they have to stay."""
     return {
@@ -151,7 +153,7 @@ def _stored_contents(
     }
 
 
-def _answers_of(encore: Encore, room: Room) -> str:
+def _answers_of(encore: CommandLine, room: Session) -> str:
     """Where stage 0 will look. From elsewhere than the project's own folders it does not."""
     in_cache = str(room.cache / manifest.FOLDER)
     folders = stage_zero.answer_folders(encore.cwd, room.env)
@@ -167,7 +169,7 @@ def _settled(done: Ran) -> Ran:
     return replace(done, result=RunResult(done.result.graph, outcomes, 0))
 
 
-def _sources(compiled: Compiled, room: Room) -> Iterable[str]:
+def _sources(compiled: Compiled, room: Session) -> Iterable[str]:
     """Configs and all that was looked at to find them, and what decided the tools."""
     build = room.registry["build"]
     tools: set[str] = set()

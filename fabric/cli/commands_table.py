@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Row(NamedTuple):
+class CommandRow(NamedTuple):
     name: str
     group: str
     help: str
@@ -17,9 +17,9 @@ _MANY = "Many services"
 _REST = "Housekeeping"
 
 
-def _row(name: str, group: str, text: str, module: str = "") -> Row:
+def _row(name: str, group: str, text: str, module: str = "") -> CommandRow:
     attribute = name.replace("-", "_")
-    return Row(name, group, text, f"fabric.cli.commands.{module or attribute}", attribute)
+    return CommandRow(name, group, text, f"fabric.cli.commands.{module or attribute}", attribute)
 
 
 ROOT = (
@@ -39,14 +39,14 @@ ROOT = (
     _row("cache", _REST, "Statistics, verification and pruning of the cache."),
     _row("schema", _REST, "Print a JSON Schema: config, compose, plan, events, report or state."),
     _row("completion", _REST, "Print a completion script for bash, zsh or fish."),
-    Row(
+    CommandRow(
         "help", _REST, "Topics: exit-codes, environment.", "fabric.cli.commands.help", "help_topic"
     ),
 )
 
 
-def _compose(name: str, text: str, attribute: str = "") -> Row:
-    return Row(name, "Commands", text, "fabric.cli.commands.compose", attribute or name)
+def _compose(name: str, text: str, attribute: str = "") -> CommandRow:
+    return CommandRow(name, "Commands", text, "fabric.cli.commands.compose", attribute or name)
 
 
 COMPOSE = (
@@ -60,11 +60,13 @@ COMPOSE = (
     _compose("list", "List the services and what they depend on.", "list_services"),
 )
 
-INVOKE = (Row("run", "Commands", "Call a deployed function.", "fabric.cli.commands.invoke", "run"),)
+INVOKE = (
+    CommandRow("run", "Commands", "Call a deployed function.", "fabric.cli.commands.invoke", "run"),
+)
 
 
-def _state(name: str, group: str, text: str, module: str, attribute: str = "") -> Row:
-    return Row(name, group, text, f"fabric.cli.commands.{module}", attribute or name)
+def _state(name: str, group: str, text: str, module: str, attribute: str = "") -> CommandRow:
+    return CommandRow(name, group, text, f"fabric.cli.commands.{module}", attribute or name)
 
 
 _RECORDS = "Look"

@@ -20,7 +20,7 @@ _NARROW = 80
 class LazyGroup(Group):
     """Knows its commands by name and one line; imports one only when it is called."""
 
-    def __init__(self, rows: Sequence[table.Row], **settings: Any) -> None:
+    def __init__(self, rows: Sequence[table.CommandRow], **settings: Any) -> None:
         super().__init__(**settings)
         self.rows = {row.name: row for row in rows}
 

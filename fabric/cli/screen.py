@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from fabric import interrupts
 from fabric.app.settings import Settings
-from fabric.engine.shortcuts.answers import Answer
+from fabric.engine.shortcuts.answers import StoredAnswer
 from fabric.model.amounts import plural
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report, as_document
@@ -18,7 +18,7 @@ from fabric.views.style import Style, shown
 from fabric.views.words import problem_text, warning_lines
 
 if TYPE_CHECKING:
-    from fabric.app.shortcuts import Encore
+    from fabric.app.shortcuts import CommandLine
 
 
 # New in each process: no text that comes from elsewhere can hold our marks of colour.
@@ -63,11 +63,11 @@ class Screen:
             str(settings.cwd),
         )
 
-    def encore(self) -> "Encore":
+    def encore(self) -> "CommandLine":
         """This command line, and how its answer would look if it were given again."""
-        from fabric.app.shortcuts import Encore
+        from fabric.app.shortcuts import CommandLine
 
-        return Encore(tuple(sys.argv[1:]), self.cwd, self.shown)
+        return CommandLine(tuple(sys.argv[1:]), self.cwd, self.shown)
 
     def finish(self, report: Report) -> int:
         """Print a report and give the exit code that goes with it."""
@@ -80,7 +80,7 @@ class Screen:
                 return int(ExitCode.CANNOT_WRITE)
         return answer.code
 
-    def shown(self, report: Report) -> Answer:
+    def shown(self, report: Report) -> StoredAnswer:
         """A report as text for both streams: the result to stdout, the talk to stderr."""
         if self.as_json:
             out = json.dumps(as_document(report)) + "\n"
@@ -91,7 +91,7 @@ class Screen:
             talk += self._problems(report)
         if report.notes:
             talk.append(report.notes)
-        return Answer(_exit_code(report), out, safe("".join(f"{line}\n" for line in talk)))
+        return StoredAnswer(_exit_code(report), out, safe("".join(f"{line}\n" for line in talk)))
 
     def _problems(self, report: Report) -> list[str]:
         """Errors; where a run is about many services, each one's together under its name."""

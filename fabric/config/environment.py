@@ -3,7 +3,7 @@
 from collections.abc import Mapping as Env
 from typing import NamedTuple
 
-from fabric.config.resolve.bindings import Scope, fill, is_reference
+from fabric.config.resolve.bindings import BindingScope, fill, is_reference
 from fabric.config.resolve.stages import named_entries
 from fabric.config.values import Addon, Pairs, Resource
 from fabric.config.yaml import read
@@ -21,7 +21,7 @@ class Supply(NamedTuple):
     bound_names: frozenset[str]
 
 
-def supply_of(root: Mapping, scope: Scope) -> Supply:
+def supply_of(root: Mapping, scope: BindingScope) -> Supply:
     """Values of resources and addons; one that cannot be had is left out."""
     nodes = named_entries(child(root, "resources"))
     resources = tuple(_resource(name, node) for name, node in nodes)
@@ -89,7 +89,7 @@ def _addon(name: str, node: Mapping) -> Addon:
     return Addon(name, read.text(node, "version"), options, secrets)
 
 
-def _addon_values(node: Mapping, scope: Scope) -> tuple[Pairs, frozenset[str]]:
+def _addon_values(node: Mapping, scope: BindingScope) -> tuple[Pairs, frozenset[str]]:
     """Variables and values of an addon's secrets, and the deployer's variables looked at."""
     values, names = [], frozenset[str]()
     for variable, leaf in read.leaves(node, "secrets").items():
@@ -100,7 +100,7 @@ def _addon_values(node: Mapping, scope: Scope) -> tuple[Pairs, frozenset[str]]:
     return tuple(values), names
 
 
-def _referred(leaf: Scalar, scope: Scope) -> tuple[str | None, frozenset[str]]:
+def _referred(leaf: Scalar, scope: BindingScope) -> tuple[str | None, frozenset[str]]:
     """What a reference stands for; None when that lies with a plug-in or is not set."""
     if leaf.bound:
         return leaf.text, frozenset()

@@ -10,7 +10,7 @@ from itertools import islice
 
 from fabric.config.parse import Loaded, config_of
 from fabric.config.redact import mark_credentials
-from fabric.config.resolve.bindings import Scope, fill
+from fabric.config.resolve.bindings import BindingScope, fill
 from fabric.config.resolve.placeholders import late_names, late_where_none_may_be
 from fabric.config.resolve.provider import choose
 from fabric.config.resolve.stages import for_stage
@@ -34,7 +34,7 @@ _LATER = ("stages", "providerOverrides", "secrets")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ConfigText:
     """All that a load depends on. `env` is the environment with `.env` laid under it;
     `provider` is the choice of `--provider`, a label or an id."""
 
@@ -45,7 +45,7 @@ class Source:
     provider: str = ""
 
 
-def load_config(source: Source) -> Config:
+def load_config(source: ConfigText) -> Config:
     """The config of one service for one stage; raises all of its problems at once."""
     file = source.file
     document = open_document(file, source.text)
@@ -60,9 +60,9 @@ def load_config(source: Source) -> Config:
     return replace(config, spots=spots_of(file, document.text, loaded.root))
 
 
-def _resolved(source: Source, raw: Mapping) -> tuple[Loaded, list[Finding]]:
+def _resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
     root = for_stage(raw, source.stage)
-    scope = Scope(source.env, source.stage, secret_leaves(root))
+    scope = BindingScope(source.env, source.stage, secret_leaves(root))
     filled = fill(without(root, *_LATER), scope)
     root = _with_later(filled.node, root)
     chosen = choose(root, source.provider, scope)

@@ -6,12 +6,12 @@ from typing import NamedTuple
 from fabric.config.environment import Supply, function_env, secret_env_names, supply_of
 from fabric.config.layers import layer_addresses, layers_of
 from fabric.config.redact import resolved_json
-from fabric.config.resolve.bindings import Scope
+from fabric.config.resolve.bindings import BindingScope
 from fabric.config.resolve.stages import named_entries
 from fabric.config.schema.backend import DEFAULTS, KEYS_OF
 from fabric.config.triggers import triggers_of
 from fabric.config.values import (
-    Backend,
+    BackendConfig,
     BackendKind,
     BuildSettings,
     Config,
@@ -35,7 +35,7 @@ class Loaded(NamedTuple):
     root: Mapping
     label: str
     own: str
-    scope: Scope
+    scope: BindingScope
     names: frozenset[str]
     secret_values: frozenset[str]
     warnings: tuple[Problem, ...]
@@ -105,11 +105,11 @@ def _function(
     )
 
 
-def _backend(node: Node | None) -> Backend:
+def _backend(node: Node | None) -> BackendConfig:
     kind = BackendKind(read.text(node, "kind", BackendKind.LOCAL))
     others = ((other, _settings_of(node, other)) for other in BackendKind if other is not kind)
     said = tuple((other, settings) for other, settings in others if settings)
-    return Backend(kind, _settings_of(node, kind), said)
+    return BackendConfig(kind, _settings_of(node, kind), said)
 
 
 def _settings_of(node: Node | None, kind: BackendKind) -> Pairs:

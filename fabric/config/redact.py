@@ -2,7 +2,7 @@
 
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
-    Entry,
+    KeyValue,
     Mapping,
     Node,
     Scalar,
@@ -23,7 +23,7 @@ def resolved_json(root: Mapping) -> str:
     return read.canonical(shown)
 
 
-def _section(entry: Entry) -> object:
+def _section(entry: KeyValue) -> object:
     if entry.key == "secrets":
         return plain_with(entry.value, _secret_leaf, entry.key)
     return plain_with(entry.value, _leaf, entry.key)
@@ -71,7 +71,7 @@ def _with_marked_env(node: Mapping) -> Mapping:
     return with_entry(node, env._replace(value=env.value._replace(entries=entries)))
 
 
-def _marked(entry: Entry) -> Entry:
+def _marked(entry: KeyValue) -> KeyValue:
     if isinstance(entry.value, Scalar) and looks_secret(entry.key):
         return entry._replace(value=entry.value._replace(secret=True))
     return entry

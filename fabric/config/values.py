@@ -173,7 +173,7 @@ NO_TARGETS = Targets()
 
 
 @dataclass(frozen=True, slots=True)
-class Backend:
+class BackendConfig:
     """`others` are what the section says of further kinds: where state may move to, or be from."""
 
     kind: BackendKind = BackendKind.LOCAL
@@ -200,7 +200,7 @@ class DeploySettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class ConfigPlace:
     """Where a setting stands, with the lines around it, for a check that comes after the load."""
 
     pointer: str
@@ -226,7 +226,7 @@ class Config:
     file: str
     provider: Provider
     functions: tuple[Function, ...]
-    backend: Backend
+    backend: BackendConfig
     build: BuildSettings
     deploy: DeploySettings
     resources: tuple[Resource, ...] = ()
@@ -241,7 +241,7 @@ class Config:
     bound_names: frozenset[str] = frozenset()
     secret_values: frozenset[str] = field(default=frozenset(), repr=False)
     warnings: tuple[Problem, ...] = ()
-    spots: tuple[Spot, ...] = field(default=(), compare=False, repr=False)
+    spots: tuple[ConfigPlace, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from fabric.graph.decide import Decision
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.problems import ExitCode, Problem, exit_code_of
-from fabric.model.task import WORLD_KINDS, Output
+from fabric.model.task import RECORD_KINDS, Output
 
 
 class Status(StrEnum):
@@ -75,7 +75,7 @@ class RunResult:
     def _some_unit_done(self) -> bool:
         """Of a run that changes the world only that counts: what was built for it is no result."""
         rows = list(zip(self.graph.tasks, self.outcomes, strict=True))
-        changing = [row for row in rows if row[0].kind in WORLD_KINDS]
+        changing = [row for row in rows if row[0].kind in RECORD_KINDS]
         bad = set()
         units = set()
         for task, outcome in changing or rows:

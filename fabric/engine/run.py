@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fabric.engine.bus import Bus
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.engine.schedule import Agenda, Caps, Schedule
-from fabric.engine.task_runner import Stepper, Upstream
+from fabric.engine.task_runner import TaskRunner, Upstream
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
 from fabric.model.names import TaskId
@@ -37,7 +37,7 @@ class Job:
 class Run:
     """One pass over a job."""
 
-    def __init__(self, job: Job, stepper: Stepper, bus: Bus, clock: Clock) -> None:
+    def __init__(self, job: Job, stepper: TaskRunner, bus: Bus, clock: Clock) -> None:
         graph = job.graph
         self._job = job
         self._stepper = stepper

@@ -9,7 +9,7 @@ from fabric.graph.taskgraph import TaskGraph
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class RunInfo:
     """`home` is where the run's journal is kept; `seconds` is how long each task took last time.
 
     Tasks that are `known` already are not run and have no events. `width` is the cap on tasks.
@@ -30,4 +30,4 @@ class Scene:
         return len({task.inputs.service for task in self.graph.tasks}) > 1
 
 
-MakeListeners = Callable[[Scene], Sequence[Listener]]
+MakeListeners = Callable[[RunInfo], Sequence[Listener]]

@@ -10,8 +10,8 @@ from pathlib import Path
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
-from fabric.engine.memory.memo import Rows
-from fabric.engine.memory.traces import Ledger
+from fabric.engine.memory.memo import Memo
+from fabric.engine.memory.traces import TraceStore
 from fabric.engine.output_folders import is_shown, show, shown_content, shown_files
 from fabric.engine.result import Outcome, Status
 from fabric.engine.schedule import Urgency
@@ -23,10 +23,10 @@ from fabric.model.events import TaskOutput
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import Entry, Output, OutputFile, Task
+from fabric.model.task import InputEntry, Output, OutputFile, Task
 from fabric.system.clock import Clock
 from fabric.system.source.names import is_plain_name
-from fabric.tasks.contract import Made, Registry, WorldKind
+from fabric.tasks.contract import Made, RecordKind, Registry
 
 Upstream = Sequence[tuple[Task, Output]]
 Tell = Callable[[TaskOutput], None]
@@ -40,13 +40,13 @@ class Stores:
     """What a run remembers with, and where it works."""
 
     workspace: Path
-    ledger: Ledger
+    ledger: TraceStore
     blobs: Blobs
     files: FileIndex
-    memo: Rows
+    memo: Memo
 
 
-class Stepper:
+class TaskRunner:
     """Carries out single tasks; knows nothing of order, threads or progress."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Stepper:
         self._stores = stores
         self._registry = registry
         # Asked once: the check of a protocol costs more than a decision.
-        self._world = {name: one for name, one in registry.items() if isinstance(one, WorldKind)}
+        self._world = {name: one for name, one in registry.items() if isinstance(one, RecordKind)}
         self._clock = clock
         self._use_cache = use_cache
         self.elsewhere = NOTHING
@@ -129,7 +129,7 @@ class Stepper:
     def away(self) -> AbstractContextManager[None]:
         return self._turns.away()
 
-    def _code(self, task: Task) -> tuple[Entry, ...]:
+    def _code(self, task: Task) -> tuple[InputEntry, ...]:
         kind = self._registry.get(task.kind)
         return kind.code(task) if kind else ()
 

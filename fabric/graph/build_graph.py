@@ -10,7 +10,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Task
 
 
-def weave(tasks: Iterable[Task]) -> TaskGraph:
+def build_graph(tasks: Iterable[Task]) -> TaskGraph:
     """Check that needs exist and never go in a circle, then put tasks into levels."""
     by_id = _by_id(tasks)
     dag: nx.DiGraph[TaskId] = nx.DiGraph()

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from fabric.config.values import Config, Function
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.catalog import Unit as ProviderUnit
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import DeployUnit, facts_of
 from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId, Verb
 from fabric.model.records.record import Mode
@@ -24,7 +23,7 @@ from fabric.model.task import (
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ServiceUnit:
     """A service as it lies in the workspace: what the compiler must know beside its config.
 
     `upstream` are the services of this run that it waits for, direct and indirect; `outside` the
@@ -49,27 +48,29 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Services:
     """All units of one run, and how to find an upstream's release."""
 
-    units: tuple[Unit, ...]
-    by_service: Mapping[str, Unit]
+    units: tuple[ServiceUnit, ...]
+    by_service: Mapping[str, ServiceUnit]
 
 
 def compile_graph(
-    units: Sequence[Unit], verb: Verb, *, functions: frozenset[str] = frozenset()
+    units: Sequence[ServiceUnit], verb: Verb, *, functions: frozenset[str] = frozenset()
 ) -> TaskGraph:
     """The tasks of a verb over these services; `functions` narrows it to these and their needs."""
-    from fabric.graph.build_graph import weave  # networkx: imported when something is compiled
+    from fabric.graph.build_graph import (
+        build_graph,  # networkx: imported when something is compiled
+    )
 
-    scene = Scene(tuple(units), {unit.service: unit for unit in units})
+    scene = Services(tuple(units), {unit.service: unit for unit in units})
     tasks = [
         task
         for unit in scene.units
         for recipe in RECIPES[verb]
         for task in recipe(scene, unit, _selected(unit.config, functions))
     ]
-    return weave(tasks)
+    return build_graph(tasks)
 
 
 def _selected(config: Config, functions: frozenset[str]) -> tuple[Function, ...]:
@@ -78,17 +79,17 @@ def _selected(config: Config, functions: frozenset[str]) -> tuple[Function, ...]
     return tuple(function for function in config.functions if function.name in functions)
 
 
-def _vendor(_scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterable[Task]:
+def _vendor(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     seen = {_vendor_task(unit, function) for function in functions}
     return sorted((task for task in seen if task), key=lambda task: task.id)
 
 
-def _build(_scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterable[Task]:
+def _build(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     for function in functions:
         yield Task(_id("build", unit, function), _build_inputs(unit, function))
 
 
-def _package(_scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterable[Task]:
+def _package(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     for function in functions:
         vendor = _vendor_task(unit, function)
         yield Task(
@@ -98,7 +99,7 @@ def _package(_scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterab
         )
 
 
-def _deploy(scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterable[Task]:
+def _deploy(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     waits = _upstream_releases(scene, unit)
     for name, together in _units_of_deploy(unit, functions):
         specs = tuple(spec_of(unit, function) for function in together)
@@ -118,7 +119,7 @@ def _deploy(scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterable
         )
 
 
-def _release(scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterable[Task]:
+def _release(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     config = unit.config
     deploys = (_deploy_id(unit, name) for name, _ in _units_of_deploy(unit, functions))
     names = tuple(sorted(function.name for function in config.functions))
@@ -135,7 +136,7 @@ def _release(scene: Scene, unit: Unit, functions: Sequence[Function]) -> Iterabl
     yield Task(release_id(unit.service, config.provider.label), inputs, needs)
 
 
-Recipe = Callable[[Scene, Unit, Sequence[Function]], Iterable[Task]]
+Recipe = Callable[[Services, ServiceUnit, Sequence[Function]], Iterable[Task]]
 RECIPES: dict[Verb, tuple[Recipe, ...]] = {
     Verb.BUILD: (_build,),
     Verb.PACKAGE: (_vendor, _build, _package),
@@ -146,27 +147,27 @@ RECIPES: dict[Verb, tuple[Recipe, ...]] = {
 def deploys_whole_services(provider_id: str, mode: str) -> bool:
     """Where one deploy replaces all functions: as some providers do, and every own command."""
     facts = facts_of(provider_id)
-    return mode == Mode.COMMAND or (facts is not None and facts.unit is ProviderUnit.SERVICE)
+    return mode == Mode.COMMAND or (facts is not None and facts.unit is DeployUnit.SERVICE)
 
 
 def _units_of_deploy(
-    unit: Unit, functions: Sequence[Function]
+    unit: ServiceUnit, functions: Sequence[Function]
 ) -> tuple[tuple[str, Sequence[Function]], ...]:
     if deploys_whole_services(unit.config.provider.id, unit.mode):
         return (("", functions),)
     return tuple((function.name, (function,)) for function in functions)
 
 
-def _address(unit: Unit, function: str) -> tuple[str, str, str, str]:
+def _address(unit: ServiceUnit, function: str) -> tuple[str, str, str, str]:
     config = unit.config
     return unit.service, function, config.provider.label, config.stage
 
 
-def _id(kind: str, unit: Unit, function: Function) -> TaskId:
+def _id(kind: str, unit: ServiceUnit, function: Function) -> TaskId:
     return TaskId(f"{kind}:{unit.service}/{function.name}")
 
 
-def _deploy_id(unit: Unit, function: str) -> TaskId:
+def _deploy_id(unit: ServiceUnit, function: str) -> TaskId:
     name = f"{unit.service}/{function}" if function else unit.service
     return TaskId(f"deploy:{name}@{unit.config.provider.label}")
 
@@ -175,16 +176,16 @@ def release_id(service: str, label: str) -> TaskId:
     return TaskId(f"release:{service}@{label}")
 
 
-def _upstream_releases(scene: Scene, unit: Unit) -> tuple[TaskId, ...]:
+def _upstream_releases(scene: Services, unit: ServiceUnit) -> tuple[TaskId, ...]:
     found = (scene.by_service.get(service) for service in unit.upstream)
     return tuple(release_id(one.service, one.config.provider.label) for one in found if one)
 
 
-def _runtime(unit: Unit, function: Function) -> str:
+def _runtime(unit: ServiceUnit, function: Function) -> str:
     return function.runtime or unit.config.provider.runtime
 
 
-def _vendor_task(unit: Unit, function: Function) -> Task | None:
+def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
     runtime = _runtime(unit, function)
     if not unit.lock or not runtime.startswith("python"):
         return None
@@ -195,7 +196,7 @@ def _vendor_task(unit: Unit, function: Function) -> Task | None:
     return Task(TaskId(f"vendor:{name}"), inputs)
 
 
-def _build_inputs(unit: Unit, function: Function) -> BuildInputs:
+def _build_inputs(unit: ServiceUnit, function: Function) -> BuildInputs:
     build = unit.config.build
     return BuildInputs(
         service=unit.service,
@@ -217,7 +218,7 @@ def _build_env(config: Config, function: Function) -> Pairs:
     return tuple(sorted(pair for pair in function.env if pair[0] not in config.secret_names))
 
 
-def spec_of(unit: Unit, function: Function) -> Spec:
+def spec_of(unit: ServiceUnit, function: Function) -> Spec:
     """Digests where a secret may be bound into a value: compiled graphs lie on disk."""
     settings: Pairs = (
         ("runtime", _runtime(unit, function)),
@@ -234,7 +235,7 @@ def spec_of(unit: Unit, function: Function) -> Spec:
     return function.name, settings, env
 
 
-def place_of(unit: Unit) -> Pairs:
+def place_of(unit: ServiceUnit) -> Pairs:
     config = unit.config
     return (
         ("provider-id", config.provider.id),

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from fabric.graph.traces import ABSENT, ListingTrace, Look, Trace, full_key, static_digest
 from fabric.model.names import Digest
-from fabric.model.task import Entry, EntryKind, Output, Pairs
+from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 
 
 class Action(StrEnum):
@@ -51,7 +51,7 @@ class Question:
     """What is known of a task before it is decided. `upstream` is None while not all is known."""
 
     kind: str
-    entries: tuple[Entry, ...]
+    entries: tuple[InputEntry, ...]
     upstream: Pairs | None
     unknown: tuple[str, ...] = ()
 
@@ -134,7 +134,7 @@ def _count(trace: Trace) -> int:
     return len(trace.files) or len(trace.entries) + len(trace.upstream)
 
 
-def _entry_changes(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[Change, ...]:
+def _entry_changes(old: Sequence[InputEntry], new: Sequence[InputEntry]) -> tuple[Change, ...]:
     if old == new:
         return ()
     before = {(entry.kind, entry.name): entry.value for entry in old}

@@ -23,8 +23,8 @@ from fabric.model.names import Digest
 from fabric.model.records.record import Deployment, FunctionRecord, Lifecycle, Mode, Record
 from fabric.model.task import (
     DeployInputs,
-    Entry,
     EntryKind,
+    InputEntry,
     Output,
     Pairs,
     ReleaseInputs,
@@ -57,7 +57,9 @@ def keyed(env: Pairs, salt: str) -> Pairs:
     )
 
 
-def wanted(inputs: DeployInputs, spec: Spec, code: tuple[Entry, ...], upstream: Pairs) -> Wanted:
+def wanted(
+    inputs: DeployInputs, spec: Spec, code: tuple[InputEntry, ...], upstream: Pairs
+) -> Wanted:
     """Only its own archive counts for a function, beside what comes from other services."""
     name, _, env = spec
     own = f"package:{inputs.service}/{name}"
@@ -68,7 +70,7 @@ def wanted(inputs: DeployInputs, spec: Spec, code: tuple[Entry, ...], upstream: 
     return Wanted(name, key, settings, env, seen)
 
 
-def all_wanted(inputs: DeployInputs, code: tuple[Entry, ...], upstream: Pairs) -> list[Wanted]:
+def all_wanted(inputs: DeployInputs, code: tuple[InputEntry, ...], upstream: Pairs) -> list[Wanted]:
     return [wanted(inputs, spec, code, upstream) for spec in inputs.functions]
 
 

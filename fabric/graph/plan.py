@@ -7,7 +7,7 @@ from fabric.graph.decide import Action, Decision, Question, decide, not_kept
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Look, Trace
 from fabric.model.names import Digest, TaskId
-from fabric.model.task import WORLD_KINDS, Entry, Output, Pairs, Task
+from fabric.model.task import RECORD_KINDS, InputEntry, Output, Pairs, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Known:
     """What is known of a task that changes the world, when it is to be judged."""
 
     task: Task
-    code: tuple[Entry, ...]
+    code: tuple[InputEntry, ...]
     upstream: Pairs | None
     unknown: tuple[str, ...] = ()
 
@@ -29,7 +29,7 @@ class Memory:
     """What decisions are made from: code versions, remembered runs, the files as they are, and
     whether a remembered result can still be had."""
 
-    code: Callable[[Task], tuple[Entry, ...]]
+    code: Callable[[Task], tuple[InputEntry, ...]]
     traces: Callable[[TaskId], Sequence[Trace]]
     look: Look
     live: Judge = lambda _: None
@@ -93,5 +93,5 @@ def taken(plan: Plan) -> frozenset[TaskId]:
     for number in reversed(range(len(graph))):
         is_stale = plan.decisions[number].action is not Action.SKIP
         if is_stale or number in wanted:
-            wanted.update(n for n in graph.needs[number] if graph.tasks[n].kind not in WORLD_KINDS)
+            wanted.update(n for n in graph.needs[number] if graph.tasks[n].kind not in RECORD_KINDS)
     return frozenset(graph.ids[number] for number in wanted)

@@ -9,9 +9,11 @@ from fabric.model.task import ProbeInputs, Task
 
 
 def probe_graph(ref: RecordRef, checks: Iterable[str]) -> TaskGraph:
-    from fabric.graph.build_graph import weave  # networkx: imported when something is compiled
+    from fabric.graph.build_graph import (
+        build_graph,  # networkx: imported when something is compiled
+    )
 
-    return weave(probe_task(ref, check) for check in checks)
+    return build_graph(probe_task(ref, check) for check in checks)
 
 
 def probe_task(ref: RecordRef, check: str) -> Task:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from fabric.model.hashing import digest_fields
 from fabric.model.names import Digest
-from fabric.model.task import Entry, EntryKind, Output, Pairs
+from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 
 ABSENT = ""
 
@@ -25,7 +25,7 @@ class Trace:
     """One remembered run. `entries` are declared inputs, the rest was found while running."""
 
     static: Digest
-    entries: tuple[Entry, ...]
+    entries: tuple[InputEntry, ...]
     files: Pairs
     absent: tuple[str, ...]
     listings: tuple[ListingTrace, ...]
@@ -49,7 +49,7 @@ class Look(Protocol):
         """Where a path leads in the end, links followed."""
 
 
-def static_digest(kind: str, entries: tuple[Entry, ...]) -> Digest:
+def static_digest(kind: str, entries: tuple[InputEntry, ...]) -> Digest:
     """The part of a key that is known before anything is looked at."""
     return digest_fields((kind, *(part for entry in entries for part in entry)))
 
@@ -64,10 +64,10 @@ def full_key(static: Digest, trace_files: Pairs, upstream: Pairs) -> Digest:
     return digest_fields((static, "files", *files, "upstream", *outputs))
 
 
-def manifest(trace: Trace) -> tuple[Entry, ...]:
+def manifest(trace: Trace) -> tuple[InputEntry, ...]:
     """All inputs of a run under their names, as `explain` lists them."""
     return (
         *trace.entries,
-        *(Entry(EntryKind.FILE, path, digest) for path, digest in trace.files),
-        *(Entry(EntryKind.UPSTREAM, name, digest) for name, digest in trace.upstream),
+        *(InputEntry(EntryKind.FILE, path, digest) for path, digest in trace.files),
+        *(InputEntry(EntryKind.UPSTREAM, name, digest) for name, digest in trace.upstream),
     )

@@ -43,9 +43,11 @@ def way_out(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
 
 def undoing(record: Record, target: Deployment | None) -> TaskGraph:
     """The graph of one service: back to an earlier deployment, or, if there is none, all goes."""
-    from fabric.graph.build_graph import weave  # networkx: imported when something is compiled
+    from fabric.graph.build_graph import (
+        build_graph,  # networkx: imported when something is compiled
+    )
 
-    return weave(way_out(record) if target is None else way_back(record, target))
+    return build_graph(way_out(record) if target is None else way_back(record, target))
 
 
 def _restore(

@@ -6,7 +6,7 @@ from enum import StrEnum
 from fabric.model.names import TriggerKind
 
 
-class Unit(StrEnum):
+class DeployUnit(StrEnum):
     """What one deploy at a provider replaces."""
 
     FUNCTION = "function"
@@ -35,7 +35,7 @@ class ProviderFacts:
     title: str
     prefix: str
     triggers: frozenset[TriggerKind]
-    unit: Unit
+    unit: DeployUnit
     credentials: Credentials
     env_bytes: int = 0
     attaches_layers: bool = False
@@ -77,7 +77,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD1",
         account=("CLOUD1_ACCOUNT_ID", "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"),
         triggers=_EVENTS | {TriggerKind.EVENTBUS},
-        unit=Unit.FUNCTION,
+        unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY", "CLOUD1_REGION"),
             ("CLOUD1_SESSION_TOKEN", "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"),
@@ -91,7 +91,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD2",
         account=("CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"),
         triggers=_EVENTS | {TriggerKind.PUBSUB},
-        unit=Unit.FUNCTION,
+        unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             (("CLOUD2_PROJECT_ID",), ("CLOUD2_ACCESS_TOKEN", "CLOUD2_SERVICE_ACCOUNT_KEY")),
             ("CLOUD2_PROJECT", "CLOUD2_REGION"),
@@ -104,7 +104,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD3",
         account=("CLOUD3_TENANT_ID", "CLOUD3_SUBSCRIPTION_ID", "CLOUD3_RESOURCE_GROUP"),
         triggers=_EVENTS,
-        unit=Unit.SERVICE,
+        unit=DeployUnit.SERVICE,
         credentials=Credentials(
             _one_each(
                 "CLOUD3_TENANT_ID",
@@ -122,7 +122,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLUSTER",
         account=("CLUSTER_CONTEXT", "CLUSTER_NAMESPACE"),
         triggers=_WEB,
-        unit=Unit.FUNCTION,
+        unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
         ),
@@ -133,7 +133,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="EDGE1",
         account=("EDGE1_ACCOUNT_ID", "EDGE1_ZONE_ID"),
         triggers=_WEB,
-        unit=Unit.FUNCTION,
+        unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID"), ("EDGE1_ZONE_ID",)
         ),
@@ -144,7 +144,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="HOST1",
         account=("HOST1_ORG_ID", "HOST1_PROJECT_ID"),
         triggers=_WEB,
-        unit=Unit.SERVICE,
+        unit=DeployUnit.SERVICE,
         credentials=Credentials(_one_each("HOST1_TOKEN", "HOST1_PROJECT_ID"), ("HOST1_ORG_ID",)),
         env_bytes=64 * _KB,
     ),
@@ -154,7 +154,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="HOST2",
         account=("HOST2_SITE_ID",),
         triggers=_WEB,
-        unit=Unit.SERVICE,
+        unit=DeployUnit.SERVICE,
         credentials=Credentials(_one_each("HOST2_AUTH_TOKEN", "HOST2_SITE_ID")),
         env_bytes=4 * _KB,
     ),
@@ -164,7 +164,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="HOST3",
         account=("HOST3_ORG_ID", "HOST3_APP_NAME"),
         triggers=_HTTP,
-        unit=Unit.SERVICE,
+        unit=DeployUnit.SERVICE,
         credentials=Credentials(
             _one_each("HOST3_API_TOKEN", "HOST3_APP_NAME"), ("HOST3_ORG_ID", "HOST3_IMAGE")
         ),
@@ -175,7 +175,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD4",
         account=("CLOUD4_ACCOUNT_ID",),
         triggers=_EVENTS,
-        unit=Unit.FUNCTION,
+        unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET", "CLOUD4_REGION"),
             ("CLOUD4_ACCOUNT_ID",),
@@ -188,7 +188,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD5",
         account=("CLOUD5_NAMESPACE", "CLOUD5_API_HOST"),
         triggers=_WEB,
-        unit=Unit.FUNCTION,
+        unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"), ("CLOUD5_API_HOST",)
         ),
@@ -199,7 +199,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD6",
         account=("CLOUD6_NAMESPACE", "CLOUD6_API_HOST"),
         triggers=_WEB,
-        unit=Unit.FUNCTION,
+        unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"), ("CLOUD6_API_HOST",)
         ),

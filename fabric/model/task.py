@@ -32,7 +32,7 @@ class EntryKind(StrEnum):
     CODE = "code"
 
 
-class Entry(NamedTuple):
+class InputEntry(NamedTuple):
     """One named input of a task: the list of them is both hashed and explained."""
 
     kind: str
@@ -60,7 +60,7 @@ class TaskInputs(Protocol):
     def service(self) -> str: ...
     @property
     def function(self) -> str: ...
-    def entries(self) -> tuple[Entry, ...]: ...
+    def entries(self) -> tuple[InputEntry, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +102,10 @@ class Output:
         return next((value for key, value in self.facts if key == name), default)
 
 
-def option_entries(inputs: object, *skip: str) -> tuple[Entry, ...]:
+def option_entries(inputs: object, *skip: str) -> tuple[InputEntry, ...]:
     """Every field of a frozen inputs class as an option entry, so that none is forgotten."""
     names = [item.name for item in fields(inputs) if item.name not in skip]  # type: ignore[arg-type]
-    return tuple(Entry(EntryKind.OPTION, name, _text(getattr(inputs, name))) for name in names)
+    return tuple(InputEntry(EntryKind.OPTION, name, _text(getattr(inputs, name))) for name in names)
 
 
 def _text(value: object) -> str:
@@ -137,9 +137,9 @@ class VendorInputs:
     def function(self) -> str:
         return ""
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[InputEntry, ...]:
         """`source` is the text of the lock: its digest is enough to tell that it changed."""
-        lock = Entry(EntryKind.OPTION, "requirements", digest_fields((self.source,)))
+        lock = InputEntry(EntryKind.OPTION, "requirements", digest_fields((self.source,)))
         return (lock, *option_entries(self, "service", "root", "source"))
 
 
@@ -172,8 +172,10 @@ class BuildInputs:
     def shown_in(self) -> str:
         return f"{output_folder(self.root, self.service)}/{self.function}"
 
-    def entries(self) -> tuple[Entry, ...]:
-        env = tuple(Entry(EntryKind.ENV, name, digest_fields((value,))) for name, value in self.env)
+    def entries(self) -> tuple[InputEntry, ...]:
+        env = tuple(
+            InputEntry(EntryKind.ENV, name, digest_fields((value,))) for name, value in self.env
+        )
         return (*option_entries(self, "service", "function", "root", "env"), *env)
 
 
@@ -193,7 +195,7 @@ class PackageInputs:
     def shown_in(self) -> str:
         return output_folder(self.root, self.service)
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[InputEntry, ...]:
         return ()
 
 
@@ -225,20 +227,20 @@ class DeployInputs:
     others: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[InputEntry, ...]:
         return tuple(
             entry for spec in self.functions for entry in self.entries_of(spec, inside=True)
         )
 
-    def entries_of(self, spec: Spec, *, inside: bool = False) -> tuple[Entry, ...]:
+    def entries_of(self, spec: Spec, *, inside: bool = False) -> tuple[InputEntry, ...]:
         """The inputs of one function; `inside` a unit of many they carry its name."""
         name, settings, env = spec
         prefix = f"{name}." if inside and not self.function else ""
         shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
         options = (*shared, *self.place, *settings)
         return (
-            *(Entry(EntryKind.OPTION, prefix + option, value) for option, value in options),
-            *(Entry(EntryKind.ENV, prefix + variable, value) for variable, value in env),
+            *(InputEntry(EntryKind.OPTION, prefix + option, value) for option, value in options),
+            *(InputEntry(EntryKind.ENV, prefix + variable, value) for variable, value in env),
         )
 
 
@@ -266,9 +268,9 @@ class ReleaseInputs:
     def function(self) -> str:
         return ""
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[InputEntry, ...]:
         shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
-        return tuple(Entry(EntryKind.OPTION, *pair) for pair in (*shared, *self.place))
+        return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in (*shared, *self.place))
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +288,7 @@ class RemoveInputs:
     stage: str
     mode: str
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[InputEntry, ...]:
         return option_entries(self, "service", "function")
 
 
@@ -310,7 +312,7 @@ class RestoreInputs:
     deployment: str
     functions: tuple[str, ...] = ()
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[InputEntry, ...]:
         return option_entries(self, "service", "function")
 
 
@@ -332,12 +334,12 @@ class ProbeInputs:
     def function(self) -> str:
         return ""
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[InputEntry, ...]:
         return option_entries(self, "service")
 
 
 # Tasks that change more than files on this machine.
-WORLD_KINDS = frozenset(
+RECORD_KINDS = frozenset(
     cls.kind for cls in (DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs)
 )
 INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {

@@ -3,11 +3,17 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fabric.model.catalog import ProviderFacts, Unit
+from fabric.model.catalog import DeployUnit, ProviderFacts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.command_output import read_answer
-from fabric.providers.contract import Deployed, FunctionOrder, Live, Released, Site
+from fabric.providers.command_output import read_output
+from fabric.providers.contract import (
+    Deployed,
+    DeploymentAddress,
+    FunctionOrder,
+    LiveFunction,
+    Released,
+)
 from fabric.providers.naming import function_endpoint, resource_name
 from fabric.providers.payloads import (
     deploy_documents,
@@ -15,8 +21,8 @@ from fabric.providers.payloads import (
     destroy_documents,
     destroy_words,
 )
-from fabric.providers.redaction import Veil, veil_of
-from fabric.providers.run_command import Call, Surroundings, run_line
+from fabric.providers.redaction import Redaction, redaction_of
+from fabric.providers.run_command import Call, CommandEnvironment, run_line
 from fabric.system.bounded_process import Overheard
 
 
@@ -27,13 +33,13 @@ class Command:
     facts: ProviderFacts
     deploy_line: str
     destroy_line: str
-    around: Surroundings
+    around: CommandEnvironment
 
     @property
-    def unit(self) -> Unit:
-        return Unit.SERVICE
+    def unit(self) -> DeployUnit:
+        return DeployUnit.SERVICE
 
-    def deploy(self, site: Site, functions: Sequence[FunctionOrder]) -> Deployed:
+    def deploy(self, site: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
         if not self.deploy_line.strip():
             raise FabricError(no_deployer(self.facts))
         veil = self._veil(pair for order in functions for pair in order.env)
@@ -45,7 +51,9 @@ class Command:
         live = tuple(_live(site, order, dict(outputs)) for order in functions)
         return Deployed(live, outputs, veil.text(heard.stderr))
 
-    def release(self, site: Site, functions: Sequence[Live], given: Pairs) -> Released:
+    def release(
+        self, site: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
+    ) -> Released:
         """Nothing is called: the deploy has said it all."""
         outputs = dict(given)
         endpoint = _endpoint(outputs)
@@ -57,12 +65,12 @@ class Command:
                 outputs.setdefault(f"url_{one.name}", one.endpoint)
         return Released(endpoint, tuple(outputs.items()))
 
-    def destroy(self, site: Site, functions: Sequence[Live]) -> str:
+    def destroy(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
         raise TypeError(
             f"a command takes {site.service} away, not {len(functions)} functions of it"
         )
 
-    def dissolve(self, site: Site, functions: Sequence[Live]) -> str:
+    def dissolve(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
         variable = self.facts.destroy_command_variable
         if not self.destroy_line.strip():
             raise FabricError(_no_destroy_command(site, variable))
@@ -71,12 +79,12 @@ class Command:
         heard = run_line(call, destroy_words(site, functions), documents, self.around)
         return call.veil.text(heard.stderr)
 
-    def find(self, site: Site, function: str) -> Live | None:  # noqa: ARG002 - the protocol
+    def find(self, site: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
         """No command answers questions: what is not known is settled by running it again."""
         return None
 
-    def _veil(self, variables: Iterable[tuple[str, str]]) -> Veil:
-        return veil_of(self.around.hide, (*self.around.env.items(), *variables))
+    def _veil(self, variables: Iterable[tuple[str, str]]) -> Redaction:
+        return redaction_of(self.around.hide, (*self.around.env.items(), *variables))
 
 
 def no_deployer(facts: ProviderFacts) -> Problem:
@@ -88,7 +96,7 @@ def no_deployer(facts: ProviderFacts) -> Problem:
     )
 
 
-def _no_destroy_command(site: Site, variable: str) -> Problem:
+def _no_destroy_command(site: DeploymentAddress, variable: str) -> Problem:
     return Problem(
         "remove/no-destroy-command",
         f"`{site.service}` on `{site.label}` was deployed by a command, and none takes it away",
@@ -98,7 +106,7 @@ def _no_destroy_command(site: Site, variable: str) -> Problem:
 
 def _outputs(call: Call, heard: Overheard, functions: Sequence[FunctionOrder]) -> Pairs:
     try:
-        answer = read_answer(heard.stdout)
+        answer = read_output(heard.stdout)
     except ValueError as error:
         what = f"must write one JSON object with `endpoint` or `url`, but its output {error}"
         raise call.problem(what, call.said(heard), "deploy/command-output") from error
@@ -110,10 +118,10 @@ def _endpoint(outputs: dict[str, str]) -> str:
     return outputs.get("endpoint", outputs.get("url", ""))
 
 
-def _live(site: Site, order: FunctionOrder, outputs: dict[str, str]) -> Live:
+def _live(site: DeploymentAddress, order: FunctionOrder, outputs: dict[str, str]) -> LiveFunction:
     """The command may say `arn_<function>` and `url_<function>`; else names decide."""
     name = resource_name(site, order.name)
-    return Live(
+    return LiveFunction(
         name=order.name,
         resource_name=name,
         resource_id=outputs.get(f"arn_{order.name}", name),

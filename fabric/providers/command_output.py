@@ -10,7 +10,7 @@ from fabric.model.task import Pairs
 from fabric.providers.payloads import as_json
 
 
-def read_answer(stdout: bytes) -> Pairs:
+def read_output(stdout: bytes) -> Pairs:
     """The outputs: an `url` always, and an `endpoint` only where that is another address.
 
     Raises a ValueError that says what is wrong, in words that fit behind `its output`.

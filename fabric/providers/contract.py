@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from fabric.model.catalog import Unit
+from fabric.model.catalog import DeployUnit
 from fabric.model.task import Pairs
 
 
@@ -42,7 +42,7 @@ class ResourceAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class DeploymentAddress:
     """Which deployment is meant: what every call on a service has to know.
 
     `extension` is the JSON text of the provider's own part of the config. `workflows` pairs a name
@@ -62,7 +62,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveFunction:
     """One function as it is at the provider."""
 
     name: str
@@ -76,7 +76,7 @@ class Live:
 class Deployed:
     """What a deploy made. `outputs` are what the whole unit gave besides; `talk` is for people."""
 
-    functions: tuple[Live, ...]
+    functions: tuple[LiveFunction, ...]
     outputs: Pairs = ()
     talk: str = ""
 
@@ -94,21 +94,23 @@ class Deployer(Protocol):
     """
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> DeployUnit:
         """What one `deploy` replaces: a function, or the whole service."""
 
-    def deploy(self, site: Site, functions: Sequence[FunctionOrder]) -> Deployed:
+    def deploy(self, site: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
         """Make these functions what is ordered; with unit FUNCTION always one."""
 
-    def release(self, site: Site, functions: Sequence[Live], given: Pairs) -> Released:
+    def release(
+        self, site: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
+    ) -> Released:
         """What the service has as a whole. `given` are the outputs of the deploys of this unit."""
 
-    def destroy(self, site: Site, functions: Sequence[Live]) -> str:
+    def destroy(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
         """Take single functions away, with unit FUNCTION. What is gone already is no error."""
 
-    def dissolve(self, site: Site, functions: Sequence[Live]) -> str:
+    def dissolve(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
         """Take the service away: its own resources, and these functions where they are still there.
         The answer is talk for people."""
 
-    def find(self, site: Site, function: str) -> Live | None:
+    def find(self, site: DeploymentAddress, function: str) -> LiveFunction | None:
         """What is there now. None: not there, or this mode has nobody to ask."""

@@ -2,10 +2,10 @@
 
 import json
 
-from fabric.providers.contract import FunctionOrder, Site
+from fabric.providers.contract import DeploymentAddress, FunctionOrder
 
 
-def resource_name(site: Site, name: str) -> str:
+def resource_name(site: DeploymentAddress, name: str) -> str:
     return f"{site.service}-{site.stage}-{name}"
 
 

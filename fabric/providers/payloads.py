@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fabric.providers.contract import FunctionOrder, Live, Site
+from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.naming import resource_name
 
 ARTIFACTS = "FABRIC_ARTIFACTS_JSON"
@@ -29,7 +29,7 @@ WORDS = (
 )
 
 
-def deploy_words(site: Site, orders: Sequence[FunctionOrder]) -> dict[str, str]:
+def deploy_words(site: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
     """The short variables; those of a function only where there is no doubt which one."""
     words = _site_words(site)
     if len(orders) == 1:
@@ -40,12 +40,12 @@ def deploy_words(site: Site, orders: Sequence[FunctionOrder]) -> dict[str, str]:
     return words
 
 
-def destroy_words(site: Site, functions: Sequence[Live]) -> dict[str, str]:
+def destroy_words(site: DeploymentAddress, functions: Sequence[LiveFunction]) -> dict[str, str]:
     one = {"FABRIC_FUNCTION": functions[0].name} if len(functions) == 1 else {}
     return {**_site_words(site), **one}
 
 
-def _site_words(site: Site) -> dict[str, str]:
+def _site_words(site: DeploymentAddress) -> dict[str, str]:
     return {
         "FABRIC_SERVICE": site.service,
         "FABRIC_STAGE": site.stage,
@@ -53,11 +53,11 @@ def _site_words(site: Site) -> dict[str, str]:
     }
 
 
-def deploy_documents(site: Site, orders: Sequence[FunctionOrder]) -> dict[str, str]:
+def deploy_documents(site: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
     return {ARTIFACTS: as_json([_artifact(order) for order in orders]), **payloads(site, orders)}
 
 
-def destroy_documents(site: Site, functions: Sequence[Live]) -> dict[str, str]:
+def destroy_documents(site: DeploymentAddress, functions: Sequence[LiveFunction]) -> dict[str, str]:
     """There is no archive any more: what is known of a live function is what it is called."""
     rows = [
         {"function": one.name, "sha256": one.artifact_sha256, "resourceId": one.resource_id}
@@ -66,7 +66,7 @@ def destroy_documents(site: Site, functions: Sequence[Live]) -> dict[str, str]:
     return {ARTIFACTS: as_json(rows), **payloads(site, ())}
 
 
-def payloads(site: Site, orders: Sequence[FunctionOrder]) -> dict[str, str]:
+def payloads(site: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
     """The documents that only this provider's commands know; all of them, also where empty."""
     if site.provider_id != _PAYLOAD_PROVIDER:
         return {}

@@ -19,7 +19,7 @@ _SHORTEST = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Veil:
+class Redaction:
     values: frozenset[str] = field(repr=False)
 
     def text(self, raw: bytes) -> str:
@@ -38,10 +38,10 @@ class Veil:
         )
 
 
-def veil_of(secrets: Iterable[str], variables: Iterable[tuple[str, str]]) -> Veil:
+def redaction_of(secrets: Iterable[str], variables: Iterable[tuple[str, str]]) -> Redaction:
     """Over these secrets, and the values of variables whose names look like credentials."""
     named = {value for name, value in variables if looks_secret(name) and len(value) >= _SHORTEST}
-    return Veil(frozenset(form for one in {*secrets, *named} for form in _forms(one)))
+    return Redaction(frozenset(form for one in {*secrets, *named} for form in _forms(one)))
 
 
 def _forms(value: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.providers.command import Command, no_deployer
 from fabric.providers.contract import Deployer
-from fabric.providers.run_command import Surroundings
+from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.simulated import Simulated
 
 _NEEDS_ROLE = "cloud1-lambda"
@@ -16,7 +16,7 @@ _ROLE_VARIABLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
 
 
 def deployer_of(
-    provider_id: str, mode: Mode, around: Surroundings, extension: str = "{}"
+    provider_id: str, mode: Mode, around: CommandEnvironment, extension: str = "{}"
 ) -> Deployer:
     """`extension` is the JSON text of the provider's own part of the config."""
     facts = facts_of(provider_id)
@@ -28,11 +28,11 @@ def deployer_of(
     return _MAKERS[mode](facts, around)
 
 
-def _simulated(facts: ProviderFacts, around: Surroundings) -> Deployer:  # noqa: ARG001 - as below
+def _simulated(facts: ProviderFacts, around: CommandEnvironment) -> Deployer:  # noqa: ARG001 - as below
     return Simulated(facts.unit)
 
 
-def _command(facts: ProviderFacts, around: Surroundings) -> Deployer:
+def _command(facts: ProviderFacts, around: CommandEnvironment) -> Deployer:
     return Command(
         facts,
         around.env.get(facts.deploy_command_variable, ""),
@@ -41,14 +41,14 @@ def _command(facts: ProviderFacts, around: Surroundings) -> Deployer:
     )
 
 
-_MAKERS: dict[Mode, Callable[[ProviderFacts, Surroundings], Deployer]] = {
+_MAKERS: dict[Mode, Callable[[ProviderFacts, CommandEnvironment], Deployer]] = {
     Mode.SIMULATED: _simulated,
     Mode.COMMAND: _command,
 }
 
 
 def _role_problem(
-    facts: ProviderFacts, around: Surroundings, extension: str
+    facts: ProviderFacts, around: CommandEnvironment, extension: str
 ) -> tuple[Problem, ...]:
     if facts.id != _NEEDS_ROLE or around.env.get(_ROLE_VARIABLE):
         return ()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.payloads import DOCUMENTS, WORDS
-from fabric.providers.redaction import Veil
+from fabric.providers.redaction import Redaction
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
 from fabric.system.disk import write_atomic
 from fabric.system.memory_file import memory_file, shown_path
@@ -24,7 +24,7 @@ _ROLE_TOO_NEW = "cannot be assumed"
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class CommandEnvironment:
     """What commands run in. `hide` are values that must not be shown; documents that no variable
     can hold stay in memory, or go to a folder below `payloads` where no file can."""
 
@@ -42,7 +42,7 @@ class Call:
     variable: str
     line: str
     failed: str
-    veil: Veil
+    veil: Redaction
 
     def argv(self) -> list[str]:
         try:
@@ -73,7 +73,7 @@ class Call:
 
 
 def run_line(
-    call: Call, words: Mapping[str, str], documents: Mapping[str, str], around: Surroundings
+    call: Call, words: Mapping[str, str], documents: Mapping[str, str], around: CommandEnvironment
 ) -> Overheard:
     """Run the command to a good end, or raise what happened instead."""
     argv = call.argv()

@@ -3,9 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fabric.model.catalog import Unit
+from fabric.model.catalog import DeployUnit
 from fabric.model.task import Pairs
-from fabric.providers.contract import Deployed, FunctionOrder, Live, Released, Site
+from fabric.providers.contract import (
+    Deployed,
+    DeploymentAddress,
+    FunctionOrder,
+    LiveFunction,
+    Released,
+)
 from fabric.providers.naming import function_endpoint, resource_name
 
 DEFAULT_REGION = "local"
@@ -15,12 +21,14 @@ DEFAULT_REGION = "local"
 class Simulated:
     """Names follow from the site alone: the same question has the same answer on any machine."""
 
-    unit: Unit
+    unit: DeployUnit
 
-    def deploy(self, site: Site, functions: Sequence[FunctionOrder]) -> Deployed:
+    def deploy(self, site: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
         return Deployed(tuple(_live(site, order) for order in functions))
 
-    def release(self, site: Site, functions: Sequence[Live], given: Pairs) -> Released:
+    def release(
+        self, site: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
+    ) -> Released:
         endpoint = _endpoint(site)
         outputs = {"url": endpoint, "region": _region(site), **dict(given)}
         for one in functions:
@@ -29,20 +37,20 @@ class Simulated:
             outputs[f"arn_{one.name}"] = one.resource_id
         return Released(endpoint, tuple(outputs.items()))
 
-    def destroy(self, site: Site, functions: Sequence[Live]) -> str:  # noqa: ARG002 - the protocol
+    def destroy(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:  # noqa: ARG002 - the protocol
         return ""
 
-    def dissolve(self, site: Site, functions: Sequence[Live]) -> str:  # noqa: ARG002 - the protocol
+    def dissolve(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:  # noqa: ARG002 - the protocol
         return ""
 
-    def find(self, site: Site, function: str) -> Live | None:  # noqa: ARG002 - the protocol
+    def find(self, site: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
         """There is nobody to ask: what is simulated stands in the record only."""
         return None
 
 
-def _live(site: Site, order: FunctionOrder) -> Live:
+def _live(site: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
     name = resource_name(site, order.name)
-    return Live(
+    return LiveFunction(
         name=order.name,
         resource_name=name,
         resource_id=f"{site.provider_id}:{_region(site)}:function:{name}",
@@ -51,9 +59,9 @@ def _live(site: Site, order: FunctionOrder) -> Live:
     )
 
 
-def _endpoint(site: Site) -> str:
+def _endpoint(site: DeploymentAddress) -> str:
     return f"https://{site.service}-{site.stage}.{site.provider_id}.fabric.example"
 
 
-def _region(site: Site) -> str:
+def _region(site: DeploymentAddress) -> str:
     return site.region or DEFAULT_REGION

@@ -13,7 +13,7 @@ from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EXECUTABLE, UNREADABLE, BuildInputs, Pairs
 from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen, Toolchain
-from fabric.runtimes.entry import Entry
+from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.globs import LINKS_FOLLOWED, NOTHING_PRUNED, list_files
 from fabric.runtimes.include import read_ignore_rules
 from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards, within
@@ -36,7 +36,7 @@ def toolchain(parent: Mapping[str, str]) -> Toolchain:
     return Toolchain(_identity(), environment=_inherited(parent))
 
 
-def build(entry: Entry, inputs: BuildInputs, parent: Mapping[str, str]) -> Built:
+def build(entry: EntryFile, inputs: BuildInputs, parent: Mapping[str, str]) -> Built:
     """Run the command. Its inputs are what was there before it ran, with the content of then."""
     seen = merge(entry.seen, _whole_service(entry, inputs))
     before = _contents(entry.workspace, seen.files)
@@ -77,7 +77,7 @@ def _environment(
     }
 
 
-def _run(entry: Entry, inputs: BuildInputs, env: Mapping[str, str]) -> None:
+def _run(entry: EntryFile, inputs: BuildInputs, env: Mapping[str, str]) -> None:
     result = run_child(inputs.command, cwd=Path(entry.root), env=env)
     if result.code:
         raise _failed(inputs, f"ended with exit code {result.code}", result.last_lines())
@@ -95,7 +95,7 @@ def _failed(inputs: BuildInputs, what: str, output: str) -> FabricError:
     )
 
 
-def _whole_service(entry: Entry, inputs: BuildInputs) -> Seen:
+def _whole_service(entry: EntryFile, inputs: BuildInputs) -> Seen:
     """All files of the service, linked folders too, and what stands for installed packages."""
     ignore = read_ignore_rules(entry.workspace, entry.root, inputs)
     service = _below(entry.workspace, entry.root, (LINKS_FOLLOWED, *ignore.rules))
@@ -111,7 +111,7 @@ def _whole_service(entry: Entry, inputs: BuildInputs) -> Seen:
     return merge(ignore.seen, locks, service, *unlocked)
 
 
-def _unlocked(entry: Entry) -> Iterator[str]:
+def _unlocked(entry: EntryFile) -> Iterator[str]:
     """The folders of packages that no lock file says anything about, there or not."""
     for folder in ancestors(entry.root):
         inside = within(entry.workspace, folder)
@@ -150,6 +150,6 @@ def _built(path: str, name: str) -> BuiltFile:
     return BuiltFile(name, read_bytes(path), executable=is_executable(path))
 
 
-def _handler(entry: Entry, files: tuple[BuiltFile, ...]) -> str:
+def _handler(entry: EntryFile, files: tuple[BuiltFile, ...]) -> str:
     bundled = any(file.path in _BUNDLES for file in files)
     return f"{'index' if bundled else entry.module}.{entry.export or 'handler'}"

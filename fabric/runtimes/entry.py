@@ -15,7 +15,7 @@ PYTHON_EXTENSIONS = (".py",)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EntryFile:
     """`workspace`, `root` and `path` are real and absolute; `name` is relative to the root.
 
     `export` is empty where the config names none: then `handler` counts, then `default`.
@@ -39,7 +39,7 @@ class Entry:
         return os.path.splitext(self.name)[0]
 
 
-def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> Entry:
+def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> EntryFile:
     """The entry's file, with every path that was tried before it."""
     base = os.path.realpath(workspace)
     root = os.path.realpath(os.path.join(base, inputs.root))
@@ -53,7 +53,7 @@ def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> E
             if not os.access(real, os.R_OK):
                 raise unreadable(place(base, path), "permission denied")
             looked_at = tuple(_below(root, name) for name, _ in candidates[: at + 1])
-            return Entry(base, root, path, name, export, looked_at, probe)
+            return EntryFile(base, root, path, name, export, looked_at, probe)
     raise _missing(inputs, place(base, os.path.join(root, candidates[0][0])))
 
 

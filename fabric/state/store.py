@@ -7,7 +7,7 @@ from fabric.state.contract import Backend
 
 
 @dataclass(frozen=True, slots=True)
-class Stores:
+class BackEndPair:
     """The back end of the records, and the one of their locks: mostly the same."""
 
     state: Backend
@@ -20,8 +20,8 @@ class Stores:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class RecordStore:
     """`home` is the project's `.fabric` folder."""
 
     home: Path
-    stores: Stores
+    stores: BackEndPair

@@ -11,7 +11,7 @@ from pathlib import Path
 from fabric.system.disk import make_folder, read_bytes, sync_folder, write_problem
 
 
-class Journal:
+class AppendLog:
     """Lines with a checksum each. What a crash cut off in the middle is not read again."""
 
     def __init__(self, path: Path) -> None:

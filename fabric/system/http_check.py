@@ -14,7 +14,7 @@ _PAUSE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     status: int
     text: str
     ms: int
@@ -32,7 +32,7 @@ def answers(url: str) -> str:
     return said
 
 
-def posted(url: str, body: bytes, seconds: float) -> Answer:
+def posted(url: str, body: bytes, seconds: float) -> HttpAnswer:
     """A JSON document sent to a function; an answer of any status is an answer."""
     begun = time.monotonic()
     if not _is_web(url):
@@ -48,7 +48,7 @@ def posted(url: str, body: bytes, seconds: float) -> Answer:
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise _unreachable(url, str(getattr(error, "reason", error))) from error
     ms = round((time.monotonic() - begun) * 1000)
-    return Answer(status, content.decode(errors="replace"), ms)
+    return HttpAnswer(status, content.decode(errors="replace"), ms)
 
 
 def _asked(url: str) -> str:

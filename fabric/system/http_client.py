@@ -24,7 +24,7 @@ _NAMES_END = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -32,7 +32,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HttpReply:
     """`headers` under lower-case names."""
 
     status: int
@@ -49,14 +49,14 @@ class Http:
         self._client = client
         self._patience = patience
 
-    def send(self, request: Request) -> Reply:
+    def send(self, request: HttpRequest) -> HttpReply:
         """The first reply that another try would not change, else TransientError."""
         return patiently(lambda: self._once(request), self._patience)
 
     def close(self) -> None:
         self._client.close()
 
-    def _once(self, request: Request) -> Reply:
+    def _once(self, request: HttpRequest) -> HttpReply:
         import httpx
 
         try:
@@ -69,7 +69,7 @@ class Http:
         except httpx.RequestError as error:
             raise TransientError(str(error) or type(error).__name__) from error
         headers = {name.lower(): value for name, value in answer.headers.items()}
-        reply = Reply(answer.status_code, headers, answer.content)
+        reply = HttpReply(answer.status_code, headers, answer.content)
         if _is_transient(reply):
             raise TransientError(f"it answered {reply.status}", _asked_pause(reply))
         return reply
@@ -82,13 +82,13 @@ def open_http(patience: Patience) -> Http:
     return Http(httpx.Client(timeout=limits), patience)
 
 
-def _is_transient(reply: Reply) -> bool:
+def _is_transient(reply: HttpReply) -> bool:
     if reply.ok:
         return False
     return reply.status in _TRANSIENT or bool(_THROTTLED.search(reply.content[:_NAMES_END]))
 
 
-def _asked_pause(reply: Reply) -> float:
+def _asked_pause(reply: HttpReply) -> float:
     """`Retry-After` in seconds; its other form, a date, depends on a clock and is left out."""
     text = reply.headers.get("retry-after", "")
     return float(text) if text.isdecimal() else 0.0

@@ -9,7 +9,7 @@ _HANDS = 16
 T = TypeVar("T")
 
 
-def each(things: Iterable[T], do: Callable[[T], None]) -> tuple[Problem, ...]:
+def for_each(things: Iterable[T], do: Callable[[T], None]) -> tuple[Problem, ...]:
     """Call for every one of them, whatever happens to the others; all problems, in their order."""
     rows = list(things)
     if len(rows) <= 1:

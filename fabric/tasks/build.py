@@ -6,10 +6,10 @@ from pathlib import Path
 from fabric.graph.traces import ListingTrace
 from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId
-from fabric.model.task import BuildInputs, Entry, EntryKind, Output, Task
+from fabric.model.task import BuildInputs, EntryKind, InputEntry, Output, Task
 from fabric.runtimes.archive import content_digest
 from fabric.runtimes.contract import Builder, Listing, Toolchain
-from fabric.tasks.contract import Made, MadeFile, Shop
+from fabric.tasks.contract import Made, MadeFile, TaskTools
 
 # Raise when the same inputs would give other bytes, or look at more.
 _VERSION = "2"
@@ -21,15 +21,15 @@ class BuildKind:
         self._runtime = runtime
         self._toolchains: dict[tuple[str, str, bool], Toolchain] = {}
 
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         inputs = _inputs(task)
         toolchain = self.toolchain(inputs)
         own = dict(inputs.env)
         given = ((name, value) for name, value in toolchain.environment if name not in own)
         return (
-            Entry(EntryKind.CODE, "build", _VERSION),
-            Entry(EntryKind.CODE, "toolchain", toolchain.identity),
-            *(Entry(EntryKind.ENV, name, digest_fields((value,))) for name, value in given),
+            InputEntry(EntryKind.CODE, "build", _VERSION),
+            InputEntry(EntryKind.CODE, "toolchain", toolchain.identity),
+            *(InputEntry(EntryKind.ENV, name, digest_fields((value,))) for name, value in given),
         )
 
     def toolchain(self, inputs: BuildInputs) -> Toolchain:
@@ -45,7 +45,7 @@ class BuildKind:
         """Where the source begins; a plan looks, so that it promises no build of nothing."""
         return self._runtime.entry(self._workspace, _inputs(task))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
         inputs = _inputs(task)
         built = self._runtime.build(shop.workspace, inputs)

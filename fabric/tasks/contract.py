@@ -11,7 +11,7 @@ from fabric.graph.plan import Known
 from fabric.graph.traces import ListingTrace
 from fabric.model.names import Digest, TaskId
 from fabric.model.problems import Problem
-from fabric.model.task import Entry, Output, OutputFile, Pairs, Task
+from fabric.model.task import InputEntry, Output, OutputFile, Pairs, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Made:
     before: Pairs = ()
 
 
-class Shop(Protocol):
+class TaskTools(Protocol):
     """What a task may use while it runs."""
 
     @property
@@ -64,14 +64,14 @@ class Shop(Protocol):
 class TaskKind(Protocol):
     """One kind of task. Thread-safe: many tasks of a kind run at once."""
 
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         """Versions that belong to the key: of this kind's code and of its tools."""
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made: ...
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made: ...
 
 
 @runtime_checkable
-class WorldKind(TaskKind, Protocol):
+class RecordKind(TaskKind, Protocol):
     """A kind that changes more than files: a record says whether it is up to date, no cache."""
 
     def judge(self, known: Known) -> Decision: ...

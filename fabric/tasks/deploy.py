@@ -16,13 +16,18 @@ from fabric.graph.plan import Known
 from fabric.model.hashing import digest_fields
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.changes import Entry as Learned
-from fabric.model.records.changes import FunctionDone, FunctionGone, FunctionUnsure, UnitDone
+from fabric.model.records.changes import (
+    FunctionDone,
+    FunctionGone,
+    FunctionUnsure,
+    RecordChange,
+    UnitDone,
+)
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
-from fabric.model.task import DeployInputs, Entry, EntryKind, Output, Pairs, Task
-from fabric.providers.contract import Artifact, Deployed, FunctionOrder, Live
-from fabric.tasks.contract import Made, Shop
-from fabric.tasks.deploy_tools import Desk, Page, Values
+from fabric.model.task import DeployInputs, EntryKind, InputEntry, Output, Pairs, Task
+from fabric.providers.contract import Artifact, Deployed, FunctionOrder, LiveFunction
+from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values
 
 # Raise when a deploy of the same inputs would leave something else at the provider.
 _VERSION = "1"
@@ -38,12 +43,12 @@ class _Share:
 
 
 class DeployKind:
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: DeployTools) -> None:
         self._desk = desk
 
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
-        return (Entry(EntryKind.CODE, "deploy", _VERSION),)
+        return (InputEntry(EntryKind.CODE, "deploy", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
@@ -56,7 +61,7 @@ class DeployKind:
     def claim(self, task: Task) -> None:
         self._desk.page(ref_of(_inputs(task)))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         inputs = _inputs(task)
         ref = ref_of(inputs)
         page = self._desk.page(ref)
@@ -81,7 +86,7 @@ class DeployKind:
         one: Wanted,
         values: Values,
         changed: bool,  # noqa: FBT001 - a plain answer of the line above
-        sources: tuple[Mapping[TaskId, Output], Shop],
+        sources: tuple[Mapping[TaskId, Output], TaskTools],
     ) -> _Share:
         upstream, shop = sources
         owner = TaskId(f"package:{ref.service}/{one.name}")
@@ -103,7 +108,7 @@ class DeployKind:
         return _Share(one, values, order)
 
     def _deployed(
-        self, task: Task, page: Page, orders: Sequence[FunctionOrder], shop: Shop
+        self, task: Task, page: OpenRecord, orders: Sequence[FunctionOrder], shop: TaskTools
     ) -> Deployed:
         """Ask the provider; after a failure what was there before is not taken for granted."""
         inputs = _inputs(task)
@@ -125,13 +130,15 @@ class DeployKind:
                     page.add(FunctionUnsure(task.id, order.name))
             raise
 
-    def _adopted(self, task: Task, page: Page, orders: Sequence[FunctionOrder]) -> Deployed | None:
+    def _adopted(
+        self, task: Task, page: OpenRecord, orders: Sequence[FunctionOrder]
+    ) -> Deployed | None:
         """An earlier run may have died between the provider's answer and its record of it."""
         if not any(intent.task == task.id for intent in page.earlier):
             return None
         ref = ref_of(_inputs(task))
         deployer = self._desk.deployer(ref, page.record.mode)
-        found: list[Live] = []
+        found: list[LiveFunction] = []
         for order in orders:
             live = deployer.find(self._desk.site(ref), order.name)
             if live is None or live.artifact_sha256 != order.artifact.sha256:
@@ -142,12 +149,12 @@ class DeployKind:
     def _note(
         self,
         task: Task,
-        page: Page,
+        page: OpenRecord,
         shares: Sequence[_Share],
         deployed: Deployed,
     ) -> None:
         live = {one.name: one for one in deployed.functions}
-        learned: list[Learned] = [
+        learned: list[RecordChange] = [
             FunctionDone(task.id, self._recorded(page, share, live[share.wanted.name]))
             for share in shares
         ]
@@ -157,7 +164,7 @@ class DeployKind:
             learned.append(UnitDone(task.id, _outputs(page, _inputs(task), deployed)))
         page.add(*learned)
 
-    def _recorded(self, page: Page, share: _Share, live: Live) -> FunctionRecord:
+    def _recorded(self, page: OpenRecord, share: _Share, live: LiveFunction) -> FunctionRecord:
         one, values, artifact = share.wanted, share.values, share.order.artifact
         was = page.record.function(one.name)
         environment = one.environment(page.record.salt)
@@ -187,7 +194,7 @@ def _refuse_other_values(inputs: DeployInputs, values: Mapping[str, Values]) -> 
         raise FabricError(Problem("run/moved", message, hint="run the command again"))
 
 
-def _outputs(page: Page, inputs: DeployInputs, deployed: Deployed) -> Pairs:
+def _outputs(page: OpenRecord, inputs: DeployInputs, deployed: Deployed) -> Pairs:
     """A deploy of some functions says nothing of the others; what a release derives comes anew."""
     if not inputs.others:
         return deployed.outputs
@@ -210,7 +217,7 @@ def digests_of(upstream: Mapping[TaskId, Output]) -> tuple[tuple[str, str], ...]
     return tuple(sorted((need, output.digest) for need, output in upstream.items()))
 
 
-def with_outside(known: Known, desk: Desk, releases: tuple[str, ...]) -> Known:
+def with_outside(known: Known, desk: DeployTools, releases: tuple[str, ...]) -> Known:
     """What other services give counts the same, whether they are part of the run or not."""
     if known.upstream is None or not releases:
         return known

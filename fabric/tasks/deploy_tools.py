@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from fabric.model.records.changes import Entry
+from fabric.model.records.changes import RecordChange
 from fabric.model.records.record import Deployment, Intent, Mode, Record, RecordRef
 from fabric.model.task import Pairs, Spec
-from fabric.providers.contract import Deployer, Released, Site
+from fabric.providers.contract import Deployer, DeploymentAddress, Released
 
 
-class Page(Protocol):
+class OpenRecord(Protocol):
     """One record while this run holds its lock."""
 
     @property
@@ -23,7 +23,7 @@ class Page(Protocol):
     def require_lock(self) -> None:
         """Raises when the lock may be somebody else's: to be asked before every call."""
 
-    def add(self, *entries: Entry, durable: bool = True) -> None:
+    def add(self, *entries: RecordChange, durable: bool = True) -> None:
         """Keep results; on the disk when this returns, unless they can be had again."""
 
 
@@ -41,7 +41,7 @@ class Values:
     spec: Spec = ("", (), ())
 
 
-class Desk(Protocol):
+class DeployTools(Protocol):
     """Thread-safe: tasks of many services come here at once."""
 
     @property
@@ -52,17 +52,17 @@ class Desk(Protocol):
     def record(self, ref: RecordRef) -> Record | None:
         """What is live, as far as this run knows; None where nothing ever was."""
 
-    def page(self, ref: RecordRef) -> Page:
+    def page(self, ref: RecordRef) -> OpenRecord:
         """The record under its lock; taken with all others of the run when first asked for."""
 
     def standing(self, stage: str, releases: Sequence[str]) -> Pairs:
         """Releases that are no tasks of this run, with the digests of what they give today."""
 
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer: ...
-    def site(self, ref: RecordRef) -> Site:
+    def site(self, ref: RecordRef) -> DeploymentAddress:
         """All that a deploy has to know of a service; raises while an upstream gives nothing."""
 
-    def address(self, ref: RecordRef) -> Site:
+    def address(self, ref: RecordRef) -> DeploymentAddress:
         """Just which deployment is meant: enough to take it away."""
 
     def values(self, ref: RecordRef, function: str) -> Values: ...

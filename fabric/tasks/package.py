@@ -5,21 +5,21 @@ from collections.abc import Iterator, Mapping
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import Entry, EntryKind, Output, PackageInputs, Task
+from fabric.model.task import EntryKind, InputEntry, Output, PackageInputs, Task
 from fabric.runtimes.archive import archive, content_digest, unpacked
 from fabric.runtimes.contract import BuiltFile
-from fabric.tasks.contract import Made, MadeFile, Shop
+from fabric.tasks.contract import Made, MadeFile, TaskTools
 from fabric.tasks.vendor import PACKAGES
 
 _VERSION = "2"
 
 
 class PackageKind:
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
-        return (Entry(EntryKind.CODE, "package", _VERSION),)
+        return (InputEntry(EntryKind.CODE, "package", _VERSION),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         inputs = task.inputs
         if not isinstance(inputs, PackageInputs):
             raise TypeError(f"{task.id} is not a package")
@@ -42,7 +42,7 @@ def _handler(upstream: Mapping[TaskId, Output]) -> str:
     return next((handler for handler in found if handler), "")
 
 
-def _gather(upstream: Mapping[TaskId, Output], shop: Shop) -> Iterator[BuiltFile]:
+def _gather(upstream: Mapping[TaskId, Output], shop: TaskTools) -> Iterator[BuiltFile]:
     for owner, output in upstream.items():
         for one in output.files:
             content = shop.content(owner, one)

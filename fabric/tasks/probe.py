@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from fabric.model.checks import Check, decode_checks, encode_checks
 from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
-from fabric.model.task import Entry, EntryKind, Output, ProbeInputs, Task
-from fabric.tasks.contract import Made, Shop
+from fabric.model.task import EntryKind, InputEntry, Output, ProbeInputs, Task
+from fabric.tasks.contract import Made, TaskTools
 
 Look = Callable[[], Iterable[Check]]
 _FACT = "checks"
@@ -18,11 +18,11 @@ class ProbeKind:
     def __init__(self, looks: Mapping[str, Look]) -> None:
         self._looks = looks
 
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
-        return (Entry(EntryKind.CODE, "probe", "1"),)
+        return (InputEntry(EntryKind.CODE, "probe", "1"),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream, shop
         if not isinstance(task.inputs, ProbeInputs):
             raise TypeError(f"{task.id} is not a probe")

@@ -8,22 +8,22 @@ from fabric.graph.plan import Known
 from fabric.model.names import TaskId
 from fabric.model.records.changes import ReleaseDone
 from fabric.model.records.record import Mode
-from fabric.model.task import Entry, EntryKind, Output, ReleaseInputs, Task
-from fabric.providers.contract import Live
-from fabric.tasks.contract import Made, Shop
+from fabric.model.task import EntryKind, InputEntry, Output, ReleaseInputs, Task
+from fabric.providers.contract import LiveFunction
+from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import digests_of, joined, ref_of, with_outside
-from fabric.tasks.deploy_tools import Desk, Page
+from fabric.tasks.deploy_tools import DeployTools, OpenRecord
 
 _VERSION = "1"
 
 
 class ReleaseKind:
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: DeployTools) -> None:
         self._desk = desk
 
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
-        return (Entry(EntryKind.CODE, "release", _VERSION),)
+        return (InputEntry(EntryKind.CODE, "release", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
@@ -36,7 +36,7 @@ class ReleaseKind:
     def claim(self, task: Task) -> None:
         self._desk.page(ref_of(_inputs(task)))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         inputs = _inputs(task)
         ref, mode = ref_of(inputs), Mode(inputs.mode)
         page = self._desk.page(ref)
@@ -57,10 +57,12 @@ class ReleaseKind:
         return Made(output.digest, facts=output.facts, keep=False)
 
 
-def lives_of(page: Page, names: tuple[str, ...]) -> tuple[Live, ...]:
+def lives_of(page: OpenRecord, names: tuple[str, ...]) -> tuple[LiveFunction, ...]:
     """The functions of a record that are still wanted, as a provider knows them."""
     return tuple(
-        Live(one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256)
+        LiveFunction(
+            one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256
+        )
         for one in page.record.functions
         if one.name in names
     )

@@ -9,22 +9,22 @@ from fabric.model.names import TaskId
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import FunctionGone, FunctionUnsure, ReleaseDone
 from fabric.model.records.record import Mode
-from fabric.model.task import Entry, EntryKind, Output, RemoveInputs, Task
-from fabric.tasks.contract import Made, Shop
+from fabric.model.task import EntryKind, InputEntry, Output, RemoveInputs, Task
+from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import ref_of
-from fabric.tasks.deploy_tools import Desk, Page
+from fabric.tasks.deploy_tools import DeployTools, OpenRecord
 from fabric.tasks.release import lives_of
 
 _VERSION = "1"
 
 
 class RemoveKind:
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: DeployTools) -> None:
         self._desk = desk
 
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
-        return (Entry(EntryKind.CODE, "remove", _VERSION),)
+        return (InputEntry(EntryKind.CODE, "remove", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
@@ -33,7 +33,7 @@ class RemoveKind:
     def claim(self, task: Task) -> None:
         self._desk.page(ref_of(_inputs(task)))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
         inputs = _inputs(task)
         page = self._desk.page(ref_of(inputs))
@@ -55,7 +55,7 @@ class RemoveKind:
             page.add(ReleaseDone(task.id, "", (), ""))
         return Made(GONE.digest, keep=False)
 
-    def _taken_away(self, inputs: RemoveInputs, page: Page, names: tuple[str, ...]) -> str:
+    def _taken_away(self, inputs: RemoveInputs, page: OpenRecord, names: tuple[str, ...]) -> str:
         ref = ref_of(inputs)
         deployer = self._desk.deployer(ref, Mode(inputs.mode))
         site, functions = self._desk.address(ref), lives_of(page, names)

@@ -17,23 +17,23 @@ from fabric.model.records.changes import (
     UnitDone,
 )
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
-from fabric.model.task import Entry, EntryKind, Output, Pairs, RestoreInputs, Task
-from fabric.providers.contract import Artifact, FunctionOrder, Live
-from fabric.tasks.contract import Made, Shop
+from fabric.model.task import EntryKind, InputEntry, Output, Pairs, RestoreInputs, Task
+from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
+from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import ref_of
-from fabric.tasks.deploy_tools import Desk, Page
+from fabric.tasks.deploy_tools import DeployTools, OpenRecord
 from fabric.tasks.release import lives_of
 
 _VERSION = "1"
 
 
 class RestoreKind:
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: DeployTools) -> None:
         self._desk = desk
 
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
-        return (Entry(EntryKind.CODE, "restore", _VERSION),)
+        return (InputEntry(EntryKind.CODE, "restore", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
@@ -43,7 +43,7 @@ class RestoreKind:
     def claim(self, task: Task) -> None:
         self._desk.page(ref_of(_inputs(task)))
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
         inputs = _inputs(task)
         page = self._desk.page(ref_of(inputs))
@@ -54,7 +54,7 @@ class RestoreKind:
             self._service(task, page, shop)
         return Made(GONE.digest, keep=False)
 
-    def _functions(self, task: Task, page: Page, shop: Shop) -> None:
+    def _functions(self, task: Task, page: OpenRecord, shop: TaskTools) -> None:
         inputs = _inputs(task)
         ref = ref_of(inputs)
         target = self._desk.target(ref)
@@ -81,7 +81,7 @@ class RestoreKind:
         if deployed.outputs:
             page.add(UnitDone(task.id, deployed.outputs))
 
-    def _service(self, task: Task, page: Page, shop: Shop) -> None:
+    def _service(self, task: Task, page: OpenRecord, shop: TaskTools) -> None:
         inputs = _inputs(task)
         ref = ref_of(inputs)
         target = self._desk.target(ref)
@@ -122,7 +122,7 @@ class RestoreKind:
         return tuple(pair for pair in values.env if pair[0] in names)
 
 
-def with_place(one: FunctionRecord, live: Live) -> FunctionRecord:
+def with_place(one: FunctionRecord, live: LiveFunction) -> FunctionRecord:
     """A restored function is where the provider says that it is now."""
     return replace(
         one, resource_name=live.resource_name, resource_id=live.resource_id, endpoint=live.endpoint

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fabric.model.names import TaskId
-from fabric.model.task import Entry, EntryKind, Output, Task, VendorInputs
+from fabric.model.task import EntryKind, InputEntry, Output, Task, VendorInputs
 from fabric.runtimes.archive import archive, content_digest
 from fabric.runtimes.contract import Built
-from fabric.tasks.contract import Made, MadeFile, Shop
+from fabric.tasks.contract import Made, MadeFile, TaskTools
 
 _VERSION = "2"
 PACKAGES = ".packages.zip"
@@ -19,11 +19,11 @@ class VendorKind:
     def __init__(self, fetch: Fetch) -> None:
         self._fetch = fetch
 
-    def code(self, task: Task) -> tuple[Entry, ...]:
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
-        return (Entry(EntryKind.CODE, "vendor", _VERSION),)
+        return (InputEntry(EntryKind.CODE, "vendor", _VERSION),)
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
         inputs = task.inputs
         if not isinstance(inputs, VendorInputs):

@@ -12,7 +12,7 @@ import pytest
 
 from fabric.config.values import BackendKind
 from fabric.model.problems import FabricError
-from fabric.state.backends.lost_replies import Settled
+from fabric.state.backends.lost_replies import LostReplies
 from fabric.state.backends.postgres import Postgres
 from fabric.state.backends.sql import Sql
 from fabric.state.contract import Backend, MovedError, Version
@@ -61,7 +61,7 @@ def test_a_swap_whose_reply_was_lost_is_the_callers_own(gcs: Gcs, backend: Backe
 
 
 def test_the_same_bytes_under_the_expected_version_were_not_written_now(tmp_path: Path) -> None:
-    class Stubborn(Settled):
+    class Stubborn(LostReplies):
         """Says of every write that somebody else was first."""
 
         def write(self, key: str, content: bytes, expected: Version | None) -> Version:
@@ -70,8 +70,8 @@ def test_the_same_bytes_under_the_expected_version_were_not_written_now(tmp_path
     local = stores.LOCAL.space(Fleet(tmp_path), tmp_path).open()
     version = local.write(KEY, b"one", None)
     with pytest.raises(MovedError):
-        Settled(Stubborn(local)).write(KEY, b"one", version)
-    assert Settled(Stubborn(local)).write(KEY, b"one", Version("older")) == version
+        LostReplies(Stubborn(local)).write(KEY, b"one", version)
+    assert LostReplies(Stubborn(local)).write(KEY, b"one", Version("older")) == version
 
 
 def test_a_delete_whose_reply_was_lost_finds_nothing_left(gcs: Gcs, backend: Backend) -> None:

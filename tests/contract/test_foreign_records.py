@@ -9,8 +9,8 @@ from fabric.model.problems import FabricError
 from fabric.model.records.record_json import encode
 from fabric.state.backends.local import Local
 from fabric.state.contract import state_key
-from fabric.state.records.transaction import glance
-from fabric.state.store import Shelf, Stores
+from fabric.state.records.transaction import peek
+from fabric.state.store import BackEndPair, RecordStore
 from tests.project import project
 from tests.records import record
 
@@ -23,7 +23,7 @@ def test_a_record_of_another_key_is_no_record_of_this_one(part: str, tmp_path: P
     ref = replace(record().ref, **{part: "other"})
     store.write(state_key(ref), encode(record()), None)
     with pytest.raises(FabricError) as caught:
-        glance(Shelf(tmp_path, Stores(store, store)), ref)
+        peek(RecordStore(tmp_path, BackEndPair(store, store)), ref)
     assert caught.value.first.code == "state/corrupt"
     assert state_key(ref) in caught.value.first.message
 

@@ -16,11 +16,11 @@ from fabric.state.locks.document import decode_lock
 from fabric.state.locks.force_unlock import unlock
 from fabric.state.locks.leases import Terms
 from fabric.state.records.listing import holder_of
-from fabric.state.records.locked_record import Page
-from fabric.state.records.transaction import Book, Claim, Surroundings
-from fabric.state.records.under_lock import held
+from fabric.state.records.locked_record import LockedRecord
+from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
+from fabric.state.records.under_lock import locked
 from fabric.state.records.wal import wal_path
-from fabric.state.store import Shelf, Stores
+from fabric.state.store import BackEndPair, RecordStore
 from fabric.state.upkeep.forget import forget
 from fabric.state.upkeep.restore import restore
 from fabric.system.process_identity import Process
@@ -77,14 +77,14 @@ class Stepping:
 class Deploy:
     """What a run does with one record: claim it, call the provider, note the result, close."""
 
-    shelf: Shelf
+    shelf: RecordStore
     me: Process
     clock: HandClock
     terms: Terms = field(default_factory=lambda: Terms(LEASE))
     called: bool = False
 
     def run(self) -> tuple[Problem, ...]:
-        book = Book({REF: self.shelf}, Surroundings(self.me, self.clock, self.terms))
+        book = RecordTransaction({REF: self.shelf}, LockPolicy(self.me, self.clock, self.terms))
         intent = Intent(f"deploy:shop/{self.me.user}@cloud1-lambda", Operation.DEPLOY, self.me.user)
         book.expect(
             [Claim(REF, "deploy", Mode.COMMAND, "cloud1-lambda", "", (intent,), self._refuse)]
@@ -105,7 +105,7 @@ class Deploy:
         self.clock.step = 0
 
 
-def _deployed(page: Page) -> Record:
+def _deployed(page: LockedRecord) -> Record:
     return replace(page.record, pending=(), lifecycle=Lifecycle.DEPLOYED, deployment_id="id")
 
 
@@ -114,9 +114,9 @@ class Scene:
     backend: Backend
     home: Path
 
-    def shelf(self, backend: Backend | None = None) -> Shelf:
+    def shelf(self, backend: Backend | None = None) -> RecordStore:
         backend = backend or self.backend
-        return Shelf(self.home, Stores(backend, backend))
+        return RecordStore(self.home, BackEndPair(backend, backend))
 
     def stored(self) -> Record | None:
         found = self.shelf().stores.state.read(state_key(REF))
@@ -141,7 +141,7 @@ def _decoded(found: Stored) -> Record:
 
 def _steps_of_a_deploy(folder: Path) -> int:
     store = Stepping(Local(folder / "state"), 0, lambda: None)
-    shelf = Shelf(folder, Stores(store, store))
+    shelf = RecordStore(folder, BackEndPair(store, store))
     assert Deploy(shelf, FIRST, HandClock()).run() == ()
     return store.calls
 
@@ -229,8 +229,8 @@ def test_who_puts_a_record_right_by_hand_and_is_late_overwrites_nobody(
     assert Deploy(scene.shelf(), FIRST, HandClock()).run() == ()
     old = scene.stored()
     assert old is not None
-    around = Surroundings(FIRST, HandClock(), Terms(LEASE))
-    calls: dict[str, Callable[[Shelf], object]] = {
+    around = LockPolicy(FIRST, HandClock(), Terms(LEASE))
+    calls: dict[str, Callable[[RecordStore], object]] = {
         "restore": lambda shelf: restore(shelf, [old], around),
         "rm": lambda shelf: forget(shelf, REF, around),
     }
@@ -251,9 +251,9 @@ def _quiet(problems: tuple[Problem, ...]) -> None:
 def test_no_record_is_ahead_of_its_lock(tmp_path: Path) -> None:
     """Else the next holder's fence were below that of the record, and it counted as late."""
     scene = Scene(Local(tmp_path / "state"), tmp_path)
-    around = Surroundings(FIRST, HandClock(), Terms(LEASE))
+    around = LockPolicy(FIRST, HandClock(), Terms(LEASE))
     ((restored,), _) = restore(scene.shelf(), [replace(record(), fence=700)], around)
-    with held(scene.shelf(), {REF: 0}, "look", around) as fences:
+    with locked(scene.shelf(), {REF: 0}, "look", around) as fences:
         assert fences[REF] > restored.fence
         stored = scene.backend.read(lock_key(REF))
         assert stored is not None

@@ -20,9 +20,9 @@ from fabric.state.backends.local import Local
 from fabric.state.contract import Backend, lock_key, state_key
 from fabric.state.locks.document import decode_lock
 from fabric.state.locks.leases import Asker, LockKeeper, Pulse, Terms
-from fabric.state.records.locked_record import Opening, Page
+from fabric.state.records.locked_record import FoundRecord, LockedRecord
 from fabric.state.records.wal import wal_path
-from fabric.state.store import Shelf, Stores
+from fabric.state.store import BackEndPair, RecordStore
 from fabric.system.clock import Clock, SystemClock
 from fabric.system.process_identity import Process, this_process
 from tests.project import REPO
@@ -289,16 +289,16 @@ class Desk:
     home: Path
 
     @property
-    def shelf(self) -> Shelf:
-        return Shelf(self.home, Stores(self.backend, self.backend))
+    def shelf(self) -> RecordStore:
+        return RecordStore(self.home, BackEndPair(self.backend, self.backend))
 
-    def page(self, keeper: LockKeeper, clock: Clock) -> Page:
+    def page(self, keeper: LockKeeper, clock: Clock) -> LockedRecord:
         fence = take(keeper)
         stored = self.backend.read(state_key(REF))
         found = decode(stored.content, "it") if stored else Record(REF, "p", "line", "salt")
         begun = replace(found, fence=fence)
-        opening = Opening(begun, found, stored.version if stored else None)
-        return Page(self.shelf, keeper, opening, clock)
+        opening = FoundRecord(begun, found, stored.version if stored else None)
+        return LockedRecord(self.shelf, keeper, opening, clock)
 
     def stored(self) -> Record:
         stored = self.backend.read(state_key(REF))
@@ -311,7 +311,7 @@ def desk(backend: Backend, tmp_path: Path) -> Desk:
     return Desk(backend, tmp_path / "home")
 
 
-def overtaken(desk: Desk, keep: Keep) -> tuple[Page, Page]:
+def overtaken(desk: Desk, keep: Keep) -> tuple[LockedRecord, LockedRecord]:
     """A holder that began, and one that took its lock over and begun too."""
     late = HandClock(step=SHORT)
     first = desk.page(keep(), HandClock())

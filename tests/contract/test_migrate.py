@@ -17,9 +17,9 @@ from fabric.state.contract import state_key
 from fabric.state.locks.leases import Terms
 from fabric.state.records.archives import find_archive, keep_archive, lost_archives
 from fabric.state.records.listing import holder_of, refs_in
-from fabric.state.records.transaction import Surroundings, glance
-from fabric.state.records.under_lock import held
-from fabric.state.store import Shelf
+from fabric.state.records.transaction import LockPolicy, peek
+from fabric.state.records.under_lock import locked
+from fabric.state.store import RecordStore
 from fabric.state.upkeep.migrate import Migrated, migrate
 from fabric.state.upkeep.restore import restore
 from fabric.system.clock import SystemClock
@@ -30,7 +30,7 @@ from tests.servers.fleet import Fleet
 from tests.servers.stores import Store
 
 pytestmark = pytest.mark.timeout(600)
-_AROUND = Surroundings(this_process(), SystemClock(), Terms())
+_AROUND = LockPolicy(this_process(), SystemClock(), Terms())
 _PAIRS = [
     pytest.param(one, two, id=f"{one.id}-{two.id}", marks=(*stores.marks(one), *stores.marks(two)))
     for one, two in permutations(stores.ALL, 2)
@@ -40,46 +40,46 @@ _PAIRS = [
 
 
 @contextlib.contextmanager
-def opened(store: Store, fleet: Fleet, folder: Path) -> Iterator[Shelf]:
+def opened(store: Store, fleet: Fleet, folder: Path) -> Iterator[RecordStore]:
     """Each with a folder of its own, as on two machines that share nothing but the stores."""
     folder.mkdir()
     space = store.space(fleet, folder)
     made = open_backend(space.kind, space.settings, space.env, space.home)
     try:
-        yield Shelf(space.home, made)
+        yield RecordStore(space.home, made)
     finally:
         made.close()
 
 
 @pytest.fixture
-def local(fleet: Fleet, tmp_path: Path) -> Iterator[Shelf]:
+def local(fleet: Fleet, tmp_path: Path) -> Iterator[RecordStore]:
     with opened(stores.LOCAL, fleet, tmp_path / "source") as shelf:
         yield shelf
 
 
 @pytest.fixture
-def sqlite(fleet: Fleet, tmp_path: Path) -> Iterator[Shelf]:
+def sqlite(fleet: Fleet, tmp_path: Path) -> Iterator[RecordStore]:
     with opened(stores.SQLITE, fleet, tmp_path / "target") as shelf:
         yield shelf
 
 
-def store(shelf: Shelf, records: Sequence[Record]) -> None:
+def store(shelf: RecordStore, records: Sequence[Record]) -> None:
     for one in records:
         keep_archive(shelf, one.ref, ARCHIVE)
         shelf.stores.state.write(state_key(one.ref), encode(one), None)
 
 
-def content(shelf: Shelf, one: Record) -> bytes:
+def content(shelf: RecordStore, one: Record) -> bytes:
     found = shelf.stores.state.read(state_key(one.ref))
     assert found is not None
     return found.content
 
 
-def moved(source: Shelf, target: Shelf) -> Migrated:
+def moved(source: RecordStore, target: RecordStore) -> Migrated:
     return migrate(source, target, refs_in(source, "shop"), _AROUND)
 
 
-def refused(source: Shelf, target: Shelf) -> str:
+def refused(source: RecordStore, target: RecordStore) -> str:
     with pytest.raises(FabricError) as caught:
         moved(source, target)
     return caught.value.first.code
@@ -113,20 +113,24 @@ def test_every_store_takes_a_backup_back(kind: Store, fleet: Fleet, tmp_path: Pa
         done, warnings = restore(shelf, records, _AROUND)
         serials = {one.ref.stage: one.serial for one in done}
         assert serials == {"dev": 5, "prod": 10, "new": 5}
-        assert all(glance(shelf, one.ref) == one for one in done)
+        assert all(peek(shelf, one.ref) == one for one in done)
         assert min(one.fence for one in done if one.ref.stage == "prod") > 8
         assert warnings == ()
 
 
-def test_a_lock_on_either_side_keeps_a_migration_away(local: Shelf, sqlite: Shelf) -> None:
+def test_a_lock_on_either_side_keeps_a_migration_away(
+    local: RecordStore, sqlite: RecordStore
+) -> None:
     store(local, [record()])
     for shelf in (local, sqlite):
-        with held(shelf, {record().ref: 0}, "deploy", _AROUND):
+        with locked(shelf, {record().ref: 0}, "deploy", _AROUND):
             assert refused(local, sqlite) == "lock/held"
     assert refs_in(sqlite) == ()
 
 
-def test_a_target_with_another_lineage_is_left_alone(local: Shelf, sqlite: Shelf) -> None:
+def test_a_target_with_another_lineage_is_left_alone(
+    local: RecordStore, sqlite: RecordStore
+) -> None:
     store(local, [record(), record("prod")])
     other = replace(record("prod"), lineage="9" * 32, serial=1)
     store(sqlite, [other])
@@ -135,7 +139,7 @@ def test_a_target_with_another_lineage_is_left_alone(local: Shelf, sqlite: Shelf
     assert content(sqlite, other) == encode(other)
 
 
-def test_a_stub_is_in_nobodys_way(local: Shelf, sqlite: Shelf) -> None:
+def test_a_stub_is_in_nobodys_way(local: RecordStore, sqlite: RecordStore) -> None:
     store(local, [record()])
     stub = Record(record().ref, provider_id="", lineage="9" * 32, salt="", serial=9, fence=2)
     assert stub.is_stub
@@ -145,21 +149,23 @@ def test_a_stub_is_in_nobodys_way(local: Shelf, sqlite: Shelf) -> None:
 
 @pytest.mark.parametrize("change", [{"serial": 5}, {"endpoint": "https://other.example"}])
 def test_a_target_that_went_on_is_left_alone(
-    change: dict[str, Any], local: Shelf, sqlite: Shelf
+    change: dict[str, Any], local: RecordStore, sqlite: RecordStore
 ) -> None:
     store(local, [record()])
     store(sqlite, [record(**change)])
     assert refused(local, sqlite) == "state/serial"
 
 
-def test_an_older_target_is_brought_up_to_date(local: Shelf, sqlite: Shelf) -> None:
+def test_an_older_target_is_brought_up_to_date(local: RecordStore, sqlite: RecordStore) -> None:
     store(local, [record(serial=7)])
     store(sqlite, [record()])
     assert moved(local, sqlite).records == (record(serial=7),)
     assert content(sqlite, record()) == encode(record(serial=7))
 
 
-def test_an_archive_that_is_lost_is_no_reason_not_to_move(local: Shelf, sqlite: Shelf) -> None:
+def test_an_archive_that_is_lost_is_no_reason_not_to_move(
+    local: RecordStore, sqlite: RecordStore
+) -> None:
     gone = record(functions=(function(artifact_sha256="0" * 64),))
     store(local, [gone])
     done = moved(local, sqlite)

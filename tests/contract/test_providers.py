@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.catalog import PROVIDERS, ProviderFacts, Unit
+from fabric.model.catalog import PROVIDERS, DeployUnit, ProviderFacts
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.records.record import Mode
 from fabric.providers.command import Command
-from fabric.providers.contract import Deployed, Deployer, FunctionOrder, Released, Site
+from fabric.providers.contract import Deployed, Deployer, DeploymentAddress, FunctionOrder, Released
 from fabric.providers.registry import deployer_of
 from fabric.providers.simulated import Simulated
 from tests.orders import CLOUD1, CRON, HTTP, around, order, recorder, site
@@ -28,7 +28,7 @@ class Spec:
         return f"{self.facts.id}-{self.mode}"
 
     @property
-    def site(self) -> Site:
+    def site(self) -> DeploymentAddress:
         return site(self.facts.id, region="eu-1")
 
     def deployer(self, folder: Path) -> Deployer:
@@ -44,15 +44,15 @@ SPECS = [Spec(facts, mode) for facts in PROVIDERS for mode in (Mode.SIMULATED, M
 EACH = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.id)
 
 
-def deploy_all(deployer: Deployer, where: Site) -> Deployed:
+def deploy_all(deployer: Deployer, where: DeploymentAddress) -> Deployed:
     """The way a run does it: one by one, or all at once."""
-    if deployer.unit is Unit.SERVICE:
+    if deployer.unit is DeployUnit.SERVICE:
         return deployer.deploy(where, FUNCTIONS)
     parts = [deployer.deploy(where, (one,)) for one in FUNCTIONS]
     return Deployed(tuple(one for part in parts for one in part.functions))
 
 
-def release(deployer: Deployer, where: Site) -> Released:
+def release(deployer: Deployer, where: DeploymentAddress) -> Released:
     deployed = deploy_all(deployer, where)
     return deployer.release(where, deployed.functions, deployed.outputs)
 
@@ -97,7 +97,7 @@ def test_nothing_is_left_after_a_service_is_dissolved(spec: Spec, tmp_path: Path
 
 @EACH
 def test_the_unit_is_the_catalogs_and_a_commands_the_service(spec: Spec, tmp_path: Path) -> None:
-    expected = Unit.SERVICE if spec.mode is Mode.COMMAND else spec.facts.unit
+    expected = DeployUnit.SERVICE if spec.mode is Mode.COMMAND else spec.facts.unit
     assert spec.deployer(tmp_path).unit is expected
 
 

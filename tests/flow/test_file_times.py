@@ -10,7 +10,7 @@ from fabric.engine.memory.file_index import FileIndex, settled
 from fabric.model.names import TaskId
 from fabric.model.task import Output, Task
 from fabric.system.clock import file_time_ns
-from fabric.tasks.contract import Made, Shop
+from fabric.tasks.contract import Made, TaskTools
 from tests.fakes import Bench, JoinInputs, JoinKind, join
 from tests.project import PYTHON, project
 
@@ -22,7 +22,7 @@ TRIALS = 4
 class EditingKind(JoinKind):
     """Somebody edits a source right after it was read."""
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         made = super().run(task, upstream, shop)
         assert isinstance(task.inputs, JoinInputs)
         for source in task.inputs.sources:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabric.engine.memory.disk_memo import Memo
+from fabric.engine.memory.disk_memo import DiskMemo
 from tests.project import PYTHON_SOURCES, Project, project, typescript
 
 pytestmark = pytest.mark.flow
@@ -17,7 +17,7 @@ Change = Callable[[dict[str, Any]], None]
 
 def rewritten(made: Project, change: Change) -> None:
     """Every remembered run of the project says something else, under a seal that is right."""
-    memo = Memo(made.root / ".fabric" / "cache" / "memo")
+    memo = DiskMemo(made.root / ".fabric" / "cache" / "memo")
     rows = memo.get_range("t:")
     assert rows
     fresh = {}

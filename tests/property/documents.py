@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from fabric.config.schema.shapes import (
     Anything,
-    Choice,
     Either,
     Fields,
     Flag,
@@ -16,6 +15,7 @@ from fabric.config.schema.shapes import (
     Kinds,
     Many,
     Named,
+    OneOf,
     Shape,
     Table,
     Text,
@@ -92,7 +92,7 @@ def _integer(shape: Integer) -> st.SearchStrategy[Any]:
 _MAKERS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Text: _text,
     Word: lambda _: _WORDS | _NUMBERS | st.booleans(),
-    Choice: lambda shape: st.sampled_from([str(word) for word in shape.words]),
+    OneOf: lambda shape: st.sampled_from([str(word) for word in shape.words]),
     Integer: _integer,
     Flag: lambda _: st.booleans(),
     Anything: lambda _: _PIECES,

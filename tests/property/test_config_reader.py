@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabric.config.load import Source, load_config
+from fabric.config.load import ConfigText, load_config
 from fabric.config.yaml.nodes import plain
 from fabric.config.yaml.reader import read
 from fabric.model.problems import FabricError, Problem
@@ -42,7 +42,7 @@ def test_any_bytes_are_read_or_refused(loader: Any, raw: bytes) -> None:
 @settings(deadline=None)
 @given(tail=_SIGNS, stage=st.text(max_size=5))
 def test_any_text_is_loaded_or_refused(tail: str, stage: str) -> None:
-    source = Source("fabric.yml", (_START + tail).encode(), {"X": "1"}, stage)
+    source = ConfigText("fabric.yml", (_START + tail).encode(), {"X": "1"}, stage)
     problems = _problems(lambda: load_config(source))
     assert all(problem.code.startswith("config/") for problem in problems)
 
@@ -51,7 +51,7 @@ def test_any_text_is_loaded_or_refused(tail: str, stage: str) -> None:
 @given(value=st.text(st.sampled_from(list("${}:,envscrtag XY")), max_size=40))
 def test_any_text_with_half_a_binding_is_filled_or_refused(value: str) -> None:
     text = f"{_START}env: {{A: '{value}'}}\n".encode()
-    source = Source("fabric.yml", text, {"X": "1", "Y": ""}, "dev")
+    source = ConfigText("fabric.yml", text, {"X": "1", "Y": ""}, "dev")
     assert all(problem.frame for problem in _problems(lambda: load_config(source)))
 
 

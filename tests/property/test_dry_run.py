@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fabric.engine.result import Status
-from fabric.engine.task_runner import Stepper
-from fabric.graph.build_graph import weave
+from fabric.engine.task_runner import TaskRunner
+from fabric.graph.build_graph import build_graph
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan, make_plan
 from fabric.graph.taskgraph import TaskGraph
@@ -81,11 +81,11 @@ class Guess:
             self._save(path, "tampered")
 
     def graph(self) -> TaskGraph:
-        return weave(tuple(self.tasks))
+        return build_graph(tuple(self.tasks))
 
     def plan(self, graph: TaskGraph) -> Plan:
         stores = self.bench.stores()
-        stepper = Stepper(stores, {"join": self.bench.kind}, self.bench.clock)
+        stepper = TaskRunner(stores, {"join": self.bench.kind}, self.bench.clock)
         return make_plan(graph, stepper.memory)
 
 

@@ -14,25 +14,25 @@ from fabric.engine.run import Job
 from fabric.engine.schedule import Caps
 from fabric.engine.shortcuts import last_run as packed
 from fabric.engine.shortcuts.answers import (
-    Answer,
-    Asked,
-    Change,
+    AnswerChange,
+    AskedCommand,
+    StoredAnswer,
     basis_of,
     prefix_of,
     renew_answer,
     store_answer,
     traces_of,
 )
-from fabric.graph.build_graph import weave
+from fabric.graph.build_graph import build_graph
 from fabric.model.names import TaskId
 from fabric.model.task import Output, Task
 from fabric.system.clock import SystemClock, file_time_ns
-from fabric.tasks.contract import Made, Shop
+from fabric.tasks.contract import Made, TaskTools
 from tests.fakes import Bench, JoinInputs, JoinKind, join
 
 ARGV = ("build",)
 ENV = {"HOME": "/nowhere"}
-GIVEN = Answer(0, "nothing to do\n", "")
+GIVEN = StoredAnswer(0, "nothing to do\n", "")
 NAMES = ("a", "b", "c", "d")
 TASKS = (
     join("one", "a", "b"),
@@ -117,11 +117,11 @@ class Folder:
     def ask(self) -> bool:
         return stage_zero.stored(ARGV, str(self.root), ENV) is not None
 
-    def asked(self) -> Asked:
-        return Asked(ARGV, str(self.root), frozenset(), ENV)
+    def asked(self) -> AskedCommand:
+        return AskedCommand(ARGV, str(self.root), frozenset(), ENV)
 
     def build_whole(self) -> RunResult:
-        graph = weave(TASKS)
+        graph = build_graph(TASKS)
         stores = self.bench.stores()
         job = Job(graph, Caps(2, 2), (1.0,) * len(graph))
         result = self.bench.run_job(job, stores)
@@ -131,10 +131,10 @@ class Folder:
         files = stores.files
         salt = store_answer(self.answers, self.asked(), basis_of(pairs, ()), files, GIVEN)
         if salt is not None:
-            site = packed.Site(str(self.root), "dev")
+            site = packed.ProjectInfo(str(self.root), "dev")
             prefix = prefix_of(files, str(self.root))
-            kept = packed.warm_of(salt, site, result, stores.ledger.traces, prefix)
-            packed.save_warm(self.answers, ARGV, str(self.root), kept)
+            kept = packed.last_run_of(salt, site, result, stores.ledger.traces, prefix)
+            packed.save_last_run(self.answers, ARGV, str(self.root), kept)
         return result
 
     def build_warm(self) -> bool:
@@ -142,7 +142,7 @@ class Folder:
         sight = stage_zero.last
         if sight is None:
             return False
-        warm = packed.load_warm(self.answers, ARGV, str(self.root), sight.salt)
+        warm = packed.load_last_run(self.answers, ARGV, str(self.root), sight.salt)
         dirty = warm.dirty(manifest.moved(sight.paths, sight.before, sight.now)) if warm else None
         if warm is None or dirty is None:
             return False
@@ -160,12 +160,12 @@ class Folder:
         wave = {n for place, n in enumerate(part.numbers) if place not in part.known}
         dropped = frozenset(p for p, owners in warm.owners.items() if wave.issuperset(owners))
         ran = [pair for place, pair in enumerate(pairs) if place not in part.known]
-        change = Change(basis_of(ran, ()), dropped)
+        change = AnswerChange(basis_of(ran, ()), dropped)
         salt = renew_answer(sight, self.asked(), change, files, GIVEN)
         if salt is not None:
             prefix = prefix_of(files, str(self.root))
-            again = packed.warm_again(warm, salt, part, result, prefix)
-            packed.save_warm(self.answers, ARGV, str(self.root), again)
+            again = packed.renewed_run(warm, salt, part, result, prefix)
+            packed.save_last_run(self.answers, ARGV, str(self.root), again)
 
     def wanted(self) -> dict[str, str]:
         """What a clean build would show, by the definition of the tasks."""
@@ -244,7 +244,7 @@ def test_a_damaged_manifest_is_no_answer(tmp_path: Path, content: bytes) -> None
 class SavingKind(JoinKind):
     """An editor saves a source, as it was, while the task reads it."""
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         made = super().run(task, upstream, shop)
         for name in made.read:
             (shop.workspace / name).write_text((shop.workspace / name).read_text())

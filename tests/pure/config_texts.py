@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fabric.config.load import Source, load_config
+from fabric.config.load import ConfigText, load_config
 from fabric.config.values import Config, Trigger
 from fabric.model.problems import FabricError, Problem
 
@@ -14,7 +14,7 @@ NO_ENV: Mapping[str, str] = {}
 def loaded(
     text: str, env: Mapping[str, str] = NO_ENV, stage: str = "dev", provider: str = ""
 ) -> Config:
-    return load_config(Source("fabric.yml", text.encode(), env, stage, provider))
+    return load_config(ConfigText("fabric.yml", text.encode(), env, stage, provider))
 
 
 def problems(

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 
-from fabric.graph.build_graph import weave
+from fabric.graph.build_graph import build_graph
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Plan
 from fabric.model.names import Digest, TaskId
@@ -17,7 +17,7 @@ def plan_of(
     tasks: Sequence[Task], actions: Mapping[str, Action] | None = None, reason: str = "because"
 ) -> Plan:
     """Tasks without an action of their own run."""
-    graph = weave(tasks)
+    graph = build_graph(tasks)
     chosen = [(actions or {}).get(task_id, Action.RUN) for task_id in graph.ids]
     return Plan(
         graph,

@@ -6,7 +6,7 @@ import pytest
 
 from fabric.config.dotenv import parse_dotenv
 from fabric.config.values import QueueTrigger
-from fabric.graph.compile import Unit, compile_graph
+from fabric.graph.compile import ServiceUnit, compile_graph
 from fabric.model.names import Verb
 from fabric.model.secrecy import without_values
 from tests.pure.config_texts import HEAD, ONE, codes, loaded, problems, warned
@@ -214,7 +214,7 @@ def test_values_are_hidden_wherever_they_stand(text: str, values: set[str], show
 def test_a_secret_in_a_setting_decides_a_deploy_and_is_not_in_the_graph(setting: str) -> None:
     text = f"{HEAD}functions: [{{name: api, entry: a.ts, {setting}}}]\n"
     graphs = [
-        repr(compile_graph([Unit(loaded(text, {"K": value}), "")], Verb.DEPLOY).tasks)
+        repr(compile_graph([ServiceUnit(loaded(text, {"K": value}), "")], Verb.DEPLOY).tasks)
         for value in ("canary-1", "canary-2")
     ]
     assert graphs[0] != graphs[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fabric.config.load import Source, load_config
+from fabric.config.load import ConfigText, load_config
 from fabric.config.yaml.reader import read
 from fabric.model.problems import FabricError
 from tests.pure.config_texts import problems
@@ -138,7 +138,7 @@ _HUNGRY = (
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 def test_hostile_input_is_refused_with_problems(name: str) -> None:
     with pytest.raises(FabricError) as caught:
-        load_config(Source("fabric.yml", HOSTILE[name], {}, "dev"))
+        load_config(ConfigText("fabric.yml", HOSTILE[name], {}, "dev"))
     assert caught.value.exit_code == 65
     assert all(problem.where and problem.where.file for problem in caught.value.problems)
     assert len(caught.value.problems) <= 400
@@ -160,7 +160,7 @@ def test_hostile_input_takes_under_200_megabytes(name: str) -> None:
 def test_a_key_may_be_anchored_and_its_text_used_again() -> None:
     head = b"service: &a shop\nprovider: {name: host1, runtime: nodejs}\n"
     text = head + b"&key functions: [{name: *a, entry: *key}]\n"
-    config = load_config(Source("fabric.yml", text, {}, "dev"))
+    config = load_config(ConfigText("fabric.yml", text, {}, "dev"))
     assert (config.functions[0].name, config.functions[0].entry) == ("shop", "functions")
 
 

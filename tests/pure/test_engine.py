@@ -12,8 +12,8 @@ from fabric.engine.memory.memo import NoMemo
 from fabric.engine.result import Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.task_runner import Stepper
-from fabric.graph.build_graph import weave
+from fabric.engine.task_runner import TaskRunner
+from fabric.graph.build_graph import build_graph
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known
 from fabric.model.events import Stamped, TaskEnded, TaskStarted
@@ -21,7 +21,7 @@ from fabric.model.hashing import digest_bytes
 from fabric.model.names import TaskId
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.task import Output, Task
-from fabric.tasks.contract import Made, Shop
+from fabric.tasks.contract import Made, TaskTools
 from tests.fakes import Bench, JoinKind, LateClock, join
 
 
@@ -176,7 +176,7 @@ class HangingKind(JoinKind):
         super().__init__()
         self.begun, self.may_end = threading.Event(), threading.Event()
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         self.begun.set()
         self.may_end.wait()
         return super().run(task, upstream, shop)
@@ -185,15 +185,15 @@ class HangingKind(JoinKind):
 class CutKind(HangingKind):
     """A task whose child is killed."""
 
-    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: Shop) -> Made:
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         super().run(task, upstream, shop)
         raise FabricError(Problem("deploy/command-failed", "was ended by signal 9"))
 
 
 def hanging(bench: Bench, kind: HangingKind, grace: float) -> Run:
     bench.kind = kind
-    graph, clock = weave([join("left", "a"), join("right", "b")]), LateClock()
-    stepper = Stepper(bench.stores(), {"join": kind}, clock)
+    graph, clock = build_graph([join("left", "a"), join("right", "b")]), LateClock()
+    stepper = TaskRunner(bench.stores(), {"join": kind}, clock)
     job = Job(graph, Caps(1, 1), (1.0, 1.0), grace=grace)
     return Run(job, stepper, Bus("run", clock, []), clock)
 
@@ -261,8 +261,8 @@ class WorldJoin(JoinKind):
 def test_what_waited_for_its_lock_while_another_failed_does_not_begin(bench: Bench) -> None:
     bench.write(a="fail")
     kind, clock = WorldJoin(), LateClock()
-    graph = weave([join("left", "a"), join("right", "b"), join("zone", "b")])
-    stepper = Stepper(bench.stores(), {"join": kind}, clock)
+    graph = build_graph([join("left", "a"), join("right", "b"), join("zone", "b")])
+    stepper = TaskRunner(bench.stores(), {"join": kind}, clock)
     job = Job(graph, Caps(2, 2), (1.0,) * 3, fail_fast=True)
     result = Run(job, stepper, Bus("run", clock, [kind]), clock).go()
     assert kind.ran == ["join:left"]
@@ -287,8 +287,8 @@ class BrokenListener:
 
 
 def test_a_worker_that_falls_ends_the_run_and_is_not_waited_for(bench: Bench) -> None:
-    graph, clock = weave([join("left", "a"), join("right", "b")]), LateClock()
-    stepper = Stepper(bench.stores(), {"join": bench.kind}, clock)
+    graph, clock = build_graph([join("left", "a"), join("right", "b")]), LateClock()
+    stepper = TaskRunner(bench.stores(), {"join": bench.kind}, clock)
     job = Job(graph, Caps(2, 2), (1.0, 1.0))
     with pytest.raises(RuntimeError, match="no more of"):
         Run(job, stepper, Bus("run", clock, [BrokenListener()]), clock).go()

@@ -1,8 +1,8 @@
 """A packed task comes back as it was: a key must not change because a run was remembered."""
 
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.shortcuts.last_run import Site, warm_of
-from fabric.graph.build_graph import weave
+from fabric.engine.shortcuts.last_run import ProjectInfo, last_run_of
+from fabric.graph.build_graph import build_graph
 from fabric.graph.traces import Trace, static_digest
 from fabric.model.names import Digest, TaskId
 from fabric.model.task import (
@@ -35,10 +35,12 @@ def trace_of(inputs: TaskInputs) -> Trace:
 
 
 def test_tasks_and_traces_survive_packing() -> None:
-    graph = weave([Task(TaskId(f"{one.kind}:x"), one) for one in INPUTS])
+    graph = build_graph([Task(TaskId(f"{one.kind}:x"), one) for one in INPUTS])
     traces = [trace_of(task.inputs) for task in graph.tasks]
     outcomes = tuple(Outcome(Status.RAN, output=one.output, trace=one) for one in traces)
-    warm = warm_of(b"s", Site("/w", "dev"), RunResult(graph, outcomes, 0), lambda _: (), "")
+    warm = last_run_of(
+        b"s", ProjectInfo("/w", "dev"), RunResult(graph, outcomes, 0), lambda _: (), ""
+    )
     for number, task in enumerate(graph.tasks):
         assert warm.task(number, INPUTS_BY_KIND) == task
         assert warm.task(number, INPUTS_BY_KIND).inputs.entries() == task.inputs.entries()

@@ -1,6 +1,6 @@
 """Which service waits for which, and how deep it stands."""
 
-from fabric.graph.build_graph import weave
+from fabric.graph.build_graph import build_graph
 from fabric.graph.service_order import levels_of, ties_of
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.names import TaskId
@@ -8,7 +8,7 @@ from fabric.model.task import PackageInputs, Task
 
 
 def graph(**needs: str) -> TaskGraph:
-    return weave(
+    return build_graph(
         Task(
             TaskId(f"package:{name}/f"),
             PackageInputs(name, "f", name),

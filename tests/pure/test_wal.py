@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fabric.model.records.changes import (
-    Entry,
     FunctionDone,
     FunctionGone,
     FunctionUnsure,
+    RecordChange,
     ReleaseDone,
     UnitDone,
     applied,
@@ -51,7 +51,7 @@ def record(fence: int = 7) -> Record:
     return Record(REF, "cloud1-lambda", "line", "salt", fence=fence, pending=pending)
 
 
-def logged(home: Path, entries: list[Entry], base: Record) -> Path:
+def logged(home: Path, entries: list[RecordChange], base: Record) -> Path:
     discard_logs(home, REF, 99)
     path = wal_path(home, REF, base.fence)
     wal = Wal(path, base.lineage, base.fence)
@@ -61,7 +61,7 @@ def logged(home: Path, entries: list[Entry], base: Record) -> Path:
     return path
 
 
-def folded(base: Record, entries: list[Entry]) -> Record:
+def folded(base: Record, entries: list[RecordChange]) -> Record:
     for entry in entries:
         base = settled(applied(base, entry), entry.task)
     return base
@@ -73,14 +73,14 @@ def test_without_a_log_a_record_is_what_it_was(tmp_path: Path) -> None:
 
 @in_a_folder
 @given(entries=st.lists(ENTRIES, max_size=6))
-def test_a_log_replays_to_what_the_run_knew(entries: list[Entry], tmp_path: Path) -> None:
+def test_a_log_replays_to_what_the_run_knew(entries: list[RecordChange], tmp_path: Path) -> None:
     path = logged(tmp_path, entries, record())
     assert replayed(record(), read_log(path)) == folded(record(), entries)
 
 
 @in_a_folder
 @given(entries=st.lists(ENTRIES, max_size=6))
-def test_to_replay_twice_is_to_replay_once(entries: list[Entry], tmp_path: Path) -> None:
+def test_to_replay_twice_is_to_replay_once(entries: list[RecordChange], tmp_path: Path) -> None:
     log = read_log(logged(tmp_path, entries, record()))
     once = replayed(record(), log)
     assert replayed(once, log) == once
@@ -89,7 +89,7 @@ def test_to_replay_twice_is_to_replay_once(entries: list[Entry], tmp_path: Path)
 @in_a_folder
 @given(entries=st.lists(ENTRIES, min_size=1, max_size=4), share=st.floats(0, 1), tail=st.binary())
 def test_a_torn_tail_takes_nothing_with_it_that_was_whole(
-    entries: list[Entry], share: float, tail: bytes, tmp_path: Path
+    entries: list[RecordChange], share: float, tail: bytes, tmp_path: Path
 ) -> None:
     path = logged(tmp_path, entries, record())
     content = path.read_bytes()
@@ -103,7 +103,7 @@ def test_a_torn_tail_takes_nothing_with_it_that_was_whole(
 @in_a_folder
 @given(entries=st.lists(ENTRIES, min_size=1, max_size=6))
 def test_what_is_learned_together_replays_like_one_by_one(
-    entries: list[Entry], tmp_path: Path
+    entries: list[RecordChange], tmp_path: Path
 ) -> None:
     one_by_one = logged(tmp_path, entries, record()).read_bytes()
     discard_logs(tmp_path, REF, 99)

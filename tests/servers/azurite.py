@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx
 
 from fabric.runtimes.nodejs.toolchain import find_node, npm_command
-from fabric.state.backends.shared_key import Account, signed
+from fabric.state.backends.shared_key import Objstore3Account, signed
 from fabric.system.clock import SystemClock
 from fabric.system.disk import file_lock, make_folder
-from fabric.system.http_client import Request
+from fabric.system.http_client import HttpRequest
 from fabric.system.process import run_child
 from tests.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.servers.process import Command, free_port, listens, running
@@ -71,7 +71,7 @@ def _install(folder: Path) -> None:
 
 
 def _make_container(server: Azurite) -> None:
-    account = Account(server.name, base64.b64decode(server.key), server.endpoint)
-    request = Request("PUT", f"{server.endpoint}/{CONTAINER}?restype=container")
+    account = Objstore3Account(server.name, base64.b64decode(server.key), server.endpoint)
+    request = HttpRequest("PUT", f"{server.endpoint}/{CONTAINER}?restype=container")
     headers = dict(signed(request, account, SystemClock()).headers)
     httpx.put(request.url, headers=headers).raise_for_status()

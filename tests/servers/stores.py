@@ -10,7 +10,7 @@ import pytest
 from fabric.config.values import BackendKind
 from fabric.state.backends.registry import open_backend
 from fabric.state.contract import Backend
-from fabric.state.store import Stores
+from fabric.state.store import BackEndPair
 from fabric.system.retry import Patience
 from tests.servers.azurite import CONTAINER
 from tests.servers.fleet import Fleet
@@ -40,7 +40,7 @@ class Space:
     def with_env(self, **env: str) -> "Space":
         return replace(self, env={**self.env, **env})
 
-    def _one(self, stores: Stores) -> Backend:
+    def _one(self, stores: BackEndPair) -> Backend:
         if not self.in_lock_table:
             return stores.state
         stores.state.close()

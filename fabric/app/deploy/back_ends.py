@@ -6,19 +6,19 @@ from pathlib import Path
 from fabric.app.left_payloads import sweep_payloads
 from fabric.app.project.endpoints import foreign_database, foreign_endpoints, foreign_problem
 from fabric.app.project.files import calling_environment, sources_of
-from fabric.app.project.placement import Post
+from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
 from fabric.config.values import BackendKind
 from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
-from fabric.state.backends.unavailable import Nothing
-from fabric.state.store import Shelf, Stores
+from fabric.state.backends.unavailable import Unavailable
+from fabric.state.store import BackEndPair, RecordStore
 
 # These lie below the project's own folder: each project has its own.
 _AT_HOME = ("local", "sql")
 
 
-def refuse_foreign(post: Post, process: Mapping[str, str]) -> None:
+def refuse_foreign(post: Placement, process: Mapping[str, str]) -> None:
     """Another store than the one that is meant would be as bad as the wrong host."""
     sources = sources_of(Path(post.folder), process)
     prefixes = (post.backend.upper(), *(("AWS_",) if post.backend == "objstore1" else ()))
@@ -28,7 +28,7 @@ def refuse_foreign(post: Post, process: Mapping[str, str]) -> None:
         raise FabricError(*(foreign_problem(sources, name) for name in names))
 
 
-class Shelves:
+class BackEnds:
     """The back ends of a run, each opened once, when it is first asked for.
 
     Blind ones know of nothing: for previews without credentials for the state.
@@ -37,28 +37,28 @@ class Shelves:
     def __init__(self, settings: Settings, *, blind: bool = False) -> None:
         self._settings = settings
         self._blind = blind
-        self._open: dict[tuple[object, ...], Stores] = {}
+        self._open: dict[tuple[object, ...], BackEndPair] = {}
 
-    def of(self, posts: Iterable[Post]) -> Mapping[RecordRef, Shelf]:
+    def of(self, posts: Iterable[Placement]) -> Mapping[RecordRef, RecordStore]:
         return {post.ref: self.shelf(post) for post in posts}
 
-    def shelf(self, post: Post) -> Shelf:
+    def shelf(self, post: Placement) -> RecordStore:
         sweep_payloads(Path(post.home))
         key = (post.backend, post.settings, self._surroundings(post))
         if key not in self._open:
             self._open[key] = self._opened(post)
-        return Shelf(Path(post.home), self._open[key])
+        return RecordStore(Path(post.home), self._open[key])
 
-    def _surroundings(self, post: Post) -> object:
+    def _surroundings(self, post: Placement) -> object:
         """What else tells one store from another: the folder, or the credentials."""
         if post.backend in _AT_HOME:
             return post.home
         return frozenset(calling_environment(Path(post.folder), self._settings.env).items())
 
-    def _opened(self, post: Post) -> Stores:
+    def _opened(self, post: Placement) -> BackEndPair:
         if self._blind:
-            nothing = Nothing()
-            return Stores(nothing, nothing)
+            nothing = Unavailable()
+            return BackEndPair(nothing, nothing)
         from fabric.state.backends.registry import open_backend
 
         refuse_foreign(post, self._settings.env)

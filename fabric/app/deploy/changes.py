@@ -10,10 +10,10 @@ from fabric.graph.judge import changes_of, wanted
 from fabric.graph.plan import Plan
 from fabric.model.names import TaskId
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
-from fabric.model.task import DeployInputs, Entry, EntryKind, Pairs, Spec, Task
+from fabric.model.task import DeployInputs, EntryKind, InputEntry, Pairs, Spec, Task
 
 Row = dict[str, Any]
-Code = tuple[Entry, ...]
+Code = tuple[InputEntry, ...]
 _SET, _OTHER = "(set)", "(another value)"
 _DIGEST = 64
 _SHOWN = 12

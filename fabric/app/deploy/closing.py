@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fabric.app.deploy.live_traces import keep_traces, makers_of
-from fabric.app.deploy.scope import World
-from fabric.app.session import Room
+from fabric.app.deploy.scope import DeployScope
+from fabric.app.session import Session
 from fabric.app.signals import carried_out
 from fabric.engine.bus import Bus
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
@@ -16,24 +16,24 @@ from fabric.graph.undo import undoing
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.endings import deployed, failed, gone_back, snapshot, taken_back
 from fabric.model.records.record import Deployment, Lifecycle, Record, RecordRef
-from fabric.model.task import WORLD_KINDS
+from fabric.model.task import RECORD_KINDS
 from fabric.state.contract import ref_of as ref_of_key
 from fabric.state.locks.leases import LOST
 from fabric.state.records.archives import archives_of, drop_archives
-from fabric.state.records.locked_record import Page
+from fabric.state.records.locked_record import LockedRecord
 from fabric.state.records.receipts import drop_receipts, write_receipts
 from fabric.state.records.tell_unsure import tell_unsure
-from fabric.state.records.transaction import glance
+from fabric.state.records.transaction import peek
 from fabric.system.clock import SystemClock
-from fabric.system.parallel import each
+from fabric.system.parallel import for_each
 from fabric.tasks.deploy import ref_of
 
 
 @dataclass(slots=True)
-class Attempt:
+class Closing:
     """`caps` are for what has to be taken back. `rolled_back` are records that are as before."""
 
-    world: World
+    world: DeployScope
     caps: Caps
     rollback: bool = False
     removing: bool = False
@@ -41,7 +41,7 @@ class Attempt:
     rolled_back: set[RecordRef] = field(default_factory=set)
     finals: dict[RecordRef, Record | None] = field(default_factory=dict)
 
-    def finish(self, room: Room, bus: Bus, result: RunResult) -> RunResult:
+    def finish(self, room: Session, bus: Bus, result: RunResult) -> RunResult:
         if self.rollback and result.interrupted:
             result = replace(result, aftermath=tuple(self._all_left()))
         elif self.rollback and not result.ok:
@@ -53,7 +53,7 @@ class Attempt:
         self._keep_traces(room, result)
         return replace(result, aftermath=(*result.aftermath, *self._closed()))
 
-    def _final(self, page: Page, *, ok: bool) -> Record | None:
+    def _final(self, page: LockedRecord, *, ok: bool) -> Record | None:
         ref, record = page.base.ref, page.record
         now = self.world.desk.now()
         if ref in self.rolled_back:
@@ -68,7 +68,7 @@ class Attempt:
             return None
         return deployed(page.base, record, self.world.deployment_ids[ref], now)
 
-    def _take_back(self, room: Room, bus: Bus, result: RunResult) -> RunResult:
+    def _take_back(self, room: Session, bus: Bus, result: RunResult) -> RunResult:
         """Exactly what this run changed, the newest change first.
 
         What an earlier failure left unsure cannot be put back as it was: that is said.
@@ -99,7 +99,9 @@ class Attempt:
                 hint="run it again to go on; `fabric rollback` takes a service back by itself",
             )
 
-    def _put_back(self, room: Room, bus: Bus, pages: Sequence[Page]) -> Sequence[RunResult]:
+    def _put_back(
+        self, room: Session, bus: Bus, pages: Sequence[LockedRecord]
+    ) -> Sequence[RunResult]:
         """One after the other, each a run of its own: who cannot go back holds up nobody else."""
         targets = {page.base.ref: snapshot(page.base) for page in pages}
         self.world.desk.go_back_to(targets)
@@ -130,29 +132,29 @@ class Attempt:
     def _closed(self) -> list[Problem]:
         """Receipts first: once the state says that all is done, nobody comes back for them."""
         pages = self.world.book.pages
-        problems = [*each(pages, self._written)]
+        problems = [*for_each(pages, self._written)]
         problems += self.world.book.close(lambda page: self.finals[page.base.ref])
         if not problems:
             for page in pages:
                 self._forget_archives(page)
         elif any(one.code == LOST for one in problems):
-            problems += each(pages, self._unsure)
-            problems += each(pages, self._true_receipts)
+            problems += for_each(pages, self._unsure)
+            problems += for_each(pages, self._true_receipts)
         return problems
 
-    def _unsure(self, page: Page) -> None:
+    def _unsure(self, page: LockedRecord) -> None:
         if page.is_overtaken:
             tell_unsure(self.world.book.shelf(page.base.ref), page, self.world.book.around)
 
-    def _true_receipts(self, page: Page) -> None:
+    def _true_receipts(self, page: LockedRecord) -> None:
         """Who lost a lock between its receipt and its last write has told of what is not so."""
         ref = page.base.ref
-        record = glance(self.world.book.shelf(ref), ref)
+        record = peek(self.world.book.shelf(ref), ref)
         # Whoever is still at work on it writes them in the end.
         if record is not None and record.lifecycle in (Lifecycle.DEPLOYED, Lifecycle.FAILED):
             write_receipts(Path(self.world.posts[ref].home), record)
 
-    def _written(self, page: Page) -> None:
+    def _written(self, page: LockedRecord) -> None:
         try:
             page.require_lock()
             self._receipts(page.base.ref)
@@ -160,19 +162,19 @@ class Attempt:
             self._unfinished(page)
             raise
 
-    def _keep_traces(self, room: Room, result: RunResult) -> None:
+    def _keep_traces(self, room: Session, result: RunResult) -> None:
         """A help for other machines, no more: the deploy does not fail for it."""
         ledger, makers = room.stores.ledger, makers_of(result.graph)
 
-        def keep(page: Page) -> None:
+        def keep(page: LockedRecord) -> None:
             ref, final = page.base.ref, self.finals[page.base.ref]
             if final is not None:
                 page.require_lock()
                 keep_traces(ledger, makers, self.world.book.shelf(ref), final)
 
-        each(self.world.book.pages, keep)
+        for_each(self.world.book.pages, keep)
 
-    def _unfinished(self, page: Page) -> None:
+    def _unfinished(self, page: LockedRecord) -> None:
         """Its receipt is not written: the record says so, and the next run comes back for it."""
         ref, desk = page.base.ref, self.world.desk
         record = self.finals[ref] or page.record
@@ -187,7 +189,7 @@ class Attempt:
         elif final.functions or final.deployment_id:
             write_receipts(home, final)
 
-    def _forget_archives(self, page: Page) -> None:
+    def _forget_archives(self, page: LockedRecord) -> None:
         ref = page.base.ref
         gone = archives_of(page.base) - archives_of(self.finals[ref])
         if gone:
@@ -197,7 +199,7 @@ class Attempt:
         """Archives that other records of this folder still name."""
         shelf = self.world.book.shelf(ref)
         refs = (ref_of_key(key) for key in shelf.stores.state.list(""))
-        records = (glance(shelf, one) for one in refs if one)
+        records = (peek(shelf, one) for one in refs if one)
         return frozenset().union(*(archives_of(record) for record in records))
 
 
@@ -205,7 +207,7 @@ def outcomes_of(result: RunResult) -> dict[RecordRef, list[Outcome]]:
     """How the tasks that change the world ended, record by record."""
     found: dict[RecordRef, list[Outcome]] = {}
     for task, outcome in zip(result.graph.tasks, result.outcomes, strict=True):
-        if task.kind in WORLD_KINDS:
+        if task.kind in RECORD_KINDS:
             found.setdefault(ref_of(task.inputs), []).append(outcome)
     return found
 
@@ -228,7 +230,7 @@ def _tried(ran: Mapping[RecordRef, Iterable[Outcome]]) -> frozenset[RecordRef]:
     return frozenset(ref for ref, ends in ran.items() if any(one.status in begun for one in ends))
 
 
-def _moved(page: Page) -> bool:
+def _moved(page: LockedRecord) -> bool:
     """Whether anything that the provider knows of is not as this run found it."""
     base, record = page.base, page.record
     names = ("functions", "endpoint", "outputs", "release_key")

@@ -6,20 +6,27 @@ from functools import partial
 from pathlib import Path
 
 from fabric.app.build import copy_artifacts
-from fabric.app.deploy.closing import Attempt
+from fabric.app.deploy.closing import Closing
 from fabric.app.deploy.live_traces import renew_traces
 from fabric.app.deploy.lost_addresses import lost_addresses
 from fabric.app.deploy.plan_file import read_seal, refuse_moved
-from fabric.app.deploy.preview import Foreseen, foresee, missing_upstreams
+from fabric.app.deploy.preview import Preview, missing_upstreams, preview
 from fabric.app.deploy.report import deploy_report, unchanged_report
-from fabric.app.deploy.scope import Means, World, claim_of, lost_records, mismatch, open_world
+from fabric.app.deploy.scope import (
+    DeployScope,
+    ScopeOptions,
+    claim_of,
+    lost_records,
+    mismatch,
+    open_deploy_scope,
+)
 from fabric.app.project.compile import units_of
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request, caps_of
-from fabric.app.run_graph import Outlets, Ran, Work, carry_out, compiled_and_locked, tell_idle
-from fabric.app.session import Room
+from fabric.app.run_graph import GraphJob, Ran, RunHooks, carry_out, compiled_and_locked, tell_idle
+from fabric.app.session import Session
 from fabric.app.settings import Settings
-from fabric.app.shortcuts import Encore, keep_plan
+from fabric.app.shortcuts import CommandLine, keep_plan
 from fabric.config.values import Config
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.decide import Action
@@ -27,9 +34,9 @@ from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
-from fabric.model.task import WORLD_KINDS, Task
+from fabric.model.task import RECORD_KINDS, Task
 from fabric.state.records.transaction import Claim
-from fabric.state.records.unwritten import errored_problem
+from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
 from fabric.tasks.deploy import ref_of
 
@@ -37,7 +44,7 @@ _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class DeployOptions:
     """How a deploy is to be done. `rollback` is what the flag says, None where it is not given;
     `plan` is a saved plan that still has to fit."""
 
@@ -50,25 +57,25 @@ class Wishes:
 def deploy(
     request: Request,
     settings: Settings,
-    wishes: Wishes,
+    wishes: DeployOptions,
     make_listeners: MakeListeners,
-    encore: Encore | None = None,
+    encore: CommandLine | None = None,
 ) -> Report:
     """First a look without locks: where nothing is to be done, nothing is taken or written."""
     started = file_time_ns(settings.cwd)
     work = compiled_and_locked(request, settings)
 
-    def after(room: Room, live: Compiled, made: Plan, entries: frozenset[str]) -> None:
+    def after(room: Session, live: Compiled, made: Plan, entries: frozenset[str]) -> None:
         if encore and not request.out and not made.anything_to_do:
-            seen = Foreseen(live, made)
+            seen = Preview(live, made)
             kept = live, entries
             keep_plan(encore, room, kept, lambda: unchanged_report(request, seen, world))
 
     units = partial(units_of, work, request, settings)
-    means = Means(units, wishes.force, wishes.lock_timeout, neighbours=work.neighbours)
-    with open_world(work.posts, settings, means) as world:
+    means = ScopeOptions(units, wishes.force, wishes.lock_timeout, neighbours=work.neighbours)
+    with open_deploy_scope(work.posts, settings, means) as world:
         refuse(world, work)
-        seen = foresee(work, settings, world, after, files=bool(request.out))
+        seen = preview(work, settings, world, after, files=bool(request.out))
         _refuse_moved(wishes, settings, seen)
         if not seen.plan.anything_to_do and not request.out:
             tell_idle(request, seen.work.site, seen.plan.graph, make_listeners)
@@ -76,21 +83,21 @@ def deploy(
             return unchanged_report(request, seen, world)
         rollback = any(rolls_back(wishes, unit.config, settings) for unit in world.desk.units)
         request = replace(request, fail_fast=request.fail_fast or rollback)
-        attempt = Attempt(world, caps_of(request.concurrency, settings.cores), rollback)
+        attempt = Closing(world, caps_of(request.concurrency, settings.cores), rollback)
         return _carried_out(request, settings, (seen, attempt, started), make_listeners)
 
 
 def _carried_out(
     request: Request,
     settings: Settings,
-    run: tuple[Foreseen, Attempt, int],
+    run: tuple[Preview, Closing, int],
     make_listeners: MakeListeners,
 ) -> Report:
     seen, attempt, started = run
     world = attempt.world
     world.book.expect(claims_of(seen, world, "deploy"))
-    work = Work(seen.work.site, seen.work.graph, {}, world=world, elsewhere=seen.elsewhere)
-    outlets = Outlets(make_listeners, undo=attempt.finish)
+    work = GraphJob(seen.work.site, seen.work.graph, {}, world=world, elsewhere=seen.elsewhere)
+    outlets = RunHooks(make_listeners, undo=attempt.finish)
     try:
         done = carry_out(request, settings, work, started, outlets)
     except BaseException:
@@ -111,12 +118,12 @@ def _copied_out(done: Ran, folder: Path) -> Ran:
     return done
 
 
-def _refuse_moved(wishes: Wishes, settings: Settings, seen: Foreseen) -> None:
+def _refuse_moved(wishes: DeployOptions, settings: Settings, seen: Preview) -> None:
     if wishes.plan:
         refuse_moved(read_seal(settings.cwd / wishes.plan), seen)
 
 
-def rolls_back(wishes: Wishes, config: Config, settings: Settings) -> bool:
+def rolls_back(wishes: DeployOptions, config: Config, settings: Settings) -> bool:
     """The flag, then the config, then the variable."""
     if wishes.rollback is not None:
         return wishes.rollback
@@ -125,7 +132,7 @@ def rolls_back(wishes: Wishes, config: Config, settings: Settings) -> bool:
     return settings.env.get(_ROLLBACK_VARIABLE, "") not in ("", "0", "false")
 
 
-def refuse(world: World, work: Compiled | None = None) -> None:
+def refuse(world: DeployScope, work: Compiled | None = None) -> None:
     """Raises all that forbids this run before anything was built or locked."""
     missing = missing_upstreams(work.graph, world) if work else ()
     problems = [
@@ -138,7 +145,7 @@ def refuse(world: World, work: Compiled | None = None) -> None:
             for problem in (
                 *_of_mode(world, ref),
                 mismatch(post, world.book.record(ref)),
-                errored_problem(world.book.shelf(ref).home, ref),
+                unwritten_problem(world.book.shelf(ref).home, ref),
             )
             if problem is not None
         ),
@@ -147,7 +154,7 @@ def refuse(world: World, work: Compiled | None = None) -> None:
         raise FabricError(*problems)
 
 
-def _of_mode(world: World, ref: RecordRef) -> Sequence[Problem]:
+def _of_mode(world: DeployScope, ref: RecordRef) -> Sequence[Problem]:
     """Whether there is somebody to deploy at all in the mode that is asked for."""
     if world.posts[ref].mode == Mode.SIMULATED:
         return ()
@@ -158,11 +165,11 @@ def _of_mode(world: World, ref: RecordRef) -> Sequence[Problem]:
     return ()
 
 
-def claims_of(seen: Foreseen, world: World, operation: str) -> Iterator[Claim]:
+def claims_of(seen: Preview, world: DeployScope, operation: str) -> Iterator[Claim]:
     """The records of all tasks that may change something, each with what may happen to it."""
     claimed: dict[RecordRef, list[Task]] = {}
     for task, decision in zip(seen.plan.graph.tasks, seen.plan.decisions, strict=True):
         wanted = world.desk.force or decision.action is not Action.SKIP
-        if task.kind in WORLD_KINDS and wanted:
+        if task.kind in RECORD_KINDS and wanted:
             claimed.setdefault(ref_of(task.inputs), []).append(task)
     return (claim_of(world.posts[ref], operation, tasks) for ref, tasks in claimed.items())

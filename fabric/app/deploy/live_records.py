@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fabric.app.deploy.back_ends import Shelves
+from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.tools import options_of
-from fabric.app.project.place_services import as_recorded, post_of
-from fabric.app.project.placement import Post
+from fabric.app.project.place_services import as_recorded, placement_of
+from fabric.app.project.placement import Placement
 from fabric.app.project.project import Project
 from fabric.app.settings import Settings
 from fabric.model.catalog import PROVIDER_IDS
@@ -17,36 +17,38 @@ from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import CORRUPT
 from fabric.state.contract import ref_of
 from fabric.state.records.missing import missing_problem
-from fabric.state.records.transaction import glance
-from fabric.state.store import Shelf
+from fabric.state.records.transaction import peek
+from fabric.state.store import RecordStore
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LiveRecords:
     """Records and where they lie, services without one, and what is lost or cannot be read."""
 
     records: Mapping[RecordRef, Record]
-    posts: tuple[Post, ...]
-    absent: tuple[Post, ...]
+    posts: tuple[Placement, ...]
+    absent: tuple[Placement, ...]
     unreadable: tuple[FabricError, ...] = ()
 
-    def all_readable(self) -> "Found":
+    def all_readable(self) -> "LiveRecords":
         """Itself, or an error that names every record that is no good."""
         if self.unreadable:
             raise FabricError(*(one.first for one in self.unreadable))
         return self
 
 
-def find_records(project: Project, provider: str, settings: Settings, home: str = "") -> Found:
+def find_records(
+    project: Project, provider: str, settings: Settings, home: str = ""
+) -> LiveRecords:
     """All records of these services and this stage; with a provider only its own."""
-    shelves = Shelves(settings)
-    posts: dict[RecordRef, Post] = {}
+    shelves = BackEnds(settings)
+    posts: dict[RecordRef, Placement] = {}
     records: dict[RecordRef, Record] = {}
-    absent: list[Post] = []
+    absent: list[Placement] = []
     unreadable: list[FabricError] = []
     try:
         for unit in project.units:
-            own = post_of(unit, project.workspace, home)
+            own = placement_of(unit, project.workspace, home)
             shelf = shelves.shelf(own)
             options = partial(options_of, config=Path(unit.config.file), settings=settings)
             keys = shelf.stores.state.list(f"{own.service}/{own.stage}/")
@@ -63,18 +65,18 @@ def find_records(project: Project, provider: str, settings: Settings, home: str 
                 unreadable += [FabricError(lost)] if lost else []
     finally:
         shelves.close()
-    return Found(records, tuple(posts.values()), tuple(absent), tuple(unreadable))
+    return LiveRecords(records, tuple(posts.values()), tuple(absent), tuple(unreadable))
 
 
 def _glances(
-    shelf: Shelf, refs: Iterable[RecordRef]
+    shelf: RecordStore, refs: Iterable[RecordRef]
 ) -> tuple[dict[RecordRef, Record], dict[RecordRef, FabricError]]:
     """What there is of these; one that is damaged hides no other."""
     found: dict[RecordRef, Record] = {}
     errors: dict[RecordRef, FabricError] = {}
     for ref in refs:
         try:
-            record = glance(shelf, ref)
+            record = peek(shelf, ref)
         except FabricError as error:
             if error.first.code != CORRUPT:
                 raise

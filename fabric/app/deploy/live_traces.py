@@ -8,11 +8,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fabric.app.deploy.scope import World
+from fabric.app.deploy.scope import DeployScope
 from fabric.app.deploy.shared_traces import Document, arrived, decoded, encoded, shared
-from fabric.app.session import Room
+from fabric.app.session import Session
 from fabric.engine.memory.made_elsewhere import MadeElsewhere, Traces
-from fabric.engine.memory.traces import Ledger
+from fabric.engine.memory.traces import TraceStore
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.names import TaskId
@@ -20,12 +20,12 @@ from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import Task
 from fabric.state.contract import MovedError, Stored, traces_key
 from fabric.state.records.archives import LOCAL
-from fabric.state.store import Shelf
+from fabric.state.store import RecordStore
 
 _PACKAGE = "package:"
 
 
-def made_elsewhere(room: Room, graph: TaskGraph, world: World) -> MadeElsewhere:
+def made_elsewhere(room: Session, graph: TaskGraph, world: DeployScope) -> MadeElsewhere:
     """What other machines learned, of tasks of which this one knows nothing itself."""
     found: dict[TaskId, Traces] = {}
     strange = _strange(room.stores.ledger, graph)
@@ -43,7 +43,7 @@ def made_elsewhere(room: Room, graph: TaskGraph, world: World) -> MadeElsewhere:
     return MadeElsewhere(found, frozenset(found))
 
 
-def _taken_in(room: Room, task: Task, told: Any, salt: str) -> Trace | None:
+def _taken_in(room: Session, task: Task, told: Any, salt: str) -> Trace | None:
     ledger, memory = room.stores.ledger, room.stepper.memory
     if ledger.traces(task.id):
         return None
@@ -51,7 +51,7 @@ def _taken_in(room: Room, task: Task, told: Any, salt: str) -> Trace | None:
     return arrived(told, salt, task.kind, entries, memory.look)
 
 
-def _strange(ledger: Ledger, graph: TaskGraph) -> set[str]:
+def _strange(ledger: TraceStore, graph: TaskGraph) -> set[str]:
     """The services of which some function was never packaged here."""
     packages = (one for one in graph.ids if one.startswith(_PACKAGE))
     return {
@@ -62,7 +62,7 @@ def _strange(ledger: Ledger, graph: TaskGraph) -> set[str]:
 Makers = Mapping[str, tuple[TaskId, ...]]
 
 
-def keep_traces(ledger: Ledger, makers: Makers, shelf: Shelf, final: Record) -> None:
+def keep_traces(ledger: TraceStore, makers: Makers, shelf: RecordStore, final: Record) -> None:
     """After a deploy; a document that somebody else just wrote is left to them."""
     ref, salt = final.ref, final.salt
     stored = shelf.stores.state.read(traces_key(ref))
@@ -75,7 +75,7 @@ def keep_traces(ledger: Ledger, makers: Makers, shelf: Shelf, final: Record) -> 
     _write(shelf, ref, stored, rows)
 
 
-def renew_traces(world: World) -> None:
+def renew_traces(world: DeployScope) -> None:
     """Where nothing is to be done: bring documents of an older form, which held more than they
     should, into today's. Those behind a network wait for the next deploy that writes."""
     for ref in world.posts:
@@ -87,7 +87,7 @@ def renew_traces(world: World) -> None:
                 _write(shelf, ref, stored, rows)
 
 
-def _write(shelf: Shelf, ref: RecordRef, stored: Stored | None, rows: Document) -> None:
+def _write(shelf: RecordStore, ref: RecordRef, stored: Stored | None, rows: Document) -> None:
     content = json.dumps(encoded(rows), separators=(",", ":")).encode()
     if content == (stored.content if stored else b""):
         return
@@ -104,7 +104,7 @@ def makers_of(graph: TaskGraph) -> Makers:
     }
 
 
-def _learned(ledger: Ledger, makers: Iterable[TaskId], salt: str) -> dict[str, Any]:
+def _learned(ledger: TraceStore, makers: Iterable[TaskId], salt: str) -> dict[str, Any]:
     """The newest run of every task that made an archive; nothing if one is not known."""
     found: dict[str, Any] = {}
     for task_id in makers:
@@ -115,7 +115,7 @@ def _learned(ledger: Ledger, makers: Iterable[TaskId], salt: str) -> dict[str, A
     return found
 
 
-def _document(shelf: Shelf, record: Record) -> Document:
+def _document(shelf: RecordStore, record: Record) -> Document:
     """Nothing is trusted in it: a trace only says what to compare with the files that are here."""
     stored = shelf.stores.state.read(traces_key(record.ref))
     return decoded(stored.content if stored else b"", record.salt)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from fabric.app.deploy.scope import World
+from fabric.app.deploy.scope import DeployScope
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.compose_files import NOT_OURS
 from fabric.model.problems import Problem
@@ -14,7 +14,7 @@ from fabric.tasks.deploy import ref_of
 _OF_UPSTREAMS = re.compile(r"SERVICE_\w+_URL|FABRIC_OUTPUT_\w+_ENDPOINT")
 
 
-def lost_addresses(work: Compiled, world: World) -> Iterator[Problem]:
+def lost_addresses(work: Compiled, world: DeployScope) -> Iterator[Problem]:
     """What a deploy would take away from functions only because a compose file is not obeyed."""
     passed_over = next((one for one in work.site.warnings if one.code == NOT_OURS), None)
     if passed_over is None:
@@ -26,7 +26,7 @@ def lost_addresses(work: Compiled, world: World) -> Iterator[Problem]:
             yield replace(passed_over, message=message)
 
 
-def _lost(inputs: DeployInputs, world: World) -> Iterator[str]:
+def _lost(inputs: DeployInputs, world: DeployScope) -> Iterator[str]:
     record = world.book.record(ref_of(inputs))
     for name, _, env in inputs.functions:
         live = record.function(name) if record else None

@@ -3,19 +3,19 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from fabric.app.deploy.scope import World
-from fabric.app.project.placement import Post
+from fabric.app.deploy.scope import DeployScope
+from fabric.app.project.placement import Placement
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import ref_of
-from fabric.state.records.transaction import glance
-from fabric.state.store import Shelf
+from fabric.state.records.transaction import peek
+from fabric.state.store import RecordStore
 
 # From here on one look at everything costs a store less than a look for each service.
 _MANY = 16
 
 
-def left_behind(world: World) -> tuple[Problem, ...]:
+def left_behind(world: DeployScope) -> tuple[Problem, ...]:
     """Warns of what is live of services whose own record is not there, under a label that their
     config does not name."""
     fresh = [post for ref, post in sorted(world.posts.items()) if world.book.record(ref) is None]
@@ -27,10 +27,10 @@ def left_behind(world: World) -> tuple[Problem, ...]:
     )
 
 
-def _is_live(shelf: Shelf, ref: RecordRef) -> bool:
+def _is_live(shelf: RecordStore, ref: RecordRef) -> bool:
     """A record that cannot be read may be of something live: who deploys elsewhere is told."""
     try:
-        return glance(shelf, ref) is not None
+        return peek(shelf, ref) is not None
     except FabricError:
         return True
 
@@ -43,10 +43,10 @@ def _warning(ref: RecordRef, options: str) -> Problem:
     return Problem("deploy/left-behind", message, hint=f"`fabric remove {options}` takes it away")
 
 
-def _elsewhere(posts: list[Post], world: World) -> Iterator[tuple[Post, RecordRef]]:
+def _elsewhere(posts: list[Placement], world: DeployScope) -> Iterator[tuple[Placement, RecordRef]]:
     """Records of the same service and stage under another label, cheaply listed."""
-    by_store: dict[int, list[Post]] = defaultdict(list)
-    shelves: dict[int, Shelf] = {}
+    by_store: dict[int, list[Placement]] = defaultdict(list)
+    shelves: dict[int, RecordStore] = {}
     for post in posts:
         shelf = world.book.shelf(post.ref)
         shelves[id(shelf.stores)] = shelf
@@ -59,7 +59,7 @@ def _elsewhere(posts: list[Post], world: World) -> Iterator[tuple[Post, RecordRe
                 yield owners[ref.service, ref.stage], ref
 
 
-def _keys(shelf: Shelf, posts: list[Post]) -> Iterable[str]:
+def _keys(shelf: RecordStore, posts: list[Placement]) -> Iterable[str]:
     if len(posts) > _MANY:
         return shelf.stores.state.list("")
     return [

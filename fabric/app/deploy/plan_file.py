@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fabric.app.deploy.preview import Foreseen
+from fabric.app.deploy.preview import Preview
 from fabric.graph.plan import Plan
 from fabric.model.hashing import digest_fields
 from fabric.model.problems import FabricError, Place, Problem
@@ -45,7 +45,7 @@ def read_seal(path: Path) -> Mapping[str, Any]:
     return {**found, "command": "compose plan" if whole else "plan"}
 
 
-def refuse_moved(sealed: Mapping[str, Any], seen: Foreseen) -> None:
+def refuse_moved(sealed: Mapping[str, Any], seen: Preview) -> None:
     """Raises when anything that the plan was made from is not what it was, naming it."""
     today = seal(seen.plan, seen.work.serials)
     moved = [*_tasks(sealed, today), *_inputs(sealed, today), *_states(sealed, today)]

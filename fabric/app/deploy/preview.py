@@ -8,11 +8,11 @@ from typing import Any
 from fabric.app.deploy.changes import live_rows
 from fabric.app.deploy.live_traces import made_elsewhere
 from fabric.app.deploy.orphans import left_behind
-from fabric.app.deploy.scope import World
+from fabric.app.deploy.scope import DeployScope
 from fabric.app.deploy.tools import not_deployed, ref_of_release
 from fabric.app.project.compiled import Compiled
 from fabric.app.run_graph import AfterPlan, planned
-from fabric.app.session import Room
+from fabric.app.session import Session
 from fabric.app.settings import Settings
 from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
 from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
@@ -25,13 +25,13 @@ from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
 from fabric.state.contract import state_key, traces_key
 from fabric.state.records.unsure import unsure_path
-from fabric.state.records.unwritten import errored_path
+from fabric.state.records.unwritten import unwritten_path
 from fabric.state.records.wal import wal_path
 from fabric.tasks.deploy import DeployKind, ref_of
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class Preview:
     """`elsewhere` is what the plan believed of other machines: the run has to believe the same."""
 
     work: Compiled
@@ -39,14 +39,14 @@ class Foreseen:
     elsewhere: MadeElsewhere = NOTHING
 
 
-def foresee(
+def preview(
     work: Compiled,
     settings: Settings,
-    world: World,
+    world: DeployScope,
     after: AfterPlan = lambda *_: None,
     *,
     files: bool = False,
-) -> Foreseen:
+) -> Preview:
     """The plan of a deploy, its rows against what is live. Takes no lock, changes nothing. With
     `files` all artifacts are wanted here, whoever made them before.
 
@@ -54,15 +54,15 @@ def foresee(
     """
     wider = with_removals(work, world)
 
-    def ready(room: Room) -> None:
+    def ready(room: Session) -> None:
         if not files:
             room.stepper.believe(made_elsewhere(room, wider.graph, world))
 
-    found: list[Foreseen] = []
+    found: list[Preview] = []
 
-    def with_records(room: Room, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
+    def with_records(room: Session, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
         live = against_live(wider, made, world)
-        found.append(Foreseen(live, made, room.stepper.elsewhere))
+        found.append(Preview(live, made, room.stepper.elsewhere))
         if all(post.backend == "local" for post in (*work.posts, *work.neighbours)):
             after(room, replace(live, sources=wider.sources | _states(world)), made, entries)
 
@@ -70,21 +70,21 @@ def foresee(
     return found[0]
 
 
-def _states(world: World) -> frozenset[str]:
+def _states(world: DeployScope) -> frozenset[str]:
     """The files of this machine that say what is live, or forbid to touch it; there or not."""
     found: set[str] = set()
     for ref, post in {**world.neighbours, **world.posts}.items():
         home = Path(post.home)
         record = world.book.record(ref)
         keys = (state_key(ref), traces_key(ref))
-        found |= {str(errored_path(home, ref)), str(unsure_path(home, ref))}
+        found |= {str(unwritten_path(home, ref)), str(unsure_path(home, ref))}
         found |= {str(home / "state" / key) for key in keys}
         if record is not None:
             found.add(str(wal_path(home, ref, record.fence)))
     return frozenset(found)
 
 
-def against_live(work: Compiled, made: Plan, world: World) -> Compiled:
+def against_live(work: Compiled, made: Plan, world: DeployScope) -> Compiled:
     records = {ref: world.book.record(ref) for ref in world.posts}
     deploys = [task for task in made.graph.tasks if task.kind == "deploy"]
     code = DeployKind(world.desk).code(deploys[0]) if deploys else ()
@@ -101,7 +101,7 @@ def against_live(work: Compiled, made: Plan, world: World) -> Compiled:
     return replace(work, site=site, services=rows, serials=serials)
 
 
-def missing_upstreams(graph: TaskGraph, world: World) -> Iterator[Problem]:
+def missing_upstreams(graph: TaskGraph, world: DeployScope) -> Iterator[Problem]:
     """Services that are depended on, are no part of the run, and are not live."""
     seen = set()
     releases = (one for one in graph.inputs_of("release") if isinstance(one, ReleaseInputs))
@@ -113,7 +113,7 @@ def missing_upstreams(graph: TaskGraph, world: World) -> Iterator[Problem]:
             seen.add((inputs.service, giver))
 
 
-def grown_too_large(world: World) -> dict[str, tuple[Problem, ...]]:
+def grown_too_large(world: DeployScope) -> dict[str, tuple[Problem, ...]]:
     """By service, functions that their deploy would refuse, were the addresses of upstreams to
     stay as they are."""
     found = {}
@@ -128,7 +128,7 @@ def grown_too_large(world: World) -> dict[str, tuple[Problem, ...]]:
     return found
 
 
-def _length(release: str, taker: RecordRef, world: World) -> int:
+def _length(release: str, taker: RecordRef, world: DeployScope) -> int:
     record = world.book.record(ref_of_release(release, taker.stage))
     return len(record.endpoint.encode()) if record else SHORT_ADDRESS
 
@@ -137,16 +137,16 @@ def _warned(row: Mapping[str, Any], told: tuple[Problem, ...]) -> dict[str, Any]
     return {**row, "warnings": [*row["warnings"], *(one.message for one in told)]}
 
 
-def with_removals(work: Compiled, world: World) -> Compiled:
+def with_removals(work: Compiled, world: DeployScope) -> Compiled:
     """The graph with a task for each live function that no config names any more."""
     deployed = _deployed(work.graph)
     releases = [task for task in work.graph.tasks if isinstance(task.inputs, ReleaseInputs)]
     removals = [task for release in releases for task in _removals(release, deployed, world)]
     if not removals:
         return work
-    from fabric.graph.build_graph import weave  # networkx: only when the graph changes
+    from fabric.graph.build_graph import build_graph  # networkx: only when the graph changes
 
-    return replace(work, graph=weave((*work.graph.tasks, *removals)))
+    return replace(work, graph=build_graph((*work.graph.tasks, *removals)))
 
 
 def _deployed(graph: TaskGraph) -> dict[str, set[str]]:
@@ -158,7 +158,9 @@ def _deployed(graph: TaskGraph) -> dict[str, set[str]]:
     return found
 
 
-def _removals(release: Task, deployed: Mapping[str, set[str]], world: World) -> Iterable[Task]:
+def _removals(
+    release: Task, deployed: Mapping[str, set[str]], world: DeployScope
+) -> Iterable[Task]:
     inputs = release.inputs
     if not isinstance(inputs, ReleaseInputs):
         return

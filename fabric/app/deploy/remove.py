@@ -9,17 +9,17 @@ from typing import Any
 
 from fabric.app.build import owners_of, problems_of
 from fabric.app.cache_place import cache_folder, is_usable
-from fabric.app.deploy.closing import Attempt
-from fabric.app.deploy.live_records import Found, find_records
-from fabric.app.deploy.scope import Means, World, claim_of, mismatch, open_world
+from fabric.app.deploy.closing import Closing
+from fabric.app.deploy.live_records import LiveRecords, find_records
+from fabric.app.deploy.scope import DeployScope, ScopeOptions, claim_of, mismatch, open_deploy_scope
 from fabric.app.project.modes import mode_of
 from fabric.app.project.project import Project, open_project
 from fabric.app.project.upstreams import downstreams_of, needs_of
 from fabric.app.request import Request, caps_of
-from fabric.app.run_graph import Outlets, Ran, Work, carry_out, tell_idle
+from fabric.app.run_graph import GraphJob, Ran, RunHooks, carry_out, tell_idle
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
-from fabric.engine.shortcuts.last_run import Site
+from fabric.engine.shortcuts.last_run import ProjectInfo
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import way_out
 from fabric.model.catalog import PROVIDER_IDS, facts_of
@@ -29,7 +29,7 @@ from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import did_you_mean
 from fabric.state.records.transaction import Claim
-from fabric.state.records.unwritten import errored_problem
+from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
 from fabric.system.file_systems import free_bytes, same_disk
 from fabric.tasks.deploy import ref_of
@@ -42,7 +42,7 @@ _NOTHING = "Nothing to remove."
 
 
 @dataclass(frozen=True, slots=True)
-class Consent:
+class RemoveOptions:
     """How long to wait for locks, and who is asked before anything real is deleted."""
 
     lock_timeout: float
@@ -50,7 +50,7 @@ class Consent:
 
 
 def remove(
-    request: Request, settings: Settings, consent: Consent, make_listeners: MakeListeners
+    request: Request, settings: Settings, consent: RemoveOptions, make_listeners: MakeListeners
 ) -> Report:
     started = file_time_ns(settings.cwd)
     project = open_project(request.where, settings)
@@ -60,18 +60,18 @@ def remove(
     if not found.records:
         tell_idle(request, _site(project), TaskGraph((), (), (), ()), make_listeners)
         return _report(request, project, found, frozenset())
-    means = Means(lambda: project.units, lock_timeout=consent.lock_timeout)
-    with open_world(found.posts, settings, means) as world:
+    means = ScopeOptions(lambda: project.units, lock_timeout=consent.lock_timeout)
+    with open_deploy_scope(found.posts, settings, means) as world:
         _refuse(world, found, settings)
         _ask(project, found, consent)
         room = _room_made(project, found, settings)
         project = replace(project, notes=(*project.notes, *room))
         graph = removal_graph(found.records, _dependents(project))
         world.book.expect(_claims(graph, world))
-        attempt = Attempt(world, caps_of(request.concurrency, settings.cores), removing=True)
-        outlets = Outlets(make_listeners, undo=attempt.finish)
+        attempt = Closing(world, caps_of(request.concurrency, settings.cores), removing=True)
+        outlets = RunHooks(make_listeners, undo=attempt.finish)
         try:
-            work = Work(_site(project), graph, {}, world=world, keeps=not room)
+            work = GraphJob(_site(project), graph, {}, world=world, keeps=not room)
             done = carry_out(request, settings, work, started, outlets)
         except BaseException:
             world.book.abandon()
@@ -80,11 +80,11 @@ def remove(
         return _ended(_report(request, project, found, gone), done)
 
 
-def _site(project: Project) -> Site:
-    return Site(str(project.workspace), project.stage, project.warnings)
+def _site(project: Project) -> ProjectInfo:
+    return ProjectInfo(str(project.workspace), project.stage, project.warnings)
 
 
-def _room_made(project: Project, found: Found, settings: Settings) -> tuple[Problem, ...]:
+def _room_made(project: Project, found: LiveRecords, settings: Settings) -> tuple[Problem, ...]:
     """What is to be removed is removed on a full disk too: records have to be written for that,
     and what the cache holds can be made again."""
     cache = cache_folder(project.workspace, settings)
@@ -114,7 +114,7 @@ def _still_needed(project: Project, refs: Iterable[RecordRef]) -> Iterator[Probl
             yield Problem("remove/still-needed", message, hint)
 
 
-def _refuse_unknown(provider: str, project: Project, found: Found) -> None:
+def _refuse_unknown(provider: str, project: Project, found: LiveRecords) -> None:
     """A provider that nobody knows is a slip; one that has nothing here is just absent."""
     labels = {label for unit in project.units for label in unit.config.labels}
     if not provider or found.records or found.absent or provider in (*labels, *PROVIDER_IDS):
@@ -124,19 +124,19 @@ def _refuse_unknown(provider: str, project: Project, found: Found) -> None:
     raise FabricError(Problem("usage/unknown-provider", message, hint=hint))
 
 
-def _refuse(world: World, found: Found, settings: Settings) -> None:
+def _refuse(world: DeployScope, found: LiveRecords, settings: Settings) -> None:
     problems: list[Problem] = []
     for ref, record in sorted(found.records.items()):
         post = world.posts[ref]
         switched = replace(post, mode=_mode_now(record, settings))
         said = _not_for_cloud1(record, settings) or mismatch(switched, record)
-        said = said or errored_problem(Path(post.home), ref) or _no_command(record, settings)
+        said = said or unwritten_problem(Path(post.home), ref) or _no_command(record, settings)
         problems += [said] if said else []
     if problems:
         raise FabricError(*problems)
 
 
-def _ask(project: Project, found: Found, consent: Consent) -> None:
+def _ask(project: Project, found: LiveRecords, consent: RemoveOptions) -> None:
     real = [ref for ref, one in found.records.items() if one.mode is not Mode.SIMULATED]
     names = ", ".join(f"{ref.service} ({ref.stage}, {ref.provider})" for ref in sorted(real))
     told = "".join(f" ({one.message})" for one in _still_needed(project, real))
@@ -181,9 +181,11 @@ def removal_graph(
     records: Mapping[RecordRef, Record], dependents: Mapping[str, frozenset[str]]
 ) -> TaskGraph:
     """A service goes once all services that depend on it are gone."""
-    from fabric.graph.build_graph import weave  # networkx: imported when something is compiled
+    from fabric.graph.build_graph import (
+        build_graph,  # networkx: imported when something is compiled
+    )
 
-    return weave(
+    return build_graph(
         task
         for record in records.values()
         for task in way_out(record, _removed_first(record, records, dependents))
@@ -209,13 +211,15 @@ def _dependents(project: Project) -> dict[str, frozenset[str]]:
     return {service: frozenset(names) for service, names in found.items()}
 
 
-def _claims(graph: TaskGraph, world: World) -> Iterator[Claim]:
+def _claims(graph: TaskGraph, world: DeployScope) -> Iterator[Claim]:
     rows = sorted(((ref_of(task.inputs), task) for task in graph.tasks), key=itemgetter(0))
     for ref, own in groupby(rows, key=itemgetter(0)):
         yield claim_of(world.posts[ref], "remove", [task for _, task in own])
 
 
-def _report(request: Request, project: Project, found: Found, gone: frozenset[RecordRef]) -> Report:
+def _report(
+    request: Request, project: Project, found: LiveRecords, gone: frozenset[RecordRef]
+) -> Report:
     document: dict[str, Any] = {
         "stage": project.stage,
         "removed": [

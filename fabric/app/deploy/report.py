@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from fabric.app.build import owners_of, problems_of
-from fabric.app.deploy.closing import Attempt
-from fabric.app.deploy.preview import Foreseen
-from fabric.app.deploy.scope import World
-from fabric.app.project.placement import Post
+from fabric.app.deploy.closing import Closing
+from fabric.app.deploy.preview import Preview
+from fabric.app.deploy.scope import DeployScope
+from fabric.app.project.placement import Placement
 from fabric.app.request import Request
 from fabric.app.run_graph import Ran
 from fabric.app.run_report import cases_of, untouched
@@ -19,7 +19,7 @@ from fabric.graph.service_order import ties_of
 from fabric.model.problems import ExitCode
 from fabric.model.records.record import Record
 from fabric.model.report import Report
-from fabric.model.task import WORLD_KINDS, DeployInputs, Task
+from fabric.model.task import RECORD_KINDS, DeployInputs, Task
 from fabric.tasks.deploy import ref_of
 from fabric.views.deploy_text import deploy_text
 
@@ -28,7 +28,7 @@ Part = tuple[Task, Outcome]
 _WORST_FIRST = (Status.FAILED, Status.BLOCKED, Status.CANCELLED)
 
 
-def unchanged_report(request: Request, seen: Foreseen, world: World) -> Report:
+def unchanged_report(request: Request, seen: Preview, world: DeployScope) -> Report:
     """Nothing was to be done: what is live is what is asked for."""
     rows = [
         _row(post, world.book.record(ref), "unchanged", _unchanged(world.book.record(ref)))
@@ -47,7 +47,7 @@ def _unchanged(record: Record | None) -> list[Row]:
     ]
 
 
-def deploy_report(request: Request, seen: Foreseen, done: Ran, attempt: Attempt) -> Report:
+def deploy_report(request: Request, seen: Preview, done: Ran, attempt: Closing) -> Report:
     world, result = attempt.world, done.result
     parts = _parts(result)
     rows = [
@@ -75,7 +75,7 @@ def _exit_code(result: RunResult, rows: list[Row]) -> ExitCode:
     return result.exit_code
 
 
-def _report(request: Request, seen: Foreseen, rows: list[Row], summary: dict[str, int]) -> Report:
+def _report(request: Request, seen: Preview, rows: list[Row], summary: dict[str, int]) -> Report:
     document = {
         "stage": seen.work.site.stage,
         "rolledBack": any(row["status"] == "rolled-back" for row in rows),
@@ -90,7 +90,11 @@ def _report(request: Request, seen: Foreseen, rows: list[Row], summary: dict[str
 
 
 def _row(
-    post: Post, record: Record | None, status: str, functions: list[Row], error: str | None = None
+    post: Placement,
+    record: Record | None,
+    status: str,
+    functions: list[Row],
+    error: str | None = None,
 ) -> Row:
     return {
         "service": post.service,
@@ -113,9 +117,9 @@ def _parts(result: RunResult) -> dict[str, list[Part]]:
     return found
 
 
-def _deployment(post: Post, parts: Sequence[Part], attempt: Attempt) -> Row:
+def _deployment(post: Placement, parts: Sequence[Part], attempt: Closing) -> Row:
     ref = post.ref
-    own = [part for part in parts if part[0].kind in WORLD_KINDS and ref_of(part[0].inputs) == ref]
+    own = [part for part in parts if part[0].kind in RECORD_KINDS and ref_of(part[0].inputs) == ref]
     outcomes = [outcome for _, outcome in own]
     record = attempt.finals.get(ref, attempt.world.book.record(ref))
     functions = list(_functions(post, own, attempt))
@@ -126,7 +130,7 @@ def _deployment(post: Post, parts: Sequence[Part], attempt: Attempt) -> Row:
     return row
 
 
-def _status(post: Post, outcomes: list[Outcome], attempt: Attempt) -> str:
+def _status(post: Placement, outcomes: list[Outcome], attempt: Closing) -> str:
     if post.ref in attempt.rolled_back:
         return "rolled-back"
     found = {one.status for one in outcomes}
@@ -139,7 +143,7 @@ def _error(outcomes: Iterable[Outcome]) -> str | None:
     return next((problem.message for problem in problems), None)
 
 
-def _functions(post: Post, parts: Sequence[Part], attempt: Attempt) -> Iterator[Row]:
+def _functions(post: Placement, parts: Sequence[Part], attempt: Closing) -> Iterator[Row]:
     """Each with what became of it; what was done and taken back again is as it was before."""
     back = post.ref in attempt.rolled_back
     for row, outcome in _done(post, parts, attempt):
@@ -151,7 +155,9 @@ def _taken_back(row: Row) -> Row:
     return {**row, "status": status, "reason": "taken back"}
 
 
-def _done(post: Post, parts: Sequence[Part], attempt: Attempt) -> Iterator[tuple[Row, Outcome]]:
+def _done(
+    post: Placement, parts: Sequence[Part], attempt: Closing
+) -> Iterator[tuple[Row, Outcome]]:
     base = attempt.world.book.base(post.ref)
     for task, outcome in parts:
         if isinstance(task.inputs, DeployInputs):

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabric.app.build import problems_of
-from fabric.app.deploy.closing import Attempt
+from fabric.app.deploy.closing import Closing
 from fabric.app.deploy.deploy import refuse
 from fabric.app.deploy.live_records import find_records
-from fabric.app.deploy.scope import Means, World, claim_of, open_world
-from fabric.app.project.place_services import post_of
+from fabric.app.deploy.scope import DeployScope, ScopeOptions, claim_of, open_deploy_scope
+from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import open_project
 from fabric.app.request import Request, caps_of
-from fabric.app.run_graph import Outlets, Work, carry_out
+from fabric.app.run_graph import GraphJob, RunHooks, carry_out
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
-from fabric.engine.shortcuts.last_run import Site
+from fabric.engine.shortcuts.last_run import ProjectInfo
 from fabric.graph.undo import undoing
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Record, RecordRef
@@ -28,7 +28,7 @@ from fabric.views.deploy_text import releases_text, rollback_text
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
+class RollbackOptions:
     """Where to go back to; empty for the deployment before the current one."""
 
     to: str = ""
@@ -37,16 +37,16 @@ class Back:
 
 
 def rollback(
-    request: Request, settings: Settings, back: Back, make_listeners: MakeListeners
+    request: Request, settings: Settings, back: RollbackOptions, make_listeners: MakeListeners
 ) -> Report:
     started = file_time_ns(settings.cwd)
     project = open_project(request.where, settings)
-    posts = tuple(post_of(unit, project.workspace) for unit in project.units)
-    beside = [post_of(unit, project.workspace) for unit in project.neighbours]
-    means = Means(
+    posts = tuple(placement_of(unit, project.workspace) for unit in project.units)
+    beside = [placement_of(unit, project.workspace) for unit in project.neighbours]
+    means = ScopeOptions(
         lambda: project.units, back.with_current_environment, back.lock_timeout, neighbours=beside
     )
-    with open_world(posts, settings, means) as world:
+    with open_deploy_scope(posts, settings, means) as world:
         refuse(world)
         records = {ref: record for ref in world.posts if (record := world.book.record(ref))}
         ref, target = _target(records, back)
@@ -54,13 +54,13 @@ def rollback(
         graph = undoing(records[ref], target)
         world.desk.go_back_to({ref: target})
         world.book.expect([claim_of(world.posts[ref], "rollback", graph.tasks)])
-        attempt = Attempt(world, caps_of(request.concurrency, settings.cores))
+        attempt = Closing(world, caps_of(request.concurrency, settings.cores))
         attempt.targets = {ref: target}
-        site = Site(str(project.workspace), project.stage, project.warnings)
+        site = ProjectInfo(str(project.workspace), project.stage, project.warnings)
         try:
-            work = Work(site, graph, {}, world=world)
+            work = GraphJob(site, graph, {}, world=world)
             done = carry_out(
-                request, settings, work, started, Outlets(make_listeners, undo=attempt.finish)
+                request, settings, work, started, RunHooks(make_listeners, undo=attempt.finish)
             )
         except BaseException:
             world.book.abandon()
@@ -77,7 +77,7 @@ def rollback(
     )
 
 
-def _refuse_other_values(world: World, record: Record, target: Deployment) -> None:
+def _refuse_other_values(world: DeployScope, record: Record, target: Deployment) -> None:
     """Before anything is touched: half a rollback helps nobody."""
     if world.desk.force:
         return
@@ -90,7 +90,7 @@ def _refuse_other_values(world: World, record: Record, target: Deployment) -> No
         raise FabricError(*problems)
 
 
-def _declared(world: World, ref: RecordRef, function: str) -> Pairs:
+def _declared(world: DeployScope, ref: RecordRef, function: str) -> Pairs:
     return world.desk.values(ref, function).declared
 
 
@@ -106,7 +106,9 @@ def _document(ref: RecordRef, before: Record, after: Record) -> dict[str, Any]:
     }
 
 
-def _target(records: Mapping[RecordRef, Record], back: Back) -> tuple[RecordRef, Deployment]:
+def _target(
+    records: Mapping[RecordRef, Record], back: RollbackOptions
+) -> tuple[RecordRef, Deployment]:
     known = [
         (ref, one)
         for ref, record in sorted(records.items())

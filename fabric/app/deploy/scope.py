@@ -5,20 +5,20 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fabric.app.deploy.back_ends import Shelves
-from fabric.app.deploy.tools import Units, Work, WorkDesk, options_of
-from fabric.app.project.placement import Post
+from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.tools import DeployWork, RecordTools, Units, options_of
+from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
-from fabric.graph.compile import Unit
+from fabric.graph.compile import ServiceUnit
 from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef
 from fabric.model.task import DeployInputs, RestoreInputs, Task
 from fabric.state.locks.leases import Terms
 from fabric.state.records.missing import missing_problem
-from fabric.state.records.transaction import Book, Claim, Surroundings
+from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
 from fabric.system.clock import SystemClock, stamp
-from fabric.system.parallel import each
+from fabric.system.parallel import for_each
 from fabric.system.process_identity import this_process
 
 LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
@@ -26,48 +26,50 @@ _LEASE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class DeployScope:
     """`posts` are what this run may change; `neighbours` are only looked at."""
 
-    posts: Mapping[RecordRef, Post]
-    neighbours: Mapping[RecordRef, Post]
-    book: Book
-    desk: WorkDesk
+    posts: Mapping[RecordRef, Placement]
+    neighbours: Mapping[RecordRef, Placement]
+    book: RecordTransaction
+    desk: RecordTools
     deployment_ids: Mapping[RecordRef, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class ScopeOptions:
     """What a run brings along: its configs, read when they are needed, and how it is done."""
 
-    units: Callable[[], Iterable[Unit]] = tuple
+    units: Callable[[], Iterable[ServiceUnit]] = tuple
     force: bool = False
     lock_timeout: float = 0.0
     blind: bool = False
-    neighbours: Sequence[Post] = ()
+    neighbours: Sequence[Placement] = ()
 
 
 @contextlib.contextmanager
-def open_world(posts: Iterable[Post], settings: Settings, means: Means) -> Iterator[World]:
+def open_deploy_scope(
+    posts: Iterable[Placement], settings: Settings, means: ScopeOptions
+) -> Iterator[DeployScope]:
     by_ref = {post.ref: post for post in posts}
-    shelves = Shelves(settings, blind=means.blind)
+    shelves = BackEnds(settings, blind=means.blind)
     try:
         beside = {post.ref: post for post in means.neighbours}
         everything = {**beside, **by_ref}
         ids = {ref: new_deployment_id(ref) for ref in by_ref}
-        work = Work(by_ref, Units(means.units), ids, means.force)
+        work = DeployWork(by_ref, Units(means.units), ids, means.force)
         surroundings = replace(
-            around(settings, means.lock_timeout),
+            lock_policy(settings, means.lock_timeout),
             options=lambda ref: options_of(ref, work.file(ref), settings),
         )
-        book = Book(shelves.of(everything.values()), surroundings)
-        yield World(by_ref, beside, book, WorkDesk(book, work, settings), ids)
+        book = RecordTransaction(shelves.of(everything.values()), surroundings)
+        yield DeployScope(by_ref, beside, book, RecordTools(book, work, settings), ids)
     finally:
         shelves.close()
 
 
-def around(settings: Settings, lock_timeout: float = 0.0) -> Surroundings:
-    return Surroundings(this_process(), SystemClock(), Terms(_lease(settings), lock_timeout))
+def lock_policy(settings: Settings, lock_timeout: float = 0.0) -> LockPolicy:
+    return LockPolicy(this_process(), SystemClock(), Terms(_lease(settings), lock_timeout))
 
 
 def _lease(settings: Settings) -> float:
@@ -91,7 +93,7 @@ def new_deployment_id(ref: RecordRef) -> str:
     return f"{ref.provider}-{ref.stage}-{seconds}-{secrets.token_hex(3)}"
 
 
-def claim_of(post: Post, operation: str, tasks: Iterable[Task]) -> Claim:
+def claim_of(post: Placement, operation: str, tasks: Iterable[Task]) -> Claim:
     """What a run is about to do to one record."""
     at = stamp(SystemClock())
     intents = tuple(
@@ -124,7 +126,7 @@ def _operation(task: str) -> Operation:
     return Operation.DEPLOY if kind == "restore" else Operation(kind)
 
 
-def lost_records(world: World) -> tuple[Problem, ...]:
+def lost_records(world: DeployScope) -> tuple[Problem, ...]:
     """Records that are not there though something tells of them: all that may be written to, and
     those of upstreams."""
     looked_at = sorted({*world.posts, *world.neighbours})
@@ -136,11 +138,11 @@ def lost_records(world: World) -> tuple[Problem, ...]:
         if problem is not None:
             found[ref] = problem
 
-    problems = each(absent, look)
+    problems = for_each(absent, look)
     return (*problems, *(found[ref] for ref in sorted(found)))
 
 
-def mismatch(post: Post, record: Record | None) -> Problem | None:
+def mismatch(post: Placement, record: Record | None) -> Problem | None:
     """A simulated run may not touch what is really there."""
     if record is None or record.mode is Mode.SIMULATED or post.mode != Mode.SIMULATED:
         return None

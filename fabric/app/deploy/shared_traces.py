@@ -13,7 +13,7 @@ from typing import Any
 from fabric.engine.memory.traces import decode_traces, encode_trace
 from fabric.graph.traces import Look, Trace, full_key, static_digest
 from fabric.model.names import Digest
-from fabric.model.task import Entry
+from fabric.model.task import InputEntry
 
 VERSION = 2
 Document = dict[str, dict[str, Any]]
@@ -32,7 +32,7 @@ def shared(trace: Trace, salt: str) -> dict[str, Any]:
 
 
 def arrived(
-    document: Any, salt: str, kind: str, entries: tuple[Entry, ...], look: Look
+    document: Any, salt: str, kind: str, entries: tuple[InputEntry, ...], look: Look
 ) -> Trace | None:
     """The trace, where it says just what this machine has: plain digests again, for comparing.
 

@@ -10,25 +10,25 @@ from pathlib import Path
 
 from fabric.app.left_payloads import PAYLOADS
 from fabric.app.project.files import calling_environment
-from fabric.app.project.placement import Post
+from fabric.app.project.placement import Placement
 from fabric.app.project.plan_rows import trigger_json
 from fabric.app.settings import Settings
 from fabric.config.resolve.placeholders import filled_in
 from fabric.config.rules.env_size import excess
 from fabric.config.values import Config, Function
-from fabric.graph.compile import Unit, spec_of
+from fabric.graph.compile import ServiceUnit, spec_of
 from fabric.graph.judge import release_output
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Mode, Record, RecordRef
 from fabric.model.secrecy import looks_secret, without_values
 from fabric.model.task import Pairs
-from fabric.providers.contract import Deployer, Released, ResourceAddress, Site
+from fabric.providers.contract import Deployer, DeploymentAddress, Released, ResourceAddress
 from fabric.providers.registry import deployer_of
-from fabric.providers.run_command import Surroundings
+from fabric.providers.run_command import CommandEnvironment
 from fabric.state.records.archives import archive_path, find_archive, keep_archive
-from fabric.state.records.transaction import Book
+from fabric.state.records.transaction import RecordTransaction
 from fabric.system.clock import SystemClock, stamp
-from fabric.tasks.deploy_tools import Page, Values
+from fabric.tasks.deploy_tools import OpenRecord, Values
 
 _USUAL = "fabric.yml"
 _TOO_LARGE = "deploy/environment-too-large"
@@ -39,26 +39,26 @@ _SHORTEST_HIDDEN = 4
 class Units:
     """The services with their configs, read when the first of them is asked for."""
 
-    def __init__(self, load: Callable[[], Iterable[Unit]]) -> None:
+    def __init__(self, load: Callable[[], Iterable[ServiceUnit]]) -> None:
         self._load = load
         self._lock = threading.Lock()
-        self._found: dict[str, Unit] | None = None
+        self._found: dict[str, ServiceUnit] | None = None
 
-    def all(self) -> Mapping[str, Unit]:
+    def all(self) -> Mapping[str, ServiceUnit]:
         with self._lock:
             if self._found is None:
                 self._found = {unit.service: unit for unit in self._load()}
             return self._found
 
-    def get(self, service: str) -> Unit | None:
+    def get(self, service: str) -> ServiceUnit | None:
         return self.all().get(service)
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class DeployWork:
     """What a run works on: where records lie, the configs by service, and how it is done."""
 
-    posts: Mapping[RecordRef, Post]
+    posts: Mapping[RecordRef, Placement]
     units: "Units"
     deployment_ids: Mapping[RecordRef, str] = field(default_factory=dict)
     force: bool = False
@@ -73,16 +73,16 @@ class Work:
         return Path(self.posts[ref].folder, Path(config.file).name if config else _USUAL)
 
 
-class WorkDesk:
+class RecordTools:
     """One for each run. A plan asks for records only: no config is read for it, unless what it has
     to warn of needs more words than a post has."""
 
-    def __init__(self, book: Book, work: Work, settings: Settings) -> None:
+    def __init__(self, book: RecordTransaction, work: DeployWork, settings: Settings) -> None:
         self._book = book
         self._work = work
         self._settings = settings
         self._targets: Mapping[RecordRef, Deployment] = {}
-        self._around: dict[RecordRef, Surroundings] = {}
+        self._around: dict[RecordRef, CommandEnvironment] = {}
 
     def go_back_to(self, targets: Mapping[RecordRef, Deployment]) -> None:
         """What restores take records back to from now on."""
@@ -93,7 +93,7 @@ class WorkDesk:
         return self._work.force
 
     @property
-    def units(self) -> Iterable[Unit]:
+    def units(self) -> Iterable[ServiceUnit]:
         """The services of this run, with their configs."""
         return self._work.units.all().values()
 
@@ -103,7 +103,7 @@ class WorkDesk:
     def record(self, ref: RecordRef) -> Record | None:
         return self._book.record(ref)
 
-    def page(self, ref: RecordRef) -> Page:
+    def page(self, ref: RecordRef) -> OpenRecord:
         return self._book.page(ref)
 
     def standing(self, stage: str, releases: Sequence[str]) -> Pairs:
@@ -129,23 +129,23 @@ class WorkDesk:
         extension = _extension(self._config(ref), post.provider_id)
         return deployer_of(post.provider_id, mode, self._surroundings(ref), extension)
 
-    def _surroundings(self, ref: RecordRef) -> Surroundings:
+    def _surroundings(self, ref: RecordRef) -> CommandEnvironment:
         """Made once for each record: its deploy and its release see the same."""
         if ref not in self._around:
             post = self._work.posts[ref]
             env = calling_environment(Path(post.folder), self._settings.env)
             hidden = hidden_values(env, self._config(ref))
             payloads = Path(post.home, PAYLOADS)
-            self._around[ref] = Surroundings(Path(post.folder), env, hidden, payloads)
+            self._around[ref] = CommandEnvironment(Path(post.folder), env, hidden, payloads)
         return self._around[ref]
 
     def _config(self, ref: RecordRef) -> Config | None:
         return self._work.config(ref)
 
-    def address(self, ref: RecordRef) -> Site:
+    def address(self, ref: RecordRef) -> DeploymentAddress:
         post = self._work.posts[ref]
         deployment_id = self._work.deployment_ids.get(ref, "")
-        return Site(
+        return DeploymentAddress(
             *(ref.service, ref.stage, ref.provider), post.provider_id, post.region, deployment_id
         )
 
@@ -155,7 +155,7 @@ class WorkDesk:
         named = replace(ref, provider=provider or ref.provider)
         return options_of(named, self._work.file(ref), self._settings)
 
-    def site(self, ref: RecordRef) -> Site:
+    def site(self, ref: RecordRef) -> DeploymentAddress:
         post, config = self._work.posts[ref], self._config(ref)
         outputs = self.outputs_for(ref)
         return replace(

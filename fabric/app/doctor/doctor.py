@@ -8,24 +8,24 @@ from fabric.app.build import problems_of
 from fabric.app.cache_place import cache_folder
 from fabric.app.doctor.machine import cache_checks, disk_checks, runtime_checks
 from fabric.app.doctor.surroundings import (
-    Surroundings,
+    ServiceUnderTest,
     credential_checks,
     deployer_checks,
     state_checks,
 )
 from fabric.app.project.compile_files import compile_project
-from fabric.app.project.place_services import post_of
+from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import Project, open_project
 from fabric.app.project.workspace import workspace_of
 from fabric.app.request import Request, caps_of
 from fabric.app.run_graph import new_run_id, run_ended
-from fabric.app.session import Opening, open_room
+from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
 from fabric.app.signals import carried_out
 from fabric.engine.bus import Bus
 from fabric.engine.result import RunResult
 from fabric.engine.run import Job, Run
-from fabric.engine.run_info import MakeListeners, Scene
+from fabric.engine.run_info import MakeListeners, RunInfo
 from fabric.graph.probes import probe_graph
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.checks import Check, failed, passed
@@ -81,8 +81,8 @@ def _patient(request: Request, settings: Settings, stage: str) -> _Patient:
 
 def _with_config(project: Project, request: Request, settings: Settings) -> _Patient:
     unit = project.units[0]
-    post = post_of(unit, project.workspace)
-    where = Surroundings(unit, post, settings)
+    post = placement_of(unit, project.workspace)
+    where = ServiceUnderTest(unit, post, settings)
     looks: dict[str, Look] = {
         "config": lambda: _config(project, request),
         "credentials": lambda: credential_checks(where),
@@ -118,12 +118,12 @@ def _ran(
     patient, graph = work
     clock = SystemClock()
     kinds = {"probe": ProbeKind(patient.looks)}
-    opening = Opening(file_time_ns(settings.cwd), use_cache=False, create=False, kinds=kinds)
+    opening = SessionOptions(file_time_ns(settings.cwd), use_cache=False, create=False, kinds=kinds)
     run_id = new_run_id(clock)
-    with open_room(patient.workspace, settings, opening) as room:
+    with open_session(patient.workspace, settings, opening) as room:
         job = Job(graph, caps_of(request.concurrency, settings.cores), (1.0,) * len(graph))
         bus = Bus(
-            run_id, clock, make_listeners(Scene(run_id, patient.workspace, graph, job.seconds))
+            run_id, clock, make_listeners(RunInfo(run_id, patient.workspace, graph, job.seconds))
         )
         try:
             bus.emit(RunStarted(request.command, len(graph), len(graph), patient.ref.stage))

@@ -7,7 +7,7 @@ from fabric.app.cache_place import looked_at
 from fabric.app.project.files import calling_environment
 from fabric.app.settings import Settings
 from fabric.app.toolchains import toolchain_of
-from fabric.graph.compile import Unit
+from fabric.graph.compile import ServiceUnit
 from fabric.model.checks import Check, failed, passed, warned
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.versions import bundler_version, node_version, pip_version, python_version
@@ -18,7 +18,7 @@ _LOW = 1 << 30
 _TOO_LOW = 50 << 20
 
 
-def runtime_checks(unit: Unit, folder: Path, settings: Settings) -> Iterator[Check]:
+def runtime_checks(unit: ServiceUnit, folder: Path, settings: Settings) -> Iterator[Check]:
     """For each language of the service what builds and runs it here."""
     env = calling_environment(folder, settings.env)
     runtimes = {one.runtime or unit.config.provider.runtime for one in unit.config.functions}

@@ -5,35 +5,35 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabric.app.deploy.back_ends import Shelves
-from fabric.app.deploy.scope import around
-from fabric.app.deploy.tools import Units, Work, WorkDesk, options_of
+from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.scope import lock_policy
+from fabric.app.deploy.tools import DeployWork, RecordTools, Units, options_of
 from fabric.app.project.files import calling_environment
-from fabric.app.project.placement import Post
+from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
-from fabric.graph.compile import Unit
+from fabric.graph.compile import ServiceUnit
 from fabric.model.catalog import ProviderFacts, facts_of
 from fabric.model.checks import Check, failed, passed, warned
 from fabric.model.credentials import AWS_FILES, missing_groups
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.state.locks.conditional_writes import refuse_unconditional
-from fabric.state.locks.document import Holder, held_problem
+from fabric.state.locks.document import LockHolder, held_problem
 from fabric.state.records.archives import LOCAL
 from fabric.state.records.listing import holder_of
 from fabric.state.records.missing import missing_problem
-from fabric.state.records.transaction import Book, glance
-from fabric.state.records.unwritten import errored_problem
-from fabric.state.store import Shelf
+from fabric.state.records.transaction import RecordTransaction, peek
+from fabric.state.records.unwritten import unwritten_problem
+from fabric.state.store import RecordStore
 from fabric.system.clock import SystemClock
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ServiceUnderTest:
     """One service as it would be deployed from here."""
 
-    unit: Unit
-    post: Post
+    unit: ServiceUnit
+    post: Placement
     settings: Settings
 
     @property
@@ -45,7 +45,7 @@ class Surroundings:
         return facts_of(self.post.provider_id)
 
 
-def credential_checks(where: Surroundings) -> Iterator[Check]:
+def credential_checks(where: ServiceUnderTest) -> Iterator[Check]:
     """Names only: whether the values are right is seen when the provider is asked."""
     facts = where.facts
     if facts is None:
@@ -73,11 +73,11 @@ def _has_aws_files(env: Mapping[str, str]) -> bool:
     return bool(home) and (Path(home) / ".aws" / "credentials").is_file()
 
 
-def deployer_checks(where: Surroundings) -> Iterator[Check]:
+def deployer_checks(where: ServiceUnderTest) -> Iterator[Check]:
     """Whether there is somebody to deploy, and to remove again, in the mode that is asked for."""
     post, facts = where.post, where.facts
-    work = Work({post.ref: post}, Units(lambda: (where.unit,)))
-    desk = WorkDesk(Book({}, around(where.settings)), work, where.settings)
+    work = DeployWork({post.ref: post}, Units(lambda: (where.unit,)))
+    desk = RecordTools(RecordTransaction({}, lock_policy(where.settings)), work, where.settings)
     try:
         desk.deployer(post.ref, Mode(post.mode))
     except FabricError as error:
@@ -90,7 +90,7 @@ def deployer_checks(where: Surroundings) -> Iterator[Check]:
         yield passed("deployer", f"`{post.provider_id}` in mode {post.mode}")
 
 
-def _no_destroy(post: Post, command: str) -> Problem:
+def _no_destroy(post: Placement, command: str) -> Problem:
     return Problem(
         "deploy/no-destroy-command",
         f"`{post.provider_id}` is deployed by a command, and there is none to remove it",
@@ -98,9 +98,9 @@ def _no_destroy(post: Post, command: str) -> Problem:
     )
 
 
-def state_checks(where: Surroundings) -> Iterator[Check]:
+def state_checks(where: ServiceUnderTest) -> Iterator[Check]:
     """What can be told of the record, as far as its back end can be reached."""
-    shelves = Shelves(where.settings)
+    shelves = BackEnds(where.settings)
     try:
         shelf = shelves.shelf(where.post)
         state = shelf.stores.state
@@ -117,7 +117,7 @@ def state_checks(where: Surroundings) -> Iterator[Check]:
         shelves.close()
 
 
-def _conditions(shelf: Shelf) -> Iterator[Check]:
+def _conditions(shelf: RecordStore) -> Iterator[Check]:
     """A store elsewhere is tried out; in a folder the locks are the system's."""
     if shelf.stores.state.kind == LOCAL:
         return
@@ -129,9 +129,9 @@ def _conditions(shelf: Shelf) -> Iterator[Check]:
         yield passed("conditional-writes", "the back end keeps the conditions of writes")
 
 
-def _record(shelf: Shelf, post: Post) -> Check:
+def _record(shelf: RecordStore, post: Placement) -> Check:
     try:
-        record = glance(shelf, post.ref)
+        record = peek(shelf, post.ref)
     except FabricError as error:
         return failed("record", error.first)
     if record is None:
@@ -140,7 +140,7 @@ def _record(shelf: Shelf, post: Post) -> Check:
     return passed("record", f"{record.lifecycle}, serial {record.serial}")
 
 
-def _lock(where: Surroundings, holder: Holder | None) -> Check:
+def _lock(where: ServiceUnderTest, holder: LockHolder | None) -> Check:
     if holder is None:
         return passed("lock", "the record is not locked")
     config = Path(where.post.folder, Path(where.unit.config.file).name)
@@ -148,8 +148,8 @@ def _lock(where: Surroundings, holder: Holder | None) -> Check:
     return warned("lock", held_problem(where.post.ref, holder, SystemClock(), options))
 
 
-def _errored(shelf: Shelf, post: Post) -> Check:
-    problem = errored_problem(shelf.home, post.ref)
+def _errored(shelf: RecordStore, post: Placement) -> Check:
+    problem = unwritten_problem(shelf.home, post.ref)
     if problem is None:
         return passed("errored-state", "no state waits to be pushed")
     return failed("errored-state", problem)

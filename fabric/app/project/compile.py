@@ -18,7 +18,7 @@ from fabric.model.task import INPUTS_BY_KIND
 from fabric.system.clock import file_time_ns
 
 if TYPE_CHECKING:
-    from fabric.graph.compile import Unit
+    from fabric.graph.compile import ServiceUnit
 
 
 def compiled(request: Request, settings: Settings) -> Compiled:
@@ -36,7 +36,7 @@ def compiled(request: Request, settings: Settings) -> Compiled:
 
     made = compile_files(request, settings)
     if folder:
-        kept = kept_graph.Kept(
+        kept = kept_graph.KeptGraph(
             made.site, made.graph, made.services, made.sources, made.bound_names,
             (packed(made.posts), packed(made.neighbours)),
         )  # fmt: skip
@@ -51,7 +51,7 @@ def _told_of_cache(work: Compiled, settings: Settings) -> Compiled:
     return replace(work, site=replace(work.site, warnings=(*work.site.warnings, problem)))
 
 
-def units_of(work: Compiled, request: Request, settings: Settings) -> tuple["Unit", ...]:
+def units_of(work: Compiled, request: Request, settings: Settings) -> tuple["ServiceUnit", ...]:
     """The services with their configs, read now if the graph was kept from last time."""
     if work.units:
         return work.units

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Sequence
 
 from fabric.app.project.compiled import Compiled
-from fabric.app.project.place_services import post_of
-from fabric.app.project.placement import Post
+from fabric.app.project.place_services import placement_of
+from fabric.app.project.placement import Placement
 from fabric.app.project.plan_rows import service_row
 from fabric.app.project.project import Project, open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.rules.deployable import plan_problems
-from fabric.engine.shortcuts.last_run import Site
-from fabric.graph.compile import Unit, compile_graph
+from fabric.engine.shortcuts.last_run import ProjectInfo
+from fabric.graph.compile import ServiceUnit, compile_graph
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
 from fabric.model.spelling import nearest
@@ -25,7 +25,7 @@ def compile_project(project: Project, request: Request) -> Compiled:
     _refuse_unplannable(project, request.verb)
     _refuse_unknown_functions(project, request.functions)
     return Compiled(
-        Site(str(project.workspace), project.stage, project.warnings),
+        ProjectInfo(str(project.workspace), project.stage, project.warnings),
         compile_graph(project.units, request.verb, functions=request.functions),
         tuple(service_row(unit, request.verb) for unit in project.units),
         frozenset(str(path) for path in (*project.sources, *project.looked_for)),
@@ -36,8 +36,8 @@ def compile_project(project: Project, request: Request) -> Compiled:
     )
 
 
-def _posts(units: Iterable[Unit], project: Project, home: str = "") -> tuple[Post, ...]:
-    return tuple(post_of(unit, project.workspace, home) for unit in units)
+def _posts(units: Iterable[ServiceUnit], project: Project, home: str = "") -> tuple[Placement, ...]:
+    return tuple(placement_of(unit, project.workspace, home) for unit in units)
 
 
 def _refuse_unplannable(project: Project, verb: Verb) -> None:

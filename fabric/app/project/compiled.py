@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fabric.app.project.placement import Post
-from fabric.engine.shortcuts.last_run import Site
+from fabric.app.project.placement import Placement
+from fabric.engine.shortcuts.last_run import ProjectInfo
 from fabric.graph.taskgraph import TaskGraph
 
 if TYPE_CHECKING:
-    from fabric.graph.compile import Unit
+    from fabric.graph.compile import ServiceUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class Compiled:
     `units` are there if configs were read to get here, for whoever needs them too.
     """
 
-    site: Site
+    site: ProjectInfo
     graph: TaskGraph
     services: tuple[Mapping[str, Any], ...]
     sources: frozenset[str]
     bound_names: frozenset[str]
-    posts: tuple[Post, ...] = ()
-    neighbours: tuple[Post, ...] = ()
+    posts: tuple[Placement, ...] = ()
+    neighbours: tuple[Placement, ...] = ()
     serials: Mapping[str, int] = field(default_factory=dict)
-    units: tuple["Unit", ...] = ()
+    units: tuple["ServiceUnit", ...] = ()

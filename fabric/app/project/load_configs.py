@@ -12,18 +12,18 @@ from fabric.app.project.endpoints import (
     plain_problem,
 )
 from fabric.app.project.files import config_in, config_path, read_file, shown, sources_of
-from fabric.app.project.services import Row
+from fabric.app.project.services import ComposedService
 from fabric.app.project.upstreams import marks, needs_of, upstreams_first, upstreams_of
 from fabric.app.request import CONFIG_NAME
 from fabric.app.settings import Settings
 from fabric.config.compose import compose_services
-from fabric.config.load import Source, load_config
+from fabric.config.load import ConfigText, load_config
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.model.problems import FabricError, Place, Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ConfigRequest:
     """How a config is to be resolved; `late` values beat `.env` and the environment."""
 
     stage: str
@@ -32,11 +32,11 @@ class Asked:
 
 
 def load_all(
-    services: Sequence[ComposeService], compose: Path, asked: Asked, settings: Settings
-) -> list[Row]:
+    services: Sequence[ComposeService], compose: Path, asked: ConfigRequest, settings: Settings
+) -> list[ComposedService]:
     """Every config of a compose file, upstreams first; the problems of all of them at once."""
-    found: dict[int, Row] = {}
-    by_name: dict[str, Row] = {}
+    found: dict[int, ComposedService] = {}
+    by_name: dict[str, ComposedService] = {}
     problems: list[Problem] = []
     needs = needs_of(services)
     for one in upstreams_first(services):
@@ -47,7 +47,9 @@ def load_all(
         except FabricError as error:
             problems.extend(error.problems)
             continue
-        found[id(one)] = Row(replace(one, name=one.name or config.service), file, config)
+        found[id(one)] = ComposedService(
+            replace(one, name=one.name or config.service), file, config
+        )
         by_name[found[id(one)].entry.name] = found[id(one)]
     if problems:
         entries = [found[id(one)].entry if id(one) in found else one for one in services]
@@ -79,12 +81,12 @@ def _config_of(entry: ComposeService, compose: Path, settings: Settings) -> Path
         raise FabricError(Problem("compose/missing-config", message, hint, where)) from error
 
 
-def load_one(path: Path, asked: Asked, settings: Settings) -> Config:
+def load_one(path: Path, asked: ConfigRequest, settings: Settings) -> Config:
     sources = sources_of(path.parent, settings.env)
     env = {**sources.filed, **settings.env, **asked.late}
     text = read_file(path, CONFIG_NAME)
     file = shown(path, settings.cwd)
-    config = load_config(Source(file, text, env, asked.stage, asked.provider))
+    config = load_config(ConfigText(file, text, env, asked.stage, asked.provider))
     told = tuple(_addresses(config, sources))
     return replace(config, warnings=(*config.warnings, *told)) if told else config
 

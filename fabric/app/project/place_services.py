@@ -4,23 +4,23 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from fabric.app.project.placement import Post
+from fabric.app.project.placement import Placement
 from fabric.config.rules.env_size import fullest
 from fabric.config.values import BackendKind
-from fabric.graph.compile import Unit
+from fabric.graph.compile import ServiceUnit
 from fabric.model.records.record import Mode, Record
 
 
-def post_in(unit: Unit, workspace: Path, kind: BackendKind) -> Post:
+def placement_in(unit: ServiceUnit, workspace: Path, kind: BackendKind) -> Placement:
     """Where the record would lie in a back end of another kind than the config's."""
     settings = unit.config.backend.settings_of(kind)
-    return replace(post_of(unit, workspace), backend=kind.value, settings=settings)
+    return replace(placement_of(unit, workspace), backend=kind.value, settings=settings)
 
 
-def post_of(unit: Unit, workspace: Path, home: str = "") -> Post:
+def placement_of(unit: ServiceUnit, workspace: Path, home: str = "") -> Placement:
     config = unit.config
     folder = workspace / unit.root
-    return Post(
+    return Placement(
         config.service,
         config.stage,
         config.provider.label,
@@ -36,7 +36,7 @@ def post_of(unit: Unit, workspace: Path, home: str = "") -> Post:
     )
 
 
-def _taken(unit: Unit) -> tuple[int, tuple[tuple[str, int], ...]]:
+def _taken(unit: ServiceUnit) -> tuple[int, tuple[tuple[str, int], ...]]:
     if not unit.late:
         return 0, ()
     size, names = fullest(unit.config)
@@ -46,7 +46,7 @@ def _taken(unit: Unit) -> tuple[int, tuple[tuple[str, int], ...]]:
     return size, tuple((release, count) for release, count in counts.items() if count)
 
 
-def as_recorded(own: Post, record: Record) -> Post:
+def as_recorded(own: Placement, record: Record) -> Placement:
     """A record says itself how it was deployed: that is how it is met again."""
     return replace(
         own,

@@ -9,7 +9,7 @@ from fabric.model.task import Pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class Placement:
     """One service at one provider. `folder` holds its config, `home` is its `.fabric`;
     `labels` are all providers that its config names; `taken` are the bytes of its fullest
     environment without the addresses of upstreams, and how often that of each release is in it."""
@@ -32,9 +32,9 @@ class Post:
         return RecordRef(self.service, self.stage, self.provider)
 
 
-def packed(posts: Iterable[Post]) -> tuple[tuple[Any, ...], ...]:
+def packed(posts: Iterable[Placement]) -> tuple[tuple[Any, ...], ...]:
     return tuple(astuple(post) for post in posts)
 
 
-def unpacked(rows: Iterable[Sequence[Any]]) -> tuple[Post, ...]:
-    return tuple(Post(*row) for row in rows)
+def unpacked(rows: Iterable[Sequence[Any]]) -> tuple[Placement, ...]:
+    return tuple(Placement(*row) for row in rows)

@@ -5,12 +5,12 @@ import json
 from typing import Any
 
 from fabric.config.values import Function, Trigger
-from fabric.graph.compile import Unit
+from fabric.graph.compile import ServiceUnit
 from fabric.model.names import Verb
 from fabric.model.secrecy import without_userinfo, without_values
 
 
-def service_row(unit: Unit, verb: Verb) -> dict[str, Any]:
+def service_row(unit: ServiceUnit, verb: Verb) -> dict[str, Any]:
     config = unit.config
     change = "create" if verb is Verb.DEPLOY else "none"
     return {

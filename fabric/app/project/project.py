@@ -18,14 +18,20 @@ from fabric.app.project.files import (
     config_path,
     file_at,
 )
-from fabric.app.project.load_configs import Asked, load_all, load_one
-from fabric.app.project.services import Row, neighbour, unit_of, with_outside, world_names
+from fabric.app.project.load_configs import ConfigRequest, load_all, load_one
+from fabric.app.project.services import (
+    ComposedService,
+    neighbour,
+    unit_of,
+    with_outside,
+    world_names,
+)
 from fabric.app.project.upstreams import needs_of, upstreams_of
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.config.compose import compose_services
 from fabric.config.values import Compose, ComposeService, Config
-from fabric.graph.compile import Unit
+from fabric.graph.compile import ServiceUnit
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import nearest
 from fabric.runtimes.vendor import REQUIREMENT_FILES, VendorSource
@@ -43,11 +49,11 @@ class Project:
 
     workspace: Path
     stage: str
-    units: tuple[Unit, ...]
+    units: tuple[ServiceUnit, ...]
     sources: tuple[Path, ...] = ()
     looked_for: tuple[Path, ...] = ()
     bound_names: frozenset[str] = frozenset()
-    neighbours: tuple[Unit, ...] = ()
+    neighbours: tuple[ServiceUnit, ...] = ()
     entries: tuple[ComposeService, ...] = ()
     notes: tuple[Problem, ...] = ()
     listed: tuple[ComposeService, ...] = ()
@@ -62,10 +68,10 @@ class Project:
 class Scenery:
     """The services of a run, and others that these depend on and that stay as they are."""
 
-    rows: tuple[Row, ...]
-    others: tuple[Row, ...]
+    rows: tuple[ComposedService, ...]
+    others: tuple[ComposedService, ...]
 
-    def givers(self) -> dict[str, tuple[Row, ...]]:
+    def givers(self) -> dict[str, tuple[ComposedService, ...]]:
         """What each service of the run depends on, directly or not."""
         by_name = {row.entry.name: row for row in (*self.rows, *self.others)}
         needs = needs_of(row.entry for row in by_name.values())
@@ -91,14 +97,14 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
     workspace = owner.parent if owner else path.parent
     looked_for = _above(path, owner)
     if owner is None:
-        config = load_one(path, Asked(stage, where.provider), settings)
-        row = Row(ComposeService("", ""), path, config)
+        config = load_one(path, ConfigRequest(stage, where.provider), settings)
+        row = ComposedService(ComposeService("", ""), path, config)
         project = _project(workspace, stage, Scenery((row,), ()), settings, looked_for)
         return replace(project, notes=not_obeyed(path))
     entry = entry_of(path, owner)
     services = read_compose(owner, owner.parent).services
     rows = load_all(
-        _with_upstreams(services, [entry]), owner, Asked(stage, where.provider), settings
+        _with_upstreams(services, [entry]), owner, ConfigRequest(stage, where.provider), settings
     )
     scenery = _scenery(rows, frozenset(row.entry.name for row in rows if row.file == path))
     project = _project(workspace, stage, scenery, settings, looked_for)
@@ -130,7 +136,7 @@ def _with_upstreams(
     ]
 
 
-def _scenery(rows: Sequence[Row], names: frozenset[str]) -> Scenery:
+def _scenery(rows: Sequence[ComposedService], names: frozenset[str]) -> Scenery:
     """The services of these names, and beside them just those that they depend on."""
     needs = needs_of(row.entry for row in rows)
     needed = {need for name in names for need in upstreams_of(name, needs)} - names
@@ -153,7 +159,7 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     path = file_at(settings.cwd / where.compose, COMPOSE_NAME)
     compose = read_compose(path, settings.cwd)
     listed = _of_interest(compose.services, where.services)
-    rows = load_all(listed, path, Asked(stage), settings)
+    rows = load_all(listed, path, ConfigRequest(stage), settings)
     compose_services(Compose(compose.file, tuple(row.entry for row in rows)))
     _refuse_twins([(row.entry.name, row.config) for row in rows])
     chosen = [] if where.nothing else _chosen(rows, where.services)
@@ -169,11 +175,11 @@ def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
     compose = read_compose(path, settings.cwd)
     if all(one.name for one in compose.services):
         return compose.services
-    rows = load_all(compose.services, path, Asked(settings.stage("")), settings)
+    rows = load_all(compose.services, path, ConfigRequest(settings.stage("")), settings)
     return tuple(row.entry for row in rows)
 
 
-def _chosen(rows: list[Row], names: tuple[str, ...]) -> list[Row]:
+def _chosen(rows: list[ComposedService], names: tuple[str, ...]) -> list[ComposedService]:
     known = [row.entry.name for row in rows]
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from fabric.app.project.files import calling_environment, relative
 from fabric.app.project.modes import mode_of
-from fabric.app.project.upstreams import Giver, marks
+from fabric.app.project.upstreams import UpstreamService, marks
 from fabric.app.settings import Settings
 from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, size_of
 from fabric.config.values import ComposeService, Config
-from fabric.graph.compile import Unit
+from fabric.graph.compile import ServiceUnit
 from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import without_userinfo
@@ -21,7 +21,7 @@ _NAMED_AT_ONCE = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComposedService:
     """One service of a compose file, under the name that it goes by, with its config."""
 
     entry: ComposeService
@@ -29,19 +29,19 @@ class Row:
     config: Config
 
     @property
-    def giver(self) -> Giver:
-        return Giver(self.entry.name, self.config.service, self.config.provider.label)
+    def giver(self) -> UpstreamService:
+        return UpstreamService(self.entry.name, self.config.service, self.config.provider.label)
 
 
 def unit_of(
-    row: Row, upstreams: Sequence[Row], workspace: Path, settings: Settings
-) -> tuple[Unit, VendorSource | None]:
+    row: ComposedService, upstreams: Sequence[ComposedService], workspace: Path, settings: Settings
+) -> tuple[ServiceUnit, VendorSource | None]:
     """The service, and where the packages that it needs are listed."""
     _refuse_same_variables(row, [one.giver for one in upstreams])
     config, givers = _with_outputs(row, [one.giver for one in upstreams])
     root = relative(row.file.parent, workspace)
     found = find_source(workspace, root) if has_python(config) else None
-    unit = Unit(
+    unit = ServiceUnit(
         config,
         root,
         mode_of(config.provider.id, settings.env),
@@ -54,17 +54,17 @@ def unit_of(
     return unit, found
 
 
-def with_outside(unit: Unit, named: frozenset[str]) -> Unit:
+def with_outside(unit: ServiceUnit, named: frozenset[str]) -> ServiceUnit:
     """Releases that the unit stands on and that are no tasks of this run."""
     releases = dict.fromkeys(release for _, release in unit.late)
     outside = (one for one in releases if one.partition("@")[0] not in named)
     return replace(unit, outside=tuple(outside))
 
 
-def neighbour(row: Row, workspace: Path, settings: Settings) -> Unit:
+def neighbour(row: ComposedService, workspace: Path, settings: Settings) -> ServiceUnit:
     """A service that is no part of the run: only its record is looked at."""
     mode = mode_of(row.config.provider.id, settings.env)
-    return Unit(row.config, relative(row.file.parent, workspace), mode)
+    return ServiceUnit(row.config, relative(row.file.parent, workspace), mode)
 
 
 def world_names(config: Config) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def has_python(config: Config) -> bool:
     return any(runtime.startswith("python") for runtime in runtimes)
 
 
-def _refuse_same_variables(row: Row, givers: Sequence[Giver]) -> None:
+def _refuse_same_variables(row: ComposedService, givers: Sequence[UpstreamService]) -> None:
     """Names that differ in a sign alone would be one variable, and one address would be lost."""
     first: dict[str, str] = {}
     for giver in givers:
@@ -92,7 +92,9 @@ def _refuse_same_variables(row: Row, givers: Sequence[Giver]) -> None:
             )
 
 
-def _with_outputs(row: Row, givers: Sequence[Giver]) -> tuple[Config, Sequence[Giver]]:
+def _with_outputs(
+    row: ComposedService, givers: Sequence[UpstreamService]
+) -> tuple[Config, Sequence[UpstreamService]]:
     """What upstreams give is in the environment of every function, whatever else says so; where
     the provider has no room for all of it, what comes from afar and is not asked for gives way."""
     full = _given(row.config, marks(givers))
@@ -123,12 +125,12 @@ def _crowded(config: Config) -> str:
     return next((one.name for one in crowded), "")
 
 
-def _is_wanted(giver: Giver, row: Row) -> bool:
+def _is_wanted(giver: UpstreamService, row: ComposedService) -> bool:
     is_bound = any(name in row.config.bound_names for name in giver.variables)
     return is_bound or giver.name in row.entry.depends_on
 
 
-def _left_out(row: Row, far: Sequence[Giver], function: str) -> Problem:
+def _left_out(row: ComposedService, far: Sequence[UpstreamService], function: str) -> Problem:
     names = [one.name for one in far]
     more = f" and {len(names) - _NAMED_AT_ONCE} more" if len(names) > _NAMED_AT_ONCE else ""
     config = row.config

@@ -10,7 +10,7 @@ from fabric.graph.compile import release_id
 
 
 @dataclass(frozen=True, slots=True)
-class Giver:
+class UpstreamService:
     """An upstream: its name in the compose file, and the release whose endpoint it gives."""
 
     name: str
@@ -27,7 +27,7 @@ class Giver:
         return f"SERVICE_{word}_URL", f"FABRIC_OUTPUT_{word}_{_word(self.provider)}_ENDPOINT"
 
 
-def marks(givers: Iterable[Giver]) -> dict[str, str]:
+def marks(givers: Iterable[UpstreamService]) -> dict[str, str]:
     """Every variable that these give, as long as no value is known."""
     return {name: mark(name) for giver in givers for name in giver.variables}
 

@@ -6,13 +6,13 @@ from typing import Any
 from fabric.app.project.files import read_input
 from fabric.app.settings import Settings
 from fabric.app.state.change import Agrees
-from fabric.app.state.scope import Asked, Scope, open_scope
+from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.model.records.record_json import ref_document
 from fabric.model.report import Report
 from fabric.state.records.backup import Backup, decode_backup, encode_backup
-from fabric.state.records.listing import survey
+from fabric.state.records.listing import list_records_in
 from fabric.state.records.missing import BACKUP_NAME
 from fabric.state.upkeep.restore import refuse_other_lineages, restore
 from fabric.system.clock import SystemClock, stamp
@@ -20,10 +20,10 @@ from fabric.system.disk import write_atomic
 from fabric.views.state_text import records_text
 
 
-def backup(asked: Asked, settings: Settings, out: str) -> Report:
+def backup(asked: StateRequest, settings: Settings, out: str) -> Report:
     """Every record, or no file at all: half a backup would look like a whole one."""
     with open_scope(asked, settings) as scope:
-        records = tuple(survey(scope.shelf, scope.refs()).required().values())
+        records = tuple(list_records_in(scope.shelf, scope.refs()).required().values())
         path = _path(scope, settings, out)
         store = scope.shelf.stores.state
         if not records:
@@ -36,7 +36,7 @@ def backup(asked: Asked, settings: Settings, out: str) -> Report:
     return Report(asked.command, document, text=records_text(rows, f"backed up in {path}"))
 
 
-def restore_backup(asked: Asked, settings: Settings, file: str, agrees: Agrees) -> Report:
+def restore_backup(asked: StateRequest, settings: Settings, file: str, agrees: Agrees) -> Report:
     """What is in the file takes the place of what is stored; other records stay as they are."""
     with open_scope(asked, settings) as scope:
         path = _path(scope, settings, file)
@@ -45,13 +45,13 @@ def restore_backup(asked: Asked, settings: Settings, file: str, agrees: Agrees) 
         names = ", ".join(record.ref.title for record in records)
         if not agrees(f"Put {names} back from {path}?"):
             raise FabricError(Problem("state/declined", "nothing was restored"))
-        done, warnings = restore(scope.shelf, records, scope.around)
+        done, warnings = restore(scope.shelf, records, scope.lock_policy)
     rows = [_row(record) for record in sorted(done, key=lambda one: one.ref)]
     text = records_text(rows, "restored")
     return Report(asked.command, {"restored": rows}, text=text, warnings=warnings)
 
 
-def _chosen(scope: Scope, found: Backup) -> tuple[Record, ...]:
+def _chosen(scope: StateScope, found: Backup) -> tuple[Record, ...]:
     """What of a backup the flags mean; a backup of other services is for another project."""
     others = sorted({one.ref.service for one in found.records} - {scope.service})
     if others:
@@ -68,11 +68,11 @@ def _chosen(scope: Scope, found: Backup) -> tuple[Record, ...]:
     return chosen
 
 
-def _path(scope: Scope, settings: Settings, said: str) -> Path:
+def _path(scope: StateScope, settings: Settings, said: str) -> Path:
     return settings.cwd / said if said else scope.shelf.home / BACKUP_NAME
 
 
-def _nothing(scope: Scope, where: str) -> Problem:
+def _nothing(scope: StateScope, where: str) -> Problem:
     narrowed = ", ".join(word for word in (scope.stage, scope.provider) if word)
     of = f"`{scope.service}`" + (f" ({narrowed})" if narrowed else "")
     return Problem("state/not-found", f"there is no state of {of} {where}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fabric.app.project.files import read_input
 from fabric.app.settings import Settings
-from fabric.app.state.scope import Asked, Scope, open_scope
+from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import decode, ref_document
@@ -22,14 +22,14 @@ from fabric.state.records.replace import (
     serial_problem,
     successor,
 )
-from fabric.state.records.under_lock import held
-from fabric.state.records.unwritten import drop_errored, errored_path
+from fabric.state.records.under_lock import locked
+from fabric.state.records.unwritten import drop_unwritten, unwritten_path
 from fabric.state.upkeep.forget import forget
 
 Agrees = Callable[[str], bool]
 
 
-def push(asked: Asked, settings: Settings, file: str, *, force: bool) -> Report:
+def push(asked: StateRequest, settings: Settings, file: str, *, force: bool) -> Report:
     """A record from a file into the back end: as a rule one that could not be written before."""
     path = settings.cwd / file if file else _errored(asked, settings)
     content = read_input(path)
@@ -38,23 +38,23 @@ def push(asked: Asked, settings: Settings, file: str, *, force: bool) -> Report:
     with open_scope(_for_record(asked, record.ref), settings) as scope:
         _refuse_other_service(record.ref, scope)
         pushed = _pushed(scope, record, force=force)
-        drop_errored(scope.shelf.home, record.ref, content)
+        drop_unwritten(scope.shelf.home, record.ref, content)
     document = {**ref_document(record.ref), "serial": pushed.serial, "file": str(path)}
     text = f"{record.ref.title} is stored with serial {pushed.serial}."
     return Report(asked.command, document, text=text)
 
 
-def _errored(asked: Asked, settings: Settings) -> Path:
+def _errored(asked: StateRequest, settings: Settings) -> Path:
     """What a run could not write, if there is such a thing for the record that is meant."""
     with open_scope(asked, settings) as scope:
-        path = errored_path(scope.shelf.home, scope.one)
+        path = unwritten_path(scope.shelf.home, scope.one)
     if path.exists():
         return path
     message = f"nothing waits to be pushed for {scope.one.title}"
     raise FabricError(Problem("state/nothing-to-push", message, "name a file with --file FILE"))
 
 
-def _for_record(asked: Asked, ref: RecordRef) -> Asked:
+def _for_record(asked: StateRequest, ref: RecordRef) -> StateRequest:
     """The file says which stage and provider it is of; flags may only say the same."""
     where = asked.where
     for flag, said, own in (
@@ -68,16 +68,16 @@ def _for_record(asked: Asked, ref: RecordRef) -> Asked:
     return replace(asked, where=replace(where, stage=ref.stage, provider=ref.provider))
 
 
-def _refuse_other_service(ref: RecordRef, scope: Scope) -> None:
+def _refuse_other_service(ref: RecordRef, scope: StateScope) -> None:
     if ref.service != scope.service:
         message = f"the file holds the state of {ref.title}, and the config is of `{scope.service}`"
         hint = f"go to that project, or say --service {ref.service}"
         raise FabricError(Problem("state/other-service", message, hint))
 
 
-def _pushed(scope: Scope, record: Record, *, force: bool) -> Record:
+def _pushed(scope: StateScope, record: Record, *, force: bool) -> Record:
     shelf, ref = scope.shelf, record.ref
-    with held(shelf, {ref: record.fence}, "state push", scope.around) as fences:
+    with locked(shelf, {ref: record.fence}, "state push", scope.lock_policy) as fences:
         before = found_before(shelf, ref)
         problem = lineage_problem(record, before)
         if not force:
@@ -89,19 +89,19 @@ def _pushed(scope: Scope, record: Record, *, force: bool) -> Record:
     return new
 
 
-def remove_record(asked: Asked, settings: Settings, agrees: Agrees) -> Report:
+def remove_record(asked: StateRequest, settings: Settings, agrees: Agrees) -> Report:
     """Forget a record. Nobody asks the provider: what is there stays there."""
     with open_scope(asked, settings) as scope:
         ref = scope.one
         if not agrees(f"Forget {ref.title}? What it describes is not removed."):
             raise FabricError(Problem("state/declined", "nothing was forgotten"))
-        removed = forget(scope.shelf, ref, scope.around)
+        removed = forget(scope.shelf, ref, scope.lock_policy)
     said = "is forgotten; its provider was not asked" if removed else "had no state"
     document = {**ref_document(ref), "removed": removed}
     return Report(asked.command, document, text=f"{ref.title} {said}.")
 
 
-def force_unlock(asked: Asked, settings: Settings, agrees: Agrees) -> Report:
+def force_unlock(asked: StateRequest, settings: Settings, agrees: Agrees) -> Report:
     """Take a lock from whoever holds it; where nobody does, that is no error."""
     with open_scope(asked, settings) as scope:
         ref = scope.one

@@ -4,22 +4,22 @@ import json
 from typing import Any
 
 from fabric.app.settings import Settings
-from fabric.app.state.scope import Asked, Scope, absent, open_scope
+from fabric.app.state.scope import StateRequest, StateScope, absent, open_scope
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import decode_at, document_of
 from fabric.model.report import Report
 from fabric.state.contract import state_key
-from fabric.state.locks.document import Holder, holder_document
-from fabric.state.records.listing import holder_of, survey
-from fabric.state.records.transaction import glance
-from fabric.state.records.unwritten import errored_path
+from fabric.state.locks.document import LockHolder, holder_document
+from fabric.state.records.listing import holder_of, list_records_in
+from fabric.state.records.transaction import peek
+from fabric.state.records.unwritten import unwritten_path
 from fabric.views.state_text import list_text, show_text
 
 
-def list_records(asked: Asked, settings: Settings) -> Report:
+def list_records(asked: StateRequest, settings: Settings) -> Report:
     """All records of the service; those that cannot be read are problems beside the others."""
     with open_scope(asked, settings) as scope:
-        found = survey(scope.shelf, scope.refs())
+        found = list_records_in(scope.shelf, scope.refs())
         rows = [_row(scope, record) for record in found.records.values()]
         backend = scope.shelf.stores.state
         document = {"service": scope.service, "backend": backend.kind, "records": rows}
@@ -31,7 +31,7 @@ def list_records(asked: Asked, settings: Settings) -> Report:
     return Report(asked.command, document, text=text, problems=problems, warnings=warnings)
 
 
-def _row(scope: Scope, record: Record) -> dict[str, Any]:
+def _row(scope: StateScope, record: Record) -> dict[str, Any]:
     return {
         "stage": record.ref.stage,
         "provider": record.ref.provider,
@@ -46,21 +46,21 @@ def _row(scope: Scope, record: Record) -> dict[str, Any]:
     }
 
 
-def show(asked: Asked, settings: Settings) -> Report:
+def show(asked: StateRequest, settings: Settings) -> Report:
     """One record as people read it: what is live, what is unfinished, and what came before."""
     with open_scope(asked, settings) as scope:
         ref, place = scope.one, scope.shelf.stores.state.place
-        record = glance(scope.shelf, ref)
+        record = peek(scope.shelf, ref)
         if record is None:
             raise absent(scope, ref)
-        errored = errored_path(scope.shelf.home, ref).exists()
+        errored = unwritten_path(scope.shelf.home, ref).exists()
         holder = holder_of(scope.shelf, ref)
         document = _shown(record, holder, errored=errored)
         warnings = scope.project.warnings
     return Report(asked.command, document, text=show_text(document, place), warnings=warnings)
 
 
-def _shown(record: Record, holder: Holder | None, *, errored: bool) -> dict[str, Any]:
+def _shown(record: Record, holder: LockHolder | None, *, errored: bool) -> dict[str, Any]:
     document = document_of(record)
     hidden = ("salt", "versions", "releaseKey")
     return {
@@ -70,14 +70,14 @@ def _shown(record: Record, holder: Holder | None, *, errored: bool) -> dict[str,
     }
 
 
-def pull(asked: Asked, settings: Settings) -> Report:
+def pull(asked: StateRequest, settings: Settings) -> Report:
     """The document as it is stored, once it is known to be sound."""
     with open_scope(asked, settings) as scope:
         content = _stored(scope, scope.one)
     return Report(asked.command, json.loads(content), text=content.decode().rstrip("\n"))
 
 
-def _stored(scope: Scope, ref: RecordRef) -> bytes:
+def _stored(scope: StateScope, ref: RecordRef) -> bytes:
     backend = scope.shelf.stores.state
     stored = backend.read(state_key(ref))
     if (

@@ -6,26 +6,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fabric.app.deploy.scope import Means, open_world
+from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.project.place_services import as_recorded
 from fabric.app.settings import Settings
-from fabric.app.state.scope import Asked, Scope, open_scope
+from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.receipt import entries_of
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.records.record_json import ref_document
 from fabric.model.report import Report
 from fabric.state.records.archives import LOCAL, lost_archives
-from fabric.state.records.listing import Survey, refs_in, survey
+from fabric.state.records.listing import RecordListing, list_records_in, refs_in
 from fabric.state.records.receipts import (
     deploy_record_path,
     read_document,
     receipt_path,
     write_receipts,
 )
-from fabric.state.records.transaction import glance
-from fabric.state.records.under_lock import held
-from fabric.state.records.unwritten import errored_path
+from fabric.state.records.transaction import peek
+from fabric.state.records.under_lock import locked
+from fabric.state.records.unwritten import unwritten_path
 from fabric.state.upkeep.reconcile import (
     Evidence,
     describes,
@@ -48,7 +48,7 @@ class _Looked:
     warnings: tuple[Problem, ...]
 
 
-def reconcile(asked: Asked, settings: Settings, *, fix: bool) -> Report:
+def reconcile(asked: StateRequest, settings: Settings, *, fix: bool) -> Report:
     """Repairs nothing, but with `fix` the receipts: they can be made anew from the records."""
     with open_scope(asked, settings) as scope:
         looked = _look(scope, settings)
@@ -69,9 +69,9 @@ def _entry(evidence: Evidence) -> dict[str, Any]:
     return {**ref_document(evidence.ref), "status": said.status, "detail": said.detail}
 
 
-def _look(scope: Scope, settings: Settings) -> _Looked:
+def _look(scope: StateScope, settings: Settings) -> _Looked:
     stage = scope.one.stage
-    everything = survey(scope.shelf, refs_in(scope.shelf, _searched(scope)))
+    everything = list_records_in(scope.shelf, refs_in(scope.shelf, _searched(scope)))
     refs = {ref for ref in everything.refs if ref.stage == stage and _is_ours(ref, scope)}
     refs |= {ref for ref in _receipted(scope) if ref.service == scope.service}
     chosen = sorted(ref for ref in refs if scope.provider in ("", ref.provider))
@@ -87,12 +87,12 @@ def _look(scope: Scope, settings: Settings) -> _Looked:
     return _Looked(tuple(evidence), everything.problems, tuple(warnings))
 
 
-def _searched(scope: Scope) -> str:
+def _searched(scope: StateScope) -> str:
     """Only a folder of our own tells of services that no config names any more."""
     return "" if scope.shelf.stores.state.kind == LOCAL else scope.service
 
 
-def _is_ours(ref: RecordRef, scope: Scope) -> bool:
+def _is_ours(ref: RecordRef, scope: StateScope) -> bool:
     """Configs may share a folder: what another one of them names is its own affair."""
     return ref.service == scope.service or ref.service not in _beside(Path(scope.post.folder))
 
@@ -103,7 +103,7 @@ def _beside(folder: Path) -> frozenset[str]:
     return frozenset(found[1].decode() for found in names if found)
 
 
-def _receipted(scope: Scope) -> Iterator[RecordRef]:
+def _receipted(scope: StateScope) -> Iterator[RecordRef]:
     """What this machine's own files say that there is."""
     stage, home = scope.one.stage, scope.shelf.home
     for row in entries_of(read_document(receipt_path(home, stage))):
@@ -115,7 +115,7 @@ def _receipted(scope: Scope) -> Iterator[RecordRef]:
 
 
 def _evidence(
-    scope: Scope, ref: RecordRef, everything: Survey, live: Mapping[str, str | None]
+    scope: StateScope, ref: RecordRef, everything: RecordListing, live: Mapping[str, str | None]
 ) -> Evidence:
     home, record = scope.shelf.home, everything.records.get(ref)
     rivals = [one for one in everything.records.values() if one.ref.provider == ref.provider]
@@ -128,11 +128,11 @@ def _evidence(
         lost_archives(scope.shelf, record) if record else (),
         _functions(scope, ref),
         live,
-        errored_path(home, ref).exists(),
+        unwritten_path(home, ref).exists(),
     )
 
 
-def _functions(scope: Scope, ref: RecordRef) -> frozenset[str] | None:
+def _functions(scope: StateScope, ref: RecordRef) -> frozenset[str] | None:
     config = scope.config
     labels = {config.provider.label, *(one.label for one in config.overrides)}
     if ref.service != config.service or ref.provider not in labels:
@@ -141,14 +141,16 @@ def _functions(scope: Scope, ref: RecordRef) -> frozenset[str] | None:
 
 
 def _live(
-    scope: Scope, record: Record | None, settings: Settings, warnings: list[Problem]
+    scope: StateScope, record: Record | None, settings: Settings, warnings: list[Problem]
 ) -> Mapping[str, str | None]:
     """What a real provider has; in the other modes there is nobody to ask."""
     if record is None or record.mode is not Mode.REAL:
         return {}
     post = as_recorded(scope.post, record)
     try:
-        with open_world([post], settings, Means(lambda: scope.project.units)) as world:
+        with open_deploy_scope(
+            [post], settings, ScopeOptions(lambda: scope.project.units)
+        ) as world:
             deployer = world.desk.deployer(record.ref, record.mode)
             site = world.desk.site(record.ref)
             found = {one.name: deployer.find(site, one.name) for one in record.functions}
@@ -158,11 +160,11 @@ def _live(
     return {name: live.artifact_sha256 if live else None for name, live in found.items()}
 
 
-def _fix(scope: Scope, drifted: list[Evidence]) -> None:
+def _fix(scope: StateScope, drifted: list[Evidence]) -> None:
     shelf = scope.shelf
-    with held(shelf, {one.ref: 0 for one in drifted}, "state reconcile", scope.around):
+    with locked(shelf, {one.ref: 0 for one in drifted}, "state reconcile", scope.lock_policy):
         for one in drifted:
-            record = glance(shelf, one.ref)
+            record = peek(shelf, one.ref)
             own = one.deploy_record is None or describes(one.deploy_record, one.ref)
             if record is not None:
                 write_receipts(shelf.home, record, last=own and one.is_last_deploy)

@@ -4,29 +4,29 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from fabric.app.deploy.back_ends import Shelves
-from fabric.app.deploy.scope import around
+from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.scope import lock_policy
 from fabric.app.deploy.tools import options_of
-from fabric.app.project.place_services import post_in, post_of
-from fabric.app.project.placement import Post
+from fabric.app.project.place_services import placement_in, placement_of
+from fabric.app.project.placement import Placement
 from fabric.app.project.project import Project, open_project
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.config.values import BackendKind, Config
-from fabric.graph.compile import Unit
+from fabric.graph.compile import ServiceUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.model.spelling import did_you_mean
 from fabric.state.records.listing import refs_in
 from fabric.state.records.missing import missing_problem
-from fabric.state.records.transaction import Surroundings
-from fabric.state.store import Shelf
+from fabric.state.records.transaction import LockPolicy
+from fabric.state.store import RecordStore
 
 _UNKNOWN = "usage/unknown-provider"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StateRequest:
     """What the user said; an empty word means what the config says."""
 
     command: str
@@ -37,17 +37,17 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class StateScope:
     """One service's records in one back end. `stage` and `provider` are empty for all of them;
     `one` is the single record that is meant by a command on one."""
 
     project: Project
-    post: Post
-    shelf: Shelf
+    post: Placement
+    shelf: RecordStore
     one: RecordRef
     stage: str
     provider: str
-    around: Surroundings
+    lock_policy: LockPolicy
 
     @property
     def service(self) -> str:
@@ -59,22 +59,22 @@ class Scope:
 
     def lost(self, ref: RecordRef) -> Problem | None:
         """Why a record that is not there should be."""
-        return missing_problem(self.shelf, ref, self.around.options)
+        return missing_problem(self.shelf, ref, self.lock_policy.options)
 
     def refs(self) -> tuple[RecordRef, ...]:
         return refs_in(self.shelf, self.service, self.stage, self.provider)
 
 
 @contextlib.contextmanager
-def open_scope(asked: Asked, settings: Settings) -> Iterator[Scope]:
+def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
     project, provider = _project(asked.where, settings)
     post = _post(project.units[0], project, asked.backend)
     service = asked.service or post.service
     label = provider or post.provider
     elsewhere = f" --backend {asked.backend}" if asked.backend else ""
-    shelves = Shelves(settings)
+    shelves = BackEnds(settings)
     try:
-        yield Scope(
+        yield StateScope(
             project,
             post,
             shelves.shelf(post),
@@ -82,7 +82,7 @@ def open_scope(asked: Asked, settings: Settings) -> Iterator[Scope]:
             project.stage if asked.where.stage else "",
             label if asked.where.provider else "",
             replace(
-                around(settings, asked.lock_timeout),
+                lock_policy(settings, asked.lock_timeout),
                 options=lambda ref: options_of(ref, project.sources[0], settings) + elsewhere,
             ),
         )
@@ -100,10 +100,10 @@ def _project(where: Where, settings: Settings) -> tuple[Project, str]:
     return open_project(replace(where, provider=""), settings), where.provider
 
 
-def _post(unit: Unit, project: Project, kind: str) -> Post:
+def _post(unit: ServiceUnit, project: Project, kind: str) -> Placement:
     if not kind:
-        return post_of(unit, project.workspace)
-    return post_in(unit, project.workspace, kind_of(kind, "--backend"))
+        return placement_of(unit, project.workspace)
+    return placement_in(unit, project.workspace, kind_of(kind, "--backend"))
 
 
 def kind_of(text: str, option: str) -> BackendKind:
@@ -118,7 +118,7 @@ def kind_of(text: str, option: str) -> BackendKind:
     raise FabricError(problem)
 
 
-def absent(scope: Scope, ref: RecordRef) -> FabricError:
+def absent(scope: StateScope, ref: RecordRef) -> FabricError:
     """Why there is no such record: it never was, or it is lost."""
     lost = scope.lost(ref)
     return FabricError(lost) if lost else not_found(ref, scope.shelf.stores.state.place)

@@ -60,14 +60,14 @@ def run_verb(verb: str, command: str, **options: Any) -> int:
     from fabric.app.build import build as build_services
     from fabric.app.selection import run_chosen
     from fabric.app.settings import read_settings
-    from fabric.cli.progress.listeners import Outlets, listeners
+    from fabric.cli.progress.listeners import ListenerOptions, listeners
     from fabric.cli.progress.log_lines import Logs
     from fabric.cli.report_files import kept, wants_details
     from fabric.cli.screen import Screen
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    outlets = Outlets(options["events"], options["profile"], Logs(options["logs"]))
+    outlets = ListenerOptions(options["events"], options["profile"], Logs(options["logs"]))
     detailed = wants_details(settings, options["junit"])
     request = request_of(verb, command, detailed=detailed, **options)
     encore = screen.encore() if is_plain(options) else None
@@ -93,7 +93,7 @@ _BESIDES = ("events", "profile", "junit", "no_cache", "force", "plan", "affected
 
 
 def request_of(verb: str, command: str, **options: Any) -> Any:
-    from fabric.app.request import Choice, Request, Where
+    from fabric.app.request import Request, ServiceChoice, Where
     from fabric.model.names import Verb
 
     where = Where(
@@ -102,7 +102,7 @@ def request_of(verb: str, command: str, **options: Any) -> Any:
         stage=options["stage"],
         provider=options.get("provider", ""),
         services=tuple(options.get("services", ())),
-        choice=Choice(
+        choice=ServiceChoice(
             options.get("with_dependents", False),
             options.get("with_dependencies", False),
             options.get("affected", False),

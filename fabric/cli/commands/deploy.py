@@ -48,19 +48,19 @@ def deploy(**options: Any) -> int:
 
 
 def run_deploy(command: str, **options: Any) -> int:
-    from fabric.app.deploy.deploy import Wishes
+    from fabric.app.deploy.deploy import DeployOptions
     from fabric.app.deploy.deploy import deploy as deploy_services
     from fabric.app.selection import run_chosen
     from fabric.app.settings import read_settings
     from fabric.cli.durations import seconds_of
-    from fabric.cli.progress.listeners import Outlets, listeners
+    from fabric.cli.progress.listeners import ListenerOptions, listeners
     from fabric.cli.progress.log_lines import Logs
     from fabric.cli.report_files import kept, wants_details
     from fabric.cli.screen import Screen
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    wishes = Wishes(
+    wishes = DeployOptions(
         force=options["force"],
         rollback=options["rollback"],
         lock_timeout=seconds_of("--lock-timeout", options["lock_timeout"]),
@@ -70,7 +70,9 @@ def run_deploy(command: str, **options: Any) -> int:
     detailed = wants_details(settings, options["junit"])
     request = request_of("deploy", command, detailed=detailed, **options)
     heard = listeners(
-        screen, settings, Outlets(options["events"], options["profile"], Logs(options["logs"]))
+        screen,
+        settings,
+        ListenerOptions(options["events"], options["profile"], Logs(options["logs"])),
     )
     encore = None if options.get("source") or not is_plain(options) else screen.encore()
 
@@ -91,9 +93,9 @@ def _from_elsewhere(
     settings: "Settings",
     run: "Callable[[Request, Settings], Report]",
 ) -> "Report":
-    from fabric.app.remote_source import Source, sourced
+    from fabric.app.remote_source import RemoteSource, sourced
 
-    source = Source(options["source"], options["source_sha256"])
+    source = RemoteSource(options["source"], options["source_sha256"])
     with sourced(source, request, settings) as found:
         report = run(found.request, found.settings)
     return replace(report, warnings=(*found.warnings, *report.warnings))

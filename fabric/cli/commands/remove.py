@@ -36,30 +36,32 @@ def remove(**options: Any) -> int:
 
 
 def run_remove(command: str, **options: Any) -> int:
-    from fabric.app.deploy.remove import Consent
+    from fabric.app.deploy.remove import RemoveOptions
     from fabric.app.deploy.remove import remove as remove_services
     from fabric.app.selection import run_chosen
     from fabric.app.settings import read_settings
     from fabric.cli.consent import asker
     from fabric.cli.durations import seconds_of
-    from fabric.cli.progress.listeners import Outlets, listeners
+    from fabric.cli.progress.listeners import ListenerOptions, listeners
     from fabric.cli.progress.log_lines import Logs
     from fabric.cli.screen import Screen
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     timeout = seconds_of("--lock-timeout", options["lock_timeout"])
-    consent = Consent(timeout, asker(screen, settings, yes=options["yes"]))
+    consent = RemoveOptions(timeout, asker(screen, settings, yes=options["yes"]))
     request = request_of("deploy", command, **options)
-    heard = listeners(screen, settings, Outlets(options["events"], logs=Logs(options["logs"])))
+    heard = listeners(
+        screen, settings, ListenerOptions(options["events"], logs=Logs(options["logs"]))
+    )
     if not options.get("source"):
         report = run_chosen(
             request, settings, lambda one: remove_services(one, settings, consent, heard)
         )
         return screen.finish(report)
-    from fabric.app.remote_source import Source, sourced
+    from fabric.app.remote_source import RemoteSource, sourced
 
-    source = Source(options["source"], options["source_sha256"])
+    source = RemoteSource(options["source"], options["source_sha256"])
     with sourced(source, request, settings) as found:
         report = remove_services(found.request, found.settings, consent, heard)
     return screen.finish(report)

@@ -30,19 +30,19 @@ def rollback(**options: Any) -> int:
     From kept archives and settings: the source is not needed. Values of variables are never kept,
     so those of today have to be those of then.
     """
-    from fabric.app.deploy.rollback import Back
+    from fabric.app.deploy.rollback import RollbackOptions
     from fabric.app.deploy.rollback import rollback as go_back
     from fabric.app.settings import read_settings
     from fabric.cli.durations import seconds_of
-    from fabric.cli.progress.listeners import Outlets, listeners
+    from fabric.cli.progress.listeners import ListenerOptions, listeners
     from fabric.cli.screen import Screen
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
     timeout = seconds_of("--lock-timeout", options["lock_timeout"])
-    back = Back(options["to"], options["with_current_environment"], timeout)
+    back = RollbackOptions(options["to"], options["with_current_environment"], timeout)
     request = request_of("deploy", "rollback", **options)
-    heard = listeners(screen, settings, Outlets(options["events"]))
+    heard = listeners(screen, settings, ListenerOptions(options["events"]))
     return screen.finish(go_back(request, settings, back, heard))
 
 

@@ -36,13 +36,13 @@ def scope_options(command: F) -> F:
 
 def asked_of(command: str, **options: Any) -> Any:
     from fabric.app.request import Where
-    from fabric.app.state.scope import Asked
+    from fabric.app.state.scope import StateRequest
     from fabric.cli.durations import seconds_of
 
     where = Where(options["config"], "", options["stage"], options["provider"])
     timeout = seconds_of("--lock-timeout", options.get("lock_timeout", "0"))
     kind = options.get("backend", "")
-    return Asked(f"state {command}", where, options["service"], kind, timeout)
+    return StateRequest(f"state {command}", where, options["service"], kind, timeout)
 
 
 def finished(use_case: Any, command: str, **options: Any) -> int:

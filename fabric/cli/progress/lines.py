@@ -3,7 +3,7 @@
 import sys
 import threading
 
-from fabric.cli.progress.log_lines import Talk
+from fabric.cli.progress.log_lines import LogLines
 from fabric.cli.screen import give_up, safe
 from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
 
@@ -12,10 +12,10 @@ _QUIET_SECONDS = 10.0
 _ROWS = 8
 
 
-class Lines:
+class LineProgress:
     """A line at a task's start and end, and one every ten seconds while something runs."""
 
-    def __init__(self, talk: Talk, *, github: bool) -> None:
+    def __init__(self, talk: LogLines, *, github: bool) -> None:
         self._talk = talk
         self._github = github
         self._running: dict[str, float] = {}
@@ -61,10 +61,10 @@ class Lines:
                 _say(f"… still running: {', '.join(names[:3])}{more}")
 
 
-class Live:
+class LiveProgress:
     """Ended tasks scroll by, running ones stay below; at most ten redraws a second."""
 
-    def __init__(self, talk: Talk) -> None:
+    def __init__(self, talk: LogLines) -> None:
         self._talk = talk
         self._style = talk.style
         self._running: dict[str, float] = {}

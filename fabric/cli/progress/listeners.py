@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.app.settings import Settings
-from fabric.cli.progress.lines import Lines, Live
+from fabric.cli.progress.lines import LineProgress, LiveProgress
 from fabric.cli.progress.live_table import LiveTable
-from fabric.cli.progress.log_lines import Logs, Talk
+from fabric.cli.progress.log_lines import LogLines, Logs
 from fabric.cli.screen import Screen
 from fabric.engine.bus import Listener
 from fabric.engine.listeners.chrome_trace import Profile
-from fabric.engine.listeners.journal import EventFile, Journal
-from fabric.engine.listeners.service_progress import Tally
-from fabric.engine.run_info import MakeListeners, Scene
+from fabric.engine.listeners.journal import EventFile, RunJournal
+from fabric.engine.listeners.service_progress import ServiceProgress
+from fabric.engine.run_info import MakeListeners, RunInfo
 from fabric.system.clock import SystemClock
 
 
 @dataclass(frozen=True, slots=True)
-class Outlets:
+class ListenerOptions:
     """Files that the user asked for besides the terminal; empty for none."""
 
     events: str
@@ -26,13 +26,13 @@ class Outlets:
     logs: Logs = Logs.FULL
 
 
-def listeners(screen: Screen, settings: Settings, outlets: Outlets) -> MakeListeners:
+def listeners(screen: Screen, settings: Settings, outlets: ListenerOptions) -> MakeListeners:
     """A maker of listeners: called once the run has an id and a place to be kept."""
 
-    def make(scene: Scene) -> Sequence[Listener]:
+    def make(scene: RunInfo) -> Sequence[Listener]:
         heard: list[Listener] = []
         if not scene.is_idle:
-            heard.append(Journal(scene.home / "runs", scene.run))
+            heard.append(RunJournal(scene.home / "runs", scene.run))
         if outlets.events:
             heard.append(EventFile(settings.cwd / Path(outlets.events)))
         if outlets.profile:
@@ -44,12 +44,12 @@ def listeners(screen: Screen, settings: Settings, outlets: Outlets) -> MakeListe
     return make
 
 
-def _terminal(screen: Screen, settings: Settings, logs: Logs, scene: Scene) -> Listener:
-    tally = Tally(scene) if scene.many else None
-    talk = Talk(logs, screen.err, tally)
+def _terminal(screen: Screen, settings: Settings, logs: Logs, scene: RunInfo) -> Listener:
+    tally = ServiceProgress(scene) if scene.many else None
+    talk = LogLines(logs, screen.err, tally)
     live = settings.stderr_is_terminal and not settings.in_ci
     if not live or settings.env.get("TERM") == "dumb" or screen.as_json:
-        return Lines(talk, github=settings.in_github)
+        return LineProgress(talk, github=settings.in_github)
     if tally is None:
-        return Live(talk)
+        return LiveProgress(talk)
     return LiveTable(talk, tally, SystemClock())

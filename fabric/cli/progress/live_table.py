@@ -4,9 +4,9 @@ import os
 import threading
 
 from fabric.cli.progress.lines import order
-from fabric.cli.progress.log_lines import Talk
+from fabric.cli.progress.log_lines import LogLines
 from fabric.cli.screen import safe
-from fabric.engine.listeners.service_progress import Tally
+from fabric.engine.listeners.service_progress import ServiceProgress
 from fabric.model.events import Stamped, TaskStarted
 from fabric.system.clock import Clock
 from fabric.views.board import Frame, board_lines
@@ -18,7 +18,7 @@ _NARROW = Frame(80, 24)
 class LiveTable:
     """Events only change the count; one thread draws, so that no burst of them is slowed down."""
 
-    def __init__(self, talk: Talk, tally: Tally, clock: Clock) -> None:
+    def __init__(self, talk: LogLines, tally: ServiceProgress, clock: Clock) -> None:
         self._talk = talk
         self._tally = tally
         self._clock = clock

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from fabric.engine.listeners.service_progress import Tally
+from fabric.engine.listeners.service_progress import ServiceProgress
 from fabric.model.events import Stamped, TaskEnded, TaskOutput
 from fabric.views.board import outcome_line
 from fabric.views.style import Style
@@ -15,10 +15,10 @@ class Logs(StrEnum):
     NONE = "none"
 
 
-class Talk:
+class LogLines:
     """Events to lines. With a tally there is one more when a service is done."""
 
-    def __init__(self, logs: Logs, style: Style, tally: Tally | None = None) -> None:
+    def __init__(self, logs: Logs, style: Style, tally: ServiceProgress | None = None) -> None:
         self.style = style
         self.tally = tally
         self._full = logs is Logs.FULL

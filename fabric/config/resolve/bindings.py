@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from fabric.config.yaml.nodes import Entry, Node, Scalar, Sequence, place_of
+from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
 from fabric.config.yaml.syntax import shown
 from fabric.model.problems import Problem
 from fabric.model.secrecy import looks_secret
@@ -25,7 +25,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class BindingScope:
     """What bindings can see. `secrets` are the entries of the config's own `secrets`."""
 
     env: Mapping[str, str]
@@ -69,7 +69,7 @@ class BindingError(Exception):
         self.problem = Problem(code, message, hint)
 
 
-def fill(node: Node, scope: Scope) -> Filled:
+def fill(node: Node, scope: BindingScope) -> Filled:
     """The tree with every binding in it filled; what cannot be filled stays as it was written."""
     filler = _Filler(scope)
     filled = filler.node(node)
@@ -138,7 +138,7 @@ def _binding(word: str, rest: str) -> _Binding:
 class _Filler:
     """One pass over a tree; keeps the problems, names and secret values that it met."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: BindingScope) -> None:
         self._scope = scope
         self.problems: list[Problem] = []
         self.names: set[str] = set()
@@ -157,7 +157,7 @@ class _Filler:
         entries = tuple([self._entry(entry) for entry in node.entries])
         return node if entries == node.entries else node._replace(entries=entries)
 
-    def _entry(self, entry: Entry) -> Entry:
+    def _entry(self, entry: KeyValue) -> KeyValue:
         value = self.node(entry.value)
         return entry if value is entry.value else entry._replace(value=value)
 

@@ -2,9 +2,18 @@
 
 from typing import NamedTuple
 
-from fabric.config.resolve.bindings import Scope, fill
+from fabric.config.resolve.bindings import BindingScope, fill
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Entry, Mapping, Node, Scalar, child, find, place_of, with_entry
+from fabric.config.yaml.nodes import (
+    KeyValue,
+    Mapping,
+    Node,
+    Scalar,
+    child,
+    find,
+    place_of,
+    with_entry,
+)
 from fabric.config.yaml.syntax import shown
 from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.problems import Problem
@@ -25,7 +34,7 @@ class Chosen(NamedTuple):
     secret_values: frozenset[str] = frozenset()
 
 
-def choose(root: Mapping, choice: str, scope: Scope) -> Chosen:
+def choose(root: Mapping, choice: str, scope: BindingScope) -> Chosen:
     """`choice` is a label, a provider id, or "" for what the config says."""
     own = read.text(child(root, "provider"), "name")
     override = _override(root, choice) if choice else None
@@ -38,7 +47,7 @@ def choose(root: Mapping, choice: str, scope: Scope) -> Chosen:
     return Chosen(root, own, own, (_unknown(root, choice),))
 
 
-def _override(root: Mapping, choice: str) -> Entry | None:
+def _override(root: Mapping, choice: str) -> KeyValue | None:
     """The override of this label, or else the only one for this provider."""
     entry = find(child(root, "providerOverrides"), choice)
     if entry is not None or choice == read.text(child(root, "provider"), "name"):
@@ -48,7 +57,7 @@ def _override(root: Mapping, choice: str) -> Entry | None:
     return next((item for item in entries if read.text(item.value, "name") == choice), None)
 
 
-def _overridden(root: Mapping, override: Entry, own: str, scope: Scope) -> Chosen:
+def _overridden(root: Mapping, override: KeyValue, own: str, scope: BindingScope) -> Chosen:
     filled = fill(override.value, scope)
     for key in _LAID_OVER:
         value = child(filled.node, key)
@@ -63,7 +72,7 @@ def _with_provider(root: Mapping, key: str, value: Node) -> Mapping:
     provider = find(root, "provider")
     if provider is None or not isinstance(provider.value, Mapping):
         return root
-    entry = Entry(key, value.line, value.column, value)
+    entry = KeyValue(key, value.line, value.column, value)
     return with_entry(root, provider._replace(value=with_entry(provider.value, entry)))
 
 

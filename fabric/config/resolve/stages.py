@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 from fabric.config.yaml.nodes import (
     EMPTY,
-    Entry,
+    KeyValue,
     Mapping,
     Node,
     Scalar,
@@ -84,7 +84,7 @@ def _laid_over(root: Mapping, overlay: Mapping) -> Mapping:
     return _with_functions(root, overlay)
 
 
-def _merged_entry(base: Entry | None, over: Entry) -> Entry:
+def _merged_entry(base: KeyValue | None, over: KeyValue) -> KeyValue:
     return over if base is None else base._replace(value=merged(base.value, over.value))
 
 

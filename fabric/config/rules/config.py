@@ -17,7 +17,7 @@ from fabric.config.schema.config import NO_EFFECT
 from fabric.config.values import BackendKind
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
-    Entry,
+    KeyValue,
     Mapping,
     Node,
     Scalar,
@@ -66,7 +66,7 @@ def _unique_names(subject: Subject) -> Iterator[Finding]:
             seen.setdefault(text, name.line)
 
 
-def _same_name(key: str, name: str, first: int, entry: Entry) -> Finding:
+def _same_name(key: str, name: str, first: int, entry: KeyValue) -> Finding:
     noun = key.removesuffix("s")
     code = "config/duplicate-function" if key == "functions" else "config/duplicate-name"
     message = f"two {key} are called `{shown(name)}`, in lines {first} and {entry.line}"
@@ -117,7 +117,7 @@ def secret_leaves(root: Node) -> dict[str, Scalar]:
     return found
 
 
-def find_ref(entry: Entry) -> Entry | None:
+def find_ref(entry: KeyValue) -> KeyValue | None:
     return find(entry.value, "ref") if isinstance(entry.value, Mapping) else entry
 
 
@@ -177,7 +177,7 @@ def _layer_versions(subject: Subject) -> Iterator[Finding]:
                 yield _warning("config/layer-version", message, where)
 
 
-def _entries(node: Node | None) -> tuple[Entry, ...]:
+def _entries(node: Node | None) -> tuple[KeyValue, ...]:
     return node.entries if isinstance(node, Mapping) else ()
 
 
@@ -185,7 +185,7 @@ def _error(code: str, message: str, node: Node, hint: str = "") -> Finding:
     return Finding(Problem(code, message, hint, place_of(node)))
 
 
-def _warning(code: str, message: str, entry: Entry) -> Finding:
+def _warning(code: str, message: str, entry: KeyValue) -> Finding:
     return Finding(Problem(code, message, where=place_of(entry)), is_fatal=False)
 
 

@@ -9,11 +9,11 @@ from fabric.config.schema.backend import NEEDED_BY
 from fabric.config.values import (
     AmqpTrigger,
     Config,
+    ConfigPlace,
     EventbusTrigger,
     Function,
     LogstreamTrigger,
     PubsubTrigger,
-    Spot,
     Trigger,
 )
 from fabric.model.names import TriggerKind
@@ -47,7 +47,7 @@ def _placed(config: Config, pointer: str, problems: Iterable[Problem]) -> Iterat
     """The problems with the place of a setting; the file alone, where it is not known."""
     for problem in problems:
         spot = next((one for one in config.spots if one.pointer == pointer), None)
-        spot = spot or Spot(pointer, Place(config.file))
+        spot = spot or ConfigPlace(pointer, Place(config.file))
         yield replace(problem, where=spot.where, frame=spot.frame)
 
 

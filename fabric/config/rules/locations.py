@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fabric.config.resolve.stages import named_entries
 from fabric.config.triggers import kinds_of
-from fabric.config.values import Spot
+from fabric.config.values import ConfigPlace
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, child, place_of
 from fabric.config.yaml.problems import in_file
 from fabric.model.names import TriggerKind
@@ -29,10 +29,10 @@ def env_pointer(function: str) -> str:
     return f"functions/{function}/env"
 
 
-def spots_of(file: str, text: str, root: Mapping) -> tuple[Spot, ...]:
+def spots_of(file: str, text: str, root: Mapping) -> tuple[ConfigPlace, ...]:
     marks = [Problem(pointer, "", where=place_of(node)) for pointer, node in _places(root)]
     found = in_file(file, text, marks)
-    return tuple(Spot(one.code, one.where, one.frame) for one in found if one.where)
+    return tuple(ConfigPlace(one.code, one.where, one.frame) for one in found if one.where)
 
 
 def _places(root: Mapping) -> Iterator[tuple[str, Node]]:

@@ -1,11 +1,11 @@
 """Which keys the state backend has, and which kind reads which."""
 
 from fabric.config.schema.function import ENV_NAME
-from fabric.config.schema.shapes import Choice, Field, Fields, Text, whole
+from fabric.config.schema.shapes import Field, Fields, OneOf, Text, whole
 from fabric.config.schema.triggers import FILLED
 from fabric.config.values import BackendKind
 
-_KIND = Choice(tuple(BackendKind), "a backend", "config/unknown-backend")
+_KIND = OneOf(tuple(BackendKind), "a backend", "config/unknown-backend")
 _TABLE = Text(whole("[A-Za-z_][A-Za-z0-9_]{0,62}"), "a table name")
 _URL_ENV = "FABRIC_STATE_SQL_URL"
 

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from fabric.config.schema.shapes import (
     Anything,
-    Choice,
     Either,
     Fields,
     Flag,
@@ -13,12 +12,13 @@ from fabric.config.schema.shapes import (
     Kinds,
     Many,
     Named,
+    OneOf,
     Shape,
     Table,
     Text,
     Word,
 )
-from fabric.config.yaml.nodes import Entry, Mapping, Node, Scalar, Sequence, find, place_of
+from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence, find, place_of
 from fabric.config.yaml.read import read_as
 from fabric.config.yaml.syntax import has_binding, shown
 from fabric.model.problems import Problem
@@ -47,7 +47,7 @@ def title(path: Path) -> str:
     return shown(text, 120) or "the document"
 
 
-def _found(code: str, message: str, node: Node | Entry, hint: str = "") -> Finding:
+def _found(code: str, message: str, node: Node | KeyValue, hint: str = "") -> Finding:
     return Finding(Problem(code, message, hint, place_of(node)))
 
 
@@ -94,14 +94,14 @@ def _word(_: Word, node: Node, path: Path) -> Iterable[Finding]:
     return _leaf(node, path, "text, a number, true or false")
 
 
-def _choice(shape: Choice, node: Node, path: Path) -> Iterable[Finding]:
+def _choice(shape: OneOf, node: Node, path: Path) -> Iterable[Finding]:
     text = node.value if type(node) is Scalar else None
     if isinstance(text, str) and (text in shape.words or has_binding(text)):
         return ()
     return [_no_such_word(shape, node, path)]
 
 
-def _no_such_word(shape: Choice, node: Node, path: Path) -> Finding:
+def _no_such_word(shape: OneOf, node: Node, path: Path) -> Finding:
     wanted = f"{shape.noun} ({', '.join(shape.words)})"
     problem = _mismatch(node, path, wanted, shape.code).problem
     hint = did_you_mean(node.text, shape.words) if isinstance(node, Scalar) else ""
@@ -158,7 +158,7 @@ def _table(shape: Table, node: Node, path: Path) -> Iterator[Finding]:
         yield from check(shape.value, entry.value, (*path, entry.key))
 
 
-def _key(rule: Text, entry: Entry, path: Path) -> Iterator[Finding]:
+def _key(rule: Text, entry: KeyValue, path: Path) -> Iterator[Finding]:
     if not rule.fits(entry.key):
         message = f"the key `{shown(entry.key)}` in `{title(path)}` must be {rule.rule}"
         yield _found(rule.code, message, entry)
@@ -188,7 +188,7 @@ def _missing(shape: Fields, node: Mapping, path: Path) -> Iterator[Finding]:
         yield _found("config/missing-key", f"`{title(path)}` needs one of {words}", node)
 
 
-def _unknown(shape: Fields, entry: Entry, path: Path) -> Finding:
+def _unknown(shape: Fields, entry: KeyValue, path: Path) -> Finding:
     inside = f" in `{title(path)}`" if path else ""
     hint = did_you_mean(entry.key, shape.index)
     if shape.is_open:
@@ -223,7 +223,7 @@ def _kinds(shape: Kinds, node: Node, path: Path) -> Iterable[Finding]:
     for known, fields in shape.kinds:
         if known == word:
             return check(fields, node, path)
-    words = Choice(tuple(known for known, _ in shape.kinds), shape.noun, shape.code)
+    words = OneOf(tuple(known for known, _ in shape.kinds), shape.noun, shape.code)
     return [_no_such_word(words, tag.value, (*path, "type"))]
 
 
@@ -237,7 +237,7 @@ def _either(shape: Either, node: Node, path: Path) -> Iterable[Finding]:
 
 
 _TAKES: dict[type, tuple[type, ...]] = {
-    **dict.fromkeys((Text, Word, Choice, Integer, Flag), (Scalar,)),
+    **dict.fromkeys((Text, Word, OneOf, Integer, Flag), (Scalar,)),
     **dict.fromkeys((Table, Fields, Kinds), (Mapping,)),
     Many: (Sequence,),
     Named: (Sequence, Mapping),
@@ -245,7 +245,7 @@ _TAKES: dict[type, tuple[type, ...]] = {
 _CHECKS: dict[type, Callable[[Any, Node, Path], Iterable[Finding]]] = {
     Text: _text,
     Word: _word,
-    Choice: _choice,
+    OneOf: _choice,
     Integer: _integer,
     Flag: _flag,
     Anything: _anything,

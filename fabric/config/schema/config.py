@@ -12,13 +12,13 @@ from fabric.config.schema.function import (
 )
 from fabric.config.schema.shapes import (
     Anything,
-    Choice,
     Either,
     Field,
     Fields,
     Flag,
     Many,
     Named,
+    OneOf,
     Table,
     Text,
     whole,
@@ -31,7 +31,7 @@ SERVICE_NAME = Text(
     "1 to 63 letters, digits, `_` or `-`, a letter or digit first",
 )
 _LABEL = Text(whole("[A-Za-z0-9][A-Za-z0-9._-]{0,62}"), "1 to 63 letters, digits, `.`, `_` or `-`")
-_PROVIDER_ID = Choice(PROVIDER_IDS, "a provider", "config/unknown-provider")
+_PROVIDER_ID = OneOf(PROVIDER_IDS, "a provider", "config/unknown-provider")
 NO_EFFECT = ("app", "org", "params", "hooks", "alerts", "integrations", "policies")
 
 
@@ -90,7 +90,7 @@ _TARGETS = Fields(
         Field("targets", Many(_LABEL), "Labels to deploy to together.", ["main", "spare"]),
         Field(
             "routing",
-            Choice(("failover", "latency", "round-robin"), "a routing"),
+            OneOf(("failover", "latency", "round-robin"), "a routing"),
             "How requests are spread over the targets.",
             "failover",
         ),

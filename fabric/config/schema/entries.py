@@ -3,12 +3,12 @@
 from fabric.config.schema.function import ENV_NAME
 from fabric.config.schema.shapes import (
     Anything,
-    Choice,
     Either,
     Field,
     Fields,
     Many,
     Named,
+    OneOf,
     Table,
     Word,
 )
@@ -37,7 +37,7 @@ _RESOURCE = Fields(
         _name("resource", "orders-db"),
         Field(
             "type",
-            Choice(RESOURCE_TYPES, "a type of resource"),
+            OneOf(RESOURCE_TYPES, "a type of resource"),
             "What kind of thing it is.",
             "database",
             required=True,

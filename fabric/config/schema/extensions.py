@@ -1,6 +1,6 @@
 """Which keys the provider-specific settings have; further keys are passed on with a warning."""
 
-from fabric.config.schema.shapes import Anything, Choice, Either, Field, Fields, Flag, Many
+from fabric.config.schema.shapes import Anything, Either, Field, Fields, Flag, Many, OneOf
 from fabric.config.schema.triggers import FILLED
 from fabric.model.catalog import PROVIDERS
 
@@ -9,7 +9,7 @@ _STATEMENT = Fields(
     (
         Field(
             "effect",
-            Choice(("Allow", "Deny"), "an effect"),
+            OneOf(("Allow", "Deny"), "an effect"),
             "Whether it allows or forbids.",
             "Allow",
             required=True,

@@ -1,11 +1,11 @@
 """Which keys a function has."""
 
 from fabric.config.schema.shapes import (
-    Choice,
     Field,
     Fields,
     Integer,
     Many,
+    OneOf,
     Table,
     Text,
     Word,
@@ -54,7 +54,7 @@ _OPTIONAL = (
     Field("timeout", Integer(1, 86_400), "The longest run in seconds.", 30),
     Field(
         "architecture",
-        Choice(("x86_64", "arm64"), "an architecture"),
+        OneOf(("x86_64", "arm64"), "an architecture"),
         "The processor to run on.",
         "arm64",
     ),

@@ -5,7 +5,6 @@ from typing import Any, TypeAlias
 
 from fabric.config.schema.shapes import (
     Anything,
-    Choice,
     Either,
     Field,
     Fields,
@@ -14,6 +13,7 @@ from fabric.config.schema.shapes import (
     Kinds,
     Many,
     Named,
+    OneOf,
     Shape,
     Table,
     Text,
@@ -65,7 +65,7 @@ def _word(_: Word) -> Json:
     return {"type": ["string", "number", "boolean"]}
 
 
-def _choice(shape: Choice) -> Json:
+def _choice(shape: OneOf) -> Json:
     if len(shape.words) == 1:
         return {"const": shape.words[0]}
     return _or_binding({"enum": list(shape.words)})
@@ -158,7 +158,7 @@ def _either(shape: Either) -> Json:
 _RENDERERS: dict[type, Callable[[Any], Json]] = {
     Text: _text,
     Word: _word,
-    Choice: _choice,
+    OneOf: _choice,
     Integer: _integer,
     Flag: _flag,
     Anything: _anything,

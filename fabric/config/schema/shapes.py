@@ -33,7 +33,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OneOf:
     words: tuple[str, ...]
     noun: str
     code: str = "config/bad-value"
@@ -131,16 +131,5 @@ class Either:
 
 
 Shape: TypeAlias = (
-    Text
-    | Word
-    | Choice
-    | Integer
-    | Flag
-    | Anything
-    | Many
-    | Table
-    | Fields
-    | Named
-    | Kinds
-    | Either
+    Text | Word | OneOf | Integer | Flag | Anything | Many | Table | Fields | Named | Kinds | Either
 )

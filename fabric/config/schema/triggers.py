@@ -2,7 +2,6 @@
 
 from fabric.config.schema.shapes import (
     Anything,
-    Choice,
     Either,
     Field,
     Fields,
@@ -10,6 +9,7 @@ from fabric.config.schema.shapes import (
     Integer,
     Kinds,
     Many,
+    OneOf,
     Text,
     whole,
 )
@@ -24,7 +24,7 @@ _TEXTS = Many(FILLED)
 
 
 def _kind(kind: TriggerKind, *fields: Field, one_of: tuple[str, ...] = ()) -> tuple[str, Fields]:
-    choice = Choice((kind.value,), "a trigger")
+    choice = OneOf((kind.value,), "a trigger")
     tag = Field("type", choice, "The kind of trigger.", kind.value, required=True)
     return kind.value, Fields((tag, *fields), one_of=one_of)
 
@@ -36,7 +36,7 @@ def _batch(most: int) -> Field:
 _HTTP = _kind(
     TriggerKind.HTTP,
     Field("route", _ROUTE, "Method and path in one.", "GET:/hello"),
-    Field("method", Choice(METHODS, "an HTTP method"), "The method; GET when left out.", "POST"),
+    Field("method", OneOf(METHODS, "an HTTP method"), "The method; GET when left out.", "POST"),
     Field("path", _PATH, "The path; `{name}` stands for one segment.", "/users/{id}"),
     Field(
         "cors",
@@ -75,7 +75,7 @@ _QUEUE = _kind(
     ),
     Field(
         "functionResponseType",
-        Choice(("ReportBatchItemFailures",), "a response type"),
+        OneOf(("ReportBatchItemFailures",), "a response type"),
         "Lets the function name the messages that failed, so only those come again.",
         "ReportBatchItemFailures",
     ),

@@ -5,7 +5,7 @@ from typing import Any
 
 from yaml.events import MappingStartEvent
 
-from fabric.config.yaml.nodes import EMPTY, Entry, Mapping, Node, Scalar, Sequence
+from fabric.config.yaml.nodes import EMPTY, KeyValue, Mapping, Node, Scalar, Sequence
 from fabric.config.yaml.scalars import MAY_MEAN, NumberTooLongError, has_leading_zero, meaning_of
 from fabric.config.yaml.syntax import shown
 from fabric.model.problems import FabricError, Place, Problem
@@ -28,7 +28,7 @@ class _Open:
         self.line, self.column, self.anchor, self.born = line, column, anchor, born
         self.height = 1
         self.items: list[Node] = []
-        self.entries: dict[str, Entry] | None = None
+        self.entries: dict[str, KeyValue] | None = None
         self.key: Any = None
         self.merges: list[Node] = []
 
@@ -42,7 +42,7 @@ class _Anchored:
         self.node, self.weight, self.height = node, weight, height
 
 
-class Builder:
+class TreeBuilder:
     """Takes events in order; `finish` gives the root or raises the duplicate keys it met."""
 
     def __init__(self, file: str) -> None:
@@ -163,14 +163,14 @@ class Builder:
             self._pair(frame, frame.entries, frame.key, node)
             frame.key = None
 
-    def _pair(self, frame: _Open, entries: dict[str, Entry], key: Any, node: Node) -> None:
+    def _pair(self, frame: _Open, entries: dict[str, KeyValue], key: Any, node: Node) -> None:
         name, mark = key.value, key.start_mark
         if name == _MERGE and key.implicit[0]:
             frame.merges.extend(node.items if isinstance(node, Sequence) else (node,))
         elif name in entries:
             self._duplicate(name, entries[name].line, key)
         else:
-            entries[name] = Entry(name, mark.line + 1, mark.column + 1, node)
+            entries[name] = KeyValue(name, mark.line + 1, mark.column + 1, node)
 
     def _duplicate(self, name: str, first_line: int, key: Any) -> None:
         where = self._where(key)
@@ -187,7 +187,7 @@ class Builder:
             self._merge(frame.entries, merged)
         return Mapping(tuple(frame.entries.values()), frame.line, frame.column)
 
-    def _merge(self, entries: dict[str, Entry], merged: Node) -> None:
+    def _merge(self, entries: dict[str, KeyValue], merged: Node) -> None:
         where = Place(self._file, merged.line, merged.column)
         if not isinstance(merged, Mapping):
             raise FabricError(Problem("config/merge", "`<<` takes mappings only", where=where))

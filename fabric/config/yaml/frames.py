@@ -21,7 +21,7 @@ _SECTION = re.compile(r"""\s*["']?(?:secrets)["']?\s*:""")
 _ANY_VALUE = re.compile(r"""(:\s+|-\s+(?![\w"'-]+\s*:))\S.*""")
 
 
-class Lines:
+class SourceLines:
     """The lines of a file as YAML counts them; cut up once, when the first problem asks."""
 
     def __init__(self, text: str) -> None:
@@ -78,7 +78,7 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def framed(problem: Problem, file: str, lines: Lines) -> Problem:
+def framed(problem: Problem, file: str, lines: SourceLines) -> Problem:
     """The problem with the name of its file and the lines that it is about."""
     where = problem.where
     if where is None:

@@ -29,7 +29,7 @@ class Sequence(NamedTuple):
     column: int
 
 
-class Entry(NamedTuple):
+class KeyValue(NamedTuple):
     """A key, where the key stands, and its value."""
 
     key: str
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 
 class Mapping(NamedTuple):
-    entries: tuple[Entry, ...]
+    entries: tuple[KeyValue, ...]
     line: int
     column: int
 
@@ -54,12 +54,12 @@ def visible(leaf: Scalar) -> str:
     return REDACTED if leaf.secret else shown(leaf.text)
 
 
-def place_of(node: Node | Entry) -> Place:
+def place_of(node: Node | KeyValue) -> Place:
     """The spot in the file being read; its name is added when the problems are handed out."""
     return Place("", node.line, node.column)
 
 
-def find(node: Node | None, key: str) -> Entry | None:
+def find(node: Node | None, key: str) -> KeyValue | None:
     """The entry of a mapping, or None; anything that is no mapping has no entries."""
     if isinstance(node, Mapping):
         for entry in node.entries:
@@ -78,7 +78,7 @@ def child(node: Node | None, *keys: str) -> Node | None:
     return node
 
 
-def with_entry(node: Mapping, entry: Entry) -> Mapping:
+def with_entry(node: Mapping, entry: KeyValue) -> Mapping:
     """The mapping with this entry put in place of the one of the same key, or at the end."""
     if find(node, entry.key) is None:
         return node._replace(entries=(*node.entries, entry))

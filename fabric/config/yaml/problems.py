@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from fabric.config.yaml.frames import Lines, framed
+from fabric.config.yaml.frames import SourceLines, framed
 from fabric.config.yaml.reader import Document, read
 from fabric.model.problems import FabricError, Place, Problem
 
@@ -23,7 +23,9 @@ def in_file(file: str, text: str, problems: Iterable[Problem]) -> tuple[Problem,
     """The problems in the order of the file, each with its frame."""
     found = sorted(problems, key=_position)
     # Cutting a big file into lines takes time; a problem of the whole file needs none.
-    lines = Lines(text if any(problem.where and problem.where.line for problem in found) else "")
+    lines = SourceLines(
+        text if any(problem.where and problem.where.line for problem in found) else ""
+    )
     return tuple(framed(problem, file, lines) for problem in found)
 
 

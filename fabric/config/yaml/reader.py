@@ -23,7 +23,7 @@ from yaml.events import (
     StreamStartEvent,
 )
 
-from fabric.config.yaml.builder import Builder
+from fabric.config.yaml.builder import TreeBuilder
 from fabric.config.yaml.decoding import decode
 from fabric.config.yaml.nodes import Node
 from fabric.model.problems import FabricError, Place, Problem
@@ -70,7 +70,7 @@ def _syntax_problem(file: str, error: yaml.MarkedYAMLError) -> Problem:
 
 
 def _build(file: str, text: str, loader: Any) -> Document:
-    builder = Builder(file)
+    builder = TreeBuilder(file)
     steps: dict[type, Callable[[Any], None]] = {
         ScalarEvent: builder.scalar,
         MappingStartEvent: builder.open,

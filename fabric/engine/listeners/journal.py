@@ -71,7 +71,7 @@ class EventFile:
             raise write_problem(self._path, self._failure) from self._failure
 
 
-class Journal:
+class RunJournal:
     """The story of each run, newest twenty kept. A journal that fails never fails the run."""
 
     def __init__(self, folder: Path, run_id: str) -> None:

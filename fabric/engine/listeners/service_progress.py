@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from fabric.engine.run_info import Scene
+from fabric.engine.run_info import RunInfo
 from fabric.graph.critical_path import tails
 from fabric.graph.service_order import levels_of, ties_of
 from fabric.model.events import Stamped, TaskEnded, TaskStarted
@@ -33,10 +33,10 @@ class _Pace:
         return self.taken / self.guessed if self.guessed else 1.0
 
 
-class Tally:
+class ServiceProgress:
     """Not thread-safe: the bus tells one event at a time, and who looks holds a lock."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: RunInfo) -> None:
         self._scene = scene
         graph = scene.graph
         names = [task.inputs.service for task in graph.tasks]

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from fabric.engine.memory.memo import Rows
+from fabric.engine.memory.memo import Memo
 from fabric.model.hashing import digest_bytes, is_digest
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
@@ -22,7 +22,7 @@ PREFIX = "b:"
 class Blobs:
     """Without a folder everything is kept in memory, for this run alone."""
 
-    def __init__(self, folder: Path | None, rows: Rows) -> None:
+    def __init__(self, folder: Path | None, rows: Memo) -> None:
         self._folder = str(folder or "")
         self.failure: Problem | None = None
         self._rows = rows

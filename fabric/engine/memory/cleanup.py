@@ -9,9 +9,9 @@ from pathlib import Path
 
 from fabric import manifest
 from fabric.engine.memory.blobs import PREFIX, Blobs
-from fabric.engine.memory.disk_memo import Memo
+from fabric.engine.memory.disk_memo import DiskMemo
 from fabric.engine.memory.memo import STAMP, NoMemo
-from fabric.engine.memory.read_only_memo import FrozenMemo
+from fabric.engine.memory.read_only_memo import ReadOnlyMemo
 from fabric.model.hashing import is_digest, unsealed
 from fabric.model.problems import FabricError
 from fabric.system.disk import read_bytes, write_atomic
@@ -106,14 +106,14 @@ class Housekeeping:
                 write_atomic(Path(self.folder) / "memo" / STAMP, b"", mode=0o600)
 
 
-def _memo(folder: Path) -> Memo | NoMemo:
+def _memo(folder: Path) -> DiskMemo | NoMemo:
     """On a full disk no database can be opened to be written; it can be read all the same."""
     if not folder.is_dir():
         return NoMemo()
     try:
-        return Memo(folder / "memo")
+        return DiskMemo(folder / "memo")
     except FabricError as error:
-        return FrozenMemo(folder / "memo", error.first)
+        return ReadOnlyMemo(folder / "memo", error.first)
 
 
 def make_room(folder: Path) -> int:

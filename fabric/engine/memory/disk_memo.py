@@ -54,7 +54,7 @@ class _PlainDisk(diskcache.Disk):  # type: ignore[misc]
         return super().get(key, raw)
 
 
-class Memo:
+class DiskMemo:
     """Bytes by key. A damaged row is a miss, a damaged database is put aside for a new one."""
 
     def __init__(self, folder: Path) -> None:

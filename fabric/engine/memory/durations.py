@@ -4,7 +4,7 @@ import json
 import threading
 from typing import TYPE_CHECKING
 
-from fabric.engine.memory.memo import Rows
+from fabric.engine.memory.memo import Memo
 from fabric.model.names import TaskId
 
 if TYPE_CHECKING:
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 _KEPT = 50_000
 
 
-class Timings:
+class Durations:
     """One record for a whole project, read when the first of them is asked for."""
 
-    def __init__(self, memo: Rows, project: str) -> None:
+    def __init__(self, memo: Memo, project: str) -> None:
         self._memo = memo
         self._key = f"d:{project}"
         self._fresh: dict[str, int] = {}

@@ -17,7 +17,7 @@ def span_of(prefix: str) -> tuple[str, str]:
     return prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
 
-class Rows(Protocol):
+class Memo(Protocol):
     """A memo, as its users see it. `failure` is why rows were not kept, if some were not."""
 
     @property
@@ -32,9 +32,9 @@ class Rows(Protocol):
 class LazyMemo:
     """A memo that is opened when something of it is wanted."""
 
-    def __init__(self, opened: Callable[[], Rows]) -> None:
+    def __init__(self, opened: Callable[[], Memo]) -> None:
         self._open = opened
-        self._memo: Rows | None = None
+        self._memo: Memo | None = None
         self._lock = threading.Lock()
 
     @property
@@ -42,7 +42,7 @@ class LazyMemo:
         return self._memo.failure if self._memo else None
 
     @property
-    def _opened(self) -> Rows:
+    def _opened(self) -> Memo:
         with self._lock:
             if self._memo is None:
                 self._memo = self._open()

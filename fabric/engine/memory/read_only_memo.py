@@ -16,7 +16,7 @@ _ONE = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key = ?"
 _MANY = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key >= ? AND key < ?"
 
 
-class FrozenMemo(NoMemo):
+class ReadOnlyMemo(NoMemo):
     """For a look at a workspace that lies on a read-only disk, or belongs to somebody else."""
 
     def __init__(self, folder: Path, failure: Problem | None = None) -> None:

@@ -5,12 +5,12 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fabric.engine.memory.durations import Timings
-from fabric.engine.memory.memo import Rows
+from fabric.engine.memory.durations import Durations
+from fabric.engine.memory.memo import Memo
 from fabric.graph.traces import ListingTrace, Trace
 from fabric.model.hashing import is_digest
 from fabric.model.names import Digest, TaskId
-from fabric.model.task import Entry, Output, OutputFile, Pairs
+from fabric.model.task import InputEntry, Output, OutputFile, Pairs
 from fabric.system.source.names import is_plain_name
 
 # Enough for a few stages and branches; the oldest falls out.
@@ -20,10 +20,10 @@ _BATCH = 500
 _MANY = 64
 
 
-class Ledger:
+class TraceStore:
     """Recall is immediate, remembering is batched: one transaction for many tasks."""
 
-    def __init__(self, memo: Rows, project: str, before_flush: Callable[[], None]) -> None:
+    def __init__(self, memo: Memo, project: str, before_flush: Callable[[], None]) -> None:
         self._memo = memo
         self._prefix = f"t:{project}:"
         self._before_flush = before_flush
@@ -31,7 +31,7 @@ class Ledger:
         self._recalled: dict[TaskId, tuple[Trace, ...]] = {}
         self._raw: dict[str, bytes] | None = None
         self._lock = threading.Lock()
-        self.timings = Timings(memo, project)
+        self.timings = Durations(memo, project)
 
     def expect(self, count: int) -> None:
         """So many tasks will be asked about: fetch their records together if that is cheaper."""
@@ -142,7 +142,7 @@ def decode_traces(record: Any) -> tuple[Trace, ...]:
 def _decode(one: Any) -> Trace:
     return Trace(
         static=Digest(_text(one["static"])),
-        entries=tuple(Entry(*map(_text, entry)) for entry in one["entries"]),
+        entries=tuple(InputEntry(*map(_text, entry)) for entry in one["entries"]),
         files=_pairs(one["files"]),
         absent=tuple(map(_text, one["absent"])),
         listings=tuple(

@@ -17,7 +17,7 @@ from fabric.engine.result import RunResult
 from fabric.graph.traces import ABSENT, Trace
 from fabric.model.problems import FabricError
 from fabric.model.task import TaskInputs
-from fabric.stage_zero import Sight
+from fabric.stage_zero import MovedFiles
 from fabric.system.disk import make_folder, write_atomic
 
 # Beyond this, a folder's time stands for the names that are absent in it.
@@ -26,7 +26,7 @@ _TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedCommand:
     """A command line and its surroundings, as stage 0 will see them again."""
 
     argv: tuple[str, ...]
@@ -57,7 +57,7 @@ class Basis:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AnswerChange:
     """What a run of a few tasks hangs on, and the paths that it no longer does."""
 
     basis: Basis
@@ -65,7 +65,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredAnswer:
     code: int
     out: str
     err: str
@@ -121,7 +121,7 @@ def traces_of(result: RunResult) -> list[tuple[TaskInputs, Trace]] | None:
 
 
 def store_answer(
-    folder: str, asked: Asked, basis: Basis, files: FileIndex, answer: Answer
+    folder: str, asked: AskedCommand, basis: Basis, files: FileIndex, answer: StoredAnswer
 ) -> bytes | None:
     """The salt it was stored under, or None. Never fails a run: the long way answers the same."""
     present, absent = _watched(basis, files)
@@ -133,7 +133,11 @@ def store_answer(
 
 
 def renew_answer(
-    sight: Sight, asked: Asked, change: Change, files: FileIndex, answer: Answer
+    sight: MovedFiles,
+    asked: AskedCommand,
+    change: AnswerChange,
+    files: FileIndex,
+    answer: StoredAnswer,
 ) -> bytes | None:
     """The stored answer after a run of a few tasks: what they did not touch is as it was seen."""
     present, absent = _watched(change.basis, files)
@@ -157,7 +161,7 @@ class Watched:
     places: Sequence[str]
 
 
-def _unmoved(sight: Sight, without: set[str]) -> tuple[list[str], bytes]:
+def _unmoved(sight: MovedFiles, without: set[str]) -> tuple[list[str], bytes]:
     """The paths but for a few, and their stats: cut out of what was seen in long pieces."""
     width = manifest.NUMBERS * 8
     holes = [number for number, path in enumerate(sight.paths) if path in without]
@@ -170,10 +174,10 @@ def _unmoved(sight: Sight, without: set[str]) -> tuple[list[str], bytes]:
 
 def _stored(
     folder: str,
-    asked: Asked,
+    asked: AskedCommand,
     watched: Watched,
     basis: Basis,
-    rest: tuple[FileIndex, Answer],
+    rest: tuple[FileIndex, StoredAnswer],
 ) -> bytes | None:
     files, answer = rest
     try:
@@ -275,7 +279,7 @@ def _at(cwd: str, path: str) -> str:
     return path if path.startswith("/") else f"{cwd}/{path}"
 
 
-def _head(asked: Asked) -> tuple[bytes, bytes, Sequence[str]]:
+def _head(asked: AskedCommand) -> tuple[bytes, bytes, Sequence[str]]:
     salt = os.urandom(16)
     names = sorted(asked.names)
     return salt, manifest.header(salt, asked.argv, asked.cwd, names, asked.env), names

@@ -13,7 +13,7 @@ from typing import Any, overload
 
 from fabric import manifest
 from fabric.engine.memory.file_index import is_racy, settled
-from fabric.engine.shortcuts.last_run import Kinds, Site, plain_inputs, site_of
+from fabric.engine.shortcuts.last_run import Kinds, ProjectInfo, plain_inputs, site_of
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.hashing import sealed, unsealed
 from fabric.model.names import TaskId
@@ -27,11 +27,11 @@ _FIELDS = 11
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptGraph:
     """What the long way made. `names` are variables, `sources` paths, there or not; `posts` say in
     plain values where records lie."""
 
-    site: Site
+    site: ProjectInfo
     graph: TaskGraph
     services: tuple[Mapping[str, Any], ...]
     sources: frozenset[str]
@@ -65,7 +65,9 @@ class PackedTasks(Sequence[Task]):
         return (self[number] for number in range(len(self._records)))
 
 
-def load(folder: Path, asked: Sequence[str], env: Mapping[str, str], kinds: Kinds) -> Kept | None:
+def load(
+    folder: Path, asked: Sequence[str], env: Mapping[str, str], kinds: Kinds
+) -> KeptGraph | None:
     try:
         name = _name(asked)
         content = unsealed(name, read_bytes(f"{folder}/{manifest.FOLDER}/{name}"))
@@ -82,11 +84,11 @@ def load(folder: Path, asked: Sequence[str], env: Mapping[str, str], kinds: Kind
     graph = TaskGraph(PackedTasks(records, kinds), ids, needs, levels)
     rows = tuple(json.loads(services))
     sources = frozenset((*paths, *absent))
-    return Kept(site_of(site), graph, rows, sources, frozenset(names), posts)
+    return KeptGraph(site_of(site), graph, rows, sources, frozenset(names), posts)
 
 
 def save(
-    folder: Path, asked: Sequence[str], env: Mapping[str, str], kept: Kept, started_ns: int
+    folder: Path, asked: Sequence[str], env: Mapping[str, str], kept: KeptGraph, started_ns: int
 ) -> None:
     """Nothing is kept if a source moved since the command began."""
     paths = sorted(path for path in kept.sources if os.path.lexists(path))

@@ -32,7 +32,7 @@ Kinds = Mapping[str, type[TaskInputs]]
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ProjectInfo:
     """What a run must know of its project besides the graph."""
 
     workspace: str
@@ -41,11 +41,11 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class Warm:
+class LastRun:
     """A finished run: its graph as numbers, its tasks and traces still packed."""
 
     salt: bytes
-    site: Site
+    site: ProjectInfo
     ids: tuple[str, ...]
     levels: tuple[int, ...]
     needs: tuple[tuple[int, ...], ...]
@@ -88,7 +88,7 @@ class Warm:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Reached:
     """The part of a graph that an edit may reach: `numbers` are those of the whole graph."""
 
     graph: TaskGraph
@@ -96,10 +96,10 @@ class Part:
     known: Mapping[int, Outcome]
 
 
-class Others(Sequence[tuple[Task, Outcome]]):
+class Untouched(Sequence[tuple[Task, Outcome]]):
     """The tasks of a warm run outside the part that ran; unpacked only where they are read."""
 
-    def __init__(self, warm: Warm, kinds: Kinds, without: frozenset[int]) -> None:
+    def __init__(self, warm: LastRun, kinds: Kinds, without: frozenset[int]) -> None:
         self._warm = warm
         self._kinds = kinds
         self._numbers = [number for number in range(len(warm.ids)) if number not in without]
@@ -126,7 +126,7 @@ def _wave(needs: Sequence[tuple[int, ...]], dirty: set[int]) -> set[int]:
     return wave
 
 
-def reached(warm: Warm, dirty: set[int], kinds: Kinds) -> Part:
+def reached(warm: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
     """The dirty tasks, all that need them, and what these need (as known outcomes)."""
     wave = _wave(warm.needs, dirty)
     numbers = tuple(sorted(wave.union(*(warm.needs[number] for number in wave))))
@@ -141,10 +141,10 @@ def reached(warm: Warm, dirty: set[int], kinds: Kinds) -> Part:
         level_of=tuple(warm.levels[number] for number in numbers),
     )
     known = {place[number]: warm.outcome(number) for number in numbers if number not in wave}
-    return Part(graph, numbers, known)
+    return Reached(graph, numbers, known)
 
 
-def load_warm(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> Warm | None:
+def load_last_run(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> LastRun | None:
     """What belongs to a stored answer, or None."""
     try:
         name = f"{manifest.file_name(argv, cwd)}{_SUFFIX}"
@@ -155,10 +155,10 @@ def load_warm(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> Warm |
     if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
         return None
     _, own, site, ids, levels, needs, records, owners = found
-    return Warm(own, site_of(site), ids, levels, needs, records, owners) if own == salt else None
+    return LastRun(own, site_of(site), ids, levels, needs, records, owners) if own == salt else None
 
 
-def save_warm(folder: str, argv: Sequence[str], cwd: str, warm: Warm) -> None:
+def save_last_run(folder: str, argv: Sequence[str], cwd: str, warm: LastRun) -> None:
     site = (warm.site.workspace, warm.site.stage, tuple(map(_packed_problem, warm.site.warnings)))
     packed: Any = (
         manifest.FORMAT, warm.salt, site, warm.ids, warm.levels, warm.needs,
@@ -194,7 +194,9 @@ def owners_of(
     return {path: tuple(numbers) for path, numbers in owners.items()}
 
 
-def warm_of(salt: bytes, site: Site, result: RunResult, traces: Recall, prefix: str) -> Warm:
+def last_run_of(
+    salt: bytes, site: ProjectInfo, result: RunResult, traces: Recall, prefix: str
+) -> LastRun:
     """A finished run, packed whole."""
     graph = result.graph
     rows = [
@@ -202,7 +204,7 @@ def warm_of(salt: bytes, site: Site, result: RunResult, traces: Recall, prefix: 
         for number, (task, one) in enumerate(zip(graph.tasks, result.outcomes, strict=True))
         if one.trace is not None
     ]
-    return Warm(
+    return LastRun(
         salt,
         site,
         tuple(graph.ids),
@@ -216,7 +218,9 @@ def warm_of(salt: bytes, site: Site, result: RunResult, traces: Recall, prefix: 
     )
 
 
-def warm_again(warm: Warm, salt: bytes, part: Part, result: RunResult, prefix: str) -> Warm:
+def renewed_run(
+    warm: LastRun, salt: bytes, part: Reached, result: RunResult, prefix: str
+) -> LastRun:
     """The packed run with the tasks of a part replaced."""
     records = list(warm.records)
     owners = dict(warm.owners)
@@ -264,13 +268,13 @@ def _packed_problem(problem: Problem) -> tuple[Any, ...]:
     return astuple(problem)
 
 
-def site_of(found: Any) -> Site:
+def site_of(found: Any) -> ProjectInfo:
     workspace, stage, warnings = found
-    return Site(workspace, stage, tuple(_problem(*one) for one in warnings))
+    return ProjectInfo(workspace, stage, tuple(_problem(*one) for one in warnings))
 
 
 def _problem(code: str, message: str, hint: str, where: Any, frame: str) -> Problem:
     return Problem(code, message, hint, Place(*where) if where else None, frame)
 
 
-NONE = Others(Warm(b"", Site("", ""), (), (), (), (), {}), {}, frozenset())
+NONE = Untouched(LastRun(b"", ProjectInfo("", ""), (), (), (), (), {}), {}, frozenset())

@@ -47,10 +47,10 @@ class ReleaseDone:
     key: str
 
 
-Entry: TypeAlias = FunctionDone | FunctionGone | FunctionUnsure | UnitDone | ReleaseDone
+RecordChange: TypeAlias = FunctionDone | FunctionGone | FunctionUnsure | UnitDone | ReleaseDone
 
 
-def applied(record: Record, entry: Entry) -> Record:
+def applied(record: Record, entry: RecordChange) -> Record:
     """The record after an entry. To apply one twice changes nothing more."""
     match entry:
         case FunctionDone(function=function):
@@ -93,11 +93,11 @@ def settled(record: Record, task: str) -> Record:
     return replace(record, pending=tuple(one for one in record.pending if one.task != task))
 
 
-def entry_document(entry: Entry) -> dict[str, Any]:
+def entry_document(entry: RecordChange) -> dict[str, Any]:
     return {"kind": _KINDS[type(entry)], "task": entry.task, **_body(entry)}
 
 
-def _body(entry: Entry) -> dict[str, Any]:
+def _body(entry: RecordChange) -> dict[str, Any]:
     match entry:
         case FunctionDone():
             return {"function": function_document(entry.function)}
@@ -110,7 +110,7 @@ def _body(entry: Entry) -> dict[str, Any]:
             return {"endpoint": entry.endpoint, "outputs": outputs, "key": entry.key}
 
 
-def entry_from(document: dict[str, Any]) -> Entry:
+def entry_from(document: dict[str, Any]) -> RecordChange:
     task = str(document["task"])
     match document["kind"]:
         case "done":

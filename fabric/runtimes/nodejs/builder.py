@@ -10,7 +10,7 @@ from typing import Any
 from fabric.model.problems import FabricError
 from fabric.model.task import BuildInputs
 from fabric.runtimes.contract import Built, Toolchain
-from fabric.runtimes.entry import NODE_EXTENSIONS, Entry, locate, refuse_not_utf8
+from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, locate, refuse_not_utf8
 from fabric.runtimes.nodejs import closure, options
 from fabric.runtimes.nodejs.bundler import Bundler
 from fabric.runtimes.nodejs.lookups import look_ups
@@ -92,7 +92,7 @@ class NodeRuntime:
             return self._pinned
 
 
-def _built(entry: Entry, answer: Mapping[str, Any], identity: str) -> Built:
+def _built(entry: EntryFile, answer: Mapping[str, Any], identity: str) -> Built:
     if not answer["ok"]:
         raise options.build_failed(entry, answer)
     return Built(

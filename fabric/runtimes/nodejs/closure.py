@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.runtimes.contract import Built, BuiltFile
-from fabric.runtimes.entry import Entry, unreadable
+from fabric.runtimes.entry import EntryFile, unreadable
 from fabric.runtimes.nodejs import packages
 from fabric.runtimes.nodejs.lookups import look_ups, package_folder
 from fabric.runtimes.nodejs.metafile import Import, Module
@@ -29,7 +29,7 @@ class _Source:
     content: bytes
 
 
-def build(entry: Entry, reason: FabricError) -> Built:
+def build(entry: EntryFile, reason: FabricError) -> Built:
     """The closure of one entry; TypeScript cannot do without the bundler that is missing."""
     sources = _follow(entry, reason)
     modules = [source.module for source in sources]
@@ -44,7 +44,7 @@ def build(entry: Entry, reason: FabricError) -> Built:
     )
 
 
-def _follow(entry: Entry, reason: FabricError) -> list[_Source]:
+def _follow(entry: EntryFile, reason: FabricError) -> list[_Source]:
     sources: dict[str, _Source] = {}
     waiting = [entry.path]
     while waiting:
@@ -59,7 +59,7 @@ def _follow(entry: Entry, reason: FabricError) -> list[_Source]:
     return list(sources.values())
 
 
-def _read(entry: Entry, path: str) -> _Source:
+def _read(entry: EntryFile, path: str) -> _Source:
     try:
         content = read_bytes(path)
     except OSError as error:
@@ -82,7 +82,7 @@ def _files(base: str) -> Iterator[str]:
     return (path for path in candidates if os.path.isfile(path))
 
 
-def _inside(entry: Entry, path: str) -> str:
+def _inside(entry: EntryFile, path: str) -> str:
     if not path.startswith(entry.root + os.sep):
         raise FabricError(
             Problem(
@@ -96,7 +96,7 @@ def _inside(entry: Entry, path: str) -> str:
     return path[len(entry.root) + 1 :]
 
 
-def _unbundled(entry: Entry, reason: FabricError) -> Problem:
+def _unbundled(entry: EntryFile, reason: FabricError) -> Problem:
     return Problem(
         "runtime/not-bundled",
         f"`{entry.name}` is packed as it is, with the packages it needs: {reason.first.message}",

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from fabric.runtimes.contract import Listing, Seen
-from fabric.runtimes.entry import Entry
+from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.globs import NOTHING_PRUNED, list_files
 from fabric.runtimes.nodejs import candidates
 from fabric.runtimes.nodejs.candidates import NODE_MODULES, up_to
 from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards
 from fabric.runtimes.nodejs.metafile import Import, Module
-from fabric.runtimes.nodejs.tsconfig import Settings, package_name, read_settings
+from fabric.runtimes.nodejs.tsconfig import TsSettings, package_name, read_settings
 from fabric.runtimes.seen import Kind, place, tried
 
 _TSCONFIGS = ("tsconfig.json", "jsconfig.json")
@@ -26,7 +26,7 @@ _STYLES = ".css"
 _URL = re.compile(r"(node|https?|data|file):")
 
 
-def look_ups(entry: Entry, modules: Iterable[Module]) -> Seen:
+def look_ups(entry: EntryFile, modules: Iterable[Module]) -> Seen:
     """Everything that decided a bundle, as paths of the workspace."""
     trail = _Trail(entry)
     paths = set(entry.looked_at)
@@ -56,12 +56,12 @@ def _found(workspace: str, listing: Listing) -> Iterator[str]:
 class _Trail:
     """The look-ups of one build; each folder's settings and each package are answered once."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: EntryFile) -> None:
         self._probe = entry.probe
         self._workspace = entry.workspace
-        self._settings: dict[str, Settings] = {}
+        self._settings: dict[str, TsSettings] = {}
         self._packages: dict[str, tuple[str, str]] = {}
-        self._chains: dict[str, Settings] = {}
+        self._chains: dict[str, TsSettings] = {}
         self._done: set[tuple[str, str]] = set()
         self._versioned: dict[str, bool] = {}
 
@@ -132,15 +132,15 @@ class _Trail:
         if name and package_name(specifier) == name:
             yield from candidates.exported(package, specifier)
 
-    def _settings_of(self, folder: str) -> Settings:
+    def _settings_of(self, folder: str) -> TsSettings:
         if folder not in self._settings:
             paths = upwards(self._workspace, folder, _TSCONFIGS, self._probe)
             found = next((path for path in paths if self._probe.kind(path) is Kind.FILE), None)
-            chain = self._chain(found) if found else Settings()
-            self._settings[folder] = Settings((*paths, *chain.tried), chain.aliases)
+            chain = self._chain(found) if found else TsSettings()
+            self._settings[folder] = TsSettings((*paths, *chain.tried), chain.aliases)
         return self._settings[folder]
 
-    def _chain(self, path: str) -> Settings:
+    def _chain(self, path: str) -> TsSettings:
         if path not in self._chains:
             self._chains[path] = read_settings(path)
         return self._chains[path]

@@ -9,7 +9,7 @@ from typing import Any
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import BuildInputs
 from fabric.runtimes.contract import BuiltFile
-from fabric.runtimes.entry import Entry
+from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.candidates import EXTENSIONS, MAIN_FIELDS
 from fabric.runtimes.nodejs.tsconfig import ancestors, read_jsonc
 from fabric.runtimes.seen import Kind, place
@@ -22,7 +22,7 @@ _DEFAULT_EXPORT = (
 )
 
 
-def bundle_options(entry: Entry, inputs: BuildInputs) -> dict[str, Any]:
+def bundle_options(entry: EntryFile, inputs: BuildInputs) -> dict[str, Any]:
     """One CommonJS file, which every Node loads with `require` and with `import`.
 
     The working folder is the service's root, so that the comments in the output, the source map
@@ -58,7 +58,7 @@ def read_files(root: str, answer: Mapping[str, Any]) -> tuple[BuiltFile, ...]:
     )
 
 
-def module_kind(entry: Entry) -> tuple[BuiltFile, ...]:
+def module_kind(entry: EntryFile) -> tuple[BuiltFile, ...]:
     """Says that the output is CommonJS, where the project's own manifest says otherwise.
 
     An archive has no manifest above it; a run from within the project does.
@@ -70,16 +70,16 @@ def module_kind(entry: Entry) -> tuple[BuiltFile, ...]:
     return (BuiltFile("package.json", b'{"type": "commonjs"}\n'),)
 
 
-def read_warnings(entry: Entry, answer: Mapping[str, Any]) -> tuple[Problem, ...]:
+def read_warnings(entry: EntryFile, answer: Mapping[str, Any]) -> tuple[Problem, ...]:
     return tuple(_problem("build/warning", entry, item) for item in answer["warnings"])
 
 
-def build_failed(entry: Entry, answer: Mapping[str, Any]) -> FabricError:
+def build_failed(entry: EntryFile, answer: Mapping[str, Any]) -> FabricError:
     """All of the bundler's errors, each with its own place."""
     return FabricError(*(_problem("build/failed", entry, item) for item in answer["errors"]))
 
 
-def _problem(code: str, entry: Entry, item: Mapping[str, Any]) -> Problem:
+def _problem(code: str, entry: EntryFile, item: Mapping[str, Any]) -> Problem:
     notes = "\n".join(item.get("notes", ()))
     spot = item.get("place")
     if not spot:

@@ -39,7 +39,7 @@ _NPM_NOISE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ProjectBundler:
     """The project's own bundler, or None; `tried` are the manifests that were looked at."""
 
     folder: Path | None
@@ -51,15 +51,15 @@ class Found:
         return f"esbuild {version}" if version else CLOSURE
 
 
-def find_bundler(root: str) -> Found:
+def find_bundler(root: str) -> ProjectBundler:
     """Node's own look-up of `esbuild` from a service's folder: no process, no install."""
     tried = []
     for parent in ancestors(root):
         manifest = os.path.join(parent, "node_modules", "esbuild", "package.json")
         tried.append(manifest)
         if version := _version(manifest):
-            return Found(Path(manifest).parent, version, tuple(tried))
-    return Found(None, "", tuple(tried))
+            return ProjectBundler(Path(manifest).parent, version, tuple(tried))
+    return ProjectBundler(None, "", tuple(tried))
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class Alias:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TsSettings:
     """`tried` are all paths that were looked at for the chain, found or not."""
 
     tried: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class _Part:
         return tuple(name for name in names if isinstance(name, str) and name)
 
 
-def read_settings(path: str) -> Settings:
+def read_settings(path: str) -> TsSettings:
     """A tsconfig and all that it extends. What cannot be parsed says nothing."""
     tried = [path]
     parts: dict[str, _Part] = {}
@@ -77,7 +77,7 @@ def read_settings(path: str) -> Settings:
             configs = tuple(_configs(part.folder, name))
             tried += [*configs, *_manifests(part.folder, name)]
             waiting += filter(os.path.isfile, configs)
-    return Settings(tuple(tried), tuple(_aliases(os.path.dirname(path), list(parts.values()))))
+    return TsSettings(tuple(tried), tuple(_aliases(os.path.dirname(path), list(parts.values()))))
 
 
 def read_jsonc(path: str) -> dict[str, Any]:

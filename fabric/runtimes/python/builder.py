@@ -12,7 +12,7 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, Toolchain
-from fabric.runtimes.entry import PYTHON_EXTENSIONS, Entry, locate, unreadable
+from fabric.runtimes.entry import PYTHON_EXTENSIONS, EntryFile, locate, unreadable
 from fabric.runtimes.include import patterns_of
 from fabric.runtimes.python.imports import ImportedName, read_all, read_imports
 from fabric.runtimes.python.modules import (
@@ -56,7 +56,7 @@ class _Closure:
     tried: tuple[str, ...]
 
 
-def _libraries(entry: Entry, inputs: BuildInputs) -> tuple[SearchRoot, ...]:
+def _libraries(entry: EntryFile, inputs: BuildInputs) -> tuple[SearchRoot, ...]:
     patterns = patterns_of(entry.root, inputs)
     return tuple(
         SearchRoot(pattern.folder, pattern.library.removesuffix(".py"))
@@ -65,7 +65,7 @@ def _libraries(entry: Entry, inputs: BuildInputs) -> tuple[SearchRoot, ...]:
     )
 
 
-def _follow(entry: Entry, roots: list[SearchRoot]) -> _Closure:
+def _follow(entry: EntryFile, roots: list[SearchRoot]) -> _Closure:
     sources: dict[str, bytes] = {}
     looked_at = list(packages_above(entry.path, entry.root))
     waiting = [entry.path, *filter(os.path.isfile, looked_at)]
@@ -80,7 +80,7 @@ def _follow(entry: Entry, roots: list[SearchRoot]) -> _Closure:
 
 
 def _resolve(
-    entry: Entry, roots: list[SearchRoot], path: str, source: bytes
+    entry: EntryFile, roots: list[SearchRoot], path: str, source: bytes
 ) -> Iterator[Resolution]:
     for wanted in _imports(entry, path, source):
         found = _find(roots, path, wanted)
@@ -102,7 +102,7 @@ def _find(roots: list[SearchRoot], path: str, wanted: ImportedName) -> Resolutio
     return find_below(folder, wanted.module, wanted.names)
 
 
-def _imports(entry: Entry, path: str, source: bytes) -> tuple[ImportedName, ...]:
+def _imports(entry: EntryFile, path: str, source: bytes) -> tuple[ImportedName, ...]:
     shown = place(entry.workspace, path)
     try:
         return read_imports(source)
@@ -116,7 +116,7 @@ def _imports(entry: Entry, path: str, source: bytes) -> tuple[ImportedName, ...]
         raise FabricError(Problem("build/failed", str(error), where=Place(shown))) from error
 
 
-def _read(entry: Entry, path: str) -> bytes:
+def _read(entry: EntryFile, path: str) -> bytes:
     try:
         return read_bytes(path)
     except OSError as error:

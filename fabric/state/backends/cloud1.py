@@ -33,7 +33,7 @@ _THROTTLED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class Cloud1Keys:
     """Keys that are empty are left to the client's own chain: profiles, roles, metadata."""
 
     key_id: str = field(repr=False)
@@ -43,13 +43,13 @@ class Account:
     endpoint: str
 
 
-def account(env: Mapping[str, str], service: str) -> Account:
+def account(env: Mapping[str, str], service: str) -> Cloud1Keys:
     """`service` is the name that endpoints of one service have in variables, such as `S3`."""
     names = ("OBJSTORE1_ENDPOINT_URL", f"AWS_ENDPOINT_URL_{service}", "AWS_ENDPOINT_URL")
     own = bool(env.get("CLOUD1_ACCESS_KEY_ID") or env.get("CLOUD1_SECRET_ACCESS_KEY"))
     family = "CLOUD1" if own else "AWS"
     regions = ("CLOUD1_REGION", "AWS_REGION", "AWS_DEFAULT_REGION")
-    return Account(
+    return Cloud1Keys(
         key_id=env.get(f"{family}_ACCESS_KEY_ID", ""),
         secret=env.get(f"{family}_SECRET_ACCESS_KEY", ""),
         token=env.get(f"{family}_SESSION_TOKEN", ""),
@@ -58,7 +58,7 @@ def account(env: Mapping[str, str], service: str) -> Account:
     )
 
 
-def client(service: str, account: Account, place: str, patience: Patience) -> Any:
+def client(service: str, account: Cloud1Keys, place: str, patience: Patience) -> Any:
     """A thread-safe client of boto3, which is untyped."""
     with extra("cloud"):
         import boto3

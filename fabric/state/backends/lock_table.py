@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from fabric.state.backends.cloud1 import Account, client, code_of, cut_off, explained
+from fabric.state.backends.cloud1 import Cloud1Keys, client, code_of, cut_off, explained
 from fabric.state.backends.failures import failed, reaching, understood
 from fabric.state.backends.folders import folder
 from fabric.state.contract import MovedError, Stored, Version
@@ -25,7 +25,7 @@ class _NoTableError(Exception):
 
 
 class LockTable:
-    def __init__(self, account: Account, table: str, prefix: str, patience: Patience) -> None:
+    def __init__(self, account: Cloud1Keys, table: str, prefix: str, patience: Patience) -> None:
         """`prefix` keeps apart what several buckets keep in one table."""
         self._table = table
         self._folder = folder(prefix)

@@ -3,7 +3,7 @@
 from fabric.state.contract import Backend, MovedError, Stored, Version
 
 
-class Settled:
+class LostReplies:
     """A back end on which "somebody else wrote" is never said of the caller's own write.
 
     Two callers that write the same bytes at once may both be told that they wrote. Who needs one

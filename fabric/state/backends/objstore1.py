@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from fabric.state.backends.cloud1 import Account, client, code_of, cut_off, explained
+from fabric.state.backends.cloud1 import Cloud1Keys, client, code_of, cut_off, explained
 from fabric.state.backends.failures import reaching, understood
 from fabric.state.backends.folders import folder
 from fabric.state.contract import MovedError, Stored, Version
@@ -19,7 +19,7 @@ _CONFLICT = ("ConditionalRequestConflict", "OperationAborted", "409")
 
 
 class Objstore1:
-    def __init__(self, account: Account, bucket: str, prefix: str, patience: Patience) -> None:
+    def __init__(self, account: Cloud1Keys, bucket: str, prefix: str, patience: Patience) -> None:
         self._bucket = bucket
         self._folder = folder(prefix)
         self._patience = patience

@@ -9,7 +9,7 @@ from fabric.state.backends.folders import folder
 from fabric.state.backends.tokens import Bearer
 from fabric.state.backends.web import Web
 from fabric.state.contract import MovedError, Stored, Version
-from fabric.system.http_client import Http, Reply, Request
+from fabric.system.http_client import Http, HttpReply, HttpRequest
 
 DEFAULT_ENDPOINT = "https://storage.googleapis.com"
 _PAGE = 200
@@ -86,11 +86,11 @@ class Objstore2:
     def _object(self, key: str, **words: str) -> str:
         return f"{self._objects}/{quote(self._folder + key, safe='')}?{urlencode(words)}"
 
-    def _ask(self, method: str, url: str, content: bytes = b"") -> Reply:
+    def _ask(self, method: str, url: str, content: bytes = b"") -> HttpReply:
         headers = {"Authorization": f"Bearer {self._bearer.token()}"}
         if method == "POST":
             headers["Content-Type"] = "application/octet-stream"
-        reply = self._web.ask(Request(method, url, headers, content))
+        reply = self._web.ask(HttpRequest(method, url, headers, content))
         if reply.status == _NOT_FOUND and _NO_BUCKET in reply.content:
             raise missing(self.place, "bucket")
         return reply

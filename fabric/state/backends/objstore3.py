@@ -6,11 +6,11 @@ from urllib.parse import quote, urlencode
 
 from fabric.state.backends.failures import failed, missing, new_mark, understood
 from fabric.state.backends.folders import folder
-from fabric.state.backends.shared_key import Account, signed
+from fabric.state.backends.shared_key import Objstore3Account, signed
 from fabric.state.backends.web import Web
 from fabric.state.contract import MovedError, Stored, Version
 from fabric.system.clock import Clock
-from fabric.system.http_client import Http, Reply, Request
+from fabric.system.http_client import Http, HttpReply, HttpRequest
 
 _PAGE = 200
 _NO_CONTAINER = ("ContainerNotFound", "ContainerBeingDeleted", "ContainerDisabled")
@@ -20,7 +20,7 @@ _LOST = ("BlobAlreadyExists", "BlobNotFound", "ConditionNotMet", "TargetConditio
 
 class Objstore3:
     def __init__(
-        self, http: Http, account: Account, clock: Clock, container: str, prefix: str
+        self, http: Http, account: Objstore3Account, clock: Clock, container: str, prefix: str
     ) -> None:
         self._account = account
         self._clock = clock
@@ -38,7 +38,7 @@ class Objstore3:
         return f"objstore3://{self._account.name}/{self._container}/{self._folder}"
 
     def read(self, key: str) -> Stored | None:
-        reply = self._ask(Request("GET", self._blob(key)))
+        reply = self._ask(HttpRequest("GET", self._blob(key)))
         if reply.ok:
             with understood(self.place):
                 return Stored(reply.content, _version(reply))
@@ -53,13 +53,13 @@ class Objstore3:
             "x-ms-blob-type": "BlockBlob",
             **condition,
         }
-        reply = self._change(key, Request("PUT", self._blob(key), headers, content))
+        reply = self._change(key, HttpRequest("PUT", self._blob(key), headers, content))
         with understood(self.place):
             return _version(reply)
 
     def delete(self, key: str, expected: Version) -> None:
         headers = {"If-Match": expected, "x-ms-delete-snapshots": "include"}
-        self._change(key, Request("DELETE", self._blob(key), headers))
+        self._change(key, HttpRequest("DELETE", self._blob(key), headers))
 
     def list(self, prefix: str) -> tuple[str, ...]:
         with understood(self.place):
@@ -77,7 +77,9 @@ class Objstore3:
             "maxresults": str(_PAGE),
         }
         while True:
-            reply = self._ask(Request("GET", f"{self._url}?{urlencode(words, quote_via=quote)}"))
+            reply = self._ask(
+                HttpRequest("GET", f"{self._url}?{urlencode(words, quote_via=quote)}")
+            )
             # The account's own service wrote this; the parser here expands no outer entities.
             page = ET.fromstring(reply.content)  # noqa: S314
             if page.tag != "EnumerationResults":
@@ -91,7 +93,7 @@ class Objstore3:
     def _blob(self, key: str) -> str:
         return f"{self._url}/{quote(self._folder + key)}"
 
-    def _change(self, key: str, request: Request) -> Reply:
+    def _change(self, key: str, request: HttpRequest) -> HttpReply:
         reply = self._ask(request)
         if reply.ok:
             return reply
@@ -99,19 +101,19 @@ class Objstore3:
             raise MovedError(key)
         raise failed(self.place, f"status {reply.status}: {_code(reply)}")
 
-    def _ask(self, request: Request) -> Reply:
+    def _ask(self, request: HttpRequest) -> HttpReply:
         reply = self._web.ask(signed(request, self._account, self._clock))
         if _code(reply) in _NO_CONTAINER:
             raise missing(self.place, "container")
         return reply
 
 
-def _version(reply: Reply) -> Version:
+def _version(reply: HttpReply) -> Version:
     tag = reply.headers["etag"]
     if not tag:
         raise ValueError("a blob has no ETag")
     return Version(tag)
 
 
-def _code(reply: Reply) -> str:
+def _code(reply: HttpReply) -> str:
     return "" if reply.ok else reply.headers.get("x-ms-error-code", "")

@@ -10,9 +10,9 @@ from fabric.config.values import BackendKind
 from fabric.model.problems import FabricError, Problem
 from fabric.state.backends.failures import bad_url, extra, no_credentials
 from fabric.state.backends.local import Local
-from fabric.state.backends.lost_replies import Settled
+from fabric.state.backends.lost_replies import LostReplies
 from fabric.state.contract import Backend
-from fabric.state.store import Stores
+from fabric.state.store import BackEndPair
 from fabric.system.clock import SystemClock
 from fabric.system.retry import PATIENT, Patience
 from fabric.system.urls import is_plain
@@ -48,17 +48,17 @@ def open_backend(
     env: Mapping[str, str],
     home: Path,
     patience: Patience = PATIENT,
-) -> Stores:
+) -> BackEndPair:
     """The stores of a config; whether they can be reached shows on the first call."""
     return _OPENERS[kind](_Wish(settings, env, home, patience))
 
 
 # Each opener imports its own kind: a project has one, and the others cost as much to load.
-def _local(wish: _Wish) -> Stores:
+def _local(wish: _Wish) -> BackEndPair:
     return _one(Local(wish.home / "state"))
 
 
-def _sql(wish: _Wish) -> Stores:
+def _sql(wish: _Wish) -> BackEndPair:
     from fabric.state.backends.sql import Sql
 
     return _one(Sql(_database(wish), wish.settings.get("sqlTable") or _SQL_TABLE))
@@ -80,7 +80,7 @@ def _database(wish: _Wish) -> "Database":
     raise bad_url(name, "it begins with none of `sqlite:`, `postgresql:` and `postgres:`")
 
 
-def _objstore1(wish: _Wish) -> Stores:
+def _objstore1(wish: _Wish) -> BackEndPair:
     from fabric.state.backends.cloud1 import account
     from fabric.state.backends.objstore1 import Objstore1
 
@@ -89,17 +89,19 @@ def _objstore1(wish: _Wish) -> Stores:
     keys = account(wish.env, "S3")
     if keys.endpoint:
         _checked("OBJSTORE1_ENDPOINT_URL", keys.endpoint)
-    state = Settled(Objstore1(keys, bucket, prefix, wish.patience))
+    state = LostReplies(Objstore1(keys, bucket, prefix, wish.patience))
     table = wish.settings.get("lockTable")
     if not table:
-        return Stores(state, state)
+        return BackEndPair(state, state)
     from fabric.state.backends.lock_table import LockTable
 
     keys = account(wish.env, "DYNAMODB")
-    return Stores(state, Settled(LockTable(keys, table, f"{bucket}/{prefix}", wish.patience)))
+    return BackEndPair(
+        state, LostReplies(LockTable(keys, table, f"{bucket}/{prefix}", wish.patience))
+    )
 
 
-def _objstore2(wish: _Wish) -> Stores:
+def _objstore2(wish: _Wish) -> BackEndPair:
     from fabric.state.backends.objstore2 import DEFAULT_ENDPOINT, Objstore2
 
     bucket = wish.needed("objstore2Bucket")
@@ -123,7 +125,7 @@ def _bearer(wish: _Wish, http: "Http") -> "Bearer":
     raise no_credentials("objstore2", tokens.CREDENTIALS)
 
 
-def _objstore3(wish: _Wish) -> Stores:
+def _objstore3(wish: _Wish) -> BackEndPair:
     from fabric.state.backends.objstore3 import Objstore3
     from fabric.state.backends.shared_key import account
 
@@ -134,7 +136,7 @@ def _objstore3(wish: _Wish) -> Stores:
     return _one(Objstore3(_http(wish.patience), owner, SystemClock(), container, prefix))
 
 
-_OPENERS: dict[BackendKind, Callable[[_Wish], Stores]] = {
+_OPENERS: dict[BackendKind, Callable[[_Wish], BackEndPair]] = {
     BackendKind.LOCAL: _local,
     BackendKind.SQL: _sql,
     BackendKind.OBJSTORE1: _objstore1,
@@ -143,9 +145,9 @@ _OPENERS: dict[BackendKind, Callable[[_Wish], Stores]] = {
 }
 
 
-def _one(backend: Backend) -> Stores:
-    settled = Settled(backend)
-    return Stores(settled, settled)
+def _one(backend: Backend) -> BackEndPair:
+    settled = LostReplies(backend)
+    return BackEndPair(settled, settled)
 
 
 def _http(patience: Patience) -> "Http":

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from fabric.state.backends.failures import no_credentials
 from fabric.system.clock import Clock
-from fabric.system.http_client import Request
+from fabric.system.http_client import HttpRequest
 
 CREDENTIALS = "OBJSTORE3_CONNECTION_STRING, or OBJSTORE3_ACCOUNT and OBJSTORE3_KEY"
 _PLACE = "objstore3"
@@ -35,13 +35,13 @@ _NAME = re.compile(r"[A-Za-z0-9-]{1,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class Objstore3Account:
     name: str
     key: bytes = field(repr=False)
     endpoint: str
 
 
-def account(env: Mapping[str, str]) -> Account:
+def account(env: Mapping[str, str]) -> Objstore3Account:
     words = _connection_words(env.get("OBJSTORE3_CONNECTION_STRING", ""))
     name = words.get("AccountName") or env.get("OBJSTORE3_ACCOUNT", "")
     key = words.get("AccountKey") or env.get("OBJSTORE3_KEY", "")
@@ -52,10 +52,10 @@ def account(env: Mapping[str, str]) -> Account:
     scheme = words.get("DefaultEndpointsProtocol") or "https"
     suffix = words.get("EndpointSuffix") or "core.windows.net"
     chosen = env.get("OBJSTORE3_ENDPOINT_URL") or words.get("BlobEndpoint")
-    return Account(name, _decoded(key), chosen or f"{scheme}://{name}.blob.{suffix}")
+    return Objstore3Account(name, _decoded(key), chosen or f"{scheme}://{name}.blob.{suffix}")
 
 
-def signed(request: Request, account: Account, clock: Clock) -> Request:
+def signed(request: HttpRequest, account: Objstore3Account, clock: Clock) -> HttpRequest:
     headers = {
         **{name.lower(): value for name, value in request.headers.items()},
         "x-ms-date": format_datetime(clock.now(), usegmt=True),
@@ -68,7 +68,7 @@ def signed(request: Request, account: Account, clock: Clock) -> Request:
     return replace(request, headers=headers)
 
 
-def _text_to_sign(request: Request, headers: Mapping[str, str], account: str) -> str:
+def _text_to_sign(request: HttpRequest, headers: Mapping[str, str], account: str) -> str:
     url = urlsplit(request.url)
     own = sorted(name for name in headers if name.startswith("x-ms-"))
     words = sorted(parse_qsl(url.query, keep_blank_values=True))

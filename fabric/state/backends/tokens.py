@@ -11,7 +11,7 @@ from fabric.state.backends.failures import failed, no_credentials, reaching, ref
 from fabric.state.backends.rs256 import PrivateKey, read_key, token
 from fabric.system.clock import Clock
 from fabric.system.disk import read_bytes
-from fabric.system.http_client import Http, Reply, Request
+from fabric.system.http_client import Http, HttpReply, HttpRequest
 
 CREDENTIALS = "OBJSTORE2_CREDENTIALS_FILE or OBJSTORE2_ACCESS_TOKEN"
 _SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
@@ -59,7 +59,7 @@ class ServiceAccount:
 
     def _fetch(self) -> tuple[str, float]:
         form = urlencode({"grant_type": _GRANT, "assertion": self._assertion()})
-        request = Request("POST", self._uri, {"Content-Type": _FORM}, form.encode())
+        request = HttpRequest("POST", self._uri, {"Content-Type": _FORM}, form.encode())
         with reaching("the token service of objstore2"):
             reply = self._http.send(request)
         if not reply.ok:
@@ -78,7 +78,7 @@ class ServiceAccount:
         return token({"alg": "RS256", "typ": "JWT", "kid": self._key_id}, claims, self._key)
 
 
-def _token_of(reply: Reply) -> tuple[str, float]:
+def _token_of(reply: HttpReply) -> tuple[str, float]:
     try:
         answer = json.loads(reply.content)
         return str(answer["access_token"]), float(answer.get("expires_in", _LIFE_SECONDS))

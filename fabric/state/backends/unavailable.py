@@ -6,7 +6,7 @@ from fabric.state.contract import Stored, Version
 NOTHING = "nothing"
 
 
-class Nothing:
+class Unavailable:
     """For previews on machines that have no credentials for the state."""
 
     @property

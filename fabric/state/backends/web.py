@@ -1,7 +1,7 @@
 """What the two HTTP stores share: a call that reached its store and was let in, or a problem."""
 
 from fabric.state.backends.failures import failed, reaching, refused
-from fabric.system.http_client import Http, Reply, Request
+from fabric.system.http_client import Http, HttpReply, HttpRequest
 
 _LOCKED_OUT = (401, 403)
 _MOVED = (404, 409, 412)
@@ -13,7 +13,7 @@ class Web:
         self._http = http
         self._place = place
 
-    def ask(self, request: Request) -> Reply:
+    def ask(self, request: HttpRequest) -> HttpReply:
         """Any reply that says something about the state; 404, 409 and 412 are the caller's."""
         with reaching(self._place):
             reply = self._http.send(request)
@@ -27,7 +27,7 @@ class Web:
         self._http.close()
 
 
-def _words(reply: Reply) -> str:
+def _words(reply: HttpReply) -> str:
     if code := reply.headers.get("x-ms-error-code"):
         return code
     return " ".join(reply.content[:_WORDS_END].decode(errors="replace").split())

@@ -12,7 +12,7 @@ from fabric.system.process_identity import Process
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class LockHolder:
     """The times are for people: nobody decides by another machine's clock."""
 
     id: str
@@ -25,7 +25,7 @@ class Holder:
     expires_at: str = ""
 
 
-def holder_document(holder: Holder) -> dict[str, Any]:
+def holder_document(holder: LockHolder) -> dict[str, Any]:
     return {
         "id": holder.id,
         "service": holder.ref.service,
@@ -41,13 +41,13 @@ def holder_document(holder: Holder) -> dict[str, Any]:
     }
 
 
-def encode_lock(holder: Holder) -> bytes:
+def encode_lock(holder: LockHolder) -> bytes:
     process = holder.process
     proof = {"boot": process.boot, "namespace": process.namespace, "started": process.started}
     return json.dumps({**holder_document(holder), "process": proof}).encode()
 
 
-def decode_lock(content: bytes) -> Holder | None:
+def decode_lock(content: bytes) -> LockHolder | None:
     """Who holds it; None when it is free, or when nobody can be made out."""
     document = _parsed(content)
     if document.get("free") or "id" not in document:
@@ -69,7 +69,7 @@ def free_lock(content: bytes) -> int:
     return fence if isinstance(fence, int) else 0
 
 
-def _holder(document: dict[str, Any]) -> Holder:
+def _holder(document: dict[str, Any]) -> LockHolder:
     user, _, host = str(document["who"]).rpartition("@")
     proof = document.get("process") or {}
     process = Process(
@@ -81,7 +81,7 @@ def _holder(document: dict[str, Any]) -> Holder:
         int(proof.get("started", 0)),
     )
     ref = RecordRef(*(str(document[name]) for name in ("service", "stage", "provider")))
-    return Holder(
+    return LockHolder(
         str(document["id"]),
         ref,
         str(document["operation"]),
@@ -106,7 +106,7 @@ def record_options(ref: RecordRef) -> str:
     return f"--stage {ref.stage} --provider {ref.provider}"
 
 
-def held_problem(ref: RecordRef, holder: Holder | None, clock: Clock, options: str) -> Problem:
+def held_problem(ref: RecordRef, holder: LockHolder | None, clock: Clock, options: str) -> Problem:
     """Who is in the way, for how long, and what to do about it; `options` name the record."""
     by = f" by {holder.process.who} (pid {holder.process.pid})" if holder else ""
     doing = f" for `{holder.operation}`" if holder else ""

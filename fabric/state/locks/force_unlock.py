@@ -3,13 +3,13 @@
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import Backend, MovedError, lock_key
-from fabric.state.locks.document import Holder, decode_lock, encode_free
+from fabric.state.locks.document import LockHolder, decode_lock, encode_free
 
 # A beat may come between the look and the write, hardly twice in a row.
 _TRIES = 5
 
 
-def unlock(locks: Backend, ref: RecordRef, holder: Holder) -> None:
+def unlock(locks: Backend, ref: RecordRef, holder: LockHolder) -> None:
     """Free the lock that this holder has; one that somebody else took meanwhile stays."""
     for _ in range(_TRIES):
         stored = locks.read(lock_key(ref))

@@ -10,7 +10,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import Backend, MovedError, Stored, Version, lock_key
 from fabric.state.locks.document import (
-    Holder,
+    LockHolder,
     decode_lock,
     encode_free,
     encode_lock,
@@ -19,7 +19,7 @@ from fabric.state.locks.document import (
     record_options,
 )
 from fabric.system.clock import Clock, stamp, stamp_in
-from fabric.system.parallel import each
+from fabric.system.parallel import for_each
 from fabric.system.process_identity import Process, end_orphans, is_surely_dead
 
 LOST = "state/lock-lost"
@@ -55,7 +55,7 @@ class _Lease:
     `writing`: a beat that is on its way must not come after the lock was given back.
     """
 
-    holder: Holder
+    holder: LockHolder
     version: Version
     seen: float
     lost: bool = False
@@ -89,7 +89,7 @@ class Pulse:
             with self._guard:
                 held = [(keeper, ref) for keeper in self._keepers for ref in keeper.held]
             # Side by side: a thousand round trips one after the other outlast a lease.
-            each(held, lambda one: one[0].beat(one[1]))
+            for_each(held, lambda one: one[0].beat(one[1]))
 
 
 class LockKeeper:
@@ -155,7 +155,7 @@ class LockKeeper:
         fence = max(known_fence, before) + 1
         begun = self._clock.monotonic()
         holder = self._beaten(
-            Holder(secrets.token_hex(8), ref, operation, self._me, fence, stamp(self._clock))
+            LockHolder(secrets.token_hex(8), ref, operation, self._me, fence, stamp(self._clock))
         )
         try:
             expected = stored.version if stored else None
@@ -169,7 +169,7 @@ class LockKeeper:
             self._pulse.beat_for(self)
         return fence
 
-    def _beaten(self, holder: Holder) -> Holder:
+    def _beaten(self, holder: LockHolder) -> LockHolder:
         return replace(
             holder,
             heartbeat_at=stamp(self._clock),
@@ -236,7 +236,7 @@ class LockKeeper:
     def release(self) -> None:
         """Give the locks back; one that is not ours any more is left alone."""
         self._pulse.end()
-        each(self.held, self._release)
+        for_each(self.held, self._release)
 
     def _release(self, ref: RecordRef) -> None:
         with self._guard:

@@ -8,7 +8,7 @@ from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.state.contract import MovedError, Version, archive_folder, archive_key
-from fabric.state.store import Shelf
+from fabric.state.store import RecordStore
 from fabric.system.disk import read_bytes, remove, write_atomic
 
 LOCAL = "local"
@@ -18,7 +18,9 @@ def archive_path(home: Path, sha256: str) -> Path:
     return home / "archives" / f"{sha256}.zip"
 
 
-def keep_archive(shelf: Shelf, ref: RecordRef, content: bytes, *, durable: bool = True) -> Path:
+def keep_archive(
+    shelf: RecordStore, ref: RecordRef, content: bytes, *, durable: bool = True
+) -> Path:
     """Durable before a provider is asked to run it: a rollback must never need the source."""
     sha256 = digest_bytes(content)
     path = archive_path(shelf.home, sha256)
@@ -32,7 +34,7 @@ def keep_archive(shelf: Shelf, ref: RecordRef, content: bytes, *, durable: bool 
     return path
 
 
-def find_archive(shelf: Shelf, ref: RecordRef, sha256: str) -> bytes:
+def find_archive(shelf: RecordStore, ref: RecordRef, sha256: str) -> bytes:
     """A kept archive, from this machine or from the back end; checked, and kept here again."""
     path = archive_path(shelf.home, sha256)
     content = _read(path, sha256)
@@ -63,7 +65,7 @@ def archives_of(record: Record | None) -> frozenset[str]:
     return frozenset(digest for digest in digests if digest)
 
 
-def lost_archives(shelf: Shelf, record: Record) -> tuple[str, ...]:
+def lost_archives(shelf: RecordStore, record: Record) -> tuple[str, ...]:
     """What a record may come back to and nobody keeps any more."""
     backend, ref = shelf.stores.state, record.ref
     kept = frozenset(() if backend.kind == LOCAL else backend.list(archive_folder(ref)))
@@ -75,7 +77,7 @@ def lost_archives(shelf: Shelf, record: Record) -> tuple[str, ...]:
     )
 
 
-def copy_archive(source: Shelf, target: Shelf, ref: RecordRef, sha256: str) -> None:
+def copy_archive(source: RecordStore, target: RecordStore, ref: RecordRef, sha256: str) -> None:
     """From where one back end keeps it to where another one does; raises where it is lost."""
     keep_archive(target, ref, find_archive(source, ref, sha256))
     if target.stores.state.kind == LOCAL:
@@ -88,7 +90,7 @@ def copy_archive(source: Shelf, target: Shelf, ref: RecordRef, sha256: str) -> N
 
 
 def drop_archives(
-    shelf: Shelf, ref: RecordRef, gone: Collection[str], kept: Collection[str]
+    shelf: RecordStore, ref: RecordRef, gone: Collection[str], kept: Collection[str]
 ) -> None:
     """Forget what a record's history does not name any more; `kept` is what others here name."""
     backend = shelf.stores.state
@@ -102,7 +104,7 @@ def drop_archives(
                 _deleted(shelf, key, stored.version)
 
 
-def _deleted(shelf: Shelf, key: str, version: Version) -> None:
+def _deleted(shelf: RecordStore, key: str, version: Version) -> None:
     with contextlib.suppress(MovedError):
         shelf.stores.state.delete(key, version)
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.state.contract import lock_key, ref_of
-from fabric.state.locks.document import Holder, decode_lock
-from fabric.state.records.transaction import glance
-from fabric.state.store import Shelf
+from fabric.state.locks.document import LockHolder, decode_lock
+from fabric.state.records.transaction import peek
+from fabric.state.store import RecordStore
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class RecordListing:
     """`refs` are all that lie there; `records` those that can be read and were ever deployed."""
 
     refs: tuple[RecordRef, ...]
@@ -27,7 +27,7 @@ class Survey:
 
 
 def refs_in(
-    shelf: Shelf, service: str = "", stage: str = "", provider: str = ""
+    shelf: RecordStore, service: str = "", stage: str = "", provider: str = ""
 ) -> tuple[RecordRef, ...]:
     """The records that lie in a back end; an empty word stands for all."""
     prefix = f"{service}/" + (f"{stage}/" if stage else "") if service else ""
@@ -37,24 +37,24 @@ def refs_in(
     )
 
 
-def survey(shelf: Shelf, refs: Iterable[RecordRef]) -> Survey:
+def list_records_in(shelf: RecordStore, refs: Iterable[RecordRef]) -> RecordListing:
     """Takes no lock, writes nothing. A back end that cannot be reached is the end after all."""
     refs = tuple(refs)
     records: dict[RecordRef, Record] = {}
     problems: list[Problem] = []
     for ref in refs:
         try:
-            record = glance(shelf, ref)
+            record = peek(shelf, ref)
         except FabricError as error:
             if not error.first.code.startswith("state/"):
                 raise
             problems += error.problems
         else:
             records |= {ref: record} if record else {}
-    return Survey(refs, records, tuple(problems))
+    return RecordListing(refs, records, tuple(problems))
 
 
-def holder_of(shelf: Shelf, ref: RecordRef) -> Holder | None:
+def holder_of(shelf: RecordStore, ref: RecordRef) -> LockHolder | None:
     """Who holds the lock of a record now."""
     stored = shelf.stores.locks.read(lock_key(ref))
     return decode_lock(stored.content) if stored else None

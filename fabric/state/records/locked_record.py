@@ -5,20 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fabric.model.problems import FabricError
-from fabric.model.records.changes import Entry, applied, functions_of, settled
+from fabric.model.records.changes import RecordChange, applied, functions_of, settled
 from fabric.model.records.record import Intent, Lifecycle, Mode, Record
 from fabric.model.records.record_json import decode, encode
 from fabric.state.contract import Backend, MovedError, Stored, Version, state_key
 from fabric.state.locks.leases import LOST, LockKeeper, lost_problem
 from fabric.state.records.removed import mark_removed, unmark_removed
-from fabric.state.records.unwritten import keep_errored
+from fabric.state.records.unwritten import keep_unwritten
 from fabric.state.records.wal import Wal, discard_logs, wal_path
-from fabric.state.store import Shelf
+from fabric.state.store import RecordStore
 from fabric.system.clock import Clock, stamp
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class FoundRecord:
     """A record as it is found under its lock. `version` is None where nothing is stored yet;
     `base` is what this run found, before its own fence and mode were laid in."""
 
@@ -27,11 +27,13 @@ class Opening:
     version: Version | None
 
 
-class Page:
+class LockedRecord:
     """Thread-safe. `base` is the record as it was before this run touched it. Once closed:
     `is_overtaken` where somebody else has the record now, `called` what functions were called."""
 
-    def __init__(self, shelf: Shelf, keeper: LockKeeper, opening: Opening, clock: Clock) -> None:
+    def __init__(
+        self, shelf: RecordStore, keeper: LockKeeper, opening: FoundRecord, clock: Clock
+    ) -> None:
         self.base = opening.base
         self._shelf = shelf
         self._keeper = keeper
@@ -100,7 +102,7 @@ class Page:
         """To be asked before each call of the provider."""
         self._keeper.require(self.base.ref)
 
-    def add(self, *entries: Entry, durable: bool = True) -> None:
+    def add(self, *entries: RecordChange, durable: bool = True) -> None:
         """Results: on this machine's disk when this returns, in the back end within a second.
 
         What is only simulated can be had again: it outlives a kill, and need not a power cut.
@@ -137,7 +139,7 @@ class Page:
             if error.first.code == LOST:
                 self.is_overtaken = True
                 raise
-            raise keep_errored(self._shelf.home, self.record, error) from error
+            raise keep_unwritten(self._shelf.home, self.record, error) from error
         finally:
             self._wal.close()
         discard_logs(self._shelf.home, self.base.ref, self.record.fence)

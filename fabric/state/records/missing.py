@@ -20,7 +20,7 @@ from fabric.state.records.receipts import deploy_record_path, describes, read_do
 from fabric.state.records.removed import was_removed
 from fabric.state.records.unsure import unsure_path
 from fabric.state.records.wal import read_log, wal_folder
-from fabric.state.store import Shelf
+from fabric.state.store import RecordStore
 from fabric.system.disk import read_bytes, remove
 
 BACKUP_NAME = "state-backup.json"
@@ -28,7 +28,7 @@ _ARCHIVE = ".zip"
 
 
 def missing_problem(
-    shelf: Shelf, ref: RecordRef, options: Options = record_options
+    shelf: RecordStore, ref: RecordRef, options: Options = record_options
 ) -> Problem | None:
     """To be asked of a record that was looked for and not found."""
     if shelf.stores.state.kind == NOTHING or _is_there(shelf, ref):
@@ -47,13 +47,13 @@ def missing_problem(
     )
 
 
-def backup_path(shelf: Shelf, ref: RecordRef) -> Path | None:
+def backup_path(shelf: RecordStore, ref: RecordRef) -> Path | None:
     """Where a local state keeps the record as it was before its last write."""
     state = shelf.stores.state
     return Path(f"{state.place}/{state_key(ref)}.bak") if state.kind == LOCAL else None
 
 
-def drop_backup(shelf: Shelf, ref: RecordRef) -> bool:
+def drop_backup(shelf: RecordStore, ref: RecordRef) -> bool:
     """Whether there was one."""
     path = backup_path(shelf, ref)
     if path is None or not path.exists():
@@ -62,11 +62,11 @@ def drop_backup(shelf: Shelf, ref: RecordRef) -> bool:
     return True
 
 
-def _is_there(shelf: Shelf, ref: RecordRef) -> bool:
+def _is_there(shelf: RecordStore, ref: RecordRef) -> bool:
     return shelf.stores.state.read(state_key(ref)) is not None
 
 
-def _witnesses(shelf: Shelf, ref: RecordRef) -> Iterator[str]:
+def _witnesses(shelf: RecordStore, ref: RecordRef) -> Iterator[str]:
     home = shelf.home
     receipt, backup = receipt_path(home, ref.stage), backup_path(shelf, ref)
     told = entries_of(read_document(receipt))
@@ -88,7 +88,7 @@ def _witnesses(shelf: Shelf, ref: RecordRef) -> Iterator[str]:
     yield from _kept_archives(shelf, ref)
 
 
-def _kept_archives(shelf: Shelf, ref: RecordRef) -> Iterator[str]:
+def _kept_archives(shelf: RecordStore, ref: RecordRef) -> Iterator[str]:
     state = shelf.stores.state
     if state.kind == LOCAL:
         return  # archives of all records of a folder lie together, under their digests
@@ -97,7 +97,7 @@ def _kept_archives(shelf: Shelf, ref: RecordRef) -> Iterator[str]:
         yield f"{count} archives in `{state.place}/{archive_folder(ref)}`"
 
 
-def _way_back(shelf: Shelf, ref: RecordRef, options: str) -> str:
+def _way_back(shelf: RecordStore, ref: RecordRef, options: str) -> str:
     """The first command that has what it needs."""
     backup, kept = backup_path(shelf, ref), shelf.home / BACKUP_NAME
     if backup is not None and _is_record(backup, ref):

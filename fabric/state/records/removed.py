@@ -6,22 +6,22 @@ Other machines have receipts of it still. What lies on one machine alone needs n
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import MovedError, Version, removed_key
 from fabric.state.records.archives import LOCAL
-from fabric.state.store import Shelf
+from fabric.state.store import RecordStore
 
 
-def was_removed(shelf: Shelf, ref: RecordRef) -> bool:
+def was_removed(shelf: RecordStore, ref: RecordRef) -> bool:
     state = shelf.stores.state
     return state.kind != LOCAL and state.read(removed_key(ref)) is not None
 
 
-def mark_removed(shelf: Shelf, ref: RecordRef) -> None:
+def mark_removed(shelf: RecordStore, ref: RecordRef) -> None:
     """Other machines have receipts too: from this they see that the record went as it should."""
     state = shelf.stores.state
     if state.kind != LOCAL and state.read(removed_key(ref)) is None:
         _try(shelf, ref, None)
 
 
-def unmark_removed(shelf: Shelf, ref: RecordRef) -> None:
+def unmark_removed(shelf: RecordStore, ref: RecordRef) -> None:
     """There is a record again, which may be lost again."""
     state = shelf.stores.state
     stored = None if state.kind == LOCAL else state.read(removed_key(ref))
@@ -29,7 +29,7 @@ def unmark_removed(shelf: Shelf, ref: RecordRef) -> None:
         _try(shelf, ref, stored.version)
 
 
-def _try(shelf: Shelf, ref: RecordRef, version: Version | None) -> None:
+def _try(shelf: RecordStore, ref: RecordRef, version: Version | None) -> None:
     """Somebody else has just done the same: so be it."""
     state = shelf.stores.state
     try:

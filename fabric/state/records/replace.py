@@ -10,7 +10,7 @@ from fabric.state.locks.leases import lost_problem
 from fabric.state.records.receipts import write_receipts
 from fabric.state.records.removed import unmark_removed
 from fabric.state.records.wal import discard_logs
-from fabric.state.store import Shelf
+from fabric.state.store import RecordStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Before:
     version: Version | None
 
 
-def found_before(shelf: Shelf, ref: RecordRef) -> Before:
+def found_before(shelf: RecordStore, ref: RecordRef) -> Before:
     stored = shelf.stores.state.read(state_key(ref))
     if stored is None:
         return Before(None, None)
@@ -74,7 +74,7 @@ def successor(record: Record, before: Before, fence: int) -> Record:
     return replace(record, serial=max(record.serial, stored) + 1, fence=fence)
 
 
-def put(shelf: Shelf, record: Record, before: Before) -> None:
+def put(shelf: RecordStore, record: Record, before: Before) -> None:
     """Under its lock: the record is stored, and what this machine says of it agrees."""
     try:
         shelf.stores.state.write(state_key(record.ref), encode(record), before.version)

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.state.records.locked_record import Page
+from fabric.state.records.locked_record import LockedRecord
 from fabric.state.records.replace import found_before, put, successor
-from fabric.state.records.transaction import Surroundings
-from fabric.state.records.under_lock import held
+from fabric.state.records.transaction import LockPolicy
+from fabric.state.records.under_lock import locked
 from fabric.state.records.unsure import drop_note, keep_note, made_unknown, noted
 from fabric.state.records.wal import read_log, replayed, wal_path
-from fabric.state.store import Shelf
+from fabric.state.store import RecordStore
 
 
-def tell_unsure(shelf: Shelf, page: Page, around: Surroundings) -> None:
+def tell_unsure(shelf: RecordStore, page: LockedRecord, around: LockPolicy) -> None:
     """First a note that stays on this machine; then the record, under a lock of its own."""
     ref, names = page.base.ref, page.called
     if not names or page.record.mode is Mode.SIMULATED:
@@ -23,13 +23,13 @@ def tell_unsure(shelf: Shelf, page: Page, around: Surroundings) -> None:
     # Whoever has taken the lock over is still at work, or done in a moment.
     patient = replace(around, terms=replace(around.terms, wait=around.terms.lease))
     try:
-        with held(shelf, {ref: 0}, "deploy", patient) as fences:
+        with locked(shelf, {ref: 0}, "deploy", patient) as fences:
             _tell(shelf, ref, fences[ref])
     except FabricError as error:
         raise FabricError(_only_here(ref, names)) from error
 
 
-def _tell(shelf: Shelf, ref: RecordRef, fence: int) -> None:
+def _tell(shelf: RecordStore, ref: RecordRef, fence: int) -> None:
     before, names = found_before(shelf, ref), noted(shelf.home, ref)
     if before.record is None:
         return

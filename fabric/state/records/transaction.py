@@ -14,13 +14,13 @@ from fabric.state.locks.conditional_writes import refuse_unconditional
 from fabric.state.locks.document import record_options
 from fabric.state.locks.leases import Asker, LockKeeper, Options, Pulse, Tell, Terms, lost_problem
 from fabric.state.records.archives import LOCAL
-from fabric.state.records.locked_record import Opening, Page
+from fabric.state.records.locked_record import FoundRecord, LockedRecord
 from fabric.state.records.unsure import drop_note, with_note
-from fabric.state.records.unwritten import errored_problem
+from fabric.state.records.unwritten import unwritten_problem
 from fabric.state.records.wal import read_log, replayed, wal_path
-from fabric.state.store import Shelf
+from fabric.state.store import RecordStore
 from fabric.system.clock import Clock
-from fabric.system.parallel import each
+from fabric.system.parallel import for_each
 from fabric.system.process_identity import Process
 
 _FLUSH_SECONDS = 0.5
@@ -48,7 +48,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class LockPolicy:
     """Who we are, how we hold and wait for locks, and how a command names a record from here."""
 
     me: Process
@@ -57,17 +57,17 @@ class Surroundings:
     options: Options = record_options
 
 
-class Book:
+class RecordTransaction:
     """Thread-safe. `claims` are all records that a run may change."""
 
-    def __init__(self, shelves: Mapping[RecordRef, Shelf], around: Surroundings) -> None:
+    def __init__(self, shelves: Mapping[RecordRef, RecordStore], around: LockPolicy) -> None:
         self._shelves = shelves
         self.around = around
         self._tell: Tell = lambda _: None
         self._go_on: Callable[[], None] = lambda: None
         self._claims: Mapping[RecordRef, Claim] = {}
         self._glances: dict[RecordRef, Record | None] = {}
-        self._pages: dict[RecordRef, Page] = {}
+        self._pages: dict[RecordRef, LockedRecord] = {}
         self._keepers: dict[int, LockKeeper] = {}
         self._pulse = Pulse(around.terms)
         self._failure: tuple[Problem, ...] = ()
@@ -82,7 +82,7 @@ class Book:
     def expect(self, claims: Iterable[Claim]) -> None:
         self._claims = {claim.ref: claim for claim in claims}
 
-    def shelf(self, ref: RecordRef) -> Shelf:
+    def shelf(self, ref: RecordRef) -> RecordStore:
         return self._shelves[ref]
 
     def record(self, ref: RecordRef) -> Record | None:
@@ -94,7 +94,7 @@ class Book:
             return None if standing.is_stub else standing
         if ref not in self._glances:
             shelf = self._shelves.get(ref)
-            self._glances[ref] = glance(shelf, ref) if shelf else None
+            self._glances[ref] = peek(shelf, ref) if shelf else None
         return self._glances[ref]
 
     def base(self, ref: RecordRef) -> Record | None:
@@ -102,7 +102,7 @@ class Book:
         page = self._pages.get(ref)
         return page.base if page else self.record(ref)
 
-    def page(self, ref: RecordRef) -> Page:
+    def page(self, ref: RecordRef) -> LockedRecord:
         """The record under its lock; the first to ask takes the locks of all, in one order."""
         with self._guard:
             if self._failure:
@@ -114,15 +114,15 @@ class Book:
             return self._pages[ref]
 
     @property
-    def pages(self) -> tuple[Page, ...]:
+    def pages(self) -> tuple[LockedRecord, ...]:
         pages = self._pages
         return tuple(pages[ref] for ref in sorted(pages))
 
     def _claim_all(self) -> None:
-        opened: dict[RecordRef, Page] = {}
+        opened: dict[RecordRef, LockedRecord] = {}
         try:
             problems = self._open_each(opened)
-            problems = problems or each(sorted(opened), lambda ref: self._begin(opened, ref))
+            problems = problems or for_each(sorted(opened), lambda ref: self._begin(opened, ref))
         except StoppedError:
             self._give_up(opened)
             raise
@@ -134,12 +134,12 @@ class Book:
         self._flusher = threading.Thread(target=self._flush_on, daemon=True)
         self._flusher.start()
 
-    def _give_up(self, opened: Mapping[RecordRef, Page]) -> None:
+    def _give_up(self, opened: Mapping[RecordRef, LockedRecord]) -> None:
         for page in opened.values():
             page.abandon()
         self._release()
 
-    def _open_each(self, opened: dict[RecordRef, Page]) -> tuple[Problem, ...]:
+    def _open_each(self, opened: dict[RecordRef, LockedRecord]) -> tuple[Problem, ...]:
         """One after the other, in one order for all runs: two never wait in a circle."""
         for ref in sorted(self._claims):
             try:
@@ -150,7 +150,7 @@ class Book:
                 return error.problems
         return ()
 
-    def _begin(self, opened: dict[RecordRef, Page], ref: RecordRef) -> None:
+    def _begin(self, opened: dict[RecordRef, LockedRecord], ref: RecordRef) -> None:
         """A holder that was overtaken may have written once more before we did: that counts."""
         claim = self._claims[ref]
         for _ in range(_TRIES):
@@ -164,17 +164,17 @@ class Book:
                 return
         raise FabricError(lost_problem(ref))
 
-    def _opened(self, claim: Claim) -> Page:
+    def _opened(self, claim: Claim) -> LockedRecord:
         ref, shelf = claim.ref, self._shelves[claim.ref]
         before = read_record(shelf, ref)
         fence = before[0].fence if before else 0
         asker = Asker(self._tell, self.around.options, self._go_on)
         return self._under_lock(claim, self._keeper(shelf).take(ref, claim.operation, fence, asker))
 
-    def _under_lock(self, claim: Claim, fence: int) -> Page:
+    def _under_lock(self, claim: Claim, fence: int) -> LockedRecord:
         ref, shelf = claim.ref, self._shelves[claim.ref]
         keeper = self._keeper(shelf)
-        waiting = errored_problem(shelf.home, ref)
+        waiting = unwritten_problem(shelf.home, ref)
         if waiting:
             raise FabricError(waiting)
         found = read_record(shelf, ref)
@@ -195,10 +195,10 @@ class Book:
         )
         begun = made_unsure(begun)
         base = made_unsure(record) if record else begun
-        opening = Opening(begun, base, found[1].version if found else None)
-        return Page(shelf, keeper, opening, self.around.clock)
+        opening = FoundRecord(begun, base, found[1].version if found else None)
+        return LockedRecord(shelf, keeper, opening, self.around.clock)
 
-    def _keeper(self, shelf: Shelf) -> LockKeeper:
+    def _keeper(self, shelf: RecordStore) -> LockKeeper:
         locks = shelf.stores.locks
         if id(locks) not in self._keepers:
             for store in {id(store): store for store in (locks, shelf.stores.state)}.values():
@@ -218,15 +218,15 @@ class Book:
         # The log lies on the disk where a local record would lie: nothing is gained.
         away = [page for page in self._pages.values() if not self._is_local(page)]
         # A lost lock is said by the next task, and by the close.
-        each(away, Page.flush)
+        for_each(away, LockedRecord.flush)
 
-    def _is_local(self, page: Page) -> bool:
+    def _is_local(self, page: LockedRecord) -> bool:
         return self._shelves[page.base.ref].stores.state.kind == LOCAL
 
-    def close(self, final: Callable[[Page], Record | None]) -> tuple[Problem, ...]:
+    def close(self, final: Callable[[LockedRecord], Record | None]) -> tuple[Problem, ...]:
         """Write every record as it has to be at the end, and give the locks back."""
         self._end_flushing()
-        problems = each(self.pages, lambda page: page.close(final(page)))
+        problems = for_each(self.pages, lambda page: page.close(final(page)))
         self._release()
         return problems
 
@@ -243,7 +243,7 @@ class Book:
             self._flusher.join()
 
     def _release(self) -> None:
-        each(self._keepers.values(), LockKeeper.release)
+        for_each(self._keepers.values(), LockKeeper.release)
 
 
 def _unexpected(ref: RecordRef) -> Problem:
@@ -255,14 +255,14 @@ def _unexpected(ref: RecordRef) -> Problem:
     )
 
 
-def glance(shelf: Shelf, ref: RecordRef) -> Record | None:
+def peek(shelf: RecordStore, ref: RecordRef) -> Record | None:
     """The record with this machine's unwritten results on top; takes no lock, writes nothing."""
     found = read_record(shelf, ref)
     record = _with_log(shelf, found[0]) if found else None
     return None if record is None or record.is_stub else record
 
 
-def read_record(shelf: Shelf, ref: RecordRef) -> tuple[Record, Stored] | None:
+def read_record(shelf: RecordStore, ref: RecordRef) -> tuple[Record, Stored] | None:
     """The record as it is stored, stubs too; raises where it cannot be read."""
     stored = shelf.stores.state.read(state_key(ref))
     if stored is None:
@@ -271,7 +271,7 @@ def read_record(shelf: Shelf, ref: RecordRef) -> tuple[Record, Stored] | None:
     return decode_at(stored.content, name, ref), stored
 
 
-def _with_log(shelf: Shelf, record: Record) -> Record:
+def _with_log(shelf: RecordStore, record: Record) -> Record:
     """With all that only this machine knows: what was learned, and what is not known any more."""
     log = read_log(wal_path(shelf.home, record.ref, record.fence))
     return with_note(shelf.home, replayed(record, log))

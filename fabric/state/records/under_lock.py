@@ -7,16 +7,16 @@ from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
 from fabric.model.records.record_json import CORRUPT
 from fabric.state.locks.leases import Asker, LockKeeper
-from fabric.state.records.transaction import Surroundings, read_record
-from fabric.state.store import Shelf
+from fabric.state.records.transaction import LockPolicy, read_record
+from fabric.state.store import RecordStore
 
 
 @contextlib.contextmanager
-def held(
-    shelf: Shelf,
+def locked(
+    shelf: RecordStore,
     fences: Mapping[RecordRef, int],
     operation: str,
-    around: Surroundings,
+    around: LockPolicy,
 ) -> Iterator[Mapping[RecordRef, int]]:
     """The locks of records that are changed by other means than a run: restore, push, remove.
 
@@ -34,7 +34,7 @@ def held(
         keeper.release()
 
 
-def _stored_fence(shelf: Shelf, ref: RecordRef) -> int:
+def _stored_fence(shelf: RecordStore, ref: RecordRef) -> int:
     try:
         found = read_record(shelf, ref)
     except FabricError as error:

@@ -9,13 +9,13 @@ from fabric.state.contract import STATE_SUFFIX
 from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
 
 
-def errored_path(home: Path, ref: RecordRef) -> Path:
+def unwritten_path(home: Path, ref: RecordRef) -> Path:
     return home / "errored" / f"{ref.path}{STATE_SUFFIX}"
 
 
-def keep_errored(home: Path, record: Record, cause: FabricError) -> FabricError:
+def keep_unwritten(home: Path, record: Record, cause: FabricError) -> FabricError:
     """Both errors, and the command that puts the record where it belongs."""
-    path = errored_path(home, record.ref)
+    path = unwritten_path(home, record.ref)
     write_atomic(path, encode(record), mode=0o600, durable=True)
     problem = Problem(
         "state/not-written",
@@ -26,9 +26,9 @@ def keep_errored(home: Path, record: Record, cause: FabricError) -> FabricError:
     return FabricError(problem, *cause.problems)
 
 
-def errored_problem(home: Path, ref: RecordRef) -> Problem | None:
+def unwritten_problem(home: Path, ref: RecordRef) -> Problem | None:
     """Why a record may not be touched now, if an earlier state of it still waits."""
-    path = errored_path(home, ref)
+    path = unwritten_path(home, ref)
     if not path.exists():
         return None
     return Problem(
@@ -39,9 +39,9 @@ def errored_problem(home: Path, ref: RecordRef) -> Problem | None:
     )
 
 
-def drop_errored(home: Path, ref: RecordRef, content: bytes) -> None:
+def drop_unwritten(home: Path, ref: RecordRef, content: bytes) -> None:
     """The record has reached its back end: what was kept of it goes, if it is just that."""
-    path = errored_path(home, ref)
+    path = unwritten_path(home, ref)
     if path.is_file() and read_bytes(path) == content:
         remove(path)
         remove_empty_folders(path.parent, home)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.records.changes import Entry, applied, entry_document, entry_from, settled
+from fabric.model.records.changes import RecordChange, applied, entry_document, entry_from, settled
 from fabric.model.records.record import Record, RecordRef
-from fabric.system.append_log import Journal, read_lines
+from fabric.system.append_log import AppendLog, read_lines
 from fabric.system.disk import remove_empty_folders
 
 
@@ -31,14 +31,14 @@ class Log:
 
     lineage: str
     fence: int
-    entries: tuple[Entry, ...]
+    entries: tuple[RecordChange, ...]
 
 
 class Wal:
     """Thread-safe. The log of a record that is being written to."""
 
     def __init__(self, path: Path, lineage: str, fence: int) -> None:
-        self._journal = Journal(path)
+        self._journal = AppendLog(path)
         self._header: str | None = json.dumps({"lineage": lineage, "fence": fence})
         self._heading = threading.Lock()
 
@@ -49,7 +49,7 @@ class Wal:
                 self._journal.open(self._header)
                 self._header = None
 
-    def append(self, *entries: Entry, durable: bool = True) -> None:
+    def append(self, *entries: RecordChange, durable: bool = True) -> None:
         """What is learned together waits for the disk once."""
         lines = [json.dumps(entry_document(one), separators=(",", ":")) for one in entries]
         # Tasks end at the same time: a second header, or an entry before it, would void the log.

@@ -8,19 +8,19 @@ from fabric.state.records.missing import drop_backup
 from fabric.state.records.receipts import drop_receipts
 from fabric.state.records.removed import mark_removed
 from fabric.state.records.replace import found_before, refuse_late
-from fabric.state.records.transaction import Surroundings
-from fabric.state.records.under_lock import held
+from fabric.state.records.transaction import LockPolicy
+from fabric.state.records.under_lock import locked
 from fabric.state.records.unsure import drop_note, noted
-from fabric.state.records.unwritten import errored_path
+from fabric.state.records.unwritten import unwritten_path
 from fabric.state.records.wal import discard_logs
-from fabric.state.store import Shelf
+from fabric.state.store import RecordStore
 from fabric.system.disk import remove, remove_empty_folders
 
 
-def forget(shelf: Shelf, ref: RecordRef, around: Surroundings) -> bool:
+def forget(shelf: RecordStore, ref: RecordRef, around: LockPolicy) -> bool:
     """Whether there was a record. All that this machine says of it goes too, but for
     archives: a backup that is restored next may name them."""
-    with held(shelf, {ref: 0}, "state rm", around) as fences:
+    with locked(shelf, {ref: 0}, "state rm", around) as fences:
         before = found_before(shelf, ref)
         refuse_late(ref, before, fences[ref])
         mark_removed(shelf, ref)
@@ -33,6 +33,6 @@ def forget(shelf: Shelf, ref: RecordRef, around: Surroundings) -> bool:
         drop_receipts(shelf.home, ref)
         discard_logs(shelf.home, ref, fences[ref])
         drop_note(shelf.home, ref, noted(shelf.home, ref))
-        remove(errored_path(shelf.home, ref))
-        remove_empty_folders(errored_path(shelf.home, ref).parent, shelf.home)
+        remove(unwritten_path(shelf.home, ref))
+        remove_empty_folders(unwritten_path(shelf.home, ref).parent, shelf.home)
     return before.version is not None or had_backup

@@ -9,9 +9,9 @@ from fabric.state.contract import MovedError, Version, state_key
 from fabric.state.locks.leases import lost_problem
 from fabric.state.records.archives import archives_of, copy_archive
 from fabric.state.records.replace import Before, found_before, lineage_problem, refuse_late
-from fabric.state.records.transaction import Surroundings, read_record
-from fabric.state.records.under_lock import held
-from fabric.state.store import Shelf
+from fabric.state.records.transaction import LockPolicy, read_record
+from fabric.state.records.under_lock import locked
+from fabric.state.store import RecordStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class Migrated:
 
 
 def migrate(
-    source: Shelf, target: Shelf, refs: Sequence[RecordRef], around: Surroundings
+    source: RecordStore, target: RecordStore, refs: Sequence[RecordRef], around: LockPolicy
 ) -> Migrated:
     """Under the locks of both. The source stays as it is; nothing newer is overwritten."""
     with (
-        held(source, dict.fromkeys(refs, 0), "migrate", around) as fences,
-        held(target, fences, "migrate", around) as beyond,
+        locked(source, dict.fromkeys(refs, 0), "migrate", around) as fences,
+        locked(target, fences, "migrate", around) as beyond,
     ):
         moves = _moves(source, target, beyond)
         archives, warnings = _copied_archives(source, target, moves)
@@ -45,7 +45,9 @@ def migrate(
         return Migrated(tuple(move.record for move in moves), archives, warnings)
 
 
-def _moves(source: Shelf, target: Shelf, fences: Mapping[RecordRef, int]) -> tuple[Move, ...]:
+def _moves(
+    source: RecordStore, target: RecordStore, fences: Mapping[RecordRef, int]
+) -> tuple[Move, ...]:
     moves: list[Move] = []
     problems: list[Problem] = []
     for ref in sorted(fences):
@@ -64,7 +66,7 @@ def _moves(source: Shelf, target: Shelf, fences: Mapping[RecordRef, int]) -> tup
 
 
 def _move(
-    target: Shelf, record: Record, content: bytes, before: Before
+    target: RecordStore, record: Record, content: bytes, before: Before
 ) -> tuple[Move, Problem | None]:
     problem = lineage_problem(record, before)
     if problem is None and _is_ahead(before.record, record):
@@ -87,7 +89,7 @@ def _ahead(record: Record, place: str) -> Problem:
 
 
 def _copied_archives(
-    source: Shelf, target: Shelf, moves: Iterable[Move]
+    source: RecordStore, target: RecordStore, moves: Iterable[Move]
 ) -> tuple[int, tuple[Problem, ...]]:
     """Before the records: a record never names what is not there."""
     count = 0
@@ -105,7 +107,7 @@ def _copied_archives(
     return count, tuple(warnings)
 
 
-def _copy(target: Shelf, move: Move) -> None:
+def _copy(target: RecordStore, move: Move) -> None:
     ref, backend = move.record.ref, target.stores.state
     try:
         backend.write(state_key(ref), move.content, move.version)

@@ -9,7 +9,7 @@ from fabric.model.records.receipt import entries_of, receipt_entry
 from fabric.model.records.record import Record, RecordRef
 
 
-class Status(StrEnum):
+class SyncStatus(StrEnum):
     """The first of these that holds is the one that is told."""
 
     MISSING = "missing"
@@ -38,12 +38,12 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    status: Status
+class Divergence:
+    status: SyncStatus
     detail: str
 
 
-def findings(evidence: Evidence) -> tuple[Finding, ...]:
+def findings(evidence: Evidence) -> tuple[Divergence, ...]:
     """Everything that does not agree; empty where all is well."""
     record = evidence.record
     if record is None:
@@ -57,13 +57,13 @@ def findings(evidence: Evidence) -> tuple[Finding, ...]:
     )
 
 
-def summed_up(found: tuple[Finding, ...]) -> Finding:
+def summed_up(found: tuple[Divergence, ...]) -> Divergence:
     """One status with all details."""
     if not found:
-        return Finding(Status.IN_SYNC, "")
+        return Divergence(SyncStatus.IN_SYNC, "")
     told = {one.status for one in found}
-    status = next(status for status in Status if status in told)
-    return Finding(status, "; ".join(one.detail for one in found))
+    status = next(status for status in SyncStatus if status in told)
+    return Divergence(status, "; ".join(one.detail for one in found))
 
 
 def has_receipt_drift(evidence: Evidence) -> bool:
@@ -72,72 +72,83 @@ def has_receipt_drift(evidence: Evidence) -> bool:
     return record is not None and any(_receipts(record, evidence))
 
 
-def _without_record(evidence: Evidence) -> Iterator[Finding]:
+def _without_record(evidence: Evidence) -> Iterator[Divergence]:
     if _entry(evidence.receipt, evidence.ref) is not None:
-        yield Finding(Status.MISSING, "the receipt names it, and the back end has no record of it")
+        yield Divergence(
+            SyncStatus.MISSING, "the receipt names it, and the back end has no record of it"
+        )
     elif describes(evidence.deploy_record, evidence.ref):
-        yield Finding(
-            Status.MISSING, "the deploy record describes it, and the back end has no record of it"
+        yield Divergence(
+            SyncStatus.MISSING,
+            "the deploy record describes it, and the back end has no record of it",
         )
 
 
-def _at_provider(record: Record, evidence: Evidence) -> Iterator[Finding]:
+def _at_provider(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     for name, code in sorted(evidence.live.items()):
         known = record.function(name)
         if code is None:
-            yield Finding(Status.MISSING, f"function `{name}` is not at the provider")
+            yield Divergence(SyncStatus.MISSING, f"function `{name}` is not at the provider")
         elif known and code not in ("", known.artifact_sha256):
-            yield Finding(Status.DRIFTED, f"function `{name}` has other code at the provider")
+            yield Divergence(
+                SyncStatus.DRIFTED, f"function `{name}` has other code at the provider"
+            )
 
 
-def _unfinished(record: Record, evidence: Evidence) -> Iterator[Finding]:
+def _unfinished(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     if record.pending:
         names = ", ".join(f"`{one.task}`" for one in record.pending)
-        yield Finding(Status.DRIFTED, f"nobody knows how {names} ended; the next deploy finds out")
+        yield Divergence(
+            SyncStatus.DRIFTED, f"nobody knows how {names} ended; the next deploy finds out"
+        )
     if evidence.is_errored:
-        yield Finding(Status.DRIFTED, "a later state waits to be written: `fabric state push`")
+        yield Divergence(
+            SyncStatus.DRIFTED, "a later state waits to be written: `fabric state push`"
+        )
 
 
-def _receipts(record: Record, evidence: Evidence) -> Iterator[Finding]:
+def _receipts(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     if not record.functions and not record.deployment_id:
         return
     wanted = receipt_entry(record)
     entry = _entry(evidence.receipt, record.ref)
     if entry is None:
-        yield Finding(Status.DRIFTED, f"the receipt `{record.ref.stage}.json` does not name it")
+        yield Divergence(
+            SyncStatus.DRIFTED, f"the receipt `{record.ref.stage}.json` does not name it"
+        )
     elif entry != wanted:
         names = ", ".join(sorted(name for name in wanted if entry.get(name) != wanted[name]))
-        yield Finding(Status.DRIFTED, f"its receipt is another one: {names or 'more'}")
+        yield Divergence(SyncStatus.DRIFTED, f"its receipt is another one: {names or 'more'}")
     yield from _deploy_record(record, wanted, evidence)
 
 
 def _deploy_record(
     record: Record, wanted: Mapping[str, Any], evidence: Evidence
-) -> Iterator[Finding]:
+) -> Iterator[Divergence]:
     """The file is of the last deploy of a provider: it may be of another stage or service."""
     if evidence.deploy_record is None:
         if evidence.is_last_deploy:
-            yield Finding(Status.DRIFTED, "its `deployment.json` is gone or cannot be read")
+            yield Divergence(SyncStatus.DRIFTED, "its `deployment.json` is gone or cannot be read")
     elif describes(evidence.deploy_record, record.ref):
         same = evidence.deploy_record == {"stage": record.ref.stage, **wanted}
         if not same:
-            yield Finding(Status.DRIFTED, "its `deployment.json` is another one")
+            yield Divergence(SyncStatus.DRIFTED, "its `deployment.json` is another one")
 
 
-def _archives(evidence: Evidence) -> Iterator[Finding]:
+def _archives(evidence: Evidence) -> Iterator[Divergence]:
     if evidence.lost_archives:
         names = ", ".join(one[:12] for one in evidence.lost_archives)
-        yield Finding(Status.DRIFTED, f"archives are not kept any more: {names}")
+        yield Divergence(SyncStatus.DRIFTED, f"archives are not kept any more: {names}")
 
 
-def _config(record: Record, evidence: Evidence) -> Iterator[Finding]:
+def _config(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     if evidence.functions is None:
-        yield Finding(Status.ORPHANED, "no config names this service and provider")
+        yield Divergence(SyncStatus.ORPHANED, "no config names this service and provider")
         return
     extra = sorted({one.name for one in record.functions} - evidence.functions)
     if extra:
         names = ", ".join(f"`{name}`" for name in extra)
-        yield Finding(Status.ORPHANED, f"the config does not name {names}")
+        yield Divergence(SyncStatus.ORPHANED, f"the config does not name {names}")
 
 
 def _entry(receipt: Any, ref: RecordRef) -> dict[str, Any] | None:

@@ -6,22 +6,22 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.state.records.archives import lost_archives
 from fabric.state.records.replace import Before, found_before, lineage_problem, put, successor
-from fabric.state.records.transaction import Surroundings
-from fabric.state.records.under_lock import held
-from fabric.state.store import Shelf
+from fabric.state.records.transaction import LockPolicy
+from fabric.state.records.under_lock import locked
+from fabric.state.store import RecordStore
 
 
-def refuse_other_lineages(shelf: Shelf, records: Iterable[Record]) -> None:
+def refuse_other_lineages(shelf: RecordStore, records: Iterable[Record]) -> None:
     """Raises for all records that are of another life than what is stored."""
     _befores(shelf, records)
 
 
 def restore(
-    shelf: Shelf, records: Sequence[Record], around: Surroundings
+    shelf: RecordStore, records: Sequence[Record], around: LockPolicy
 ) -> tuple[tuple[Record, ...], tuple[Problem, ...]]:
     """Under the locks of all. Gives the records as they are stored now, and what to warn of."""
     known = {one.ref: one.fence for one in records}
-    with held(shelf, known, "restore", around) as fences:
+    with locked(shelf, known, "restore", around) as fences:
         befores = _befores(shelf, records)
         # The newest last: the deploy record of a provider tells of its last deploy.
         ordered = sorted(records, key=lambda one: (one.updated_at, one.ref))
@@ -36,7 +36,7 @@ def restore(
     return tuple(done), tuple(_lost_archives(shelf, done))
 
 
-def _befores(shelf: Shelf, records: Iterable[Record]) -> Mapping[RecordRef, Before]:
+def _befores(shelf: RecordStore, records: Iterable[Record]) -> Mapping[RecordRef, Before]:
     befores: dict[RecordRef, Before] = {}
     problems: list[Problem] = []
     for record in records:
@@ -57,7 +57,7 @@ def _incomplete(done: Sequence[Record], new: Sequence[Record]) -> Problem:
     )
 
 
-def _lost_archives(shelf: Shelf, records: Iterable[Record]) -> Iterable[Problem]:
+def _lost_archives(shelf: RecordStore, records: Iterable[Record]) -> Iterable[Problem]:
     for record in records:
         lost = lost_archives(shelf, record)
         if lost:

@@ -15,7 +15,7 @@ class UnpackLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveEntry:
     """One file or folder. `content` is read to its end before the next entry is asked for."""
 
     name: str

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
-from fabric.system.source.entries import Entry, UnpackLimits, refuse, text_of
+from fabric.system.source.entries import ArchiveEntry, UnpackLimits, refuse, text_of
 from fabric.system.source.inflate import gunzipped
 from fabric.system.source.stream import Stream
 
@@ -23,7 +23,7 @@ _OTHERS = {
 }
 
 
-def tar_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[Entry]:
+def tar_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[ArchiveEntry]:
     stream = Stream(gunzipped(file), limits.size + limits.entries * _HEADROOM)
     said: Mapping[str, bytes] = {}
     while (header := stream.take(_BLOCK)) != _ZEROS:
@@ -36,7 +36,7 @@ def tar_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[Entry]:
         size = _number(said["size"], 10) if "size" in said else size
         is_folder = _is_folder(kind, name, size)
         content = stream.pieces(size, _BLOCK)
-        yield Entry(name, is_folder, bool(_number(header[100:108]) & 0o100), content)
+        yield ArchiveEntry(name, is_folder, bool(_number(header[100:108]) & 0o100), content)
         for _ in content:
             pass
         said = {}

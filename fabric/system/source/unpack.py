@@ -8,14 +8,14 @@ from typing import BinaryIO
 
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import set_mode, write_problem
-from fabric.system.source.entries import Entry, Refused, UnpackLimits, refuse
+from fabric.system.source.entries import ArchiveEntry, Refused, UnpackLimits, refuse
 from fabric.system.source.names import Names
 from fabric.system.source.tar_entries import tar_entries
 from fabric.system.source.zip_entries import zip_entries
 
 CONFIG = "fabric.yml"
 _LONGEST_SHOWN = 120
-_KINDS: dict[bytes, Callable[[BinaryIO, UnpackLimits], Iterator[Entry]]] = {
+_KINDS: dict[bytes, Callable[[BinaryIO, UnpackLimits], Iterator[ArchiveEntry]]] = {
     b"PK": zip_entries,
     b"\x1f\x8b": tar_entries,
 }
@@ -69,7 +69,7 @@ def _write_all(file: BinaryIO, target: Path, limits: UnpackLimits) -> None:
             left -= _write(entry, target / path, min(left, limits.file))
 
 
-def _entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[Entry]:
+def _entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[ArchiveEntry]:
     reader = _KINDS.get(file.read(2))
     if reader is None:
         refuse("is neither a zip nor a tar.gz file")
@@ -77,7 +77,7 @@ def _entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[Entry]:
     return reader(file, limits)
 
 
-def _write(entry: Entry, path: Path, most: int) -> int:
+def _write(entry: ArchiveEntry, path: Path, most: int) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     mode = 0o755 if entry.is_executable else 0o644
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from fabric.system.source.entries import Entry, UnpackLimits, refuse, text_of
+from fabric.system.source.entries import ArchiveEntry, UnpackLimits, refuse, text_of
 from fabric.system.source.inflate import inflated
 
 _END = struct.Struct("<4s4H2LH")
@@ -42,12 +42,12 @@ class _Row:
         return text_of(self.name)
 
 
-def zip_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[Entry]:
+def zip_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[ArchiveEntry]:
     rows = _rows(file, limits)
     for row in rows:
         is_folder = row.text.endswith("/")
         _check_kind(row, is_folder=is_folder)
-        yield Entry(row.text, is_folder, bool(row.mode & 0o100), _content(file, row))
+        yield ArchiveEntry(row.text, is_folder, bool(row.mode & 0o100), _content(file, row))
 
 
 def _rows(file: BinaryIO, limits: UnpackLimits) -> list[_Row]:

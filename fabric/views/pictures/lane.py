@@ -20,7 +20,7 @@ Spot: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class ServiceLane:
     """Heights of all spots, measured from the lane's top to the middle of a box or wire."""
 
     service: str
@@ -50,14 +50,14 @@ class _Net:
     boxes: frozenset[Spot]
 
 
-def lane_of(tasks: LaneTasks) -> Lane:
+def lane_of(tasks: LaneTasks) -> ServiceLane:
     net = _net(tasks)
     _untangle(net)
     middles = _placed(net)
     top = min((middles[spot] - _half(spot, net) for spot in middles), default=0.0)
     middles = {spot: middle - top for spot, middle in middles.items()}
     bottom = max((middles[spot] + _half(spot, net) for spot in middles), default=0.0)
-    return Lane(
+    return ServiceLane(
         tasks.service,
         tuple(tasks.levels),
         first=min(tasks.levels.values()),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fabric.views.pictures.drawing import Drawing
-from fabric.views.pictures.lane import BOX_HEIGHT, Lane, LaneTasks, lane_of
+from fabric.views.pictures.lane import BOX_HEIGHT, LaneTasks, ServiceLane, lane_of
 from fabric.views.pictures.order import ordered_services
 
 BOX_WIDTH = 206.0
@@ -48,7 +48,7 @@ class Route:
 class Layout:
     """All lanes from top to bottom with their frames, a box per node, a route per edge."""
 
-    lanes: tuple[Lane, ...]
+    lanes: tuple[ServiceLane, ...]
     frames: tuple[Box, ...]
     boxes: tuple[Box, ...]
     routes: tuple[Route, ...]
@@ -86,7 +86,7 @@ def lay_out(drawing: Drawing) -> Layout:
     )
 
 
-def lanes_of(drawing: Drawing) -> tuple[Lane, ...]:
+def lanes_of(drawing: Drawing) -> tuple[ServiceLane, ...]:
     nodes = drawing.nodes
     services = drawing.services
     pairs = [(nodes[need].service, nodes[number].service) for need, number in drawing.edges]
@@ -101,7 +101,9 @@ def lanes_of(drawing: Drawing) -> tuple[Lane, ...]:
     )
 
 
-def bends_of(drawing: Drawing, lanes: Sequence[Lane]) -> dict[tuple[int, int], tuple[float, ...]]:
+def bends_of(
+    drawing: Drawing, lanes: Sequence[ServiceLane]
+) -> dict[tuple[int, int], tuple[float, ...]]:
     """For each edge the heights of its need's wire in the columns between, within the lane."""
     middles = {spot: height for lane in lanes for spot, height in lane.middles.items()}
     nodes = drawing.nodes
@@ -139,7 +141,7 @@ def _tasks(
     )
 
 
-def _frames(lanes: Sequence[Lane]) -> tuple[Box, ...]:
+def _frames(lanes: Sequence[ServiceLane]) -> tuple[Box, ...]:
     """Each lane below all that stands, or has a wire, in one of its columns."""
     skyline: dict[int, float] = {}
     frames = []

@@ -9,7 +9,7 @@ from typing import Any
 from fabric.model.amounts import duration
 from fabric.views.pictures.assets import asset
 from fabric.views.pictures.drawing import Drawing
-from fabric.views.pictures.lane import BOX_HEIGHT, Lane
+from fabric.views.pictures.lane import BOX_HEIGHT, ServiceLane
 from fabric.views.pictures.layout import (
     BOX_WIDTH,
     GUTTER,
@@ -105,7 +105,7 @@ def document(drawing: Drawing) -> dict[str, Any]:
     }
 
 
-def _lane_row(drawing: Drawing, lane: Lane) -> dict[str, Any]:
+def _lane_row(drawing: Drawing, lane: ServiceLane) -> dict[str, Any]:
     tally = drawing.tally(lane.numbers)
     room = BOX_WIDTH - SIGN_ROOM - PAD
     # Columns between may be taken out where all services in them are folded: two always stay.
@@ -123,7 +123,7 @@ def _lane_row(drawing: Drawing, lane: Lane) -> dict[str, Any]:
     }
 
 
-def _node_rows(drawing: Drawing, lanes: tuple[Lane, ...]) -> list[dict[str, Any]]:
+def _node_rows(drawing: Drawing, lanes: tuple[ServiceLane, ...]) -> list[dict[str, Any]]:
     place = {number: (row, lane) for row, lane in enumerate(lanes) for number in lane.numbers}
     rows = []
     for number, node in enumerate(drawing.nodes):

@@ -7,7 +7,7 @@ from itertools import chain
 from fabric.graph.decide import Action
 from fabric.views.pictures.assets import asset
 from fabric.views.pictures.drawing import Drawing
-from fabric.views.pictures.lane import Lane
+from fabric.views.pictures.lane import ServiceLane
 from fabric.views.pictures.layout import BOX_WIDTH, GUTTER, STEP, Box, Layout, Route, lay_out
 from fabric.views.pictures.lettering import fitted, printable, tally_words, width
 from fabric.views.pictures.text import headline, path_words
@@ -91,7 +91,7 @@ def _columns(layout: Layout) -> Iterable[str]:
             yield f'<path class="rule" d="M{line},-22V{_n(layout.height)}"/>'
 
 
-def _lane(drawing: Drawing, lane: Lane, frame: Box) -> str:
+def _lane(drawing: Drawing, lane: ServiceLane, frame: Box) -> str:
     counts = tally_words(drawing.tally(lane.numbers))
     name, more = lane_title(lane.service, counts, frame.width - 2 * PAD)
     rest = f'<tspan class="quiet" dx="10" font-weight="400">{_text(more)}</tspan>' if more else ""
