@@ -60,41 +60,41 @@ class Desk:
 
 def run(argv: tuple[str, ...]) -> int:
     clock = SystemClock()
-    desk = Desk(argv, Path.cwd(), int(clock.now().timestamp() * 1e9))
+    tools = Desk(argv, Path.cwd(), int(clock.now().timestamp() * 1e9))
     if argv[0] == "plan":
-        return _plan(desk)
-    start = _warm_start(desk)
-    return _whole(desk) if start is None else _part(desk, *start)
+        return _plan(tools)
+    start = _warm_start(tools)
+    return _whole(tools) if start is None else _part(tools, *start)
 
 
-def _graph(desk: Desk) -> TaskGraph:
+def _graph(tools: Desk) -> TaskGraph:
     """The graph as it was kept, or woven anew: as fabric.app.project.compile does it."""
-    asked = ("graph", str(desk.root))
-    kept = kept_graph.load(desk.cache, asked, os.environ, KINDS)
+    asked = ("graph", str(tools.root))
+    kept = kept_graph.load(tools.cache, asked, os.environ, KINDS)
     if kept:
         return kept.graph
-    graph = _woven(desk)
-    site = packed.ProjectInfo(str(desk.root), "dev")
-    sources = frozenset({str(desk.root / CONFIG)})
-    made = kept_graph.KeptGraph(site, graph, (), sources, frozenset())
-    kept_graph.save(desk.cache, asked, os.environ, made, desk.started_ns)
+    graph = _woven(tools)
+    info = packed.ProjectInfo(str(tools.root), "dev")
+    sources = frozenset({str(tools.root / CONFIG)})
+    made = kept_graph.KeptGraph(info, graph, (), sources, frozenset())
+    kept_graph.save(tools.cache, asked, os.environ, made, tools.started_ns)
     return graph
 
 
-def _woven(desk: Desk) -> TaskGraph:
+def _woven(tools: Desk) -> TaskGraph:
     from benchmarks.copygraph import tasks
     from fabric.graph.build_graph import build_graph
 
-    shape = json.loads((desk.root / CONFIG).read_text())
+    shape = json.loads((tools.root / CONFIG).read_text())
     return build_graph(tasks(Shape(shape["services"], shape["functions"])))
 
 
-def _plan(desk: Desk) -> int:
+def _plan(tools: Desk) -> int:
     from fabric.graph.plan import make_plan
 
-    with opened(desk.root, desk.cache, desk.started_ns) as stores:
-        graph = _graph(desk)
-        stores.ledger.expect(len(graph))
+    with opened(tools.root, tools.cache, tools.started_ns) as stores:
+        graph = _graph(tools)
+        stores.trace_store.expect(len(graph))
         made = make_plan(graph, TaskRunner(stores, REGISTRY, SystemClock()).memory)
     rows = [
         {
@@ -116,95 +116,95 @@ def _plan(desk: Desk) -> int:
     return 0
 
 
-def _warm_start(desk: Desk) -> tuple[stage_zero.MovedFiles, packed.LastRun, packed.Reached] | None:
-    sight = stage_zero.last
-    if sight is None:
+def _warm_start(tools: Desk) -> tuple[stage_zero.MovedFiles, packed.LastRun, packed.Reached] | None:
+    moved_files = stage_zero.last
+    if moved_files is None:
         return None
-    warm = packed.load_last_run(sight.folder, desk.argv, str(desk.root), sight.salt)
+    warm = packed.load_last_run(moved_files.folder, tools.argv, str(tools.root), moved_files.salt)
     if warm is None:
         return None
-    dirty = warm.dirty(manifest.moved(sight.paths, sight.before, sight.now))
-    return None if dirty is None else (sight, warm, packed.reached(warm, dirty, KINDS))
+    dirty = warm.dirty(manifest.moved(moved_files.paths, moved_files.before, moved_files.now))
+    return None if dirty is None else (moved_files, warm, packed.reached(warm, dirty, KINDS))
 
 
-def _whole(desk: Desk) -> int:
-    with opened(desk.root, desk.cache, desk.started_ns) as stores:
-        graph = _graph(desk)
-        stores.ledger.expect(len(graph))
-        traces = stores.ledger.traces
+def _whole(tools: Desk) -> int:
+    with opened(tools.root, tools.cache, tools.started_ns) as stores:
+        graph = _graph(tools)
+        stores.trace_store.expect(len(graph))
+        traces = stores.trace_store.traces
         seconds = tuple(next((one.ms for one in traces(name)), 1000) / 1000 for name in graph.ids)
         result = _carried_out(
             Job(graph, _CAPS, seconds), TaskRunner(stores, REGISTRY, SystemClock())
         )
-        stores.ledger.flush()
+        stores.trace_store.flush()
         if result.ok:
-            _keep(desk, stores, result)
+            _keep(tools, stores, result)
     return _told(result, 0)
 
 
 def _part(
-    desk: Desk, sight: stage_zero.MovedFiles, warm: packed.LastRun, part: packed.Reached
+    tools: Desk, moved_files: stage_zero.MovedFiles, warm: packed.LastRun, part: packed.Reached
 ) -> int:
-    with opened(desk.root, desk.cache, desk.started_ns, warm=True) as stores:
-        stepper = TaskRunner(stores, REGISTRY, SystemClock())
+    with opened(tools.root, tools.cache, tools.started_ns, warm=True) as stores:
+        runner = TaskRunner(stores, REGISTRY, SystemClock())
         for number, outcome in part.known.items():
-            stepper.know(part.graph.tasks[number], outcome)
+            runner.know(part.graph.tasks[number], outcome)
         seconds = tuple(
             next((one.ms for one in warm.traces(number)), 1000) / 1000 for number in part.numbers
         )
-        result = _carried_out(Job(part.graph, _CAPS, seconds, part.known), stepper)
-        stores.ledger.flush()
+        result = _carried_out(Job(part.graph, _CAPS, seconds, part.known), runner)
+        stores.trace_store.flush()
         if result.ok:
-            _renew(desk, stores, (sight, warm, part), result)
+            _renew(tools, stores, (moved_files, warm, part), result)
     return _told(result, len(warm.ids) - len(part.numbers))
 
 
-def _carried_out(job: Job, stepper: TaskRunner) -> RunResult:
+def _carried_out(job: Job, runner: TaskRunner) -> RunResult:
     clock = SystemClock()
     run_id = f"{clock.now():%Y%m%dT%H%M%S-%f}"
-    bus = Bus(run_id, clock, [RunJournal(stepper.workspace / ".fabric" / "runs", run_id)])
+    bus = Bus(run_id, clock, [RunJournal(runner.workspace / ".fabric" / "runs", run_id)])
     try:
-        return Run(job, stepper, bus, clock).go()
+        return Run(job, runner, bus, clock).go()
     finally:
         bus.close()
 
 
-def _keep(desk: Desk, stores: Stores, result: RunResult) -> None:
+def _keep(tools: Desk, stores: Stores, result: RunResult) -> None:
     pairs = traces_of(result)
     if pairs is None:
         return
-    basis = basis_of(pairs, [str(desk.root / CONFIG)])
+    basis = basis_of(pairs, [str(tools.root / CONFIG)])
     answer = StoredAnswer(0, _line(0, len(result.graph)), "")
-    salt = store_answer(desk.answers, desk.asked, basis, stores.files, answer)
+    salt = store_answer(tools.answers, tools.asked, basis, stores.files, answer)
     if salt is None:
         return
-    prefix = prefix_of(stores.files, str(desk.root))
-    site = packed.ProjectInfo(str(desk.root), "dev")
-    kept = packed.last_run_of(salt, site, result, stores.ledger.traces, prefix)
-    packed.save_last_run(desk.answers, desk.argv, str(desk.root), kept)
+    prefix = prefix_of(stores.files, str(tools.root))
+    info = packed.ProjectInfo(str(tools.root), "dev")
+    kept = packed.last_run_of(salt, info, result, stores.trace_store.traces, prefix)
+    packed.save_last_run(tools.answers, tools.argv, str(tools.root), kept)
 
 
 def _renew(
-    desk: Desk,
+    tools: Desk,
     stores: Stores,
     start: tuple[stage_zero.MovedFiles, packed.LastRun, packed.Reached],
     result: RunResult,
 ) -> None:
-    sight, warm, part = start
+    moved_files, warm, part = start
     pairs = traces_of(result)
     if pairs is None:
         return
     wave = {n for place, n in enumerate(part.numbers) if place not in part.known}
-    prefix = prefix_of(stores.files, str(desk.root))
+    prefix = prefix_of(stores.files, str(tools.root))
     dropped = warm.only_of(wave, prefix, KINDS)
     ran_now = [pair for place, pair in enumerate(pairs) if place not in part.known]
     change = AnswerChange(basis_of(ran_now, ()), dropped)
     answer = StoredAnswer(0, _line(0, len(warm.ids)), "")
-    salt = renew_answer(sight, desk.asked, change, stores.files, answer)
+    salt = renew_answer(moved_files, tools.asked, change, stores.files, answer)
     if salt is None:
         return
     again = packed.renewed_run(warm, salt, part, result, prefix)
-    packed.save_last_run(sight.folder, desk.argv, str(desk.root), again)
+    packed.save_last_run(moved_files.folder, tools.argv, str(tools.root), again)
 
 
 def _told(result: RunResult, others: int) -> int:

@@ -59,8 +59,8 @@ def _make_venv(folder: Path) -> None:
     run(sys.executable, "-m", "venv", folder)
     run(folder / "bin/pip", "install", "--quiet", "--upgrade", "pip")
     run(folder / "bin/pip", "install", "--quiet", "--compile", REPO)
-    site = next((folder / "lib").glob("python3*/site-packages"))
-    own = site / "benchmarks"
+    info = next((folder / "lib").glob("python3*/site-packages"))
+    own = info / "benchmarks"
     own.mkdir()
     for name in _OWN:
         shutil.copy2(REPO / "benchmarks" / f"{name}.py", own)

@@ -99,7 +99,7 @@ def ms(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.1f} ms"
 
 
-def shown(timings: Sequence[Timing]) -> Sequence[Timing]:
-    for timing in timings:
+def shown(durations: Sequence[Timing]) -> Sequence[Timing]:
+    for timing in durations:
         print(f"  {timing}", flush=True)
-    return timings
+    return durations

@@ -106,10 +106,10 @@ def by_engine(tasks: Sequence[Task], workers: int, root: Path, *, files: bool = 
     clock, graph = SystemClock(), build_graph(tasks)
     job = Job(graph, Caps(workers, workers), _naps(graph.tasks))
     with opened(root, root / "cache", 0) as stores:
-        stores.ledger.expect(len(graph))
-        stepper = TaskRunner(stores, {"sleep": Sleep(files=files)}, clock)
+        stores.trace_store.expect(len(graph))
+        runner = TaskRunner(stores, {"sleep": Sleep(files=files)}, clock)
         begin = time.perf_counter()
-        result = Run(job, stepper, Bus("r", clock, ()), clock).go()
+        result = Run(job, runner, Bus("r", clock, ()), clock).go()
         seconds = time.perf_counter() - begin
     if not result.ok:
         raise SystemExit(str(result.problems[:1]))

@@ -15,12 +15,12 @@ from fabric.engine.task_runner import Stores
 def opened(root: Path, cache: Path, started_ns: int, *, warm: bool = False) -> Iterator[Stores]:
     memo = LazyMemo(lambda: _memo(cache / "memo"))
     blobs = Blobs(cache / "blobs", memo)
-    ledger = TraceStore(memo, "here", blobs.flush)
+    trace_store = TraceStore(memo, "here", blobs.flush)
     files = FileIndex(root, cache / "files-here.bin", now_ns=started_ns, remembered=not warm)
     try:
-        yield Stores(root, ledger, blobs, files, memo)
+        yield Stores(root, trace_store, blobs, files, memo)
     finally:
-        ledger.flush()
+        trace_store.flush()
         files.save()
         memo.close()
 

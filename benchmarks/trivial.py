@@ -68,12 +68,12 @@ def _graph() -> TaskGraph:
 def main() -> int:
     graph, clock = _graph(), SystemClock()
     with TemporaryDirectory() as folder, opened(Path(folder), Path(folder, "cache"), 0) as stores:
-        stores.ledger.expect(len(graph))
-        stepper = STEPPERS[sys.argv[1]](stores, {"sleep": Nothing()}, clock)
+        stores.trace_store.expect(len(graph))
+        runner = STEPPERS[sys.argv[1]](stores, {"sleep": Nothing()}, clock)
         begin = time.perf_counter()
         job = Job(graph, _CAPS, (1.0,) * len(graph))
-        result = Run(job, stepper, Bus("r", clock, ()), clock).go()
-        stores.ledger.flush()
+        result = Run(job, runner, Bus("r", clock, ()), clock).go()
+        stores.trace_store.flush()
         seconds = time.perf_counter() - begin
     print(json.dumps({"seconds": seconds / COUNT, "tasks": result.count(Status.RAN)}))
     return 0

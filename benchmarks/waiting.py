@@ -34,29 +34,29 @@ class Waiting:
         self._folder = folder
         self._answers = Simulated(DeployUnit.SERVICE)
 
-    def deploy(self, site: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
-        nap = float((self._folder / "naps" / site.service).read_text())
-        (self._folder / "calls" / f"{site.service}.begin").touch()
+    def deploy(self, info: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
+        nap = float((self._folder / "naps" / info.service).read_text())
+        (self._folder / "calls" / f"{info.service}.begin").touch()
         time.sleep(nap)
-        (self._folder / "calls" / f"{site.service}.end").touch()
-        return self._answers.deploy(site, functions)
+        (self._folder / "calls" / f"{info.service}.end").touch()
+        return self._answers.deploy(info, functions)
 
     def release(
         self,
-        site: DeploymentAddress,
+        info: DeploymentAddress,
         functions: Sequence[LiveFunction],
         given: tuple[tuple[str, str], ...],
     ) -> Released:
-        return self._answers.release(site, functions, given)
+        return self._answers.release(info, functions, given)
 
-    def destroy(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
-        return self._answers.destroy(site, functions)
+    def destroy(self, info: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+        return self._answers.destroy(info, functions)
 
-    def dissolve(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
-        return self._answers.dissolve(site, functions)
+    def dissolve(self, info: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+        return self._answers.dissolve(info, functions)
 
-    def find(self, site: DeploymentAddress, function: str) -> LiveFunction | None:
-        return self._answers.find(site, function)
+    def find(self, info: DeploymentAddress, function: str) -> LiveFunction | None:
+        return self._answers.find(info, function)
 
 
 def main() -> None:

@@ -128,9 +128,9 @@ class Bench:
         cache = self.root / ".fabric" / "cache"
         memo = DiskMemo(cache / "memo")
         blobs = Blobs(cache / "blobs", memo)
-        ledger = TraceStore(memo, "here", blobs.flush)
+        trace_store = TraceStore(memo, "here", blobs.flush)
         files = FileIndex(self.root, cache / "f", now_ns=self.stamp(""), stamp=self.stamp)
-        return Stores(self.root, ledger, blobs, files, memo)
+        return Stores(self.root, trace_store, blobs, files, memo)
 
     def run(self, *tasks: Task, width: int = 4, fail_fast: bool = False) -> RunResult:
         return self.run_graph(build_graph(tasks), width=width, fail_fast=fail_fast)
@@ -142,10 +142,10 @@ class Bench:
         return self.run_job(job, self.stores())
 
     def run_job(self, job: Job, stores: Stores) -> RunResult:
-        stepper = TaskRunner(stores, {"join": self.kind}, self.clock, use_cache=self.use_cache)
+        runner = TaskRunner(stores, {"join": self.kind}, self.clock, use_cache=self.use_cache)
         for number, outcome in job.known.items():
-            stepper.know(job.graph.tasks[number], outcome)
-        result = Run(job, stepper, Bus("run", self.clock, [self.heard]), self.clock).go()
-        stores.ledger.flush()
+            runner.know(job.graph.tasks[number], outcome)
+        result = Run(job, runner, Bus("run", self.clock, [self.heard]), self.clock).go()
+        stores.trace_store.flush()
         stores.files.save()
         return result

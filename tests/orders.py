@@ -97,13 +97,13 @@ def says(
     return Command(CLOUD1, line, line, around(folder, env, limits))
 
 
-def site(provider_id: str = CLOUD1.id, **more: Any) -> DeploymentAddress:
+def address(provider_id: str = CLOUD1.id, **more: Any) -> DeploymentAddress:
     return DeploymentAddress("shop", "dev", provider_id, provider_id, **more)
 
 
 def rich_site() -> DeploymentAddress:
     """Everything that a payload document can be made of."""
-    return site(
+    return address(
         extension='{"iam":{"role":{"statements":[{"effect":"Allow","actions":["a"],"resources":["*"]}]}}}',
         resources=(ResourceAddress("orders-db", "sql", "DB_URL", "db.internal"),),
         workflows=(("checkout", '[{"function":"hello"}]'),),

@@ -39,7 +39,7 @@ class Field:
         return self.made.root / ".fabric"
 
     @property
-    def shelf(self) -> RecordStore:
+    def record_store(self) -> RecordStore:
         local = Local(self.home / "state")
         return RecordStore(self.home, BackEndPair(local, local))
 
@@ -57,7 +57,7 @@ class Field:
             except ValueError as error:
                 yield f"{path.relative_to(self.made.root)} cannot be read: {error}"
         try:
-            peek(self.shelf, REF)
+            peek(self.record_store, REF)
         except FabricError as error:
             yield f"the state is damaged: {error}"
 
@@ -68,7 +68,7 @@ class Field:
         yield from sorted(self.home.glob("*.json"))
 
     def record(self) -> Record | None:
-        return peek(self.shelf, REF)
+        return peek(self.record_store, REF)
 
     def live(self, name: str) -> str:
         """The version that the record says is live: read out of the archive that is kept for it."""
@@ -100,7 +100,7 @@ class Field:
         yield from (f"left over: {path}" for path in self.made.leftovers())
         if record != self._stored():
             yield "a log knows more than the state"
-        stored = self.shelf.stores.locks.read(lock_key(REF))
+        stored = self.record_store.stores.locks.read(lock_key(REF))
         holder = decode_lock(stored.content) if stored else None
         # One that a killed run left is free: the next to come sees that its holder is dead.
         if holder and not is_surely_dead(holder.process):
@@ -108,7 +108,7 @@ class Field:
         yield from self._wrong_receipt(record)
 
     def _stored(self) -> Record | None:
-        stored = self.shelf.stores.state.read(state_key(REF))
+        stored = self.record_store.stores.state.read(state_key(REF))
         return decode(stored.content, "the state") if stored else None
 
     def _wrong_receipt(self, record: Record) -> Iterator[str]:

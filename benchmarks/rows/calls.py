@@ -61,9 +61,9 @@ _DEPLOY = ("compose", "deploy", "--concurrency")
 def _makespan(options: Options) -> Sequence[Result]:
     work = naps(options.size(200))
     players = [player for width in (8, 64) for player in _players(width)]
-    timings = shown(alternate([one.side(work) for one in players], options.rounds))
+    durations = shown(alternate([one.side(work) for one in players], options.rounds))
     spans = [_span(work, one, options.rounds) for one in players]
-    return [*spans, *_whole(players, timings)]
+    return [*spans, *_whole(players, durations)]
 
 
 def _span(work: Naps, player: Player, rounds: int) -> Result:
@@ -75,9 +75,9 @@ def _span(work: Naps, player: Player, rounds: int) -> Result:
     return Result(claim, ours, ms(best), median(kept) / best, limit, at_least=at_least)
 
 
-def _whole(players: Sequence[Player], timings: Sequence[Timing]) -> Sequence[Result]:
+def _whole(players: Sequence[Player], durations: Sequence[Timing]) -> Sequence[Result]:
     """What else a deploy does: start, plan, claim the records, close them."""
-    found = {(one.name, one.width): timing for one, timing in zip(players, timings, strict=True)}
+    found = {(one.name, one.width): timing for one, timing in zip(players, durations, strict=True)}
     return [
         beside(f"whole process, {width} at once / {peer}", ours, found[peer, width])
         for (name, width), ours in found.items()

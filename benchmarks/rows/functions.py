@@ -36,12 +36,12 @@ def _from_nothing(options: Options) -> Sequence[Result]:
 
     ours = _fabric(root, clear, count)
     many, one = (_esbuild(root, mode, count) for mode in ("each", "once"))
-    timings = shown(alternate([ours, many, one], options.rounds))
+    durations = shown(alternate([ours, many, one], options.rounds))
     _same_bundles(root, (ours, many), count)
     claim = f"cold `fabric build` of {count} TypeScript functions"
     return [
-        beside(f"{claim} / {count} builds on one warm esbuild", timings[0], timings[1], 1.3),
-        beside(f"{claim} / one esbuild call with {count} entry points", timings[0], timings[2]),
+        beside(f"{claim} / {count} builds on one warm esbuild", durations[0], durations[1], 1.3),
+        beside(f"{claim} / one esbuild call with {count} entry points", durations[0], durations[2]),
     ]
 
 

@@ -68,11 +68,11 @@ def _by_digest(request: Request, project: Project, settings: Settings) -> frozen
 
 def _territories(project: Project, settings: Settings) -> list[Territory]:
     opening = SessionOptions(file_time_ns(settings.cwd), create=False)
-    with open_session(project.workspace, settings, opening) as room:
-        ledger = room.stores.ledger
-        ledger.expect(sum(len(unit.config.functions) for unit in project.units))
+    with open_session(project.workspace, settings, opening) as session:
+        trace_store = session.stores.trace_store
+        trace_store.expect(sum(len(unit.config.functions) for unit in project.units))
         return [
-            _territory(project, number, [ledger.traces(one) for one in _builds(unit)])
+            _territory(project, number, [trace_store.traces(one) for one in _builds(unit)])
             for number, unit in enumerate(project.units)
         ]
 

@@ -41,14 +41,17 @@ class BuiltArtifact:
 
 
 def build(
-    request: Request, settings: Settings, make_listeners: MakeListeners, encore: CommandLine | None
+    request: Request,
+    settings: Settings,
+    make_listeners: MakeListeners,
+    command_line: CommandLine | None,
 ) -> Report:
     """Run, report, and keep the answer to the same question asked again.
 
     If stage 0 saw just a few files move since a stored answer, only what they reach is looked at.
     """
     started = file_time_ns(settings.cwd)
-    start = warm_start(encore) if encore and not request.out else None
+    start = warm_start(command_line) if command_line and not request.out else None
 
     def report(done: Ran) -> Report:
         return _report(done, request, settings)
@@ -59,16 +62,16 @@ def build(
     else:
         work = start.work
 
-    def after(room: Session, done: Ran) -> None:
-        if encore is None or request.out or not done.result.ok:
+    def after(session: Session, done: Ran) -> None:
+        if command_line is None or request.out or not done.result.ok:
             return
         if start is None:
-            keep_answer(encore, room, compiled_work, done, report)
+            keep_answer(command_line, session, compiled_work, done, report)
         else:
-            renew(encore, room, start, done, report)
+            renew(command_line, session, start, done, report)
 
     done = carry_out(request, settings, work, started, RunHooks(make_listeners, after))
-    cache = cache_folder(Path(work.site.workspace), settings)
+    cache = cache_folder(Path(work.info.workspace), settings)
     if is_usable(cache):
         prune_daily(cache, started / 1e9)
     if request.out:
@@ -85,7 +88,7 @@ def _report(done: Ran, request: Request, settings: Settings) -> Report:
         text=build_text(request.verb, _new(artifacts), summary),
         notes=_longest_path(done.result) if request.profiled else "",
         problems=problems_of(done.result),
-        warnings=done.site.warnings,
+        warnings=done.info.warnings,
         exit_code=done.result.exit_code,
         owners=owners_of(done.result),
         cases=cases_of(done.result) if request.detailed else (),
@@ -124,7 +127,7 @@ def owners_of(result: RunResult) -> tuple[str, ...]:
 
 def _artifacts(done: Ran, verb: Verb, cwd: Path) -> Iterator[BuiltArtifact]:
     """By task id, as a run over everything lists them."""
-    prefix = _seen_from(Path(done.site.workspace), cwd)
+    prefix = _seen_from(Path(done.info.workspace), cwd)
     ran_now = zip(done.result.graph.tasks, done.result.outcomes, strict=True)
     rows = [row for row in ran_now if row[0].kind == verb]
     rows += done.others.of_kind(verb)
@@ -186,7 +189,7 @@ def _summary(done: Ran, artifacts: tuple[BuiltArtifact, ...]) -> dict[str, int]:
 
 def copy_artifacts(done: Ran, kind: str, target: Path) -> None:
     """What these tasks made, once more, in a folder of the user's choice."""
-    workspace = Path(done.site.workspace)
+    workspace = Path(done.info.workspace)
     for task, outcome in zip(done.result.graph.tasks, done.result.outcomes, strict=True):
         if task.kind == kind and outcome.output is not None:
             name = f"{task.inputs.service}/{task.inputs.function}"

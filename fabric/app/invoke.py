@@ -79,13 +79,13 @@ def _entries(
     found = entries_of(read_document(receipt_path(home, stage)))
     if found or project is None:
         return found
-    posts = [placement_of(unit, project.workspace) for unit in project.units]
-    shelves = BackEnds(settings)
+    placements = [placement_of(unit, project.workspace) for unit in project.units]
+    back_ends = BackEnds(settings)
     try:
-        remote = [post for post in posts if post.backend != "local"]
-        records = [peek(shelves.shelf(post), post.ref) for post in remote]
+        remote = [placement for placement in placements if placement.backend != "local"]
+        records = [peek(back_ends.record_store(placement), placement.ref) for placement in remote]
     finally:
-        shelves.close()
+        back_ends.close()
     return [receipt_entry(record) for record in records if record]
 
 
@@ -161,16 +161,16 @@ def _archive(called: Called, home: Path, project: Project | None, settings: Sett
     sha256 = str((called.entry.get("artifacts") or {}).get(called.name, ""))
     if project is None or archive_path(home, sha256).is_file():
         return archive_path(home, sha256).read_bytes()
-    post = placement_of(project.units[0], project.workspace)
-    shelves = BackEnds(settings)
+    placement = placement_of(project.units[0], project.workspace)
+    back_ends = BackEnds(settings)
     try:
-        shelf = RecordStore(home, shelves.shelf(post).stores)
+        record_store = RecordStore(home, back_ends.record_store(placement).stores)
         ref = RecordRef(
-            str(called.entry.get("service")), post.stage, str(called.entry.get("provider"))
+            str(called.entry.get("service")), placement.stage, str(called.entry.get("provider"))
         )
-        return find_archive(shelf, ref, sha256)
+        return find_archive(record_store, ref, sha256)
     finally:
-        shelves.close()
+        back_ends.close()
 
 
 def _env(called: Called, project: Project | None) -> tuple[tuple[str, str], ...]:

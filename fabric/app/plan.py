@@ -45,11 +45,11 @@ def plan(
     options: PlanOptions,
     settings: Settings,
     style: Style,
-    encore: CommandLine | None = None,
+    command_line: CommandLine | None = None,
 ) -> Report:
-    def after(room: Session, work: Compiled, made: Plan, entries: frozenset[str]) -> None:
-        if encore and not options.out:
-            keep_plan(encore, room, (work, entries), lambda: _report(work, made))
+    def after(session: Session, work: Compiled, made: Plan, entries: frozenset[str]) -> None:
+        if command_line and not options.out:
+            keep_plan(command_line, session, (work, entries), lambda: _report(work, made))
 
     def _report(work: Compiled, made: Plan) -> Report:
         return _shown(request, options, (work, made), settings.cwd, style)
@@ -66,17 +66,19 @@ def previewed(
         return work, planned(work, settings, after)
     from fabric.app.deploy.scope import ScopeOptions
 
-    means = ScopeOptions(partial(units_of, work, request, settings), neighbours=work.neighbours)
+    scope_options = ScopeOptions(
+        partial(units_of, work, request, settings), dependencies=work.dependencies
+    )
     try:
-        return _live(work, settings, after, means)
+        return _live(work, settings, after, scope_options)
     except FabricError as error:
         if error.first.code not in _NO_SIGHT:
             raise
-        means = dataclasses.replace(means, blind=True)
-        blind, made = _live(work, settings, lambda *_: None, means)
+        scope_options = dataclasses.replace(scope_options, blind=True)
+        blind, made = _live(work, settings, lambda *_: None, scope_options)
         told = _unseen(error.first)
-        site = dataclasses.replace(blind.site, warnings=(*blind.site.warnings, told))
-        return dataclasses.replace(blind, site=site), made
+        info = dataclasses.replace(blind.info, warnings=(*blind.info.warnings, told))
+        return dataclasses.replace(blind, info=info), made
 
 
 # A machine that was never given the means to read the state may still look at a plan.
@@ -89,21 +91,24 @@ def _unseen(why: Problem) -> Problem:
 
 
 def _live(
-    work: Compiled, settings: Settings, after: AfterPlan, means: "ScopeOptions"
+    work: Compiled, settings: Settings, after: AfterPlan, scope_options: "ScopeOptions"
 ) -> tuple[Compiled, Plan]:
     from fabric.app.deploy.preview import preview
     from fabric.app.deploy.scope import lost_records, mismatch, open_deploy_scope
 
-    with open_deploy_scope(work.posts, settings, means) as world:
-        lost = lost_records(world)
+    with open_deploy_scope(work.placements, settings, scope_options) as scope:
+        lost = lost_records(scope)
         if lost:
             raise FabricError(*lost)
-        found = preview(work, settings, world, after)
-        told = [mismatch(post, world.book.record(ref)) for ref, post in world.posts.items()]
-    site = found.work.site
-    warnings = (*site.warnings, *(one for one in told if one))
+        found = preview(work, settings, scope, after)
+        told = [
+            mismatch(placement, scope.transaction.record(ref))
+            for ref, placement in scope.placements.items()
+        ]
+    info = found.work.info
+    warnings = (*info.warnings, *(one for one in told if one))
     return dataclasses.replace(
-        found.work, site=dataclasses.replace(site, warnings=warnings)
+        found.work, info=dataclasses.replace(info, warnings=warnings)
     ), found.plan
 
 
@@ -123,7 +128,7 @@ def _shown(
         result,
         text=text,
         notes=notes,
-        warnings=work.site.warnings,
+        warnings=work.info.warnings,
         exit_code=exit_code or ExitCode.OK,
         ties=ties_of(made.graph) if request.detailed else (),
     )
@@ -140,7 +145,7 @@ def explain(request: Request, task_id: str, settings: Settings, style: Style) ->
         "changed": [dataclasses.asdict(change) for change in decision.changes],
     }
     text = explain_text(result, decision.inputs, style)
-    return Report(request.command, result, text=text, warnings=work.site.warnings)
+    return Report(request.command, result, text=text, warnings=work.info.warnings)
 
 
 def _number(made: Plan, task_id: str) -> int:
@@ -157,7 +162,7 @@ def plan_result(work: Compiled, made: Plan) -> dict[str, Any]:
     modes = {service["mode"] for service in work.services}
     counts = {action: made.count(action) for action in Action}
     return {
-        "stage": work.site.stage,
+        "stage": work.info.stage,
         "mode": modes.pop() if len(modes) == 1 else "mixed",
         "services": work.services,
         "tasks": tasks,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class Ran:
     """How a run ended. `others` are the tasks that no edit reached and nobody looked at again."""
 
-    site: ProjectInfo
+    info: ProjectInfo
     result: RunResult
     run_id: str
     others: Untouched = NONE
@@ -52,15 +52,15 @@ Undo = Callable[[Session, Bus, RunResult], RunResult]
 
 @dataclass(frozen=True, slots=True)
 class GraphJob:
-    """A graph to run, at a place, with what is known of it already; a `world` if it changes one.
+    """A graph to run, at a place, with what is known of it already; a `scope` if it changes one.
     What does not `keep` neither reads nor writes a cache."""
 
-    site: ProjectInfo
+    info: ProjectInfo
     graph: TaskGraph
     known: Mapping[int, Outcome]
     others: Untouched = NONE
     warm: bool = False
-    world: "DeployScope | None" = None
+    scope: "DeployScope | None" = None
     keeps: bool = True
     elsewhere: MadeElsewhere = NOTHING
 
@@ -79,26 +79,26 @@ def planned(
     work: Compiled,
     settings: Settings,
     after: AfterPlan,
-    desk: "RecordTools | None" = None,
+    tools: "RecordTools | None" = None,
     ready: Callable[[Session], None] = lambda _: None,
 ) -> Plan:
     """What a run would do; touches nothing but the cache, and that only if there is one."""
-    opening = SessionOptions(file_time_ns(settings.cwd), create=False, desk=desk)
-    with open_session(Path(work.site.workspace), settings, opening) as room:
-        room.stores.ledger.expect(len(work.graph))
-        ready(room)
-        made = make_plan(work.graph, room.stepper.memory)
-        if not room.stepper.elsewhere.trusted.isdisjoint(taken(made)):
+    opening = SessionOptions(file_time_ns(settings.cwd), create=False, tools=tools)
+    with open_session(Path(work.info.workspace), settings, opening) as session:
+        session.stores.trace_store.expect(len(work.graph))
+        ready(session)
+        made = make_plan(work.graph, session.runner.memory)
+        if not session.runner.elsewhere.trusted.isdisjoint(taken(made)):
             # What a stale task takes has to be here: it is planned as what is made on the way.
-            room.stepper.believe(room.stepper.elsewhere.without(taken(made)))
-            made = make_plan(work.graph, room.stepper.memory)
-        after(room, work, made, _entries(made, room))
+            session.runner.believe(session.runner.elsewhere.without(taken(made)))
+            made = make_plan(work.graph, session.runner.memory)
+        after(session, work, made, _entries(made, session))
         return made
 
 
-def _entries(made: Plan, room: Session) -> frozenset[str]:
+def _entries(made: Plan, session: Session) -> frozenset[str]:
     """The source files where builds would begin; all that are missing are reported at once."""
-    kind = room.registry["build"]
+    kind = session.registry["build"]
     entries: set[str] = set()
     problems: list[Problem] = []
     for task, decision in zip(made.graph.tasks, made.decisions, strict=True):
@@ -120,18 +120,18 @@ def compiled_and_locked(request: Request, settings: Settings) -> Compiled:
         return work
     from fabric.runtimes.vendor import lock_requirements
 
-    workspace = Path(work.site.workspace)
+    workspace = Path(work.info.workspace)
     warnings = lock_requirements(workspace, asked, settings.env)
     if not warnings:
         return work
     again = compiled(request, settings)
-    site = replace(again.site, warnings=(*again.site.warnings, *warnings))
-    return replace(again, site=site)
+    info = replace(again.info, warnings=(*again.info.warnings, *warnings))
+    return replace(again, info=info)
 
 
 def whole(work: Compiled) -> GraphJob:
     """All tasks of a compiled project."""
-    return GraphJob(work.site, work.graph, {})
+    return GraphJob(work.info, work.graph, {})
 
 
 def carry_out(
@@ -144,30 +144,32 @@ def carry_out(
     """Run the graph, and what has to follow on a failure."""
     clock = SystemClock()
     run_id = new_run_id(clock)
-    workspace = Path(work.site.workspace)
+    workspace = Path(work.info.workspace)
     caps = caps_of(request.concurrency, settings.cores)
-    desk = work.world.desk if work.world else None
+    tools = work.scope.tools if work.scope else None
     opening = SessionOptions(
-        started_ns, use_cache=request.use_cache, warm=work.warm, homes=_homes(work), desk=desk,
+        started_ns, use_cache=request.use_cache, warm=work.warm, homes=_homes(work), tools=tools,
         keeps=work.keeps,
     )  # fmt: skip
-    with open_session(workspace, settings, opening) as room:
-        job = Job(work.graph, caps, _prepared(work, room), work.known, fail_fast=request.fail_fast)
-        scene = _scene(job, run_id, _home(request, workspace))
-        bus = Bus(run_id, clock, outlets.make_listeners(scene))
-        _hear_talk(bus, room, work)
+    with open_session(workspace, settings, opening) as session:
+        job = Job(
+            work.graph, caps, _prepared(work, session), work.known, fail_fast=request.fail_fast
+        )
+        info = _scene(job, run_id, _home(request, workspace))
+        bus = Bus(run_id, clock, outlets.make_listeners(info))
+        _hear_talk(bus, session, work)
         count = len(work.graph) + len(work.others)
         total = len(work.graph) - len(work.known)
         try:
-            bus.emit(RunStarted(request.command, count, total, work.site.stage))
-            result = carried_out(Run(job, room.stepper, bus, clock))
-            result = outlets.undo(room, bus, result)
+            bus.emit(RunStarted(request.command, count, total, work.info.stage))
+            result = carried_out(Run(job, session.runner, bus, clock))
+            result = outlets.undo(session, bus, result)
             bus.emit(run_ended(result, len(work.others)))
         finally:
             bus.close()
-        _remember(room, result)
-        done = Ran(_told_of_places(work.site, work.graph, room), result, run_id, work.others)
-        outlets.after(room, done)
+        _remember(session, result)
+        done = Ran(_told_of_places(work.info, work.graph, session), result, run_id, work.others)
+        outlets.after(session, done)
     return done
 
 
@@ -180,80 +182,83 @@ def _home(request: Request, workspace: Path) -> Path:
     return Path(request.where.home) if request.where.home else workspace / ".fabric"
 
 
-def _hear_talk(bus: Bus, room: Session, work: GraphJob) -> None:
-    room.stepper.tell(bus.emit)
-    if work.world:
-        work.world.book.tell(
+def _hear_talk(bus: Bus, session: Session, work: GraphJob) -> None:
+    session.runner.tell(bus.emit)
+    if work.scope:
+        work.scope.transaction.tell(
             lambda text: bus.emit(ProblemFound("", "warning", Problem("lock/waiting", text))),
-            room.stepper.go_on,
+            session.runner.go_on,
         )
 
 
 def _homes(work: GraphJob) -> frozenset[Path]:
     """Where a run writes: the folder of the workspace's own things, and that of each service."""
-    workspace = Path(work.site.workspace)
+    workspace = Path(work.info.workspace)
     roots = {str(getattr(task.inputs, "root", ".")) for task in work.graph.tasks}
-    posts = work.world.posts.values() if work.world else ()
+    placements = work.scope.placements.values() if work.scope else ()
     return frozenset(
-        (*(workspace / root / ".fabric" for root in (".", *roots)), *(Path(p.home) for p in posts))
+        (
+            *(workspace / root / ".fabric" for root in (".", *roots)),
+            *(Path(p.home) for p in placements),
+        )
     )
 
 
-def _told_of_places(site: ProjectInfo, graph: TaskGraph, room: Session) -> ProjectInfo:
+def _told_of_places(info: ProjectInfo, graph: TaskGraph, session: Session) -> ProjectInfo:
     """Say it when nothing is kept for the next run, when tools of before are not used, or when the
     cache lies where several machines may write: it is safe, but slow."""
     builds = graph.inputs_of("build")
     bundles = any(getattr(one, "runtime", "").startswith("nodejs") for one in builds)
-    found = (room.cache_problem, _network_problem(room), room.fetched if bundles else None)
-    new = tuple(one for one in found if one and one not in site.warnings)
-    return replace(site, warnings=(*site.warnings, *new)) if new else site
+    found = (session.cache_problem, _network_problem(session), session.fetched if bundles else None)
+    new = tuple(one for one in found if one and one not in info.warnings)
+    return replace(info, warnings=(*info.warnings, *new)) if new else info
 
 
-def _network_problem(room: Session) -> Problem | None:
-    if not is_network(room.cache):
+def _network_problem(session: Session) -> Problem | None:
+    if not is_network(session.cache):
         return None
     return Problem(
         "cache/network",
-        f"the cache `{room.cache}` lies on a network file system",
+        f"the cache `{session.cache}` lies on a network file system",
         hint="set FABRIC_CACHE_DIR to a local folder; the cache may be lost at any time",
     )
 
 
-def _prepared(work: GraphJob, room: Session) -> tuple[float, ...]:
+def _prepared(work: GraphJob, session: Session) -> tuple[float, ...]:
     """Known results where the stepper finds them, and how long each task took last time."""
-    room.stores.ledger.expect(0 if work.warm else len(work.graph))
-    room.stepper.believe(work.elsewhere)
+    session.stores.trace_store.expect(0 if work.warm else len(work.graph))
+    session.runner.believe(work.elsewhere)
     for number, outcome in work.known.items():
-        room.stepper.know(work.graph.tasks[number], outcome)
-    return durations(work.graph, room)
+        session.runner.know(work.graph.tasks[number], outcome)
+    return durations(work.graph, session)
 
 
-def durations(graph: TaskGraph, room: Session) -> tuple[float, ...]:
+def durations(graph: TaskGraph, session: Session) -> tuple[float, ...]:
     """How long each task took last time; for one that never ran a second is a guess."""
-    last = map(room.stores.ledger.last_ms, graph.ids)
+    last = map(session.stores.trace_store.last_ms, graph.ids)
     return tuple(UNTIMED_S if ms is None else ms / 1000 for ms in last)
 
 
-def _remember(room: Session, result: RunResult) -> None:
+def _remember(session: Session, result: RunResult) -> None:
     """What tasks that leave no trace are remembered by: how long they took."""
     for task, outcome in zip(result.graph.tasks, result.outcomes, strict=True):
         if outcome.status is Status.RAN and task.kind in RECORD_KINDS:
-            room.stores.ledger.timings.note(task.id, outcome.ms)
-    room.stores.ledger.flush()
+            session.stores.trace_store.durations.note(task.id, outcome.ms)
+    session.stores.trace_store.flush()
 
 
 def tell_idle(
-    request: Request, site: ProjectInfo, graph: TaskGraph, make_listeners: MakeListeners
+    request: Request, info: ProjectInfo, graph: TaskGraph, make_listeners: MakeListeners
 ) -> None:
     """A run in which nothing was to be done, for the files of events that were asked for."""
     clock = SystemClock()
     run_id = new_run_id(clock)
-    home = _home(request, Path(site.workspace))
+    home = _home(request, Path(info.workspace))
     seconds = (0.0,) * len(graph)
     bus = Bus(run_id, clock, make_listeners(RunInfo(run_id, home, graph, seconds, is_idle=True)))
     result = RunResult(graph, (Outcome(Status.SKIPPED, UP_TO_DATE),) * len(graph), 0)
     try:
-        bus.emit(RunStarted(request.command, len(graph), 0, site.stage))
+        bus.emit(RunStarted(request.command, len(graph), 0, info.stage))
         for task_id in graph.ids:
             bus.emit(TaskEnded(task_id, Status.SKIPPED, UP_TO_DATE, 0))
         bus.emit(run_ended(result, 0))

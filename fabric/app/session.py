@@ -38,7 +38,7 @@ class Session:
     not used."""
 
     stores: Stores
-    stepper: TaskRunner
+    runner: TaskRunner
     registry: Registry
     place: CachePlace
     cwd: Path
@@ -63,7 +63,7 @@ class SessionOptions:
     `homes` are the folders that a run writes below.
     A `warm` run asks about few files and tasks, so it loads no index of them all.
     What does not `keep` neither reads nor writes a cache.
-    With a `desk` there are tasks that change the world as well; `kinds` are more that a run has.
+    With a `tools` there are tasks that change the world as well; `kinds` are more that a run has.
     """
 
     started_ns: int
@@ -72,7 +72,7 @@ class SessionOptions:
     warm: bool = False
     homes: frozenset[Path] = frozenset()
     keeps: bool = True
-    desk: "DeployTools | None" = None
+    tools: "DeployTools | None" = None
     kinds: Registry = field(default_factory=dict)
 
 
@@ -81,8 +81,8 @@ def open_session(workspace: Path, settings: Settings, opening: SessionOptions) -
     """Everything that a run works with; closed, and what was learnt kept, at the end."""
     if not (opening.create and opening.keeps):
         place = cache_to_read(workspace, settings)
-        with _opened(workspace, settings, opening, place) as room:
-            yield room
+        with _opened(workspace, settings, opening, place) as session:
+            yield session
         return
     place = cache_to_write(workspace, settings)
     _ignore_own(workspace)
@@ -91,8 +91,8 @@ def open_session(workspace: Path, settings: Settings, opening: SessionOptions) -
     # Around all that writes, the closing too: a kill at any moment leaves the marker.
     is_kept = place.problem is None
     keeping = marked(place.folder, opening.homes) if is_kept else contextlib.nullcontext()
-    with keeping, _opened(workspace, settings, opening, place) as room:
-        yield room
+    with keeping, _opened(workspace, settings, opening, place) as session:
+        yield session
 
 
 @contextlib.contextmanager
@@ -103,15 +103,15 @@ def _opened(
     stores = _stores(workspace, settings, opening, place)
     with toolchain_of(settings) as toolchain:
         runtimes = Runtimes(toolchain, settings.env)
-        world = registry_of(workspace, runtimes, settings.env, opening.desk)
+        world = registry_of(workspace, runtimes, settings.env, opening.tools)
         registry = {**world, **opening.kinds}
         try:
-            stepper = TaskRunner(stores, registry, clock, use_cache=opening.use_cache)
+            runner = TaskRunner(stores, registry, clock, use_cache=opening.use_cache)
             fetched = tools_problem(settings)
-            yield Session(stores, stepper, registry, place, settings.cwd, settings.env, fetched)
+            yield Session(stores, runner, registry, place, settings.cwd, settings.env, fetched)
         finally:
             runtimes.close()
-            stores.ledger.flush()
+            stores.trace_store.flush()
             if stores.files.unsaved and place.folder.is_dir():
                 # A preview has no marker of its own, and may be killed here like any run.
                 with _no_mark() if opening.create else marked(place.folder, ()):
@@ -161,27 +161,27 @@ def _memo(folder: Path) -> Memo:
 
 
 def registry_of(
-    workspace: Path, runtimes: Runtimes, env: Mapping[str, str], desk: "DeployTools | None"
+    workspace: Path, runtimes: Runtimes, env: Mapping[str, str], tools: "DeployTools | None"
 ) -> Registry:
     files: Registry = {
         "vendor": VendorKind(lambda folder, inputs: _vendored(folder, inputs, env)),
         "build": BuildKind(workspace, runtimes),
         "package": PackageKind(),
     }
-    return {**files, **_world_kinds(desk)} if desk else files
+    return {**files, **_world_kinds(tools)} if tools else files
 
 
-def _world_kinds(desk: "DeployTools") -> Registry:
+def _world_kinds(tools: "DeployTools") -> Registry:
     from fabric.tasks.deploy import DeployKind
     from fabric.tasks.release import ReleaseKind
     from fabric.tasks.remove import RemoveKind
     from fabric.tasks.restore import RestoreKind
 
     return {
-        "deploy": DeployKind(desk),
-        "release": ReleaseKind(desk),
-        "remove": RemoveKind(desk),
-        "restore": RestoreKind(desk),
+        "deploy": DeployKind(tools),
+        "release": ReleaseKind(tools),
+        "remove": RemoveKind(tools),
+        "restore": RestoreKind(tools),
     }
 
 

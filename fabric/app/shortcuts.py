@@ -45,7 +45,7 @@ class CommandLine:
 class WarmStart:
     """Where a run starts from when stage 0 has seen what moved."""
 
-    sight: stage_zero.MovedFiles
+    moved_files: stage_zero.MovedFiles
     warm: packed.LastRun
     part: packed.Reached
     work: GraphJob
@@ -54,109 +54,113 @@ class WarmStart:
 Reporter = Callable[[Ran], Report]
 
 
-def warm_start(encore: CommandLine) -> WarmStart | None:
+def warm_start(command_line: CommandLine) -> WarmStart | None:
     """The part of the last run that today's edits reach, or None for the long way."""
-    sight = stage_zero.last
-    if sight is None:
+    moved_files = stage_zero.last
+    if moved_files is None:
         return None
-    warm = packed.load_last_run(sight.folder, encore.argv, encore.cwd, sight.salt)
+    warm = packed.load_last_run(
+        moved_files.folder, command_line.argv, command_line.cwd, moved_files.salt
+    )
     if warm is None:
         return None
-    dirty = warm.dirty(manifest.moved(sight.paths, sight.before, sight.now))
+    dirty = warm.dirty(manifest.moved(moved_files.paths, moved_files.before, moved_files.now))
     if dirty is None:
         return None
     part = packed.reached(warm, dirty, INPUTS_BY_KIND)
     others = packed.Untouched(warm, INPUTS_BY_KIND, frozenset(part.numbers))
-    work = GraphJob(warm.site, part.graph, part.known, others, warm=True)
-    return WarmStart(sight, warm, part, work)
+    work = GraphJob(warm.info, part.graph, part.known, others, warm=True)
+    return WarmStart(moved_files, warm, part, work)
 
 
 def keep_answer(
-    encore: CommandLine, room: Session, compiled: Compiled, done: Ran, report: Reporter
+    command_line: CommandLine, session: Session, compiled: Compiled, done: Ran, report: Reporter
 ) -> None:
     """After a run over everything that left nothing to do."""
     pairs = traces_of(done.result)
-    if pairs is None or room.cache_problem:
+    if pairs is None or session.cache_problem:
         return
-    basis = basis_of(pairs, _sources(compiled, room))
-    asked = AskedCommand(encore.argv, encore.cwd, compiled.bound_names, room.env)
-    folder, files = _answers_of(encore, room), room.stores.files
-    salt = store_answer(folder, asked, basis, files, encore.shown(report(_settled(done))))
+    basis = basis_of(pairs, _sources(compiled, session))
+    asked = AskedCommand(command_line.argv, command_line.cwd, compiled.bound_names, session.env)
+    folder, files = _answers_of(command_line, session), session.stores.files
+    salt = store_answer(folder, asked, basis, files, command_line.shown(report(_settled(done))))
     if salt is None:
         return
-    prefix = prefix_of(files, encore.cwd)
-    recall = room.stores.ledger.traces
-    warm = packed.last_run_of(salt, done.site, done.result, recall, prefix)
-    packed.save_last_run(folder, encore.argv, encore.cwd, warm)
+    prefix = prefix_of(files, command_line.cwd)
+    recall = session.stores.trace_store.traces
+    warm = packed.last_run_of(salt, done.info, done.result, recall, prefix)
+    packed.save_last_run(folder, command_line.argv, command_line.cwd, warm)
 
 
 def renew(
-    encore: CommandLine, room: Session, start: WarmStart, done: Ran, report: Reporter
+    command_line: CommandLine, session: Session, start: WarmStart, done: Ran, report: Reporter
 ) -> None:
     """After a run of the part that an edit reached."""
     pairs = traces_of(done.result)
     if pairs is None:
         return
-    files, warm = room.stores.files, start.warm
-    asked = AskedCommand(encore.argv, encore.cwd, frozenset(start.sight.names), room.env)
+    files, warm = session.stores.files, start.warm
+    asked = AskedCommand(
+        command_line.argv, command_line.cwd, frozenset(start.moved_files.names), session.env
+    )
     wave = {n for place, n in enumerate(start.part.numbers) if place not in start.part.known}
-    prefix = prefix_of(files, encore.cwd)
+    prefix = prefix_of(files, command_line.cwd)
     dropped = warm.only_of(wave, prefix, INPUTS_BY_KIND)
     ran_now = [pair for place, pair in enumerate(pairs) if place not in start.part.known]
     change = AnswerChange(basis_of(ran_now, ()), dropped)
-    answer = encore.shown(report(_settled(done)))
-    salt = renew_answer(start.sight, asked, change, files, answer)
+    answer = command_line.shown(report(_settled(done)))
+    salt = renew_answer(start.moved_files, asked, change, files, answer)
     if salt is None:
         return
     again = packed.renewed_run(warm, salt, start.part, done.result, prefix)
-    packed.save_last_run(start.sight.folder, encore.argv, encore.cwd, again)
+    packed.save_last_run(start.moved_files.folder, command_line.argv, command_line.cwd, again)
 
 
 def keep_plan(
-    encore: CommandLine,
-    room: Session,
+    command_line: CommandLine,
+    session: Session,
     planned: tuple[Compiled, frozenset[str]],
     report: Callable[[], Report],
 ) -> None:
     """After a plan: it also hangs on what is remembered, so on the memo's stamp, and on the
     entries that builds would begin with."""
     work, entries = planned
-    if not room.cache.is_dir() or room.cache_problem:
+    if not session.cache.is_dir() or session.cache_problem:
         return
     # Every remembered run, not only the newest: one that did not match may come to match.
-    recall = room.stores.ledger.traces
+    recall = session.stores.trace_store.traces
     rows = [(task.inputs, one) for task in work.graph.tasks for one in recall(task.id)]
-    seen = basis_of(rows, _sources(work, room))
-    looked = {path: room.stores.files.digest(path) for path in (*seen.contents, *seen.absent)}
-    stored = _stored_contents(rows, looked, room)
+    seen = basis_of(rows, _sources(work, session))
+    looked = {path: session.stores.files.digest(path) for path in (*seen.contents, *seen.absent)}
+    stored = _stored_contents(rows, looked, session)
     basis = Basis(
         {path: digest for path, digest in looked.items() if digest},
         frozenset(path for path, digest in looked.items() if not digest),
         seen.folders,
-        seen.sources | entries | stored | {str(room.cache / "memo" / STAMP)},
+        seen.sources | entries | stored | {str(session.cache / "memo" / STAMP)},
         seen.places,
     )
-    asked = AskedCommand(encore.argv, encore.cwd, work.bound_names, room.env)
-    folder = _answers_of(encore, room)
-    store_answer(folder, asked, basis, room.stores.files, encore.shown(report()))
+    asked = AskedCommand(command_line.argv, command_line.cwd, work.bound_names, session.env)
+    folder = _answers_of(command_line, session)
+    store_answer(folder, asked, basis, session.stores.files, command_line.shown(report()))
 
 
 def _stored_contents(
-    rows: Iterable[tuple[TaskInputs, Trace]], looked: Mapping[str, str], room: Session
+    rows: Iterable[tuple[TaskInputs, Trace]], looked: Mapping[str, str], session: Session
 ) -> set[str]:
     """The files of the store that outputs would be put right from: they have to stay."""
     return {
-        room.stores.blobs.path(one.digest)
+        session.stores.blobs.path(one.digest)
         for inputs, trace in rows
         for one in trace.output.files
         if looked.get(f"{inputs.shown_in}/{one.path}") != one.shown_as
     }
 
 
-def _answers_of(encore: CommandLine, room: Session) -> str:
+def _answers_of(command_line: CommandLine, session: Session) -> str:
     """Where stage 0 will look. From elsewhere than the project's own folders it does not."""
-    in_cache = str(room.cache / manifest.FOLDER)
-    folders = stage_zero.answer_folders(encore.cwd, room.env)
+    in_cache = str(session.cache / manifest.FOLDER)
+    folders = stage_zero.answer_folders(command_line.cwd, session.env)
     return in_cache if in_cache in folders or not folders else folders[-1]
 
 
@@ -169,9 +173,9 @@ def _settled(done: Ran) -> Ran:
     return replace(done, result=RunResult(done.result.graph, outcomes, 0))
 
 
-def _sources(compiled: Compiled, room: Session) -> Iterable[str]:
+def _sources(compiled: Compiled, session: Session) -> Iterable[str]:
     """Configs and all that was looked at to find them, and what decided the tools."""
-    build = room.registry["build"]
+    build = session.registry["build"]
     tools: set[str] = set()
     if isinstance(build, BuildKind):
         asked = (one for one in compiled.graph.inputs_of("build") if isinstance(one, BuildInputs))

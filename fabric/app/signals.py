@@ -54,9 +54,9 @@ def _stoppable(run: Run) -> Iterator[None]:
             raise KeyboardInterrupt
         run.ask_to_stop()
 
-    wishes = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    options = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     # What is ignored stays so: that is what `nohup` is for.
-    numbers = [one for one in wishes if signal.getsignal(one) != signal.SIG_IGN]
+    numbers = [one for one in options if signal.getsignal(one) != signal.SIG_IGN]
     try:
         before = {number: signal.signal(number, hear) for number in numbers}
     except ValueError:  # not the main thread: the daemon has its own way to stop a run

@@ -63,7 +63,7 @@ class Screen:
             str(settings.cwd),
         )
 
-    def encore(self) -> "CommandLine":
+    def command_line(self) -> "CommandLine":
         """This command line, and how its answer would look if it were given again."""
         from fabric.app.shortcuts import CommandLine
 

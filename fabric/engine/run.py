@@ -37,10 +37,10 @@ class Job:
 class Run:
     """One pass over a job."""
 
-    def __init__(self, job: Job, stepper: TaskRunner, bus: Bus, clock: Clock) -> None:
+    def __init__(self, job: Job, runner: TaskRunner, bus: Bus, clock: Clock) -> None:
         graph = job.graph
         self._job = job
-        self._stepper = stepper
+        self._stepper = runner
         self._bus = bus
         self._clock = clock
         agenda = Agenda(
@@ -65,7 +65,7 @@ class Run:
         self._left = job.grace
         self._fallen: BaseException | None = None
         self._begin = clock.monotonic()
-        stepper.heed(self._go_on)
+        runner.heed(self._go_on)
 
     def go(self) -> RunResult:
         """Run to the end. A wish to stop stops new tasks; running ones finish.
@@ -167,7 +167,7 @@ class Run:
         """Book an ended task and take the next one, in one go: half the locking."""
         with self._changed:
             if ended is not None:
-                self._book(*ended)
+                self._transaction(*ended)
             while not self._schedule.over:
                 number = self._schedule.start()
                 if number is not None:
@@ -180,7 +180,7 @@ class Run:
             self._ended.notify_all()
             return None
 
-    def _book(self, number: int, outcome: Outcome) -> None:
+    def _transaction(self, number: int, outcome: Outcome) -> None:
         self._outcomes[number] = outcome
         if outcome.status in GOOD:
             self._schedule.succeed(number)

@@ -40,7 +40,7 @@ class Stores:
     """What a run remembers with, and where it works."""
 
     workspace: Path
-    ledger: TraceStore
+    trace_store: TraceStore
     blobs: Blobs
     files: FileIndex
     memo: Memo
@@ -74,7 +74,7 @@ class TaskRunner:
     def memory(self) -> Memory:
         return Memory(
             self._code,
-            self._stores.ledger.traces if self._use_cache else lambda _: (),
+            self._stores.trace_store.traces if self._use_cache else lambda _: (),
             self._stores.files,
             self._live,
             self._at_hand,
@@ -84,7 +84,7 @@ class TaskRunner:
         """What records tell counts from now on as remembered here."""
         self.elsewhere = elsewhere
         for task_id, traces in elsewhere.traces.items():
-            self._stores.ledger.preset(task_id, traces)
+            self._stores.trace_store.preset(task_id, traces)
 
     def _at_hand(self, task: Task, output: Output) -> bool:
         """Whether a remembered output can be shown, or need not be. What is shown nowhere is made
@@ -104,7 +104,7 @@ class TaskRunner:
         decision = kind.judge(known) if kind else None
         if decision is None or decision.action is Action.SKIP:
             return decision
-        return replace(decision, took=self._stores.ledger.timings.ms(known.task.id))
+        return replace(decision, took=self._stores.trace_store.durations.ms(known.task.id))
 
     def tell(self, tell: Tell) -> None:
         """Where tasks' talk goes."""
@@ -137,7 +137,7 @@ class TaskRunner:
         """An outcome from before this run: what to make again, should its content be lost."""
         self._remakes[task.id] = (task, ())
         if outcome.trace:
-            self._stores.ledger.preset(task.id, (outcome.trace,))
+            self._stores.trace_store.preset(task.id, (outcome.trace,))
 
     def decide(self, task: Task, upstream: Upstream) -> Decision:
         known = [(need.id, output.digest) for need, output in upstream]
@@ -222,7 +222,7 @@ class TaskRunner:
             if digest_bytes(one.content) == file.digest:
                 self._stores.blobs.put(one.content)
                 return one.content
-        self._stores.ledger.forget(owner)
+        self._stores.trace_store.forget(owner)
         raise FabricError(
             Problem(
                 "cache/damaged",
@@ -264,7 +264,7 @@ class TaskRunner:
             static, entries, read, tuple(sorted(set(made.absent))), made.listings, pairs,
             made.links, full_key(static, read, pairs), output, ms,
         )  # fmt: skip
-        self._stores.ledger.remember(task.id, trace)
+        self._stores.trace_store.remember(task.id, trace)
         return trace, ()
 
 

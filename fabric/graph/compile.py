@@ -27,9 +27,9 @@ class ServiceUnit:
     """A service as it lies in the workspace: what the compiler must know beside its config.
 
     `upstream` are the services of this run that it waits for, direct and indirect; `outside` the
-    releases of those that are no part of it; `stands_on` all of them, also those whose outputs it
-    is not given. `late` pairs variables with the release that gives their value. `world` says
-    which account, and which address of the provider's API, the surroundings mean.
+    releases of those that are no part of it; `depends_on` all of them, also those whose outputs it
+    is not given. `upstream_outputs` pairs variables with the release that gives their value.
+    `world` says which account, and which address of the provider's API, the surroundings mean.
     """
 
     config: Config
@@ -39,8 +39,8 @@ class ServiceUnit:
     upstream: tuple[str, ...] = ()
     world: Pairs = ()
     outside: tuple[str, ...] = ()
-    late: Pairs = ()
-    stands_on: tuple[str, ...] = ()
+    upstream_outputs: Pairs = ()
+    depends_on: tuple[str, ...] = ()
 
     @property
     def service(self) -> str:
@@ -63,12 +63,12 @@ def compile_graph(
         build_graph,  # networkx: imported when something is compiled
     )
 
-    scene = Services(tuple(units), {unit.service: unit for unit in units})
+    services = Services(tuple(units), {unit.service: unit for unit in units})
     tasks = [
         task
-        for unit in scene.units
+        for unit in services.units
         for recipe in RECIPES[verb]
-        for task in recipe(scene, unit, _selected(unit.config, functions))
+        for task in recipe(services, unit, _selected(unit.config, functions))
     ]
     return build_graph(tasks)
 
@@ -99,8 +99,8 @@ def _package(_scene: Services, unit: ServiceUnit, functions: Sequence[Function])
         )
 
 
-def _deploy(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
-    waits = _upstream_releases(scene, unit)
+def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
+    waits = _upstream_releases(services, unit)
     for name, together in _units_of_deploy(unit, functions):
         specs = tuple(spec_of(unit, function) for function in together)
         chosen = {function.name for function in together}
@@ -119,7 +119,9 @@ def _deploy(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -
         )
 
 
-def _release(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
+def _release(
+    services: Services, unit: ServiceUnit, functions: Sequence[Function]
+) -> Iterable[Task]:
     config = unit.config
     deploys = (_deploy_id(unit, name) for name, _ in _units_of_deploy(unit, functions))
     names = tuple(sorted(function.name for function in config.functions))
@@ -132,7 +134,7 @@ def _release(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) 
         unit.service, config.provider.label, config.stage, unit.mode,
         (*place_of(unit), *checks), names, unit.outside,
     )  # fmt: skip
-    needs = (*deploys, *_upstream_releases(scene, unit))
+    needs = (*deploys, *_upstream_releases(services, unit))
     yield Task(release_id(unit.service, config.provider.label), inputs, needs)
 
 
@@ -176,8 +178,8 @@ def release_id(service: str, label: str) -> TaskId:
     return TaskId(f"release:{service}@{label}")
 
 
-def _upstream_releases(scene: Services, unit: ServiceUnit) -> tuple[TaskId, ...]:
-    found = (scene.by_service.get(service) for service in unit.upstream)
+def _upstream_releases(services: Services, unit: ServiceUnit) -> tuple[TaskId, ...]:
+    found = (services.by_service.get(service) for service in unit.upstream)
     return tuple(release_id(one.service, one.config.provider.label) for one in found if one)
 
 

@@ -39,47 +39,47 @@ class Command:
     def unit(self) -> DeployUnit:
         return DeployUnit.SERVICE
 
-    def deploy(self, site: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
+    def deploy(self, address: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
         if not self.deploy_line.strip():
             raise FabricError(no_deployer(self.facts))
         veil = self._veil(pair for order in functions for pair in order.env)
         variable = self.facts.deploy_command_variable
         call = Call(variable, self.deploy_line, "deploy/command-failed", veil)
-        documents = deploy_documents(site, functions)
-        heard = run_line(call, deploy_words(site, functions), documents, self.around)
+        documents = deploy_documents(address, functions)
+        heard = run_line(call, deploy_words(address, functions), documents, self.around)
         outputs = _outputs(call, heard, functions)
-        live = tuple(_live(site, order, dict(outputs)) for order in functions)
+        live = tuple(_live(address, order, dict(outputs)) for order in functions)
         return Deployed(live, outputs, veil.text(heard.stderr))
 
     def release(
-        self, site: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
+        self, address: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
     ) -> Released:
         """Nothing is called: the deploy has said it all."""
         outputs = dict(given)
         endpoint = _endpoint(outputs)
-        if site.region:
-            outputs.setdefault("region", site.region)
+        if address.region:
+            outputs.setdefault("region", address.region)
         for one in functions:
             outputs.setdefault(f"arn_{one.name}", one.resource_id)
             if one.endpoint:
                 outputs.setdefault(f"url_{one.name}", one.endpoint)
         return Released(endpoint, tuple(outputs.items()))
 
-    def destroy(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
         raise TypeError(
-            f"a command takes {site.service} away, not {len(functions)} functions of it"
+            f"a command takes {address.service} away, not {len(functions)} functions of it"
         )
 
-    def dissolve(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
         variable = self.facts.destroy_command_variable
         if not self.destroy_line.strip():
-            raise FabricError(_no_destroy_command(site, variable))
+            raise FabricError(_no_destroy_command(address, variable))
         call = Call(variable, self.destroy_line, "remove/command-failed", self._veil(()))
-        documents = destroy_documents(site, functions)
-        heard = run_line(call, destroy_words(site, functions), documents, self.around)
+        documents = destroy_documents(address, functions)
+        heard = run_line(call, destroy_words(address, functions), documents, self.around)
         return call.veil.text(heard.stderr)
 
-    def find(self, site: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
+    def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
         """No command answers questions: what is not known is settled by running it again."""
         return None
 
@@ -96,10 +96,11 @@ def no_deployer(facts: ProviderFacts) -> Problem:
     )
 
 
-def _no_destroy_command(site: DeploymentAddress, variable: str) -> Problem:
+def _no_destroy_command(address: DeploymentAddress, variable: str) -> Problem:
     return Problem(
         "remove/no-destroy-command",
-        f"`{site.service}` on `{site.label}` was deployed by a command, and none takes it away",
+        f"`{address.service}` on `{address.label}` was deployed by a command, "
+        "and none takes it away",
         hint=f"set `{variable}` to a command that does",
     )
 
@@ -118,9 +119,11 @@ def _endpoint(outputs: dict[str, str]) -> str:
     return outputs.get("endpoint", outputs.get("url", ""))
 
 
-def _live(site: DeploymentAddress, order: FunctionOrder, outputs: dict[str, str]) -> LiveFunction:
+def _live(
+    address: DeploymentAddress, order: FunctionOrder, outputs: dict[str, str]
+) -> LiveFunction:
     """The command may say `arn_<function>` and `url_<function>`; else names decide."""
-    name = resource_name(site, order.name)
+    name = resource_name(address, order.name)
     return LiveFunction(
         name=order.name,
         resource_name=name,

@@ -97,20 +97,20 @@ class Deployer(Protocol):
     def unit(self) -> DeployUnit:
         """What one `deploy` replaces: a function, or the whole service."""
 
-    def deploy(self, site: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
+    def deploy(self, address: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
         """Make these functions what is ordered; with unit FUNCTION always one."""
 
     def release(
-        self, site: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
+        self, address: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
     ) -> Released:
         """What the service has as a whole. `given` are the outputs of the deploys of this unit."""
 
-    def destroy(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
         """Take single functions away, with unit FUNCTION. What is gone already is no error."""
 
-    def dissolve(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
         """Take the service away: its own resources, and these functions where they are still there.
         The answer is talk for people."""
 
-    def find(self, site: DeploymentAddress, function: str) -> LiveFunction | None:
+    def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:
         """What is there now. None: not there, or this mode has nobody to ask."""

@@ -5,8 +5,8 @@ import json
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
 
 
-def resource_name(site: DeploymentAddress, name: str) -> str:
-    return f"{site.service}-{site.stage}-{name}"
+def resource_name(address: DeploymentAddress, name: str) -> str:
+    return f"{address.service}-{address.stage}-{name}"
 
 
 def function_endpoint(endpoint: str, order: FunctionOrder) -> str:

@@ -29,9 +29,9 @@ WORDS = (
 )
 
 
-def deploy_words(site: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
+def deploy_words(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
     """The short variables; those of a function only where there is no doubt which one."""
-    words = _site_words(site)
+    words = _site_words(address)
     if len(orders) == 1:
         artifact = orders[0].artifact
         words["FABRIC_FUNCTION"] = orders[0].name
@@ -40,51 +40,53 @@ def deploy_words(site: DeploymentAddress, orders: Sequence[FunctionOrder]) -> di
     return words
 
 
-def destroy_words(site: DeploymentAddress, functions: Sequence[LiveFunction]) -> dict[str, str]:
+def destroy_words(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> dict[str, str]:
     one = {"FABRIC_FUNCTION": functions[0].name} if len(functions) == 1 else {}
-    return {**_site_words(site), **one}
+    return {**_site_words(address), **one}
 
 
-def _site_words(site: DeploymentAddress) -> dict[str, str]:
+def _site_words(address: DeploymentAddress) -> dict[str, str]:
     return {
-        "FABRIC_SERVICE": site.service,
-        "FABRIC_STAGE": site.stage,
-        "FABRIC_PROVIDER": site.label,
+        "FABRIC_SERVICE": address.service,
+        "FABRIC_STAGE": address.stage,
+        "FABRIC_PROVIDER": address.label,
     }
 
 
-def deploy_documents(site: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
-    return {ARTIFACTS: as_json([_artifact(order) for order in orders]), **payloads(site, orders)}
+def deploy_documents(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
+    return {ARTIFACTS: as_json([_artifact(order) for order in orders]), **payloads(address, orders)}
 
 
-def destroy_documents(site: DeploymentAddress, functions: Sequence[LiveFunction]) -> dict[str, str]:
+def destroy_documents(
+    address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> dict[str, str]:
     """There is no archive any more: what is known of a live function is what it is called."""
     rows = [
         {"function": one.name, "sha256": one.artifact_sha256, "resourceId": one.resource_id}
         for one in functions
     ]
-    return {ARTIFACTS: as_json(rows), **payloads(site, ())}
+    return {ARTIFACTS: as_json(rows), **payloads(address, ())}
 
 
-def payloads(site: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
+def payloads(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
     """The documents that only this provider's commands know; all of them, also where empty."""
-    if site.provider_id != _PAYLOAD_PROVIDER:
+    if address.provider_id != _PAYLOAD_PROVIDER:
         return {}
     documents = {
         _QUEUES: _rows(orders, "queue", _queue),
         _STORAGE: _rows(orders, "storage", _storage),
-        _STATEMENTS: statements_of(site.extension),
+        _STATEMENTS: statements_of(address.extension),
         _ENV: {order.name: dict(order.env) for order in orders},
         _RULES: _rows(orders, "eventbus", _rule),
         _RESOURCES: {
             one.name: {"type": one.type, "envVar": one.env_var, "address": one.address}
-            for one in site.resources
+            for one in address.resources
         },
         _WORKFLOWS: {
-            name: {"steps": json.loads(steps), "address": resource_name(site, name)}
-            for name, steps in site.workflows
+            name: {"steps": json.loads(steps), "address": resource_name(address, name)}
+            for name, steps in address.workflows
         },
-        _SECRETS: dict(site.secret_refs),
+        _SECRETS: dict(address.secret_refs),
     }
     return {name: as_json(document) for name, document in documents.items()}
 

@@ -23,45 +23,45 @@ class Simulated:
 
     unit: DeployUnit
 
-    def deploy(self, site: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
-        return Deployed(tuple(_live(site, order) for order in functions))
+    def deploy(self, address: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
+        return Deployed(tuple(_live(address, order) for order in functions))
 
     def release(
-        self, site: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
+        self, address: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
     ) -> Released:
-        endpoint = _endpoint(site)
-        outputs = {"url": endpoint, "region": _region(site), **dict(given)}
+        endpoint = _endpoint(address)
+        outputs = {"url": endpoint, "region": _region(address), **dict(given)}
         for one in functions:
             if one.endpoint:
                 outputs[f"url_{one.name}"] = one.endpoint
             outputs[f"arn_{one.name}"] = one.resource_id
         return Released(endpoint, tuple(outputs.items()))
 
-    def destroy(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:  # noqa: ARG002 - the protocol
+    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:  # noqa: ARG002 - the protocol
         return ""
 
-    def dissolve(self, site: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:  # noqa: ARG002 - the protocol
+    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:  # noqa: ARG002 - the protocol
         return ""
 
-    def find(self, site: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
+    def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
         """There is nobody to ask: what is simulated stands in the record only."""
         return None
 
 
-def _live(site: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
-    name = resource_name(site, order.name)
+def _live(address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
+    name = resource_name(address, order.name)
     return LiveFunction(
         name=order.name,
         resource_name=name,
-        resource_id=f"{site.provider_id}:{_region(site)}:function:{name}",
-        endpoint=function_endpoint(_endpoint(site), order),
+        resource_id=f"{address.provider_id}:{_region(address)}:function:{name}",
+        endpoint=function_endpoint(_endpoint(address), order),
         artifact_sha256=order.artifact.sha256,
     )
 
 
-def _endpoint(site: DeploymentAddress) -> str:
-    return f"https://{site.service}-{site.stage}.{site.provider_id}.fabric.example"
+def _endpoint(address: DeploymentAddress) -> str:
+    return f"https://{address.service}-{address.stage}.{address.provider_id}.fabric.example"
 
 
-def _region(site: DeploymentAddress) -> str:
-    return site.region or DEFAULT_REGION
+def _region(address: DeploymentAddress) -> str:
+    return address.region or DEFAULT_REGION

@@ -43,8 +43,8 @@ class _Share:
 
 
 class DeployKind:
-    def __init__(self, desk: DeployTools) -> None:
-        self._desk = desk
+    def __init__(self, tools: DeployTools) -> None:
+        self._tools = tools
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
@@ -52,33 +52,33 @@ class DeployKind:
 
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
-        known = with_outside(known, self._desk, inputs.outside)
-        decision = judge_deploy(known, inputs, self._desk.record(ref_of(inputs)))
-        if self._desk.force and decision.action is Action.SKIP:
+        known = with_outside(known, self._tools, inputs.outside)
+        decision = judge_deploy(known, inputs, self._tools.record(ref_of(inputs)))
+        if self._tools.force and decision.action is Action.SKIP:
             return Decision(Action.RUN, "--force was given", decision.key, decision.inputs)
         return decision
 
     def claim(self, task: Task) -> None:
-        self._desk.page(ref_of(_inputs(task)))
+        self._tools.locked_record(ref_of(_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         inputs = _inputs(task)
         ref = ref_of(inputs)
-        page = self._desk.page(ref)
-        outside = self._desk.standing(inputs.stage, inputs.outside)
+        locked_record = self._tools.locked_record(ref)
+        outside = self._tools.as_found(inputs.stage, inputs.outside)
         asked = all_wanted(inputs, self.code(task), joined(digests_of(upstream), outside))
-        stale = {one.name for one in stale_functions(page.record, asked)}
-        values = {one.name: self._desk.values(ref, one.name) for one in asked}
+        stale = {one.name for one in stale_functions(locked_record.record, asked)}
+        values = {one.name: self._tools.values(ref, one.name) for one in asked}
         _refuse_other_values(inputs, values)
         shares = [
             self._share(ref, one, values[one.name], one.name in stale, (upstream, shop))
             for one in asked
         ]
-        deployed = self._deployed(task, page, [share.order for share in shares], shop)
+        deployed = self._deployed(task, locked_record, [share.order for share in shares], shop)
         shop.say(task.id, deployed.talk)
-        self._note(task, page, shares, deployed)
+        self._note(task, locked_record, shares, deployed)
         names = [one.name for one in asked]
-        return Made(live_output(page.record, names).digest, keep=False)
+        return Made(live_output(locked_record.record, names).digest, keep=False)
 
     def _share(
         self,
@@ -94,7 +94,7 @@ class DeployKind:
         content = shop.content(owner, package.files[0])
         settings = dict(one.settings)
         with shop.away():
-            archive = self._desk.keep_archive(ref, content)
+            archive = self._tools.keep_archive(ref, content)
         artifact = Artifact(
             archive,
             package.fact("sha256"),
@@ -108,39 +108,43 @@ class DeployKind:
         return _Share(one, values, order)
 
     def _deployed(
-        self, task: Task, page: OpenRecord, orders: Sequence[FunctionOrder], shop: TaskTools
+        self,
+        task: Task,
+        locked_record: OpenRecord,
+        orders: Sequence[FunctionOrder],
+        shop: TaskTools,
     ) -> Deployed:
         """Ask the provider; after a failure what was there before is not taken for granted."""
         inputs = _inputs(task)
         ref, mode = ref_of(inputs), Mode(inputs.mode)
-        deployer = self._desk.deployer(ref, mode)
-        page.require_lock()
+        deployer = self._tools.deployer(ref, mode)
+        locked_record.require_lock()
         with shop.away():
-            adopted = self._adopted(task, page, orders)
+            adopted = self._adopted(task, locked_record, orders)
         if adopted is not None:
             return adopted
-        site = self._desk.site(ref)
+        full_address = self._tools.full_address(ref)
         shop.go_on()
         try:
             with shop.away():
-                return deployer.deploy(site, orders)
+                return deployer.deploy(full_address, orders)
         except FabricError:
             if mode is not Mode.SIMULATED:
                 for order in orders:
-                    page.add(FunctionUnsure(task.id, order.name))
+                    locked_record.add(FunctionUnsure(task.id, order.name))
             raise
 
     def _adopted(
-        self, task: Task, page: OpenRecord, orders: Sequence[FunctionOrder]
+        self, task: Task, locked_record: OpenRecord, orders: Sequence[FunctionOrder]
     ) -> Deployed | None:
         """An earlier run may have died between the provider's answer and its record of it."""
-        if not any(intent.task == task.id for intent in page.earlier):
+        if not any(intent.task == task.id for intent in locked_record.earlier):
             return None
         ref = ref_of(_inputs(task))
-        deployer = self._desk.deployer(ref, page.record.mode)
+        deployer = self._tools.deployer(ref, locked_record.record.mode)
         found: list[LiveFunction] = []
         for order in orders:
-            live = deployer.find(self._desk.site(ref), order.name)
+            live = deployer.find(self._tools.full_address(ref), order.name)
             if live is None or live.artifact_sha256 != order.artifact.sha256:
                 return None
             found.append(live)
@@ -149,26 +153,28 @@ class DeployKind:
     def _note(
         self,
         task: Task,
-        page: OpenRecord,
+        locked_record: OpenRecord,
         shares: Sequence[_Share],
         deployed: Deployed,
     ) -> None:
         live = {one.name: one for one in deployed.functions}
         learned: list[RecordChange] = [
-            FunctionDone(task.id, self._recorded(page, share, live[share.wanted.name]))
+            FunctionDone(task.id, self._recorded(locked_record, share, live[share.wanted.name]))
             for share in shares
         ]
-        gone = dropped_functions(page.record, _inputs(task))
+        gone = dropped_functions(locked_record.record, _inputs(task))
         learned += [FunctionGone(task.id, name) for name in gone]
         if deployed.outputs:
-            learned.append(UnitDone(task.id, _outputs(page, _inputs(task), deployed)))
-        page.add(*learned)
+            learned.append(UnitDone(task.id, _outputs(locked_record, _inputs(task), deployed)))
+        locked_record.add(*learned)
 
-    def _recorded(self, page: OpenRecord, share: _Share, live: LiveFunction) -> FunctionRecord:
+    def _recorded(
+        self, locked_record: OpenRecord, share: _Share, live: LiveFunction
+    ) -> FunctionRecord:
         one, values, artifact = share.wanted, share.values, share.order.artifact
-        was = page.record.function(one.name)
-        environment = one.environment(page.record.salt)
-        unchanged = was is not None and was.key == one.key and not self._desk.force
+        was = locked_record.record.function(one.name)
+        environment = one.environment(locked_record.record.salt)
+        unchanged = was is not None and was.key == one.key and not self._tools.force
         return FunctionRecord(
             name=one.name,
             key=one.key,
@@ -183,7 +189,7 @@ class DeployKind:
             environment=environment,
             environment_sha256=digest_fields(part for pair in environment for part in pair),
             upstream=one.upstream,
-            updated_at=was.updated_at if was and unchanged else self._desk.now(),
+            updated_at=was.updated_at if was and unchanged else self._tools.now(),
         )
 
 
@@ -194,12 +200,14 @@ def _refuse_other_values(inputs: DeployInputs, values: Mapping[str, Values]) -> 
         raise FabricError(Problem("run/moved", message, hint="run the command again"))
 
 
-def _outputs(page: OpenRecord, inputs: DeployInputs, deployed: Deployed) -> Pairs:
+def _outputs(locked_record: OpenRecord, inputs: DeployInputs, deployed: Deployed) -> Pairs:
     """A deploy of some functions says nothing of the others; what a release derives comes anew."""
     if not inputs.others:
         return deployed.outputs
     kept = {
-        name: value for name, value in page.record.outputs if not name.startswith(("url_", "arn_"))
+        name: value
+        for name, value in locked_record.record.outputs
+        if not name.startswith(("url_", "arn_"))
     }
     return tuple({**kept, **dict(deployed.outputs)}.items())
 
@@ -217,11 +225,11 @@ def digests_of(upstream: Mapping[TaskId, Output]) -> tuple[tuple[str, str], ...]
     return tuple(sorted((need, output.digest) for need, output in upstream.items()))
 
 
-def with_outside(known: Known, desk: DeployTools, releases: tuple[str, ...]) -> Known:
+def with_outside(known: Known, tools: DeployTools, releases: tuple[str, ...]) -> Known:
     """What other services give counts the same, whether they are part of the run or not."""
     if known.upstream is None or not releases:
         return known
-    outside = desk.standing(str(getattr(known.task.inputs, "stage", "")), releases)
+    outside = tools.as_found(str(getattr(known.task.inputs, "stage", "")), releases)
     return replace(known, upstream=joined(known.upstream, outside))
 
 

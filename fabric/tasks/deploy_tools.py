@@ -52,14 +52,14 @@ class DeployTools(Protocol):
     def record(self, ref: RecordRef) -> Record | None:
         """What is live, as far as this run knows; None where nothing ever was."""
 
-    def page(self, ref: RecordRef) -> OpenRecord:
+    def locked_record(self, ref: RecordRef) -> OpenRecord:
         """The record under its lock; taken with all others of the run when first asked for."""
 
-    def standing(self, stage: str, releases: Sequence[str]) -> Pairs:
+    def as_found(self, stage: str, releases: Sequence[str]) -> Pairs:
         """Releases that are no tasks of this run, with the digests of what they give today."""
 
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer: ...
-    def site(self, ref: RecordRef) -> DeploymentAddress:
+    def full_address(self, ref: RecordRef) -> DeploymentAddress:
         """All that a deploy has to know of a service; raises while an upstream gives nothing."""
 
     def address(self, ref: RecordRef) -> DeploymentAddress:

@@ -18,8 +18,8 @@ _VERSION = "1"
 
 
 class ReleaseKind:
-    def __init__(self, desk: DeployTools) -> None:
-        self._desk = desk
+    def __init__(self, tools: DeployTools) -> None:
+        self._tools = tools
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
@@ -27,43 +27,43 @@ class ReleaseKind:
 
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
-        known = with_outside(known, self._desk, inputs.outside)
-        decision = judge_release(known, inputs, self._desk.record(ref_of(inputs)))
-        if self._desk.force and decision.action is Action.SKIP:
+        known = with_outside(known, self._tools, inputs.outside)
+        decision = judge_release(known, inputs, self._tools.record(ref_of(inputs)))
+        if self._tools.force and decision.action is Action.SKIP:
             return Decision(Action.RUN, "--force was given", decision.key, decision.inputs)
         return decision
 
     def claim(self, task: Task) -> None:
-        self._desk.page(ref_of(_inputs(task)))
+        self._tools.locked_record(ref_of(_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         inputs = _inputs(task)
         ref, mode = ref_of(inputs), Mode(inputs.mode)
-        page = self._desk.page(ref)
-        page.require_lock()
-        sites = lives_of(page, inputs.functions)
-        deployer = self._desk.deployer(ref, mode)
-        site = self._desk.site(ref)
+        locked_record = self._tools.locked_record(ref)
+        locked_record.require_lock()
+        sites = lives_of(locked_record, inputs.functions)
+        deployer = self._tools.deployer(ref, mode)
+        full_address = self._tools.full_address(ref)
         with shop.away():
-            released = deployer.release(site, sites, page.record.outputs)
-            self._desk.check_health(ref, mode, released)
-        outside = self._desk.standing(inputs.stage, inputs.outside)
+            released = deployer.release(full_address, sites, locked_record.record.outputs)
+            self._tools.check_health(ref, mode, released)
+        outside = self._tools.as_found(inputs.stage, inputs.outside)
         known = Known(task, self.code(task), joined(digests_of(upstream), outside))
-        key = release_key(known, inputs, page.record)
+        key = release_key(known, inputs, locked_record.record)
         done = ReleaseDone(task.id, released.endpoint, released.outputs, key)
         # Only a real release reaches anybody: another follows from its deploys, any time again.
-        page.add(done, durable=mode is Mode.REAL)
-        output = release_output(page.record)
+        locked_record.add(done, durable=mode is Mode.REAL)
+        output = release_output(locked_record.record)
         return Made(output.digest, facts=output.facts, keep=False)
 
 
-def lives_of(page: OpenRecord, names: tuple[str, ...]) -> tuple[LiveFunction, ...]:
+def lives_of(locked_record: OpenRecord, names: tuple[str, ...]) -> tuple[LiveFunction, ...]:
     """The functions of a record that are still wanted, as a provider knows them."""
     return tuple(
         LiveFunction(
             one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256
         )
-        for one in page.record.functions
+        for one in locked_record.record.functions
         if one.name in names
     )
 

@@ -19,8 +19,8 @@ _VERSION = "1"
 
 
 class RemoveKind:
-    def __init__(self, desk: DeployTools) -> None:
-        self._desk = desk
+    def __init__(self, tools: DeployTools) -> None:
+        self._tools = tools
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
@@ -28,40 +28,42 @@ class RemoveKind:
 
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
-        return judge_remove(known, inputs, self._desk.record(ref_of(inputs)))
+        return judge_remove(known, inputs, self._tools.record(ref_of(inputs)))
 
     def claim(self, task: Task) -> None:
-        self._desk.page(ref_of(_inputs(task)))
+        self._tools.locked_record(ref_of(_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
         inputs = _inputs(task)
-        page = self._desk.page(ref_of(inputs))
-        page.require_lock()
-        names = tuple(one.name for one in page.record.functions)
+        locked_record = self._tools.locked_record(ref_of(inputs))
+        locked_record.require_lock()
+        names = tuple(one.name for one in locked_record.record.functions)
         gone = (inputs.function,) if inputs.function else names
         try:
             with shop.away():
-                talk = self._taken_away(inputs, page, gone)
+                talk = self._taken_away(inputs, locked_record, gone)
             shop.say(task.id, talk)
         except FabricError:
             if inputs.mode != Mode.SIMULATED:
                 for name in gone:
-                    page.add(FunctionUnsure(task.id, name))
+                    locked_record.add(FunctionUnsure(task.id, name))
             raise
         for name in gone:
-            page.add(FunctionGone(task.id, name))
+            locked_record.add(FunctionGone(task.id, name))
         if not inputs.function:
-            page.add(ReleaseDone(task.id, "", (), ""))
+            locked_record.add(ReleaseDone(task.id, "", (), ""))
         return Made(GONE.digest, keep=False)
 
-    def _taken_away(self, inputs: RemoveInputs, page: OpenRecord, names: tuple[str, ...]) -> str:
+    def _taken_away(
+        self, inputs: RemoveInputs, locked_record: OpenRecord, names: tuple[str, ...]
+    ) -> str:
         ref = ref_of(inputs)
-        deployer = self._desk.deployer(ref, Mode(inputs.mode))
-        site, functions = self._desk.address(ref), lives_of(page, names)
+        deployer = self._tools.deployer(ref, Mode(inputs.mode))
+        full_address, functions = self._tools.address(ref), lives_of(locked_record, names)
         if inputs.function:
-            return deployer.destroy(site, functions)
-        return deployer.dissolve(site, functions)
+            return deployer.destroy(full_address, functions)
+        return deployer.dissolve(full_address, functions)
 
 
 def _inputs(task: Task) -> RemoveInputs:

@@ -28,8 +28,8 @@ _VERSION = "1"
 
 
 class RestoreKind:
-    def __init__(self, desk: DeployTools) -> None:
-        self._desk = desk
+    def __init__(self, tools: DeployTools) -> None:
+        self._tools = tools
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         del task
@@ -38,64 +38,68 @@ class RestoreKind:
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
         ref = ref_of(inputs)
-        return judge_restore(known, inputs, self._desk.record(ref), self._desk.target(ref))
+        return judge_restore(known, inputs, self._tools.record(ref), self._tools.target(ref))
 
     def claim(self, task: Task) -> None:
-        self._desk.page(ref_of(_inputs(task)))
+        self._tools.locked_record(ref_of(_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
         inputs = _inputs(task)
-        page = self._desk.page(ref_of(inputs))
-        page.require_lock()
+        locked_record = self._tools.locked_record(ref_of(inputs))
+        locked_record.require_lock()
         if inputs.functions:
-            self._functions(task, page, shop)
+            self._functions(task, locked_record, shop)
         if not inputs.function:
-            self._service(task, page, shop)
+            self._service(task, locked_record, shop)
         return Made(GONE.digest, keep=False)
 
-    def _functions(self, task: Task, page: OpenRecord, shop: TaskTools) -> None:
+    def _functions(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
         inputs = _inputs(task)
         ref = ref_of(inputs)
-        target = self._desk.target(ref)
+        target = self._tools.target(ref)
         then = [one for one in target.functions if one.name in inputs.functions]
-        orders = [self._order(ref, one, page.record.salt) for one in then]
-        deployer = self._desk.deployer(ref, Mode(inputs.mode))
+        orders = [self._order(ref, one, locked_record.record.salt) for one in then]
+        deployer = self._tools.deployer(ref, Mode(inputs.mode))
         try:
-            site = self._desk.site(ref)
+            full_address = self._tools.full_address(ref)
             with shop.away():
-                deployed = deployer.deploy(site, orders)
+                deployed = deployer.deploy(full_address, orders)
         except FabricError:
             if inputs.mode != Mode.SIMULATED:
                 for one in then:
-                    page.add(FunctionUnsure(task.id, one.name))
+                    locked_record.add(FunctionUnsure(task.id, one.name))
             raise
         shop.say(task.id, deployed.talk)
         found = {one.name: one for one in deployed.functions}
         for one in then:
-            live = self._as_live(ref, one, page.record.salt)
-            page.add(FunctionDone(task.id, with_place(live, found[one.name])))
+            live = self._as_live(ref, one, locked_record.record.salt)
+            locked_record.add(FunctionDone(task.id, with_place(live, found[one.name])))
         if not inputs.function:
-            for name in {one.name for one in page.record.functions} - set(inputs.functions):
-                page.add(FunctionGone(task.id, name))
+            for name in {one.name for one in locked_record.record.functions} - set(
+                inputs.functions
+            ):
+                locked_record.add(FunctionGone(task.id, name))
         if deployed.outputs:
-            page.add(UnitDone(task.id, deployed.outputs))
+            locked_record.add(UnitDone(task.id, deployed.outputs))
 
-    def _service(self, task: Task, page: OpenRecord, shop: TaskTools) -> None:
+    def _service(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
         inputs = _inputs(task)
         ref = ref_of(inputs)
-        target = self._desk.target(ref)
+        target = self._tools.target(ref)
         names = tuple(one.name for one in target.functions)
-        deployer = self._desk.deployer(ref, Mode(inputs.mode))
-        given = page.record.outputs if inputs.functions else target.outputs
-        site = self._desk.site(ref)
+        deployer = self._tools.deployer(ref, Mode(inputs.mode))
+        given = locked_record.record.outputs if inputs.functions else target.outputs
+        full_address = self._tools.full_address(ref)
         with shop.away():
-            released = deployer.release(site, lives_of(page, names), given)
-        page.add(ReleaseDone(task.id, released.endpoint, released.outputs, target.release_key))
+            released = deployer.release(full_address, lives_of(locked_record, names), given)
+        locked_record.add(
+            ReleaseDone(task.id, released.endpoint, released.outputs, target.release_key)
+        )
 
     def _order(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionOrder:
         settings = dict(one.settings)
-        path = self._desk.kept_archive(ref, one.artifact_sha256)
+        path = self._tools.kept_archive(ref, one.artifact_sha256)
         artifact = Artifact(
             path, one.artifact_sha256, path.stat().st_size, one.handler, settings.get("runtime", "")
         )
@@ -105,7 +109,7 @@ class RestoreKind:
 
     def _as_live(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionRecord:
         """With other values than it had then, it is not what its key says."""
-        declared = self._desk.values(ref, one.name).declared
+        declared = self._tools.values(ref, one.name).declared
         if not moved_variables(one, declared, salt):
             return one
         names = {name for name, _ in one.environment}
@@ -114,9 +118,9 @@ class RestoreKind:
 
     def _environment(self, ref: RecordRef, one: FunctionRecord, salt: str) -> Pairs:
         """Values are never kept, so those of today have to be those of then."""
-        values = self._desk.values(ref, one.name)
+        values = self._tools.values(ref, one.name)
         moved = moved_variables(one, values.declared, salt)
-        if moved and not self._desk.force:
+        if moved and not self._tools.force:
             raise FabricError(moved_problem(ref, one.name, moved))
         names = {name for name, _ in one.environment}
         return tuple(pair for pair in values.env if pair[0] in names)

@@ -15,7 +15,7 @@ from fabric.providers.command import Command
 from fabric.providers.contract import FunctionOrder
 from fabric.providers.payloads import PAYLOADS, payloads
 from fabric.system.bounded_process import Limits
-from tests.orders import CLOUD1, HTTP, around, command, order, recorder, rich_site, says, site
+from tests.orders import CLOUD1, HTTP, address, around, command, order, recorder, rich_site, says
 from tests.project import REPO
 from tests.until import until
 
@@ -25,7 +25,7 @@ GOOD = 'print(\'{"url": "https://x.test"}\')\n'
 
 def problem_of(deployer: Command, *orders: FunctionOrder) -> Problem:
     with pytest.raises(FabricError) as caught:
-        deployer.deploy(site(), orders or (order(),))
+        deployer.deploy(address(), orders or (order(),))
     assert len(caught.value.problems) == 1
     assert "FABRIC_CLOUD1_DEPLOY_CMD" in caught.value.first.message
     return caught.value.first
@@ -33,7 +33,7 @@ def problem_of(deployer: Command, *orders: FunctionOrder) -> Problem:
 
 def test_a_command_is_told_what_to_deploy(tmp_path: Path) -> None:
     tool = recorder(tmp_path)
-    command(tool).deploy(site(), (order("hello", HTTP, MODE="dark"),))
+    command(tool).deploy(address(), (order("hello", HTTP, MODE="dark"),))
     told = tool.told
     assert (told["FABRIC_SERVICE"], told["FABRIC_STAGE"]) == ("shop", "dev")
     assert (told["FABRIC_PROVIDER"], told["FABRIC_FUNCTION"]) == (CLOUD1.id, "hello")
@@ -55,14 +55,14 @@ def test_a_command_is_told_what_to_deploy(tmp_path: Path) -> None:
 
 def test_a_command_runs_in_its_own_session_and_hears_nothing(tmp_path: Path) -> None:
     tool = recorder(tmp_path)
-    command(tool).deploy(site(), (order(),))
+    command(tool).deploy(address(), (order(),))
     assert tool.seen["leads"] is True
     assert tool.seen["stdin"] == ""
     assert tool.seen["folder"] == str(tmp_path)
 
 
 def test_what_a_command_answers_becomes_outputs(tmp_path: Path) -> None:
-    deployed = command(recorder(tmp_path)).deploy(site(), (order(),))
+    deployed = command(recorder(tmp_path)).deploy(address(), (order(),))
     assert deployed.talk == "talking about deploy\n"
     assert dict(deployed.outputs) == {
         "url": "https://shop.test",
@@ -74,7 +74,7 @@ def test_what_a_command_answers_becomes_outputs(tmp_path: Path) -> None:
 def test_variables_of_one_function_are_not_set_for_two_nor_inherited(tmp_path: Path) -> None:
     tool = recorder(tmp_path)
     stale = {"FABRIC_FUNCTION": "old", "FABRIC_ARTIFACTS_JSON_FILE": "/old"}
-    command(tool, stale).deploy(site(), (order("one"), order("two")))
+    command(tool, stale).deploy(address(), (order("one"), order("two")))
     assert not {"FABRIC_FUNCTION", "FABRIC_ARTIFACT", "FABRIC_ARTIFACT_SHA256"} & set(tool.told)
     assert "FABRIC_ARTIFACTS_JSON_FILE" not in tool.told
 
@@ -91,13 +91,13 @@ def test_a_destroy_command_is_told_the_same_and_needs_no_answer(tmp_path: Path) 
 
 
 def test_other_providers_get_no_payloads() -> None:
-    assert payloads(site("edge1-workers"), (order(),)) == {}
+    assert payloads(address("edge1-workers"), (order(),)) == {}
 
 
 def test_all_payloads_are_there_also_when_empty() -> None:
-    assert set(payloads(site(), ())) == set(PAYLOADS)
-    assert set(payloads(site(), ()).values()) == {"[]", "{}"}
-    assert set(payloads(site(extension='{"iam": []}'), ()).values()) == {"[]", "{}"}
+    assert set(payloads(address(), ())) == set(PAYLOADS)
+    assert set(payloads(address(), ()).values()) == {"[]", "{}"}
+    assert set(payloads(address(extension='{"iam": []}'), ()).values()) == {"[]", "{}"}
 
 
 QUEUE = (
@@ -152,7 +152,7 @@ def test_a_payload_says_what_the_config_says(name: str) -> None:
 
 def test_a_document_too_long_for_a_variable_comes_as_a_private_file(tmp_path: Path) -> None:
     tool = recorder(tmp_path)
-    command(tool).deploy(site(), (order(TEXT="x" * 131_072),))
+    command(tool).deploy(address(), (order(TEXT="x" * 131_072),))
     name = "FABRIC_FUNCTION_ENV_JSON"
     path = tool.told[f"{name}_FILE"]
     assert name not in tool.told
@@ -174,7 +174,7 @@ whole = open(path, "rb").read()
 assert shell.stdout.startswith(whole) and shell.stdout.endswith(b"%d\\n" % len(whole)), shell
 print('{"url": "https://x.test"}')
 """
-    says(tmp_path, script).deploy(site(), (order(TEXT="x" * 200_000),))
+    says(tmp_path, script).deploy(address(), (order(TEXT="x" * 200_000),))
 
 
 def test_a_killed_run_leaves_no_document_behind(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ from pathlib import Path
 from tests.orders import *
 tool = says(Path({str(tmp_path)!r}), "import os, signal; os.kill(os.getppid(), signal.SIGKILL)")
 tool = replace(tool, around=replace(tool.around, payloads=Path({str(tmp_path / "payloads")!r})))
-tool.deploy(site(), (order(TEXT="canary" * 50_000),))
+tool.deploy(address(), (order(TEXT="canary" * 50_000),))
 """
     killed = subprocess.run([sys.executable, "-c", script], cwd=REPO, check=False)
     assert killed.returncode == -signal.SIGKILL
@@ -195,7 +195,7 @@ tool.deploy(site(), (order(TEXT="canary" * 50_000),))
 def test_the_longest_variable_is_still_a_variable(spare: int, tmp_path: Path) -> None:
     tool = recorder(tmp_path)
     around_value = len('FABRIC_FUNCTION_ENV_JSON={"hello":{"T":""}}') + 1
-    command(tool).deploy(site(), (order(T="x" * (131_071 - around_value + spare)),))
+    command(tool).deploy(address(), (order(T="x" * (131_071 - around_value + spare)),))
     assert ("FABRIC_FUNCTION_ENV_JSON" in tool.told) is (spare <= 0)
 
 
@@ -224,7 +224,7 @@ def test_a_line_that_cannot_be_run_is_a_problem(line: str, said: str, tmp_path: 
 def test_no_shell_reads_the_line(tmp_path: Path) -> None:
     tool = recorder(tmp_path)
     line = f"{tool.line('deploy')} '; touch' $HOME > out"
-    Command(CLOUD1, line, "", around(tmp_path)).deploy(site(), (order(),))
+    Command(CLOUD1, line, "", around(tmp_path)).deploy(address(), (order(),))
     assert not (tmp_path / "out").exists()
 
 
@@ -291,20 +291,22 @@ time.sleep(600)
 
 def test_a_command_that_leaves_a_process_behind_is_not_waited_for(tmp_path: Path) -> None:
     left = "import subprocess, sys\nsubprocess.Popen(['sleep', '6'])\n"
-    deployed = says(tmp_path, left + GOOD, limits=Limits(seconds=5)).deploy(site(), (order(),))
+    deployed = says(tmp_path, left + GOOD, limits=Limits(seconds=5)).deploy(address(), (order(),))
     assert dict(deployed.outputs) == {"url": "https://x.test"}
 
 
 def test_a_process_that_a_command_left_behind_may_go_on_talking(tmp_path: Path) -> None:
     left = "import time\ntime.sleep(1.5)\nprint('x' * 100_000, flush=True)\nopen('said', 'w')\n"
     script = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {left!r}])\n"
-    says(tmp_path, script + GOOD).deploy(site(), (order(),))
+    says(tmp_path, script + GOOD).deploy(address(), (order(),))
     until((tmp_path / "said").exists, "it fell over its own talk")
 
 
 def test_a_command_that_closes_its_streams_is_waited_for(tmp_path: Path) -> None:
     closed = "import os, time\nos.close(1)\nos.close(2)\ntime.sleep(0.3)\nopen('done', 'w')\n"
-    says(tmp_path, f"{GOOD}\nimport sys\nsys.stdout.flush()\n{closed}").deploy(site(), (order(),))
+    says(tmp_path, f"{GOOD}\nimport sys\nsys.stdout.flush()\n{closed}").deploy(
+        address(), (order(),)
+    )
     assert (tmp_path / "done").exists()
 
 
@@ -331,7 +333,7 @@ def test_a_role_that_was_just_made_is_waited_for(tmp_path: Path) -> None:
 def test_of_a_long_talk_the_last_whole_lines_are_kept(tmp_path: Path) -> None:
     script = f"import sys\nfor n in range(1000):\n    print('talk', n, file=sys.stderr)\n{GOOD}"
     deployer = says(tmp_path, script, limits=Limits(stderr=25))
-    assert deployer.deploy(site(), (order(),)).talk == "talk 998\ntalk 999\n"
+    assert deployer.deploy(address(), (order(),)).talk == "talk 998\ntalk 999\n"
 
 
 LEAKS = (
@@ -361,7 +363,7 @@ def test_secrets_are_hidden_in_talk_and_outputs(hidden: str, tmp_path: Path) -> 
     script = f"import sys\nprint('{SECRET}', file=sys.stderr)\nprint({json.dumps(answer)!r})\n"
     deployer = says(tmp_path, script, {} if hidden else {"SOME_TOKEN": SECRET})
     around_it = replace(deployer.around, hide=frozenset({hidden} - {""}))
-    deployed = replace(deployer, around=around_it).deploy(site(), (order("tokens"),))
+    deployed = replace(deployer, around=around_it).deploy(address(), (order("tokens"),))
     assert deployed.talk == "[REDACTED]\n"
     assert dict(deployed.outputs) == {
         "url": "https://x.test",
@@ -375,10 +377,10 @@ def test_secrets_are_hidden_in_talk_and_outputs(hidden: str, tmp_path: Path) -> 
 def test_a_command_may_name_each_function(tmp_path: Path) -> None:
     answer = '{"url":"https://x.test","arn_token":"id-1","url_token":"https://t.test"}'
     deployer = says(tmp_path, f"print({answer!r})\n")
-    deployed = deployer.deploy(site(), (order("token"),))
+    deployed = deployer.deploy(address(), (order("token"),))
     assert deployed.functions[0].resource_id == "id-1"
     assert deployed.functions[0].endpoint == "https://t.test"
-    assert deployer.release(site(), deployed.functions, deployed.outputs).outputs == (
+    assert deployer.release(address(), deployed.functions, deployed.outputs).outputs == (
         ("url", "https://x.test"),
         ("arn_token", "id-1"),
         ("url_token", "https://t.test"),
@@ -388,8 +390,8 @@ def test_a_command_may_name_each_function(tmp_path: Path) -> None:
 def test_two_addresses_are_both_kept(tmp_path: Path) -> None:
     script = 'print(\'{"url":"https://u.test","endpoint":"https://e.test"}\')\n'
     deployer = says(tmp_path, script)
-    deployed = deployer.deploy(site(), (order(),))
-    released = deployer.release(site(), deployed.functions, deployed.outputs)
+    deployed = deployer.deploy(address(), (order(),))
+    released = deployer.release(address(), deployed.functions, deployed.outputs)
     assert released.endpoint == "https://e.test"
     assert dict(released.outputs)["url"] == "https://u.test"
 
@@ -397,7 +399,7 @@ def test_two_addresses_are_both_kept(tmp_path: Path) -> None:
 def test_a_destroy_command_that_fails_is_a_problem_of_its_own(tmp_path: Path) -> None:
     deployer = says(tmp_path, "raise SystemExit('no such thing')\n")
     with pytest.raises(FabricError) as caught:
-        deployer.dissolve(site(), ())
+        deployer.dissolve(address(), ())
     assert caught.value.first.code == "remove/command-failed"
     assert caught.value.first.frame == "no such thing"
     assert "FABRIC_CLOUD1_DESTROY_CMD" in caught.value.first.message

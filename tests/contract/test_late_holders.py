@@ -77,27 +77,29 @@ class Stepping:
 class Deploy:
     """What a run does with one record: claim it, call the provider, note the result, close."""
 
-    shelf: RecordStore
+    record_store: RecordStore
     me: Process
     clock: HandClock
     terms: Terms = field(default_factory=lambda: Terms(LEASE))
     called: bool = False
 
     def run(self) -> tuple[Problem, ...]:
-        book = RecordTransaction({REF: self.shelf}, LockPolicy(self.me, self.clock, self.terms))
+        transaction = RecordTransaction(
+            {REF: self.record_store}, LockPolicy(self.me, self.clock, self.terms)
+        )
         intent = Intent(f"deploy:shop/{self.me.user}@cloud1-lambda", Operation.DEPLOY, self.me.user)
-        book.expect(
+        transaction.expect(
             [Claim(REF, "deploy", Mode.COMMAND, "cloud1-lambda", "", (intent,), self._refuse)]
         )
         try:
-            page = book.page(REF)
-            page.require_lock()
+            locked_record = transaction.locked_record(REF)
+            locked_record.require_lock()
             self.called = True
-            page.add(FunctionDone(intent.task, FunctionRecord(self.me.user, "key", "sha")))
+            locked_record.add(FunctionDone(intent.task, FunctionRecord(self.me.user, "key", "sha")))
         except FabricError as error:
-            book.abandon()
+            transaction.abandon()
             return error.problems
-        return book.close(_deployed)
+        return transaction.close(_deployed)
 
     def _refuse(self, found: Record | None) -> None:
         """Asked under the lock: from here on time does not go by."""
@@ -105,8 +107,10 @@ class Deploy:
         self.clock.step = 0
 
 
-def _deployed(page: LockedRecord) -> Record:
-    return replace(page.record, pending=(), lifecycle=Lifecycle.DEPLOYED, deployment_id="id")
+def _deployed(locked_record: LockedRecord) -> Record:
+    return replace(
+        locked_record.record, pending=(), lifecycle=Lifecycle.DEPLOYED, deployment_id="id"
+    )
 
 
 @dataclass(frozen=True)
@@ -114,25 +118,25 @@ class Scene:
     backend: Backend
     home: Path
 
-    def shelf(self, backend: Backend | None = None) -> RecordStore:
+    def record_store(self, backend: Backend | None = None) -> RecordStore:
         backend = backend or self.backend
         return RecordStore(self.home, BackEndPair(backend, backend))
 
     def stored(self) -> Record | None:
-        found = self.shelf().stores.state.read(state_key(REF))
+        found = self.record_store().stores.state.read(state_key(REF))
         return None if found is None else _decoded(found)
 
     def second(self) -> tuple[Problem, ...]:
         """Waits out the lease, whoever has the lock."""
         clock = HandClock(step=SHORT / 2)
-        return Deploy(self.shelf(), SECOND, clock, Terms(SHORT, wait=100)).run()
+        return Deploy(self.record_store(), SECOND, clock, Terms(SHORT, wait=100)).run()
 
     def unlocked(self) -> tuple[Problem, ...]:
         """The lock is taken from the first, whose lease is not over by its own clock."""
-        holder = holder_of(self.shelf(), REF)
+        holder = holder_of(self.record_store(), REF)
         if holder is not None:
             unlock(self.backend, REF, holder)
-        return Deploy(self.shelf(), SECOND, HandClock()).run()
+        return Deploy(self.record_store(), SECOND, HandClock()).run()
 
 
 def _decoded(found: Stored) -> Record:
@@ -141,25 +145,25 @@ def _decoded(found: Stored) -> Record:
 
 def _steps_of_a_deploy(folder: Path) -> int:
     store = Stepping(Local(folder / "state"), 0, lambda: None)
-    shelf = RecordStore(folder, BackEndPair(store, store))
-    assert Deploy(shelf, FIRST, HandClock()).run() == ()
+    record_store = RecordStore(folder, BackEndPair(store, store))
+    assert Deploy(record_store, FIRST, HandClock()).run() == ()
     return store.calls
 
 
 def _stopped(folder: Path, *, at: int, overslept: bool) -> Iterator[str]:
     """One deploy stopped at one step; everything that is not as it has to be afterwards."""
-    scene = Scene(Local(folder / "state"), folder)
+    info = Scene(Local(folder / "state"), folder)
     clock, answers, then = HandClock(), list[tuple[Problem, ...]](), list[Record | None]()
 
     def meanwhile() -> None:
-        answers.append(scene.second() if overslept else scene.unlocked())
-        then.append(scene.stored())
+        answers.append(info.second() if overslept else info.unlocked())
+        then.append(info.stored())
         clock.at += 2 * LEASE if overslept else 0
 
-    store = Stepping(scene.backend, at, meanwhile)
-    first = Deploy(scene.shelf(store), FIRST, clock)
+    store = Stepping(info.backend, at, meanwhile)
+    first = Deploy(info.record_store(store), FIRST, clock)
     problems = first.run()
-    now = scene.stored()
+    now = info.stored()
     assert answers, f"there is no step {at}"
     if answers != [()]:
         yield f"the second ended with {answers}"
@@ -190,34 +194,34 @@ def test_what_an_overtaken_holder_still_wrote_is_taken_in_by_the_rightful_one(
     tmp_path: Path,
 ) -> None:
     """It had confirmed its lock, was stopped, and writes before the other's first write."""
-    scene = Scene(Local(tmp_path / "state"), tmp_path)
-    assert Deploy(scene.shelf(), FIRST, HandClock()).run() == ()
-    late = scene.stored()
+    info = Scene(Local(tmp_path / "state"), tmp_path)
+    assert Deploy(info.record_store(), FIRST, HandClock()).run() == ()
+    late = info.stored()
     assert late is not None
 
     def written_late() -> None:
-        found = scene.backend.read(state_key(REF))
+        found = info.backend.read(state_key(REF))
         assert found is not None
         again = encode(replace(late, serial=late.serial + 1))
-        scene.backend.write(state_key(REF), again, found.version)
+        info.backend.write(state_key(REF), again, found.version)
 
-    plain = Stepping(scene.backend, 0, lambda: None)
+    plain = Stepping(info.backend, 0, lambda: None)
     for at in range(1, 12):
         store = replace(plain, at=at, meanwhile=written_late)
-        second = Deploy(scene.shelf(store), SECOND, HandClock())
+        second = Deploy(info.record_store(store), SECOND, HandClock())
         problems = second.run()
-        now = scene.stored()
+        now = info.stored()
         if now is not None and now.function("second") is not None and not problems:
             continue
         assert {one.code for one in problems} == {"state/lock-lost"}
 
 
 def test_the_log_of_a_later_holder_is_left_alone(tmp_path: Path) -> None:
-    scene = Scene(Local(tmp_path / "state"), tmp_path)
+    info = Scene(Local(tmp_path / "state"), tmp_path)
     later = wal_path(tmp_path, REF, 99)
     later.parent.mkdir(parents=True)
     later.write_text("of somebody who holds it by now")
-    assert scene.unlocked() == ()
+    assert info.unlocked() == ()
     assert later.exists()
 
 
@@ -225,21 +229,21 @@ def test_the_log_of_a_later_holder_is_left_alone(tmp_path: Path) -> None:
 def test_who_puts_a_record_right_by_hand_and_is_late_overwrites_nobody(
     operation: str, tmp_path: Path
 ) -> None:
-    scene = Scene(Local(tmp_path / "state"), tmp_path)
-    assert Deploy(scene.shelf(), FIRST, HandClock()).run() == ()
-    old = scene.stored()
+    info = Scene(Local(tmp_path / "state"), tmp_path)
+    assert Deploy(info.record_store(), FIRST, HandClock()).run() == ()
+    old = info.stored()
     assert old is not None
     around = LockPolicy(FIRST, HandClock(), Terms(LEASE))
     calls: dict[str, Callable[[RecordStore], object]] = {
-        "restore": lambda shelf: restore(shelf, [old], around),
-        "rm": lambda shelf: forget(shelf, REF, around),
+        "restore": lambda record_store: restore(record_store, [old], around),
+        "rm": lambda record_store: forget(record_store, REF, around),
     }
     for at in (6, 7, 8):  # after the write of the lock, and around the read before the own write
-        store = Stepping(scene.backend, at, lambda: _quiet(scene.unlocked()))
+        store = Stepping(info.backend, at, lambda: _quiet(info.unlocked()))
         with pytest.raises(FabricError) as caught:
-            calls[operation](scene.shelf(store))
+            calls[operation](info.record_store(store))
         assert "state/lock-lost" in {one.code for one in caught.value.problems}
-        now = scene.stored()
+        now = info.stored()
         assert now is not None
         assert now.function("second") is not None
 
@@ -250,12 +254,12 @@ def _quiet(problems: tuple[Problem, ...]) -> None:
 
 def test_no_record_is_ahead_of_its_lock(tmp_path: Path) -> None:
     """Else the next holder's fence were below that of the record, and it counted as late."""
-    scene = Scene(Local(tmp_path / "state"), tmp_path)
+    info = Scene(Local(tmp_path / "state"), tmp_path)
     around = LockPolicy(FIRST, HandClock(), Terms(LEASE))
-    ((restored,), _) = restore(scene.shelf(), [replace(record(), fence=700)], around)
-    with locked(scene.shelf(), {REF: 0}, "look", around) as fences:
+    ((restored,), _) = restore(info.record_store(), [replace(record(), fence=700)], around)
+    with locked(info.record_store(), {REF: 0}, "look", around) as fences:
         assert fences[REF] > restored.fence
-        stored = scene.backend.read(lock_key(REF))
+        stored = info.backend.read(lock_key(REF))
         assert stored is not None
         holder = decode_lock(stored.content)
         assert holder is not None

@@ -289,16 +289,16 @@ class Desk:
     home: Path
 
     @property
-    def shelf(self) -> RecordStore:
+    def record_store(self) -> RecordStore:
         return RecordStore(self.home, BackEndPair(self.backend, self.backend))
 
-    def page(self, keeper: LockKeeper, clock: Clock) -> LockedRecord:
+    def locked_record(self, keeper: LockKeeper, clock: Clock) -> LockedRecord:
         fence = take(keeper)
         stored = self.backend.read(state_key(REF))
         found = decode(stored.content, "it") if stored else Record(REF, "p", "line", "salt")
         begun = replace(found, fence=fence)
         opening = FoundRecord(begun, found, stored.version if stored else None)
-        return LockedRecord(self.shelf, keeper, opening, clock)
+        return LockedRecord(self.record_store, keeper, opening, clock)
 
     def stored(self) -> Record:
         stored = self.backend.read(state_key(REF))
@@ -307,60 +307,60 @@ class Desk:
 
 
 @pytest.fixture
-def desk(backend: Backend, tmp_path: Path) -> Desk:
+def tools(backend: Backend, tmp_path: Path) -> Desk:
     return Desk(backend, tmp_path / "home")
 
 
-def overtaken(desk: Desk, keep: Keep) -> tuple[LockedRecord, LockedRecord]:
+def overtaken(tools: Desk, keep: Keep) -> tuple[LockedRecord, LockedRecord]:
     """A holder that began, and one that took its lock over and begun too."""
     late = HandClock(step=SHORT)
-    first = desk.page(keep(), HandClock())
+    first = tools.locked_record(keep(), HandClock())
     first.begin(Lifecycle.DEPLOYING, ())
-    second = desk.page(patient(keep, late), late)
+    second = tools.locked_record(patient(keep, late), late)
     late.step = 0
     second.begin(Lifecycle.DEPLOYING, ())
     return first, second
 
 
-def test_who_was_taken_over_writes_no_record(desk: Desk, keep: Keep) -> None:
-    first, _ = overtaken(desk, keep)
-    before = desk.stored()
+def test_who_was_taken_over_writes_no_record(tools: Desk, keep: Keep) -> None:
+    first, _ = overtaken(tools, keep)
+    before = tools.stored()
     first.add(FunctionGone("deploy:api/one", "one"))
     assert code_of(lambda: first.close(first.record)) == "state/lock-lost"
-    assert desk.stored() == before
+    assert tools.stored() == before
     assert code_of(first.require_lock) == "state/lock-lost"
-    assert not (desk.home / "errored").exists(), "nobody has to push what is void"
+    assert not (tools.home / "errored").exists(), "nobody has to push what is void"
 
 
-def test_who_was_taken_over_does_not_take_the_record_away(desk: Desk, keep: Keep) -> None:
-    first, _ = overtaken(desk, keep)
-    before = desk.stored()
+def test_who_was_taken_over_does_not_take_the_record_away(tools: Desk, keep: Keep) -> None:
+    first, _ = overtaken(tools, keep)
+    before = tools.stored()
     assert code_of(lambda: first.close(None)) == "state/lock-lost"
-    assert desk.stored() == before
+    assert tools.stored() == before
 
 
-def test_the_log_of_who_was_taken_over_spoils_nobodys(desk: Desk, keep: Keep) -> None:
-    first, second = overtaken(desk, keep)
+def test_the_log_of_who_was_taken_over_spoils_nobodys(tools: Desk, keep: Keep) -> None:
+    first, second = overtaken(tools, keep)
     second.add(FunctionGone("deploy:api/two", "two"))
-    logged = wal_path(desk.home, REF, second.record.fence).read_bytes()
+    logged = wal_path(tools.home, REF, second.record.fence).read_bytes()
     first.add(FunctionGone("deploy:api/one", "one"))
-    assert wal_path(desk.home, REF, second.record.fence).read_bytes() == logged
+    assert wal_path(tools.home, REF, second.record.fence).read_bytes() == logged
     assert first.record.fence < second.record.fence
 
 
-def test_nobody_begins_under_a_lock_that_is_gone(desk: Desk, keep: Keep) -> None:
+def test_nobody_begins_under_a_lock_that_is_gone(tools: Desk, keep: Keep) -> None:
     clock = HandClock()
-    page = desk.page(keep(clock), clock)
+    locked_record = tools.locked_record(keep(clock), clock)
     clock.at += LEASE
-    assert code_of(lambda: page.begin(Lifecycle.DEPLOYING, ())) == "state/lock-lost"
+    assert code_of(lambda: locked_record.begin(Lifecycle.DEPLOYING, ())) == "state/lock-lost"
 
 
 def test_a_lock_that_somebody_took_is_noticed_before_the_first_call(
-    backend: Backend, desk: Desk, keep: Keep
+    backend: Backend, tools: Desk, keep: Keep
 ) -> None:
-    page = desk.page(keep(), HandClock())
+    locked_record = tools.locked_record(keep(), HandClock())
     take(patient(keep))
-    assert code_of(lambda: page.begin(Lifecycle.DEPLOYING, ())) == "state/lock-lost"
+    assert code_of(lambda: locked_record.begin(Lifecycle.DEPLOYING, ())) == "state/lock-lost"
 
 
 def test_one_thread_beats_for_all_back_ends_of_a_run(tmp_path: Path) -> None:

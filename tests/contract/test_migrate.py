@@ -53,24 +53,24 @@ def opened(store: Store, fleet: Fleet, folder: Path) -> Iterator[RecordStore]:
 
 @pytest.fixture
 def local(fleet: Fleet, tmp_path: Path) -> Iterator[RecordStore]:
-    with opened(stores.LOCAL, fleet, tmp_path / "source") as shelf:
-        yield shelf
+    with opened(stores.LOCAL, fleet, tmp_path / "source") as record_store:
+        yield record_store
 
 
 @pytest.fixture
 def sqlite(fleet: Fleet, tmp_path: Path) -> Iterator[RecordStore]:
-    with opened(stores.SQLITE, fleet, tmp_path / "target") as shelf:
-        yield shelf
+    with opened(stores.SQLITE, fleet, tmp_path / "target") as record_store:
+        yield record_store
 
 
-def store(shelf: RecordStore, records: Sequence[Record]) -> None:
+def store(record_store: RecordStore, records: Sequence[Record]) -> None:
     for one in records:
-        keep_archive(shelf, one.ref, ARCHIVE)
-        shelf.stores.state.write(state_key(one.ref), encode(one), None)
+        keep_archive(record_store, one.ref, ARCHIVE)
+        record_store.stores.state.write(state_key(one.ref), encode(one), None)
 
 
-def content(shelf: RecordStore, one: Record) -> bytes:
-    found = shelf.stores.state.read(state_key(one.ref))
+def content(record_store: RecordStore, one: Record) -> bytes:
+    found = record_store.stores.state.read(state_key(one.ref))
     assert found is not None
     return found.content
 
@@ -107,13 +107,13 @@ def test_everything_moves_between_any_two_stores(
 
 @pytest.mark.parametrize("kind", stores.parameters(*stores.ALL))
 def test_every_store_takes_a_backup_back(kind: Store, fleet: Fleet, tmp_path: Path) -> None:
-    with opened(kind, fleet, tmp_path / "one") as shelf:
-        store(shelf, [record(), replace(record("prod"), serial=9, fence=8)])
+    with opened(kind, fleet, tmp_path / "one") as record_store:
+        store(record_store, [record(), replace(record("prod"), serial=9, fence=8)])
         records = [record(), record("prod"), record("new")]
-        done, warnings = restore(shelf, records, _AROUND)
+        done, warnings = restore(record_store, records, _AROUND)
         serials = {one.ref.stage: one.serial for one in done}
         assert serials == {"dev": 5, "prod": 10, "new": 5}
-        assert all(peek(shelf, one.ref) == one for one in done)
+        assert all(peek(record_store, one.ref) == one for one in done)
         assert min(one.fence for one in done if one.ref.stage == "prod") > 8
         assert warnings == ()
 
@@ -122,8 +122,8 @@ def test_a_lock_on_either_side_keeps_a_migration_away(
     local: RecordStore, sqlite: RecordStore
 ) -> None:
     store(local, [record()])
-    for shelf in (local, sqlite):
-        with locked(shelf, {record().ref: 0}, "deploy", _AROUND):
+    for record_store in (local, sqlite):
+        with locked(record_store, {record().ref: 0}, "deploy", _AROUND):
             assert refused(local, sqlite) == "lock/held"
     assert refs_in(sqlite) == ()
 

@@ -13,7 +13,7 @@ from fabric.providers.command import Command
 from fabric.providers.contract import Deployed, Deployer, DeploymentAddress, FunctionOrder, Released
 from fabric.providers.registry import deployer_of
 from fabric.providers.simulated import Simulated
-from tests.orders import CLOUD1, CRON, HTTP, around, order, recorder, site
+from tests.orders import CLOUD1, CRON, HTTP, address, around, order, recorder
 
 FUNCTIONS = (order("hello", HTTP), order("tick", CRON))
 
@@ -28,8 +28,8 @@ class Spec:
         return f"{self.facts.id}-{self.mode}"
 
     @property
-    def site(self) -> DeploymentAddress:
-        return site(self.facts.id, region="eu-1")
+    def address(self) -> DeploymentAddress:
+        return address(self.facts.id, region="eu-1")
 
     def deployer(self, folder: Path) -> Deployer:
         tool = recorder(folder)
@@ -59,7 +59,7 @@ def release(deployer: Deployer, where: DeploymentAddress) -> Released:
 
 @EACH
 def test_a_deploy_answers_for_exactly_the_functions_ordered(spec: Spec, tmp_path: Path) -> None:
-    live = deploy_all(spec.deployer(tmp_path), spec.site).functions
+    live = deploy_all(spec.deployer(tmp_path), spec.address).functions
     assert [one.name for one in live] == ["hello", "tick"]
     assert [one.resource_name for one in live] == ["shop-dev-hello", "shop-dev-tick"]
     assert all(one.resource_id and one.artifact_sha256 == "ab" * 32 for one in live)
@@ -70,12 +70,12 @@ def test_a_deploy_answers_for_exactly_the_functions_ordered(spec: Spec, tmp_path
 @EACH
 def test_deploying_twice_changes_nothing(spec: Spec, tmp_path: Path) -> None:
     deployer = spec.deployer(tmp_path)
-    assert deploy_all(deployer, spec.site) == deploy_all(deployer, spec.site)
+    assert deploy_all(deployer, spec.address) == deploy_all(deployer, spec.address)
 
 
 @EACH
 def test_a_release_says_where_the_service_and_its_functions_are(spec: Spec, tmp_path: Path) -> None:
-    released = release(spec.deployer(tmp_path), spec.site)
+    released = release(spec.deployer(tmp_path), spec.address)
     outputs = dict(released.outputs)
     assert released.endpoint == outputs["url"]
     assert released.endpoint.startswith("https://")
@@ -88,11 +88,11 @@ def test_a_release_says_where_the_service_and_its_functions_are(spec: Spec, tmp_
 @EACH
 def test_nothing_is_left_after_a_service_is_dissolved(spec: Spec, tmp_path: Path) -> None:
     deployer = spec.deployer(tmp_path)
-    live = deploy_all(deployer, spec.site).functions
+    live = deploy_all(deployer, spec.address).functions
     for _ in range(2):  # what is gone already is no error
-        deployer.dissolve(spec.site, live)
+        deployer.dissolve(spec.address, live)
         assert not (tmp_path / "live").exists()
-        assert all(deployer.find(spec.site, one.name) is None for one in live)
+        assert all(deployer.find(spec.address, one.name) is None for one in live)
 
 
 @EACH
@@ -104,18 +104,18 @@ def test_the_unit_is_the_catalogs_and_a_commands_the_service(spec: Spec, tmp_pat
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda facts: facts.id)
 def test_a_simulated_function_is_named_after_its_service_and_stage(facts: ProviderFacts) -> None:
     simulated = Simulated(facts.unit)
-    (live,) = simulated.deploy(site(facts.id), (FUNCTIONS[0],)).functions
+    (live,) = simulated.deploy(address(facts.id), (FUNCTIONS[0],)).functions
     endpoint = f"https://shop-dev.{facts.id}.fabric.example"
     assert live.resource_id == f"{facts.id}:local:function:shop-dev-hello"
     assert live.endpoint == f"{endpoint}/hello"
-    released = simulated.release(site(facts.id), (live,), ())
+    released = simulated.release(address(facts.id), (live,), ())
     assert dict(released.outputs) == {
         "url": endpoint,
         "region": "local",
         "url_hello": live.endpoint,
         "arn_hello": live.resource_id,
     }
-    assert simulated.destroy(site(facts.id), (live,)) == ""
+    assert simulated.destroy(address(facts.id), (live,)) == ""
 
 
 def refused(act: Callable[[], object]) -> FabricError:
@@ -165,8 +165,8 @@ def test_a_provider_of_another_version_is_named(tmp_path: Path) -> None:
 def test_a_command_may_only_deploy_or_only_destroy(tmp_path: Path) -> None:
     nothing = Command(CLOUD1, "", " ", around(tmp_path))
     function: FunctionOrder = FUNCTIONS[0]
-    error = refused(lambda: nothing.deploy(site(), (function,)))
+    error = refused(lambda: nothing.deploy(address(), (function,)))
     assert error.first.code == "deploy/no-deployer"
-    error = refused(lambda: nothing.dissolve(site(), ()))
+    error = refused(lambda: nothing.dissolve(address(), ()))
     assert error.first.code == "remove/no-destroy-command"
     assert "FABRIC_CLOUD1_DESTROY_CMD" in error.first.hint

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.flow
 
 
 def shop(tmp_path: Path) -> Project:
-    return compose(tmp_path, site=("api",), api=(), jobs=())
+    return compose(tmp_path, info=("api",), api=(), jobs=())
 
 
 def break_it(made: Project, *services: str) -> None:

@@ -85,8 +85,8 @@ class Guess:
 
     def plan(self, graph: TaskGraph) -> Plan:
         stores = self.bench.stores()
-        stepper = TaskRunner(stores, {"join": self.bench.kind}, self.bench.clock)
-        return make_plan(graph, stepper.memory)
+        runner = TaskRunner(stores, {"join": self.bench.kind}, self.bench.clock)
+        return make_plan(graph, runner.memory)
 
 
 def named(plan: Plan, action: Action) -> set[str]:

@@ -131,9 +131,9 @@ class Folder:
         files = stores.files
         salt = store_answer(self.answers, self.asked(), basis_of(pairs, ()), files, GIVEN)
         if salt is not None:
-            site = packed.ProjectInfo(str(self.root), "dev")
+            info = packed.ProjectInfo(str(self.root), "dev")
             prefix = prefix_of(files, str(self.root))
-            kept = packed.last_run_of(salt, site, result, stores.ledger.traces, prefix)
+            kept = packed.last_run_of(salt, info, result, stores.trace_store.traces, prefix)
             packed.save_last_run(self.answers, ARGV, str(self.root), kept)
         return result
 
@@ -256,7 +256,7 @@ def test_a_file_that_moved_during_a_run_leaves_no_answer(tmp_path: Path) -> None
     folder.bench.kind = SavingKind()
     assert folder.build_whole().ok
     assert not folder.ask()
-    assert folder.bench.stores().ledger.traces(TaskId("join:one")) == ()
+    assert folder.bench.stores().trace_store.traces(TaskId("join:one")) == ()
 
 
 def test_many_paths_are_looked_at_by_two_processes_with_the_same_answer(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_the_kept_graph_is_that_of_the_long_way(settings: Settings) -> None:
     assert is_kept(kept)
     assert tuple(kept.graph.tasks) == tuple(long.graph.tasks)
     assert replace(kept.graph, tasks=()) == replace(long.graph, tasks=())
-    assert (kept.site, kept.services, kept.sources) == (long.site, long.services, long.sources)
+    assert (kept.info, kept.services, kept.sources) == (long.info, long.services, long.sources)
 
 
 def test_nothing_is_kept_where_there_is_no_cache(settings: Settings) -> None:
@@ -109,7 +109,7 @@ def test_whatever_the_graph_hangs_on_is_noticed(
     assert not is_kept(made)
     long = compile_files(ASKED, after)
     assert tuple(made.graph.tasks) == tuple(long.graph.tasks)
-    assert made.site == long.site
+    assert made.info == long.info
 
 
 def test_other_variables_do_not_matter(settings: Settings) -> None:

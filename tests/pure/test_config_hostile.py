@@ -111,13 +111,13 @@ _RUN = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
 from tests.pure.test_config_hostile import HOSTILE
-from fabric.config.load import Source, load_config
+from fabric.config.load import ConfigText, load_config
 from fabric.model.problems import FabricError
 from tests.pure.config_texts import problems
 raw = HOSTILE[sys.argv[1]]
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
-    load_config(Source("fabric.yml", raw, {}, "dev"))
+    load_config(ConfigText("fabric.yml", raw, {}, "dev"))
 except FabricError as error:
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(after - before)

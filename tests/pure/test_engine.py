@@ -193,9 +193,9 @@ class CutKind(HangingKind):
 def hanging(bench: Bench, kind: HangingKind, grace: float) -> Run:
     bench.kind = kind
     graph, clock = build_graph([join("left", "a"), join("right", "b")]), LateClock()
-    stepper = TaskRunner(bench.stores(), {"join": kind}, clock)
+    runner = TaskRunner(bench.stores(), {"join": kind}, clock)
     job = Job(graph, Caps(1, 1), (1.0, 1.0), grace=grace)
-    return Run(job, stepper, Bus("run", clock, []), clock)
+    return Run(job, runner, Bus("run", clock, []), clock)
 
 
 def stopped(run: Run, kind: HangingKind, times: int) -> None:
@@ -262,9 +262,9 @@ def test_what_waited_for_its_lock_while_another_failed_does_not_begin(bench: Ben
     bench.write(a="fail")
     kind, clock = WorldJoin(), LateClock()
     graph = build_graph([join("left", "a"), join("right", "b"), join("zone", "b")])
-    stepper = TaskRunner(bench.stores(), {"join": kind}, clock)
+    runner = TaskRunner(bench.stores(), {"join": kind}, clock)
     job = Job(graph, Caps(2, 2), (1.0,) * 3, fail_fast=True)
-    result = Run(job, stepper, Bus("run", clock, [kind]), clock).go()
+    result = Run(job, runner, Bus("run", clock, [kind]), clock).go()
     assert kind.ran == ["join:left"]
     assert [one.status for one in result.outcomes] == [
         Status.FAILED,
@@ -288,10 +288,10 @@ class BrokenListener:
 
 def test_a_worker_that_falls_ends_the_run_and_is_not_waited_for(bench: Bench) -> None:
     graph, clock = build_graph([join("left", "a"), join("right", "b")]), LateClock()
-    stepper = TaskRunner(bench.stores(), {"join": bench.kind}, clock)
+    runner = TaskRunner(bench.stores(), {"join": bench.kind}, clock)
     job = Job(graph, Caps(2, 2), (1.0, 1.0))
     with pytest.raises(RuntimeError, match="no more of"):
-        Run(job, stepper, Bus("run", clock, [BrokenListener()]), clock).go()
+        Run(job, runner, Bus("run", clock, [BrokenListener()]), clock).go()
 
 
 def test_content_on_its_way_to_the_disk_is_not_lost_sight_of(tmp_path: Path) -> None:

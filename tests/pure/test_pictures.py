@@ -389,8 +389,8 @@ def test_a_thousand_tasks_are_laid_out_in_two_seconds() -> None:
 
 
 @given(st.text(max_size=60), st.floats(min_value=20, max_value=300))
-def test_a_fitted_text_fits(text: str, room: float) -> None:
-    assert width(fitted(text, room, 12), 12) <= room
+def test_a_fitted_text_fits(text: str, session: float) -> None:
+    assert width(fitted(text, session, 12), 12) <= session
 
 
 @st.composite

@@ -164,10 +164,10 @@ _FULL_FOR_A_MOMENT = """\
 import resource, sys
 from pathlib import Path
 from fabric.model.problems import FabricError
-from fabric.system.append_log import Journal
+from fabric.system.append_log import AppendLog
 
 path = Path(sys.argv[1])
-journal = Journal(path)
+journal = AppendLog(path)
 journal.append("first")
 room = path.stat().st_size + 5
 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]

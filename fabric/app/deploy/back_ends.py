@@ -18,12 +18,14 @@ from fabric.state.store import BackEndPair, RecordStore
 _AT_HOME = ("local", "sql")
 
 
-def refuse_foreign(post: Placement, process: Mapping[str, str]) -> None:
+def refuse_foreign(placement: Placement, process: Mapping[str, str]) -> None:
     """Another store than the one that is meant would be as bad as the wrong host."""
-    sources = sources_of(Path(post.folder), process)
-    prefixes = (post.backend.upper(), *(("AWS_",) if post.backend == "objstore1" else ()))
+    sources = sources_of(Path(placement.folder), process)
+    prefixes = (placement.backend.upper(), *(("AWS_",) if placement.backend == "objstore1" else ()))
     names = [name for name in foreign_endpoints(sources) if name.startswith(prefixes)]
-    names += foreign_database(sources, dict(post.settings)) if post.backend == "sql" else ()
+    names += (
+        foreign_database(sources, dict(placement.settings)) if placement.backend == "sql" else ()
+    )
     if names:
         raise FabricError(*(foreign_problem(sources, name) for name in names))
 
@@ -39,31 +41,33 @@ class BackEnds:
         self._blind = blind
         self._open: dict[tuple[object, ...], BackEndPair] = {}
 
-    def of(self, posts: Iterable[Placement]) -> Mapping[RecordRef, RecordStore]:
-        return {post.ref: self.shelf(post) for post in posts}
+    def of(self, placements: Iterable[Placement]) -> Mapping[RecordRef, RecordStore]:
+        return {placement.ref: self.record_store(placement) for placement in placements}
 
-    def shelf(self, post: Placement) -> RecordStore:
-        sweep_payloads(Path(post.home))
-        key = (post.backend, post.settings, self._surroundings(post))
+    def record_store(self, placement: Placement) -> RecordStore:
+        sweep_payloads(Path(placement.home))
+        key = (placement.backend, placement.settings, self._surroundings(placement))
         if key not in self._open:
-            self._open[key] = self._opened(post)
-        return RecordStore(Path(post.home), self._open[key])
+            self._open[key] = self._opened(placement)
+        return RecordStore(Path(placement.home), self._open[key])
 
-    def _surroundings(self, post: Placement) -> object:
+    def _surroundings(self, placement: Placement) -> object:
         """What else tells one store from another: the folder, or the credentials."""
-        if post.backend in _AT_HOME:
-            return post.home
-        return frozenset(calling_environment(Path(post.folder), self._settings.env).items())
+        if placement.backend in _AT_HOME:
+            return placement.home
+        return frozenset(calling_environment(Path(placement.folder), self._settings.env).items())
 
-    def _opened(self, post: Placement) -> BackEndPair:
+    def _opened(self, placement: Placement) -> BackEndPair:
         if self._blind:
             nothing = Unavailable()
             return BackEndPair(nothing, nothing)
         from fabric.state.backends.registry import open_backend
 
-        refuse_foreign(post, self._settings.env)
-        env = calling_environment(Path(post.folder), self._settings.env)
-        return open_backend(BackendKind(post.backend), dict(post.settings), env, Path(post.home))
+        refuse_foreign(placement, self._settings.env)
+        env = calling_environment(Path(placement.folder), self._settings.env)
+        return open_backend(
+            BackendKind(placement.backend), dict(placement.settings), env, Path(placement.home)
+        )
 
     def close(self) -> None:
         for stores in self._open.values():

@@ -33,7 +33,7 @@ from fabric.tasks.deploy import ref_of
 class Closing:
     """`caps` are for what has to be taken back. `rolled_back` are records that are as before."""
 
-    world: DeployScope
+    scope: DeployScope
     caps: Caps
     rollback: bool = False
     removing: bool = False
@@ -41,46 +41,63 @@ class Closing:
     rolled_back: set[RecordRef] = field(default_factory=set)
     finals: dict[RecordRef, Record | None] = field(default_factory=dict)
 
-    def finish(self, room: Session, bus: Bus, result: RunResult) -> RunResult:
+    def finish(self, session: Session, bus: Bus, result: RunResult) -> RunResult:
         if self.rollback and result.interrupted:
             result = replace(result, aftermath=tuple(self._all_left()))
         elif self.rollback and not result.ok:
-            result = self._take_back(room, bus, result)
+            result = self._take_back(session, bus, result)
         outcomes = outcomes_of(result)
-        for page in self.world.book.pages:
-            ok = _is_good(outcomes.get(page.base.ref, ()))
-            self.finals[page.base.ref] = self._final(page, ok=ok)
-        self._keep_traces(room, result)
+        for locked_record in self.scope.transaction.locked_records:
+            ok = _is_good(outcomes.get(locked_record.base.ref, ()))
+            self.finals[locked_record.base.ref] = self._final(locked_record, ok=ok)
+        self._keep_traces(session, result)
         return replace(result, aftermath=(*result.aftermath, *self._closed()))
 
-    def _final(self, page: LockedRecord, *, ok: bool) -> Record | None:
-        ref, record = page.base.ref, page.record
-        now = self.world.desk.now()
+    def _final(self, locked_record: LockedRecord, *, ok: bool) -> Record | None:
+        ref, record = locked_record.base.ref, locked_record.record
+        now = self.scope.tools.now()
         if ref in self.rolled_back:
-            return taken_back(page.base, record) if page.base.deployment_id else None
-        if not ok and not _moved(page) and not page.base.deployment_id and not page.base.functions:
+            return (
+                taken_back(locked_record.base, record) if locked_record.base.deployment_id else None
+            )
+        if (
+            not ok
+            and not _moved(locked_record)
+            and not locked_record.base.deployment_id
+            and not locked_record.base.functions
+        ):
             return None  # nothing was ever called
         if not ok:
-            return failed(page.base, record, self.world.deployment_ids[ref], now)
+            return failed(locked_record.base, record, self.scope.deployment_ids[ref], now)
         if ref in self.targets:
-            return gone_back(record, self.targets[ref], self.world.deployment_ids[ref], now)
+            return gone_back(record, self.targets[ref], self.scope.deployment_ids[ref], now)
         if self.removing:
             return None
-        return deployed(page.base, record, self.world.deployment_ids[ref], now)
+        return deployed(locked_record.base, record, self.scope.deployment_ids[ref], now)
 
-    def _take_back(self, room: Session, bus: Bus, result: RunResult) -> RunResult:
+    def _take_back(self, session: Session, bus: Bus, result: RunResult) -> RunResult:
         """Exactly what this run changed, the newest change first.
 
         What an earlier failure left unsure cannot be put back as it was: that is said.
         """
         ran = outcomes_of(result)
-        pages = self.world.book.pages
-        unsure = {page.base.ref for page in pages if _is_unsure(page.base)}
-        known = [page for page in pages if page.base.ref not in unsure and _moved(page)]
-        known.sort(key=lambda page: _ended(ran.get(page.base.ref, ())), reverse=True)
-        undone = self._put_back(room, bus, known)
+        locked_records = self.scope.transaction.locked_records
+        unsure = {
+            locked_record.base.ref
+            for locked_record in locked_records
+            if _is_unsure(locked_record.base)
+        }
+        known = [
+            locked_record
+            for locked_record in locked_records
+            if locked_record.base.ref not in unsure and _moved(locked_record)
+        ]
+        known.sort(
+            key=lambda locked_record: _ended(ran.get(locked_record.base.ref, ())), reverse=True
+        )
+        undone = self._put_back(session, bus, known)
         left = [one.base for one in known if one.base.ref not in self.rolled_back]
-        left += [one.base for one in pages if one.base.ref in unsure & _tried(ran)]
+        left += [one.base for one in locked_records if one.base.ref in unsure & _tried(ran)]
         # What fails for the same reason once more is not told once more.
         found = dict.fromkeys(problem for one in undone for problem in one.problems)
         news = [problem for problem in found if problem not in result.problems]
@@ -92,7 +109,7 @@ class Closing:
 
     def _all_left(self) -> Iterator[Problem]:
         """Who interrupts wants an end, no way back: it is said, where there would be one."""
-        if any(_moved(page) for page in self.world.book.pages):
+        if any(_moved(locked_record) for locked_record in self.scope.transaction.locked_records):
             yield Problem(
                 "rollback/interrupted",
                 "the run was interrupted, so nothing was taken back",
@@ -100,17 +117,21 @@ class Closing:
             )
 
     def _put_back(
-        self, room: Session, bus: Bus, pages: Sequence[LockedRecord]
+        self, session: Session, bus: Bus, locked_records: Sequence[LockedRecord]
     ) -> Sequence[RunResult]:
         """One after the other, each a run of its own: who cannot go back holds up nobody else."""
-        targets = {page.base.ref: snapshot(page.base) for page in pages}
-        self.world.desk.go_back_to(targets)
+        targets = {
+            locked_record.base.ref: snapshot(locked_record.base) for locked_record in locked_records
+        }
+        self.scope.tools.go_back_to(targets)
         undone: list[RunResult] = []
-        for page in pages:
-            ref = page.base.ref
-            graph = undoing(page.record, targets[ref] if page.base.deployment_id else None)
+        for locked_record in locked_records:
+            ref = locked_record.base.ref
+            graph = undoing(
+                locked_record.record, targets[ref] if locked_record.base.deployment_id else None
+            )
             job = Job(graph, self.caps, (1.0,) * len(graph))
-            undone.append(carried_out(Run(job, room.stepper, bus, SystemClock())))
+            undone.append(carried_out(Run(job, session.runner, bus, SystemClock())))
             if _is_good(undone[-1].outcomes):
                 self.rolled_back.add(ref)
             if undone[-1].interrupted:
@@ -126,80 +147,88 @@ class Closing:
         return Problem(
             "rollback/incomplete",
             f"{ref.title} could not be put back as it was",
-            hint=f"when the cause is gone: fabric {verb} {self.world.desk.options(ref)}",
+            hint=f"when the cause is gone: fabric {verb} {self.scope.tools.options(ref)}",
         )
 
     def _closed(self) -> list[Problem]:
         """Receipts first: once the state says that all is done, nobody comes back for them."""
-        pages = self.world.book.pages
-        problems = [*for_each(pages, self._written)]
-        problems += self.world.book.close(lambda page: self.finals[page.base.ref])
+        locked_records = self.scope.transaction.locked_records
+        problems = [*for_each(locked_records, self._written)]
+        problems += self.scope.transaction.close(
+            lambda locked_record: self.finals[locked_record.base.ref]
+        )
         if not problems:
-            for page in pages:
-                self._forget_archives(page)
+            for locked_record in locked_records:
+                self._forget_archives(locked_record)
         elif any(one.code == LOST for one in problems):
-            problems += for_each(pages, self._unsure)
-            problems += for_each(pages, self._true_receipts)
+            problems += for_each(locked_records, self._unsure)
+            problems += for_each(locked_records, self._true_receipts)
         return problems
 
-    def _unsure(self, page: LockedRecord) -> None:
-        if page.is_overtaken:
-            tell_unsure(self.world.book.shelf(page.base.ref), page, self.world.book.around)
+    def _unsure(self, locked_record: LockedRecord) -> None:
+        if locked_record.is_overtaken:
+            tell_unsure(
+                self.scope.transaction.record_store(locked_record.base.ref),
+                locked_record,
+                self.scope.transaction.around,
+            )
 
-    def _true_receipts(self, page: LockedRecord) -> None:
+    def _true_receipts(self, locked_record: LockedRecord) -> None:
         """Who lost a lock between its receipt and its last write has told of what is not so."""
-        ref = page.base.ref
-        record = peek(self.world.book.shelf(ref), ref)
+        ref = locked_record.base.ref
+        record = peek(self.scope.transaction.record_store(ref), ref)
         # Whoever is still at work on it writes them in the end.
         if record is not None and record.lifecycle in (Lifecycle.DEPLOYED, Lifecycle.FAILED):
-            write_receipts(Path(self.world.posts[ref].home), record)
+            write_receipts(Path(self.scope.placements[ref].home), record)
 
-    def _written(self, page: LockedRecord) -> None:
+    def _written(self, locked_record: LockedRecord) -> None:
         try:
-            page.require_lock()
-            self._receipts(page.base.ref)
+            locked_record.require_lock()
+            self._receipts(locked_record.base.ref)
         except FabricError:
-            self._unfinished(page)
+            self._unfinished(locked_record)
             raise
 
-    def _keep_traces(self, room: Session, result: RunResult) -> None:
+    def _keep_traces(self, session: Session, result: RunResult) -> None:
         """A help for other machines, no more: the deploy does not fail for it."""
-        ledger, makers = room.stores.ledger, makers_of(result.graph)
+        trace_store, makers = session.stores.trace_store, makers_of(result.graph)
 
-        def keep(page: LockedRecord) -> None:
-            ref, final = page.base.ref, self.finals[page.base.ref]
+        def keep(locked_record: LockedRecord) -> None:
+            ref, final = locked_record.base.ref, self.finals[locked_record.base.ref]
             if final is not None:
-                page.require_lock()
-                keep_traces(ledger, makers, self.world.book.shelf(ref), final)
+                locked_record.require_lock()
+                keep_traces(trace_store, makers, self.scope.transaction.record_store(ref), final)
 
-        for_each(self.world.book.pages, keep)
+        for_each(self.scope.transaction.locked_records, keep)
 
-    def _unfinished(self, page: LockedRecord) -> None:
+    def _unfinished(self, locked_record: LockedRecord) -> None:
         """Its receipt is not written: the record says so, and the next run comes back for it."""
-        ref, desk = page.base.ref, self.world.desk
-        record = self.finals[ref] or page.record
-        ended = replace(record, pending=(), lifecycle=Lifecycle.FAILED, updated_at=desk.now())
-        deployment_id = ended.deployment_id or self.world.deployment_ids[ref]
+        ref, tools = locked_record.base.ref, self.scope.tools
+        record = self.finals[ref] or locked_record.record
+        ended = replace(record, pending=(), lifecycle=Lifecycle.FAILED, updated_at=tools.now())
+        deployment_id = ended.deployment_id or self.scope.deployment_ids[ref]
         self.finals[ref] = replace(ended, deployment_id=deployment_id)
 
     def _receipts(self, ref: RecordRef) -> None:
-        home, final = Path(self.world.posts[ref].home), self.finals[ref]
+        home, final = Path(self.scope.placements[ref].home), self.finals[ref]
         if final is None:
             drop_receipts(home, ref)
         elif final.functions or final.deployment_id:
             write_receipts(home, final)
 
-    def _forget_archives(self, page: LockedRecord) -> None:
-        ref = page.base.ref
-        gone = archives_of(page.base) - archives_of(self.finals[ref])
+    def _forget_archives(self, locked_record: LockedRecord) -> None:
+        ref = locked_record.base.ref
+        gone = archives_of(locked_record.base) - archives_of(self.finals[ref])
         if gone:
-            drop_archives(self.world.book.shelf(ref), ref, gone, self._named_here(ref))
+            drop_archives(
+                self.scope.transaction.record_store(ref), ref, gone, self._named_here(ref)
+            )
 
     def _named_here(self, ref: RecordRef) -> frozenset[str]:
         """Archives that other records of this folder still name."""
-        shelf = self.world.book.shelf(ref)
-        refs = (ref_of_key(key) for key in shelf.stores.state.list(""))
-        records = (peek(shelf, one) for one in refs if one)
+        record_store = self.scope.transaction.record_store(ref)
+        refs = (ref_of_key(key) for key in record_store.stores.state.list(""))
+        records = (peek(record_store, one) for one in refs if one)
         return frozenset().union(*(archives_of(record) for record in records))
 
 
@@ -230,8 +259,8 @@ def _tried(ran: Mapping[RecordRef, Iterable[Outcome]]) -> frozenset[RecordRef]:
     return frozenset(ref for ref, ends in ran.items() if any(one.status in begun for one in ends))
 
 
-def _moved(page: LockedRecord) -> bool:
+def _moved(locked_record: LockedRecord) -> bool:
     """Whether anything that the provider knows of is not as this run found it."""
-    base, record = page.base, page.record
+    base, record = locked_record.base, locked_record.record
     names = ("functions", "endpoint", "outputs", "release_key")
     return any(getattr(base, name) != getattr(record, name) for name in names)

@@ -57,34 +57,36 @@ class DeployOptions:
 def deploy(
     request: Request,
     settings: Settings,
-    wishes: DeployOptions,
+    options: DeployOptions,
     make_listeners: MakeListeners,
-    encore: CommandLine | None = None,
+    command_line: CommandLine | None = None,
 ) -> Report:
     """First a look without locks: where nothing is to be done, nothing is taken or written."""
     started = file_time_ns(settings.cwd)
     work = compiled_and_locked(request, settings)
 
-    def after(room: Session, live: Compiled, made: Plan, entries: frozenset[str]) -> None:
-        if encore and not request.out and not made.anything_to_do:
+    def after(session: Session, live: Compiled, made: Plan, entries: frozenset[str]) -> None:
+        if command_line and not request.out and not made.anything_to_do:
             seen = Preview(live, made)
             kept = live, entries
-            keep_plan(encore, room, kept, lambda: unchanged_report(request, seen, world))
+            keep_plan(command_line, session, kept, lambda: unchanged_report(request, seen, scope))
 
     units = partial(units_of, work, request, settings)
-    means = ScopeOptions(units, wishes.force, wishes.lock_timeout, neighbours=work.neighbours)
-    with open_deploy_scope(work.posts, settings, means) as world:
-        refuse(world, work)
-        seen = preview(work, settings, world, after, files=bool(request.out))
-        _refuse_moved(wishes, settings, seen)
+    scope_options = ScopeOptions(
+        units, options.force, options.lock_timeout, dependencies=work.dependencies
+    )
+    with open_deploy_scope(work.placements, settings, scope_options) as scope:
+        refuse(scope, work)
+        seen = preview(work, settings, scope, after, files=bool(request.out))
+        _refuse_moved(options, settings, seen)
         if not seen.plan.anything_to_do and not request.out:
-            tell_idle(request, seen.work.site, seen.plan.graph, make_listeners)
-            renew_traces(world)
-            return unchanged_report(request, seen, world)
-        rollback = any(rolls_back(wishes, unit.config, settings) for unit in world.desk.units)
+            tell_idle(request, seen.work.info, seen.plan.graph, make_listeners)
+            renew_traces(scope)
+            return unchanged_report(request, seen, scope)
+        rollback = any(rolls_back(options, unit.config, settings) for unit in scope.tools.units)
         request = replace(request, fail_fast=request.fail_fast or rollback)
-        attempt = Closing(world, caps_of(request.concurrency, settings.cores), rollback)
-        return _carried_out(request, settings, (seen, attempt, started), make_listeners)
+        closing = Closing(scope, caps_of(request.concurrency, settings.cores), rollback)
+        return _carried_out(request, settings, (seen, closing, started), make_listeners)
 
 
 def _carried_out(
@@ -93,19 +95,19 @@ def _carried_out(
     run: tuple[Preview, Closing, int],
     make_listeners: MakeListeners,
 ) -> Report:
-    seen, attempt, started = run
-    world = attempt.world
-    world.book.expect(claims_of(seen, world, "deploy"))
-    work = GraphJob(seen.work.site, seen.work.graph, {}, world=world, elsewhere=seen.elsewhere)
-    outlets = RunHooks(make_listeners, undo=attempt.finish)
+    seen, closing, started = run
+    scope = closing.scope
+    scope.transaction.expect(claims_of(seen, scope, "deploy"))
+    work = GraphJob(seen.work.info, seen.work.graph, {}, scope=scope, elsewhere=seen.elsewhere)
+    outlets = RunHooks(make_listeners, undo=closing.finish)
     try:
         done = carry_out(request, settings, work, started, outlets)
     except BaseException:
-        world.book.abandon()
+        scope.transaction.abandon()
         raise
     if request.out:
         done = _copied_out(done, settings.cwd / request.out)
-    return deploy_report(request, seen, done, attempt)
+    return deploy_report(request, seen, done, closing)
 
 
 def _copied_out(done: Ran, folder: Path) -> Ran:
@@ -118,34 +120,34 @@ def _copied_out(done: Ran, folder: Path) -> Ran:
     return done
 
 
-def _refuse_moved(wishes: DeployOptions, settings: Settings, seen: Preview) -> None:
-    if wishes.plan:
-        refuse_moved(read_seal(settings.cwd / wishes.plan), seen)
+def _refuse_moved(options: DeployOptions, settings: Settings, seen: Preview) -> None:
+    if options.plan:
+        refuse_moved(read_seal(settings.cwd / options.plan), seen)
 
 
-def rolls_back(wishes: DeployOptions, config: Config, settings: Settings) -> bool:
+def rolls_back(options: DeployOptions, config: Config, settings: Settings) -> bool:
     """The flag, then the config, then the variable."""
-    if wishes.rollback is not None:
-        return wishes.rollback
+    if options.rollback is not None:
+        return options.rollback
     if config.deploy.rollback_on_failure is not None:
         return config.deploy.rollback_on_failure
     return settings.env.get(_ROLLBACK_VARIABLE, "") not in ("", "0", "false")
 
 
-def refuse(world: DeployScope, work: Compiled | None = None) -> None:
+def refuse(scope: DeployScope, work: Compiled | None = None) -> None:
     """Raises all that forbids this run before anything was built or locked."""
-    missing = missing_upstreams(work.graph, world) if work else ()
+    missing = missing_upstreams(work.graph, scope) if work else ()
     problems = [
-        *lost_records(world),
+        *lost_records(scope),
         *missing,
-        *(lost_addresses(work, world) if work else ()),
+        *(lost_addresses(work, scope) if work else ()),
         *(
             problem
-            for ref, post in sorted(world.posts.items())
+            for ref, placement in sorted(scope.placements.items())
             for problem in (
-                *_of_mode(world, ref),
-                mismatch(post, world.book.record(ref)),
-                unwritten_problem(world.book.shelf(ref).home, ref),
+                *_of_mode(scope, ref),
+                mismatch(placement, scope.transaction.record(ref)),
+                unwritten_problem(scope.transaction.record_store(ref).home, ref),
             )
             if problem is not None
         ),
@@ -154,22 +156,22 @@ def refuse(world: DeployScope, work: Compiled | None = None) -> None:
         raise FabricError(*problems)
 
 
-def _of_mode(world: DeployScope, ref: RecordRef) -> Sequence[Problem]:
+def _of_mode(scope: DeployScope, ref: RecordRef) -> Sequence[Problem]:
     """Whether there is somebody to deploy at all in the mode that is asked for."""
-    if world.posts[ref].mode == Mode.SIMULATED:
+    if scope.placements[ref].mode == Mode.SIMULATED:
         return ()
     try:
-        world.desk.deployer(ref, Mode(world.posts[ref].mode))
+        scope.tools.deployer(ref, Mode(scope.placements[ref].mode))
     except FabricError as error:
         return error.problems
     return ()
 
 
-def claims_of(seen: Preview, world: DeployScope, operation: str) -> Iterator[Claim]:
+def claims_of(seen: Preview, scope: DeployScope, operation: str) -> Iterator[Claim]:
     """The records of all tasks that may change something, each with what may happen to it."""
     claimed: dict[RecordRef, list[Task]] = {}
     for task, decision in zip(seen.plan.graph.tasks, seen.plan.decisions, strict=True):
-        wanted = world.desk.force or decision.action is not Action.SKIP
+        wanted = scope.tools.force or decision.action is not Action.SKIP
         if task.kind in RECORD_KINDS and wanted:
             claimed.setdefault(ref_of(task.inputs), []).append(task)
-    return (claim_of(world.posts[ref], operation, tasks) for ref, tasks in claimed.items())
+    return (claim_of(scope.placements[ref], operation, tasks) for ref, tasks in claimed.items())

@@ -26,7 +26,7 @@ class LiveRecords:
     """Records and where they lie, services without one, and what is lost or cannot be read."""
 
     records: Mapping[RecordRef, Record]
-    posts: tuple[Placement, ...]
+    placements: tuple[Placement, ...]
     absent: tuple[Placement, ...]
     unreadable: tuple[FabricError, ...] = ()
 
@@ -41,42 +41,42 @@ def find_records(
     project: Project, provider: str, settings: Settings, home: str = ""
 ) -> LiveRecords:
     """All records of these services and this stage; with a provider only its own."""
-    shelves = BackEnds(settings)
-    posts: dict[RecordRef, Placement] = {}
+    back_ends = BackEnds(settings)
+    placements: dict[RecordRef, Placement] = {}
     records: dict[RecordRef, Record] = {}
     absent: list[Placement] = []
     unreadable: list[FabricError] = []
     try:
         for unit in project.units:
             own = placement_of(unit, project.workspace, home)
-            shelf = shelves.shelf(own)
+            record_store = back_ends.record_store(own)
             options = partial(options_of, config=Path(unit.config.file), settings=settings)
-            keys = shelf.stores.state.list(f"{own.service}/{own.stage}/")
+            keys = record_store.stores.state.list(f"{own.service}/{own.stage}/")
             refs = {ref for key in keys if (ref := ref_of(key))}
-            found, errors = _glances(shelf, sorted(refs))
+            found, errors = _glances(record_store, sorted(refs))
             there = {ref: one for ref, one in found.items() if _is_meant(one, provider)}
             records |= there
             unreadable += [one for ref, one in errors.items() if _may_be_meant(ref, provider)]
-            posts |= {ref: as_recorded(own, one) for ref, one in there.items()}
+            placements |= {ref: as_recorded(own, one) for ref, one in there.items()}
             is_asked = provider in ("", own.provider, own.provider_id)
             if is_asked and own.ref not in there.keys() | errors.keys():
-                lost = missing_problem(shelf, own.ref, options)
+                lost = missing_problem(record_store, own.ref, options)
                 absent += [] if lost else [own]
                 unreadable += [FabricError(lost)] if lost else []
     finally:
-        shelves.close()
-    return LiveRecords(records, tuple(posts.values()), tuple(absent), tuple(unreadable))
+        back_ends.close()
+    return LiveRecords(records, tuple(placements.values()), tuple(absent), tuple(unreadable))
 
 
 def _glances(
-    shelf: RecordStore, refs: Iterable[RecordRef]
+    record_store: RecordStore, refs: Iterable[RecordRef]
 ) -> tuple[dict[RecordRef, Record], dict[RecordRef, FabricError]]:
     """What there is of these; one that is damaged hides no other."""
     found: dict[RecordRef, Record] = {}
     errors: dict[RecordRef, FabricError] = {}
     for ref in refs:
         try:
-            record = peek(shelf, ref)
+            record = peek(record_store, ref)
         except FabricError as error:
             if error.first.code != CORRUPT:
                 raise

@@ -25,74 +25,82 @@ from fabric.state.store import RecordStore
 _PACKAGE = "package:"
 
 
-def made_elsewhere(room: Session, graph: TaskGraph, world: DeployScope) -> MadeElsewhere:
+def made_elsewhere(session: Session, graph: TaskGraph, scope: DeployScope) -> MadeElsewhere:
     """What other machines learned, of tasks of which this one knows nothing itself."""
     found: dict[TaskId, Traces] = {}
-    strange = _strange(room.stores.ledger, graph)
+    strange = _strange(session.stores.trace_store, graph)
     tasks = dict(zip(graph.ids, graph.tasks, strict=True)) if strange else {}
-    for ref in world.posts:
-        record = world.book.record(ref)
+    for ref in scope.placements:
+        record = scope.transaction.record(ref)
         if ref.service not in strange or record is None:
             continue
-        for row in _document(world.book.shelf(ref), record).values():
+        for row in _document(scope.transaction.record_store(ref), record).values():
             for name, told in row.items():
                 task = tasks.get(TaskId(name))
-                trace = task and _taken_in(room, task, told, record.salt)
+                trace = task and _taken_in(session, task, told, record.salt)
                 if task and trace:
                     found[task.id] = (trace,)
     return MadeElsewhere(found, frozenset(found))
 
 
-def _taken_in(room: Session, task: Task, told: Any, salt: str) -> Trace | None:
-    ledger, memory = room.stores.ledger, room.stepper.memory
-    if ledger.traces(task.id):
+def _taken_in(session: Session, task: Task, told: Any, salt: str) -> Trace | None:
+    trace_store, memory = session.stores.trace_store, session.runner.memory
+    if trace_store.traces(task.id):
         return None
     entries = (*memory.code(task), *task.inputs.entries())
     return arrived(told, salt, task.kind, entries, memory.look)
 
 
-def _strange(ledger: TraceStore, graph: TaskGraph) -> set[str]:
+def _strange(trace_store: TraceStore, graph: TaskGraph) -> set[str]:
     """The services of which some function was never packaged here."""
     packages = (one for one in graph.ids if one.startswith(_PACKAGE))
     return {
-        one.removeprefix(_PACKAGE).partition("/")[0] for one in packages if not ledger.traces(one)
+        one.removeprefix(_PACKAGE).partition("/")[0]
+        for one in packages
+        if not trace_store.traces(one)
     }
 
 
 Makers = Mapping[str, tuple[TaskId, ...]]
 
 
-def keep_traces(ledger: TraceStore, makers: Makers, shelf: RecordStore, final: Record) -> None:
+def keep_traces(
+    trace_store: TraceStore, makers: Makers, record_store: RecordStore, final: Record
+) -> None:
     """After a deploy; a document that somebody else just wrote is left to them."""
     ref, salt = final.ref, final.salt
-    stored = shelf.stores.state.read(traces_key(ref))
+    stored = record_store.stores.state.read(traces_key(ref))
     before = decoded(stored.content if stored else b"", salt)
     learned = {
-        one.name: _learned(ledger, makers.get(f"{_PACKAGE}{ref.service}/{one.name}", ()), salt)
+        one.name: _learned(trace_store, makers.get(f"{_PACKAGE}{ref.service}/{one.name}", ()), salt)
         for one in final.functions
     }
     rows = {name: tasks or before.get(name, {}) for name, tasks in learned.items()}
-    _write(shelf, ref, stored, rows)
+    _write(record_store, ref, stored, rows)
 
 
-def renew_traces(world: DeployScope) -> None:
+def renew_traces(scope: DeployScope) -> None:
     """Where nothing is to be done: bring documents of an older form, which held more than they
     should, into today's. Those behind a network wait for the next deploy that writes."""
-    for ref in world.posts:
-        shelf, record = world.book.shelf(ref), world.book.record(ref)
-        if record is not None and shelf.stores.state.kind == LOCAL:
-            stored = shelf.stores.state.read(traces_key(ref))
+    for ref in scope.placements:
+        record_store, record = scope.transaction.record_store(ref), scope.transaction.record(ref)
+        if record is not None and record_store.stores.state.kind == LOCAL:
+            stored = record_store.stores.state.read(traces_key(ref))
             if stored is not None:
                 rows = decoded(stored.content, record.salt)
-                _write(shelf, ref, stored, rows)
+                _write(record_store, ref, stored, rows)
 
 
-def _write(shelf: RecordStore, ref: RecordRef, stored: Stored | None, rows: Document) -> None:
+def _write(
+    record_store: RecordStore, ref: RecordRef, stored: Stored | None, rows: Document
+) -> None:
     content = json.dumps(encoded(rows), separators=(",", ":")).encode()
     if content == (stored.content if stored else b""):
         return
     with contextlib.suppress(MovedError):
-        shelf.stores.state.write(traces_key(ref), content, stored.version if stored else None)
+        record_store.stores.state.write(
+            traces_key(ref), content, stored.version if stored else None
+        )
 
 
 def makers_of(graph: TaskGraph) -> Makers:
@@ -104,18 +112,18 @@ def makers_of(graph: TaskGraph) -> Makers:
     }
 
 
-def _learned(ledger: TraceStore, makers: Iterable[TaskId], salt: str) -> dict[str, Any]:
+def _learned(trace_store: TraceStore, makers: Iterable[TaskId], salt: str) -> dict[str, Any]:
     """The newest run of every task that made an archive; nothing if one is not known."""
     found: dict[str, Any] = {}
     for task_id in makers:
-        trace = next(iter(ledger.traces(task_id)), None)
+        trace = next(iter(trace_store.traces(task_id)), None)
         if trace is None:
             return {}
         found[task_id] = shared(trace, salt)
     return found
 
 
-def _document(shelf: RecordStore, record: Record) -> Document:
+def _document(record_store: RecordStore, record: Record) -> Document:
     """Nothing is trusted in it: a trace only says what to compare with the files that are here."""
-    stored = shelf.stores.state.read(traces_key(record.ref))
+    stored = record_store.stores.state.read(traces_key(record.ref))
     return decoded(stored.content if stored else b"", record.salt)

@@ -14,20 +14,20 @@ from fabric.tasks.deploy import ref_of
 _OF_UPSTREAMS = re.compile(r"SERVICE_\w+_URL|FABRIC_OUTPUT_\w+_ENDPOINT")
 
 
-def lost_addresses(work: Compiled, world: DeployScope) -> Iterator[Problem]:
+def lost_addresses(work: Compiled, scope: DeployScope) -> Iterator[Problem]:
     """What a deploy would take away from functions only because a compose file is not obeyed."""
-    passed_over = next((one for one in work.site.warnings if one.code == NOT_OURS), None)
+    passed_over = next((one for one in work.info.warnings if one.code == NOT_OURS), None)
     if passed_over is None:
         return
     for inputs in work.graph.inputs_of("deploy"):
-        names = sorted(_lost(inputs, world)) if isinstance(inputs, DeployInputs) else []
+        names = sorted(_lost(inputs, scope)) if isinstance(inputs, DeployInputs) else []
         if names:
             message = f"`{inputs.service}` would lose {', '.join(names)}: {passed_over.message}"
             yield replace(passed_over, message=message)
 
 
-def _lost(inputs: DeployInputs, world: DeployScope) -> Iterator[str]:
-    record = world.book.record(ref_of(inputs))
+def _lost(inputs: DeployInputs, scope: DeployScope) -> Iterator[str]:
+    record = scope.transaction.record(ref_of(inputs))
     for name, _, env in inputs.functions:
         live = record.function(name) if record else None
         wanted = {variable for variable, _ in env}

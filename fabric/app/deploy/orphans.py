@@ -15,22 +15,26 @@ from fabric.state.store import RecordStore
 _MANY = 16
 
 
-def left_behind(world: DeployScope) -> tuple[Problem, ...]:
+def left_behind(scope: DeployScope) -> tuple[Problem, ...]:
     """Warns of what is live of services whose own record is not there, under a label that their
     config does not name."""
-    fresh = [post for ref, post in sorted(world.posts.items()) if world.book.record(ref) is None]
+    fresh = [
+        placement
+        for ref, placement in sorted(scope.placements.items())
+        if scope.transaction.record(ref) is None
+    ]
     return tuple(
-        _warning(ref, world.desk.options(post.ref, ref.provider))
-        for post, ref in _elsewhere(fresh, world)
-        if ref.provider not in (post.provider, *post.labels)
-        and _is_live(world.book.shelf(post.ref), ref)
+        _warning(ref, scope.tools.options(placement.ref, ref.provider))
+        for placement, ref in _elsewhere(fresh, scope)
+        if ref.provider not in (placement.provider, *placement.labels)
+        and _is_live(scope.transaction.record_store(placement.ref), ref)
     )
 
 
-def _is_live(shelf: RecordStore, ref: RecordRef) -> bool:
+def _is_live(record_store: RecordStore, ref: RecordRef) -> bool:
     """A record that cannot be read may be of something live: who deploys elsewhere is told."""
     try:
-        return peek(shelf, ref) is not None
+        return peek(record_store, ref) is not None
     except FabricError:
         return True
 
@@ -43,25 +47,29 @@ def _warning(ref: RecordRef, options: str) -> Problem:
     return Problem("deploy/left-behind", message, hint=f"`fabric remove {options}` takes it away")
 
 
-def _elsewhere(posts: list[Placement], world: DeployScope) -> Iterator[tuple[Placement, RecordRef]]:
+def _elsewhere(
+    placements: list[Placement], scope: DeployScope
+) -> Iterator[tuple[Placement, RecordRef]]:
     """Records of the same service and stage under another label, cheaply listed."""
     by_store: dict[int, list[Placement]] = defaultdict(list)
-    shelves: dict[int, RecordStore] = {}
-    for post in posts:
-        shelf = world.book.shelf(post.ref)
-        shelves[id(shelf.stores)] = shelf
-        by_store[id(shelf.stores)].append(post)
+    back_ends: dict[int, RecordStore] = {}
+    for placement in placements:
+        record_store = scope.transaction.record_store(placement.ref)
+        back_ends[id(record_store.stores)] = record_store
+        by_store[id(record_store.stores)].append(placement)
     for store, together in by_store.items():
-        owners = {(post.service, post.stage): post for post in together}
-        for key in _keys(shelves[store], together):
+        owners = {(placement.service, placement.stage): placement for placement in together}
+        for key in _keys(back_ends[store], together):
             ref = ref_of(key)
             if ref is not None and (ref.service, ref.stage) in owners:
                 yield owners[ref.service, ref.stage], ref
 
 
-def _keys(shelf: RecordStore, posts: list[Placement]) -> Iterable[str]:
-    if len(posts) > _MANY:
-        return shelf.stores.state.list("")
+def _keys(record_store: RecordStore, placements: list[Placement]) -> Iterable[str]:
+    if len(placements) > _MANY:
+        return record_store.stores.state.list("")
     return [
-        key for post in posts for key in shelf.stores.state.list(f"{post.service}/{post.stage}/")
+        key
+        for placement in placements
+        for key in record_store.stores.state.list(f"{placement.service}/{placement.stage}/")
     ]

@@ -42,7 +42,7 @@ class Preview:
 def preview(
     work: Compiled,
     settings: Settings,
-    world: DeployScope,
+    scope: DeployScope,
     after: AfterPlan = lambda *_: None,
     *,
     files: bool = False,
@@ -52,30 +52,32 @@ def preview(
 
     `after` hears of it while the stores are open, where files of this machine say what is live.
     """
-    wider = with_removals(work, world)
+    wider = with_removals(work, scope)
 
-    def ready(room: Session) -> None:
+    def ready(session: Session) -> None:
         if not files:
-            room.stepper.believe(made_elsewhere(room, wider.graph, world))
+            session.runner.believe(made_elsewhere(session, wider.graph, scope))
 
     found: list[Preview] = []
 
-    def with_records(room: Session, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
-        live = against_live(wider, made, world)
-        found.append(Preview(live, made, room.stepper.elsewhere))
-        if all(post.backend == "local" for post in (*work.posts, *work.neighbours)):
-            after(room, replace(live, sources=wider.sources | _states(world)), made, entries)
+    def with_records(session: Session, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
+        live = against_live(wider, made, scope)
+        found.append(Preview(live, made, session.runner.elsewhere))
+        if all(
+            placement.backend == "local" for placement in (*work.placements, *work.dependencies)
+        ):
+            after(session, replace(live, sources=wider.sources | _states(scope)), made, entries)
 
-    planned(wider, settings, with_records, world.desk, ready)
+    planned(wider, settings, with_records, scope.tools, ready)
     return found[0]
 
 
-def _states(world: DeployScope) -> frozenset[str]:
+def _states(scope: DeployScope) -> frozenset[str]:
     """The files of this machine that say what is live, or forbid to touch it; there or not."""
     found: set[str] = set()
-    for ref, post in {**world.neighbours, **world.posts}.items():
-        home = Path(post.home)
-        record = world.book.record(ref)
+    for ref, placement in {**scope.dependencies, **scope.placements}.items():
+        home = Path(placement.home)
+        record = scope.transaction.record(ref)
         keys = (state_key(ref), traces_key(ref))
         found |= {str(unwritten_path(home, ref)), str(unsure_path(home, ref))}
         found |= {str(home / "state" / key) for key in keys}
@@ -84,52 +86,54 @@ def _states(world: DeployScope) -> frozenset[str]:
     return frozenset(found)
 
 
-def against_live(work: Compiled, made: Plan, world: DeployScope) -> Compiled:
-    records = {ref: world.book.record(ref) for ref in world.posts}
+def against_live(work: Compiled, made: Plan, scope: DeployScope) -> Compiled:
+    records = {ref: scope.transaction.record(ref) for ref in scope.placements}
     deploys = [task for task in made.graph.tasks if task.kind == "deploy"]
-    code = DeployKind(world.desk).code(deploys[0]) if deploys else ()
-    large = grown_too_large(world)
+    code = DeployKind(scope.tools).code(deploys[0]) if deploys else ()
+    large = grown_too_large(scope)
     told = (
-        *missing_upstreams(made.graph, world),
+        *missing_upstreams(made.graph, scope),
         *(problem for problems in large.values() for problem in problems),
-        *left_behind(world),
+        *left_behind(scope),
     )
-    site = replace(work.site, warnings=(*work.site.warnings, *told))
+    info = replace(work.info, warnings=(*work.info.warnings, *told))
     rows = live_rows(work.services, made, records, code)
     rows = tuple(_warned(row, large.get(row["service"], ())) for row in rows)
     serials = {ref.path: one.serial if one else 0 for ref, one in sorted(records.items())}
-    return replace(work, site=site, services=rows, serials=serials)
+    return replace(work, info=info, services=rows, serials=serials)
 
 
-def missing_upstreams(graph: TaskGraph, world: DeployScope) -> Iterator[Problem]:
+def missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]:
     """Services that are depended on, are no part of the run, and are not live."""
     seen = set()
     releases = (one for one in graph.inputs_of("release") if isinstance(one, ReleaseInputs))
     for inputs in releases:
         for name in inputs.outside:
-            giver = ref_of_release(name, inputs.stage)
-            if (inputs.service, giver) not in seen and world.book.record(giver) is None:
-                yield not_deployed(inputs.service, giver)
-            seen.add((inputs.service, giver))
+            upstream_service = ref_of_release(name, inputs.stage)
+            if (inputs.service, upstream_service) not in seen and scope.transaction.record(
+                upstream_service
+            ) is None:
+                yield not_deployed(inputs.service, upstream_service)
+            seen.add((inputs.service, upstream_service))
 
 
-def grown_too_large(world: DeployScope) -> dict[str, tuple[Problem, ...]]:
+def grown_too_large(scope: DeployScope) -> dict[str, tuple[Problem, ...]]:
     """By service, functions that their deploy would refuse, were the addresses of upstreams to
     stay as they are."""
     found = {}
-    for ref, post in sorted(world.posts.items()):
-        size, waits = post.taken
-        limit = limit_of(post.provider_id)
-        if waits and size + sum(count * _length(one, ref, world) for one, count in waits) > limit:
+    for ref, placement in sorted(scope.placements.items()):
+        size, waits = placement.taken
+        limit = limit_of(placement.provider_id)
+        if waits and size + sum(count * _length(one, ref, scope) for one, count in waits) > limit:
             found[ref.service] = tuple(
                 replace(one, message=f"{one.message}, with the addresses of its upstreams")
-                for one in world.desk.too_large_now(ref)
+                for one in scope.tools.too_large_now(ref)
             )
     return found
 
 
-def _length(release: str, taker: RecordRef, world: DeployScope) -> int:
-    record = world.book.record(ref_of_release(release, taker.stage))
+def _length(release: str, taker: RecordRef, scope: DeployScope) -> int:
+    record = scope.transaction.record(ref_of_release(release, taker.stage))
     return len(record.endpoint.encode()) if record else SHORT_ADDRESS
 
 
@@ -137,11 +141,11 @@ def _warned(row: Mapping[str, Any], told: tuple[Problem, ...]) -> dict[str, Any]
     return {**row, "warnings": [*row["warnings"], *(one.message for one in told)]}
 
 
-def with_removals(work: Compiled, world: DeployScope) -> Compiled:
+def with_removals(work: Compiled, scope: DeployScope) -> Compiled:
     """The graph with a task for each live function that no config names any more."""
     deployed = _deployed(work.graph)
     releases = [task for task in work.graph.tasks if isinstance(task.inputs, ReleaseInputs)]
-    removals = [task for release in releases for task in _removals(release, deployed, world)]
+    removals = [task for release in releases for task in _removals(release, deployed, scope)]
     if not removals:
         return work
     from fabric.graph.build_graph import build_graph  # networkx: only when the graph changes
@@ -159,13 +163,13 @@ def _deployed(graph: TaskGraph) -> dict[str, set[str]]:
 
 
 def _removals(
-    release: Task, deployed: Mapping[str, set[str]], world: DeployScope
+    release: Task, deployed: Mapping[str, set[str]], scope: DeployScope
 ) -> Iterable[Task]:
     inputs = release.inputs
     if not isinstance(inputs, ReleaseInputs):
         return
     # A run over a few functions leaves all others alone, wanted or not.
-    record = world.book.record(ref_of(inputs))
+    record = scope.transaction.record(ref_of(inputs))
     if record is None or not deployed.get(inputs.service, set()).issuperset(inputs.functions):
         return
     if deploys_whole_services(record.provider_id, record.mode):

@@ -50,7 +50,7 @@ class RemoveOptions:
 
 
 def remove(
-    request: Request, settings: Settings, consent: RemoveOptions, make_listeners: MakeListeners
+    request: Request, settings: Settings, options: RemoveOptions, make_listeners: MakeListeners
 ) -> Report:
     started = file_time_ns(settings.cwd)
     project = open_project(request.where, settings)
@@ -60,23 +60,23 @@ def remove(
     if not found.records:
         tell_idle(request, _site(project), TaskGraph((), (), (), ()), make_listeners)
         return _report(request, project, found, frozenset())
-    means = ScopeOptions(lambda: project.units, lock_timeout=consent.lock_timeout)
-    with open_deploy_scope(found.posts, settings, means) as world:
-        _refuse(world, found, settings)
-        _ask(project, found, consent)
-        room = _room_made(project, found, settings)
-        project = replace(project, notes=(*project.notes, *room))
+    scope_options = ScopeOptions(lambda: project.units, lock_timeout=options.lock_timeout)
+    with open_deploy_scope(found.placements, settings, scope_options) as scope:
+        _refuse(scope, found, settings)
+        _ask(project, found, options)
+        session = _room_made(project, found, settings)
+        project = replace(project, notes=(*project.notes, *session))
         graph = removal_graph(found.records, _dependents(project))
-        world.book.expect(_claims(graph, world))
-        attempt = Closing(world, caps_of(request.concurrency, settings.cores), removing=True)
-        outlets = RunHooks(make_listeners, undo=attempt.finish)
+        scope.transaction.expect(_claims(graph, scope))
+        closing = Closing(scope, caps_of(request.concurrency, settings.cores), removing=True)
+        outlets = RunHooks(make_listeners, undo=closing.finish)
         try:
-            work = GraphJob(_site(project), graph, {}, world=world, keeps=not room)
+            work = GraphJob(_site(project), graph, {}, scope=scope, keeps=not session)
             done = carry_out(request, settings, work, started, outlets)
         except BaseException:
-            world.book.abandon()
+            scope.transaction.abandon()
             raise
-        gone = frozenset(ref for ref, final in attempt.finals.items() if final is None)
+        gone = frozenset(ref for ref, final in closing.finals.items() if final is None)
         return _ended(_report(request, project, found, gone), done)
 
 
@@ -88,7 +88,7 @@ def _room_made(project: Project, found: LiveRecords, settings: Settings) -> tupl
     """What is to be removed is removed on a full disk too: records have to be written for that,
     and what the cache holds can be made again."""
     cache = cache_folder(project.workspace, settings)
-    homes = [Path(post.home) for post in found.posts]
+    homes = [Path(placement.home) for placement in found.placements]
     is_full = any(free_bytes(home) < _ROOM and same_disk(home, cache) for home in homes)
     if not (is_full and cache.is_dir() and is_usable(cache)):
         return ()
@@ -124,23 +124,23 @@ def _refuse_unknown(provider: str, project: Project, found: LiveRecords) -> None
     raise FabricError(Problem("usage/unknown-provider", message, hint=hint))
 
 
-def _refuse(world: DeployScope, found: LiveRecords, settings: Settings) -> None:
+def _refuse(scope: DeployScope, found: LiveRecords, settings: Settings) -> None:
     problems: list[Problem] = []
     for ref, record in sorted(found.records.items()):
-        post = world.posts[ref]
-        switched = replace(post, mode=_mode_now(record, settings))
+        placement = scope.placements[ref]
+        switched = replace(placement, mode=_mode_now(record, settings))
         said = _not_for_cloud1(record, settings) or mismatch(switched, record)
-        said = said or unwritten_problem(Path(post.home), ref) or _no_command(record, settings)
+        said = said or unwritten_problem(Path(placement.home), ref) or _no_command(record, settings)
         problems += [said] if said else []
     if problems:
         raise FabricError(*problems)
 
 
-def _ask(project: Project, found: LiveRecords, consent: RemoveOptions) -> None:
+def _ask(project: Project, found: LiveRecords, options: RemoveOptions) -> None:
     real = [ref for ref, one in found.records.items() if one.mode is not Mode.SIMULATED]
     names = ", ".join(f"{ref.service} ({ref.stage}, {ref.provider})" for ref in sorted(real))
     told = "".join(f" ({one.message})" for one in _still_needed(project, real))
-    if real and not consent.agrees(f"Delete {names} for real?{told}"):
+    if real and not options.agrees(f"Delete {names} for real?{told}"):
         raise FabricError(Problem("remove/declined", "nothing was removed"))
 
 
@@ -206,15 +206,15 @@ def _removed_first(
 def _dependents(project: Project) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for unit in project.units:
-        for upstream in unit.stands_on:
+        for upstream in unit.depends_on:
             found.setdefault(upstream, set()).add(unit.service)
     return {service: frozenset(names) for service, names in found.items()}
 
 
-def _claims(graph: TaskGraph, world: DeployScope) -> Iterator[Claim]:
+def _claims(graph: TaskGraph, scope: DeployScope) -> Iterator[Claim]:
     rows = sorted(((ref_of(task.inputs), task) for task in graph.tasks), key=itemgetter(0))
     for ref, own in groupby(rows, key=itemgetter(0)):
-        yield claim_of(world.posts[ref], "remove", [task for _, task in own])
+        yield claim_of(scope.placements[ref], "remove", [task for _, task in own])
 
 
 def _report(

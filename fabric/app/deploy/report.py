@@ -28,11 +28,16 @@ Part = tuple[Task, Outcome]
 _WORST_FIRST = (Status.FAILED, Status.BLOCKED, Status.CANCELLED)
 
 
-def unchanged_report(request: Request, seen: Preview, world: DeployScope) -> Report:
+def unchanged_report(request: Request, seen: Preview, scope: DeployScope) -> Report:
     """Nothing was to be done: what is live is what is asked for."""
     rows = [
-        _row(post, world.book.record(ref), "unchanged", _unchanged(world.book.record(ref)))
-        for ref, post in sorted(world.posts.items())
+        _row(
+            placement,
+            scope.transaction.record(ref),
+            "unchanged",
+            _unchanged(scope.transaction.record(ref)),
+        )
+        for ref, placement in sorted(scope.placements.items())
     ]
     count = len(seen.plan.graph)
     summary = {"ran": 0, "skipped": count, "failed": 0, "blocked": 0, "ms": 0}
@@ -47,12 +52,12 @@ def _unchanged(record: Record | None) -> list[Row]:
     ]
 
 
-def deploy_report(request: Request, seen: Preview, done: Ran, attempt: Closing) -> Report:
-    world, result = attempt.world, done.result
+def deploy_report(request: Request, seen: Preview, done: Ran, closing: Closing) -> Report:
+    scope, result = closing.scope, done.result
     parts = _parts(result)
     rows = [
-        _deployment(post, parts.get(post.service, ()), attempt)
-        for _, post in sorted(world.posts.items())
+        _deployment(placement, parts.get(placement.service, ()), closing)
+        for _, placement in sorted(scope.placements.items())
     ]
     counted = (Status.RAN, Status.SKIPPED, Status.FAILED, Status.BLOCKED)
     summary = {status.value: result.count(status) for status in counted}
@@ -60,7 +65,7 @@ def deploy_report(request: Request, seen: Preview, done: Ran, attempt: Closing) 
     return replace(
         report,
         problems=problems_of(result),
-        warnings=done.site.warnings,
+        warnings=done.info.warnings,
         owners=owners_of(result),
         exit_code=_exit_code(result, rows),
         cases=cases_of(result) if request.detailed else (),
@@ -77,29 +82,29 @@ def _exit_code(result: RunResult, rows: list[Row]) -> ExitCode:
 
 def _report(request: Request, seen: Preview, rows: list[Row], summary: dict[str, int]) -> Report:
     document = {
-        "stage": seen.work.site.stage,
+        "stage": seen.work.info.stage,
         "rolledBack": any(row["status"] == "rolled-back" for row in rows),
         "deployments": rows,
         "levels": seen.plan.graph.levels,
         "summary": summary,
     }
-    warnings = seen.work.site.warnings
+    warnings = seen.work.info.warnings
     ties = ties_of(seen.plan.graph) if request.detailed else ()
     text = deploy_text(document)
     return Report(request.command, document, text=text, warnings=warnings, ties=ties)
 
 
 def _row(
-    post: Placement,
+    placement: Placement,
     record: Record | None,
     status: str,
     functions: list[Row],
     error: str | None = None,
 ) -> Row:
     return {
-        "service": post.service,
-        "provider": post.provider,
-        "mode": post.mode,
+        "service": placement.service,
+        "provider": placement.provider,
+        "mode": placement.mode,
         "deploymentId": record.deployment_id if record else "",
         "endpoint": record.endpoint if record else "",
         "outputs": dict(record.outputs) if record else {},
@@ -117,21 +122,21 @@ def _parts(result: RunResult) -> dict[str, list[Part]]:
     return found
 
 
-def _deployment(post: Placement, parts: Sequence[Part], attempt: Closing) -> Row:
-    ref = post.ref
+def _deployment(placement: Placement, parts: Sequence[Part], closing: Closing) -> Row:
+    ref = placement.ref
     own = [part for part in parts if part[0].kind in RECORD_KINDS and ref_of(part[0].inputs) == ref]
     outcomes = [outcome for _, outcome in own]
-    record = attempt.finals.get(ref, attempt.world.book.record(ref))
-    functions = list(_functions(post, own, attempt))
+    record = closing.finals.get(ref, closing.scope.transaction.record(ref))
+    functions = list(_functions(placement, own, closing))
     error = _error(outcome for _, outcome in parts)
-    row = _row(post, record, _status(post, outcomes, attempt), functions, error)
+    row = _row(placement, record, _status(placement, outcomes, closing), functions, error)
     if not row["deploymentId"] and any(one.status is Status.FAILED for one in outcomes):
-        row["deploymentId"] = attempt.world.deployment_ids[ref]
+        row["deploymentId"] = closing.scope.deployment_ids[ref]
     return row
 
 
-def _status(post: Placement, outcomes: list[Outcome], attempt: Closing) -> str:
-    if post.ref in attempt.rolled_back:
+def _status(placement: Placement, outcomes: list[Outcome], closing: Closing) -> str:
+    if placement.ref in closing.rolled_back:
         return "rolled-back"
     found = {one.status for one in outcomes}
     bad = next((status.value for status in _WORST_FIRST if status in found), "")
@@ -143,10 +148,10 @@ def _error(outcomes: Iterable[Outcome]) -> str | None:
     return next((problem.message for problem in problems), None)
 
 
-def _functions(post: Placement, parts: Sequence[Part], attempt: Closing) -> Iterator[Row]:
+def _functions(placement: Placement, parts: Sequence[Part], closing: Closing) -> Iterator[Row]:
     """Each with what became of it; what was done and taken back again is as it was before."""
-    back = post.ref in attempt.rolled_back
-    for row, outcome in _done(post, parts, attempt):
+    back = placement.ref in closing.rolled_back
+    for row, outcome in _done(placement, parts, closing):
         yield _taken_back(row) if back and outcome.status is Status.RAN else row
 
 
@@ -156,12 +161,12 @@ def _taken_back(row: Row) -> Row:
 
 
 def _done(
-    post: Placement, parts: Sequence[Part], attempt: Closing
+    placement: Placement, parts: Sequence[Part], closing: Closing
 ) -> Iterator[tuple[Row, Outcome]]:
-    base = attempt.world.book.base(post.ref)
+    base = closing.scope.transaction.base(placement.ref)
     for task, outcome in parts:
         if isinstance(task.inputs, DeployInputs):
-            rows = _deployed(task.inputs, outcome, base, attempt.finals.get(post.ref))
+            rows = _deployed(task.inputs, outcome, base, closing.finals.get(placement.ref))
             yield from ((row, outcome) for row in rows)
         elif task.kind == "remove" and task.inputs.function:
             status = "deleted" if outcome.status is Status.RAN else _word(outcome)

@@ -37,35 +37,40 @@ class RollbackOptions:
 
 
 def rollback(
-    request: Request, settings: Settings, back: RollbackOptions, make_listeners: MakeListeners
+    request: Request, settings: Settings, options: RollbackOptions, make_listeners: MakeListeners
 ) -> Report:
     started = file_time_ns(settings.cwd)
     project = open_project(request.where, settings)
-    posts = tuple(placement_of(unit, project.workspace) for unit in project.units)
-    beside = [placement_of(unit, project.workspace) for unit in project.neighbours]
-    means = ScopeOptions(
-        lambda: project.units, back.with_current_environment, back.lock_timeout, neighbours=beside
+    placements = tuple(placement_of(unit, project.workspace) for unit in project.units)
+    beside = [placement_of(unit, project.workspace) for unit in project.dependencies]
+    scope_options = ScopeOptions(
+        lambda: project.units,
+        options.with_current_environment,
+        options.lock_timeout,
+        dependencies=beside,
     )
-    with open_deploy_scope(posts, settings, means) as world:
-        refuse(world)
-        records = {ref: record for ref in world.posts if (record := world.book.record(ref))}
-        ref, target = _target(records, back)
-        _refuse_other_values(world, records[ref], target)
+    with open_deploy_scope(placements, settings, scope_options) as scope:
+        refuse(scope)
+        records = {
+            ref: record for ref in scope.placements if (record := scope.transaction.record(ref))
+        }
+        ref, target = _target(records, options)
+        _refuse_other_values(scope, records[ref], target)
         graph = undoing(records[ref], target)
-        world.desk.go_back_to({ref: target})
-        world.book.expect([claim_of(world.posts[ref], "rollback", graph.tasks)])
-        attempt = Closing(world, caps_of(request.concurrency, settings.cores))
-        attempt.targets = {ref: target}
-        site = ProjectInfo(str(project.workspace), project.stage, project.warnings)
+        scope.tools.go_back_to({ref: target})
+        scope.transaction.expect([claim_of(scope.placements[ref], "rollback", graph.tasks)])
+        closing = Closing(scope, caps_of(request.concurrency, settings.cores))
+        closing.targets = {ref: target}
+        info = ProjectInfo(str(project.workspace), project.stage, project.warnings)
         try:
-            work = GraphJob(site, graph, {}, world=world)
+            work = GraphJob(info, graph, {}, scope=scope)
             done = carry_out(
-                request, settings, work, started, RunHooks(make_listeners, undo=attempt.finish)
+                request, settings, work, started, RunHooks(make_listeners, undo=closing.finish)
             )
         except BaseException:
-            world.book.abandon()
+            scope.transaction.abandon()
             raise
-        final = attempt.finals.get(ref) or records[ref]
+        final = closing.finals.get(ref) or records[ref]
     document = _document(ref, records[ref], final)
     return Report(
         request.command,
@@ -77,12 +82,12 @@ def rollback(
     )
 
 
-def _refuse_other_values(world: DeployScope, record: Record, target: Deployment) -> None:
+def _refuse_other_values(scope: DeployScope, record: Record, target: Deployment) -> None:
     """Before anything is touched: half a rollback helps nobody."""
-    if world.desk.force:
+    if scope.tools.force:
         return
     moved = {
-        one.name: moved_variables(one, _declared(world, record.ref, one.name), record.salt)
+        one.name: moved_variables(one, _declared(scope, record.ref, one.name), record.salt)
         for one in target.functions
     }
     problems = [moved_problem(record.ref, name, names) for name, names in moved.items() if names]
@@ -90,8 +95,8 @@ def _refuse_other_values(world: DeployScope, record: Record, target: Deployment)
         raise FabricError(*problems)
 
 
-def _declared(world: DeployScope, ref: RecordRef, function: str) -> Pairs:
-    return world.desk.values(ref, function).declared
+def _declared(scope: DeployScope, ref: RecordRef, function: str) -> Pairs:
+    return scope.tools.values(ref, function).declared
 
 
 def _document(ref: RecordRef, before: Record, after: Record) -> dict[str, Any]:
@@ -107,7 +112,7 @@ def _document(ref: RecordRef, before: Record, after: Record) -> dict[str, Any]:
 
 
 def _target(
-    records: Mapping[RecordRef, Record], back: RollbackOptions
+    records: Mapping[RecordRef, Record], options: RollbackOptions
 ) -> tuple[RecordRef, Deployment]:
     known = [
         (ref, one)
@@ -115,15 +120,17 @@ def _target(
         for one in record.history
         if one.deployment_id != record.deployment_id or record.lifecycle != "deployed"
     ]
-    found = [row for row in known if not back.to or row[1].deployment_id == back.to]
+    found = [row for row in known if not options.to or row[1].deployment_id == options.to]
     if found:
         return found[0]
     ids = [one.deployment_id for _, one in known]
-    if any(record.deployment_id == back.to for record in records.values()):
-        raise FabricError(Problem("rollback/current", f"`{back.to}` is what is live now"))
-    guess = nearest(back.to, ids)
+    if any(record.deployment_id == options.to for record in records.values()):
+        raise FabricError(Problem("rollback/current", f"`{options.to}` is what is live now"))
+    guess = nearest(options.to, ids)
     hint = f"did you mean `{guess}`?" if guess else "`fabric releases` lists what there is"
-    message = f"no deployment is named `{back.to}`" if back.to else "there is no earlier deployment"
+    message = (
+        f"no deployment is named `{options.to}`" if options.to else "there is no earlier deployment"
+    )
     raise FabricError(Problem("rollback/unknown", message, hint=hint))
 
 

@@ -27,12 +27,12 @@ _LEASE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class DeployScope:
-    """`posts` are what this run may change; `neighbours` are only looked at."""
+    """`placements` are what this run may change; `dependencies` are only looked at."""
 
-    posts: Mapping[RecordRef, Placement]
-    neighbours: Mapping[RecordRef, Placement]
-    book: RecordTransaction
-    desk: RecordTools
+    placements: Mapping[RecordRef, Placement]
+    dependencies: Mapping[RecordRef, Placement]
+    transaction: RecordTransaction
+    tools: RecordTools
     deployment_ids: Mapping[RecordRef, str]
 
 
@@ -44,28 +44,30 @@ class ScopeOptions:
     force: bool = False
     lock_timeout: float = 0.0
     blind: bool = False
-    neighbours: Sequence[Placement] = ()
+    dependencies: Sequence[Placement] = ()
 
 
 @contextlib.contextmanager
 def open_deploy_scope(
-    posts: Iterable[Placement], settings: Settings, means: ScopeOptions
+    placements: Iterable[Placement], settings: Settings, scope_options: ScopeOptions
 ) -> Iterator[DeployScope]:
-    by_ref = {post.ref: post for post in posts}
-    shelves = BackEnds(settings, blind=means.blind)
+    by_ref = {placement.ref: placement for placement in placements}
+    back_ends = BackEnds(settings, blind=scope_options.blind)
     try:
-        beside = {post.ref: post for post in means.neighbours}
+        beside = {placement.ref: placement for placement in scope_options.dependencies}
         everything = {**beside, **by_ref}
         ids = {ref: new_deployment_id(ref) for ref in by_ref}
-        work = DeployWork(by_ref, Units(means.units), ids, means.force)
+        work = DeployWork(by_ref, Units(scope_options.units), ids, scope_options.force)
         surroundings = replace(
-            lock_policy(settings, means.lock_timeout),
+            lock_policy(settings, scope_options.lock_timeout),
             options=lambda ref: options_of(ref, work.file(ref), settings),
         )
-        book = RecordTransaction(shelves.of(everything.values()), surroundings)
-        yield DeployScope(by_ref, beside, book, RecordTools(book, work, settings), ids)
+        transaction = RecordTransaction(back_ends.of(everything.values()), surroundings)
+        yield DeployScope(
+            by_ref, beside, transaction, RecordTools(transaction, work, settings), ids
+        )
     finally:
-        shelves.close()
+        back_ends.close()
 
 
 def lock_policy(settings: Settings, lock_timeout: float = 0.0) -> LockPolicy:
@@ -93,20 +95,20 @@ def new_deployment_id(ref: RecordRef) -> str:
     return f"{ref.provider}-{ref.stage}-{seconds}-{secrets.token_hex(3)}"
 
 
-def claim_of(post: Placement, operation: str, tasks: Iterable[Task]) -> Claim:
+def claim_of(placement: Placement, operation: str, tasks: Iterable[Task]) -> Claim:
     """What a run is about to do to one record."""
     at = stamp(SystemClock())
     intents = tuple(
         Intent(task.id, _operation(task.id), functions_of(task), "", at) for task in tasks
     )
     return Claim(
-        post.ref,
+        placement.ref,
         operation,
-        Mode(post.mode),
-        post.provider_id,
-        post.region,
+        Mode(placement.mode),
+        placement.provider_id,
+        placement.region,
         intents,
-        lambda record: mismatch(post, record),
+        lambda record: mismatch(placement, record),
     )
 
 
@@ -126,15 +128,15 @@ def _operation(task: str) -> Operation:
     return Operation.DEPLOY if kind == "restore" else Operation(kind)
 
 
-def lost_records(world: DeployScope) -> tuple[Problem, ...]:
+def lost_records(scope: DeployScope) -> tuple[Problem, ...]:
     """Records that are not there though something tells of them: all that may be written to, and
     those of upstreams."""
-    looked_at = sorted({*world.posts, *world.neighbours})
-    absent = [ref for ref in looked_at if world.book.record(ref) is None]
+    looked_at = sorted({*scope.placements, *scope.dependencies})
+    absent = [ref for ref in looked_at if scope.transaction.record(ref) is None]
     found: dict[RecordRef, Problem] = {}
 
     def look(ref: RecordRef) -> None:
-        problem = missing_problem(world.book.shelf(ref), ref, world.desk.options)
+        problem = missing_problem(scope.transaction.record_store(ref), ref, scope.tools.options)
         if problem is not None:
             found[ref] = problem
 
@@ -142,15 +144,15 @@ def lost_records(world: DeployScope) -> tuple[Problem, ...]:
     return (*problems, *(found[ref] for ref in sorted(found)))
 
 
-def mismatch(post: Placement, record: Record | None) -> Problem | None:
+def mismatch(placement: Placement, record: Record | None) -> Problem | None:
     """A simulated run may not touch what is really there."""
-    if record is None or record.mode is Mode.SIMULATED or post.mode != Mode.SIMULATED:
+    if record is None or record.mode is Mode.SIMULATED or placement.mode != Mode.SIMULATED:
         return None
     facts = facts_of(record.provider_id)
     variable = facts.real_deploy_variable if facts else "FABRIC_REAL_DEPLOY"
     return Problem(
         "deploy/mode-mismatch",
-        f"`{post.service}` ({post.stage}, {post.provider}) was deployed in mode {record.mode}; "
+        f"{placement.ref.title} was deployed in mode {record.mode}; "
         "this run is simulated, and nothing was touched",
         hint=f"set {variable}=1, or choose another stage",
     )

@@ -58,7 +58,7 @@ class Units:
 class DeployWork:
     """What a run works on: where records lie, the configs by service, and how it is done."""
 
-    posts: Mapping[RecordRef, Placement]
+    placements: Mapping[RecordRef, Placement]
     units: "Units"
     deployment_ids: Mapping[RecordRef, str] = field(default_factory=dict)
     force: bool = False
@@ -70,15 +70,17 @@ class DeployWork:
     def file(self, ref: RecordRef) -> Path:
         """The config that a record is of."""
         config = self.config(ref)
-        return Path(self.posts[ref].folder, Path(config.file).name if config else _USUAL)
+        return Path(self.placements[ref].folder, Path(config.file).name if config else _USUAL)
 
 
 class RecordTools:
     """One for each run. A plan asks for records only: no config is read for it, unless what it has
     to warn of needs more words than a post has."""
 
-    def __init__(self, book: RecordTransaction, work: DeployWork, settings: Settings) -> None:
-        self._book = book
+    def __init__(
+        self, transaction: RecordTransaction, work: DeployWork, settings: Settings
+    ) -> None:
+        self._transaction = transaction
         self._work = work
         self._settings = settings
         self._targets: Mapping[RecordRef, Deployment] = {}
@@ -101,13 +103,13 @@ class RecordTools:
         return stamp(SystemClock())
 
     def record(self, ref: RecordRef) -> Record | None:
-        return self._book.record(ref)
+        return self._transaction.record(ref)
 
-    def page(self, ref: RecordRef) -> OpenRecord:
-        return self._book.page(ref)
+    def locked_record(self, ref: RecordRef) -> OpenRecord:
+        return self._transaction.locked_record(ref)
 
-    def standing(self, stage: str, releases: Sequence[str]) -> Pairs:
-        found = ((name, self._book.record(ref_of_release(name, stage))) for name in releases)
+    def as_found(self, stage: str, releases: Sequence[str]) -> Pairs:
+        found = ((name, self._transaction.record(ref_of_release(name, stage))) for name in releases)
         return tuple((name, release_output(one).digest) for name, one in found if one)
 
     def outputs_for(self, ref: RecordRef) -> dict[str, str]:
@@ -115,38 +117,41 @@ class RecordTools:
         unit = self._work.units.get(ref.service)
         return {
             name: self._endpoint(ref_of_release(release, ref.stage), ref)
-            for name, release in (unit.late if unit else ())
+            for name, release in (unit.upstream_outputs if unit else ())
         }
 
-    def _endpoint(self, giver: RecordRef, taker: RecordRef) -> str:
-        record = self._book.record(giver)
+    def _endpoint(self, upstream_service: RecordRef, taker: RecordRef) -> str:
+        record = self._transaction.record(upstream_service)
         if record is None:
-            raise FabricError(not_deployed(taker.service, giver))
+            raise FabricError(not_deployed(taker.service, upstream_service))
         return record.endpoint
 
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
-        post = self._work.posts[ref]
-        extension = _extension(self._config(ref), post.provider_id)
-        return deployer_of(post.provider_id, mode, self._surroundings(ref), extension)
+        placement = self._work.placements[ref]
+        extension = _extension(self._config(ref), placement.provider_id)
+        return deployer_of(placement.provider_id, mode, self._surroundings(ref), extension)
 
     def _surroundings(self, ref: RecordRef) -> CommandEnvironment:
         """Made once for each record: its deploy and its release see the same."""
         if ref not in self._around:
-            post = self._work.posts[ref]
-            env = calling_environment(Path(post.folder), self._settings.env)
+            placement = self._work.placements[ref]
+            env = calling_environment(Path(placement.folder), self._settings.env)
             hidden = hidden_values(env, self._config(ref))
-            payloads = Path(post.home, PAYLOADS)
-            self._around[ref] = CommandEnvironment(Path(post.folder), env, hidden, payloads)
+            payloads = Path(placement.home, PAYLOADS)
+            self._around[ref] = CommandEnvironment(Path(placement.folder), env, hidden, payloads)
         return self._around[ref]
 
     def _config(self, ref: RecordRef) -> Config | None:
         return self._work.config(ref)
 
     def address(self, ref: RecordRef) -> DeploymentAddress:
-        post = self._work.posts[ref]
+        placement = self._work.placements[ref]
         deployment_id = self._work.deployment_ids.get(ref, "")
         return DeploymentAddress(
-            *(ref.service, ref.stage, ref.provider), post.provider_id, post.region, deployment_id
+            *(ref.service, ref.stage, ref.provider),
+            placement.provider_id,
+            placement.region,
+            deployment_id,
         )
 
     def options(self, ref: RecordRef, provider: str = "") -> str:
@@ -155,12 +160,12 @@ class RecordTools:
         named = replace(ref, provider=provider or ref.provider)
         return options_of(named, self._work.file(ref), self._settings)
 
-    def site(self, ref: RecordRef) -> DeploymentAddress:
-        post, config = self._work.posts[ref], self._config(ref)
+    def full_address(self, ref: RecordRef) -> DeploymentAddress:
+        placement, config = self._work.placements[ref], self._config(ref)
         outputs = self.outputs_for(ref)
         return replace(
             self.address(ref),
-            extension=filled_in(_extension(config, post.provider_id), outputs),
+            extension=filled_in(_extension(config, placement.provider_id), outputs),
             resources=_resources(config, outputs),
             workflows=tuple((one.name, one.steps) for one in config.workflows) if config else (),
             secret_refs=tuple(pair for one in config.addons for pair in one.secrets)
@@ -194,8 +199,13 @@ class RecordTools:
         unit = self._work.units.get(ref.service)
         if unit is None:
             return
-        givers = ((name, ref_of_release(release, ref.stage)) for name, release in unit.late)
-        records = ((name, self._book.record(giver)) for name, giver in givers)
+        upstream_services = (
+            (name, ref_of_release(release, ref.stage)) for name, release in unit.upstream_outputs
+        )
+        records = (
+            (name, self._transaction.record(upstream_service))
+            for name, upstream_service in upstream_services
+        )
         known = {name: record.endpoint for name, record in records if record}
         for one in unit.config.functions:
             env = with_values(one.env, known)
@@ -204,13 +214,13 @@ class RecordTools:
                 yield replace(crowded, code=_TOO_LARGE)
 
     def keep_archive(self, ref: RecordRef, content: bytes) -> Path:
-        is_real = self._work.posts[ref].mode != Mode.SIMULATED
-        return keep_archive(self._book.shelf(ref), ref, content, durable=is_real)
+        is_real = self._work.placements[ref].mode != Mode.SIMULATED
+        return keep_archive(self._transaction.record_store(ref), ref, content, durable=is_real)
 
     def kept_archive(self, ref: RecordRef, sha256: str) -> Path:
-        shelf = self._book.shelf(ref)
-        find_archive(shelf, ref, sha256)
-        return archive_path(shelf.home, sha256)
+        record_store = self._transaction.record_store(ref)
+        find_archive(record_store, ref, sha256)
+        return archive_path(record_store.home, sha256)
 
     def target(self, ref: RecordRef) -> Deployment:
         return self._targets[ref]
@@ -256,11 +266,12 @@ def ref_of_release(name: str, stage: str) -> RecordRef:
     return RecordRef(service, stage, provider)
 
 
-def not_deployed(service: str, giver: RecordRef) -> Problem:
+def not_deployed(service: str, upstream: RecordRef) -> Problem:
     return Problem(
         "deploy/upstream-not-deployed",
-        f"`{service}` depends on `{giver.service}`, which is not deployed in stage `{giver.stage}`",
-        hint=f"deploy `{giver.service}` first, or all of them with `fabric compose deploy`",
+        f"`{service}` depends on `{upstream.service}`, "
+        f"which is not deployed in stage `{upstream.stage}`",
+        hint=f"deploy `{upstream.service}` first, or all of them with `fabric compose deploy`",
     )
 
 

@@ -81,17 +81,17 @@ def _patient(request: Request, settings: Settings, stage: str) -> _Patient:
 
 def _with_config(project: Project, request: Request, settings: Settings) -> _Patient:
     unit = project.units[0]
-    post = placement_of(unit, project.workspace)
-    where = ServiceUnderTest(unit, post, settings)
+    placement = placement_of(unit, project.workspace)
+    where = ServiceUnderTest(unit, placement, settings)
     looks: dict[str, Look] = {
         "config": lambda: _config(project, request),
         "credentials": lambda: credential_checks(where),
         "deployer": lambda: deployer_checks(where),
         "state": lambda: state_checks(where),
-        "runtimes": lambda: runtime_checks(unit, Path(post.folder), settings),
+        "runtimes": lambda: runtime_checks(unit, Path(placement.folder), settings),
     }
     machine = _machine(project.workspace, settings)
-    return _Patient(post.ref, project.workspace, looks | machine)
+    return _Patient(placement.ref, project.workspace, looks | machine)
 
 
 def _machine(workspace: Path, settings: Settings) -> dict[str, Look]:
@@ -120,14 +120,14 @@ def _ran(
     kinds = {"probe": ProbeKind(patient.looks)}
     opening = SessionOptions(file_time_ns(settings.cwd), use_cache=False, create=False, kinds=kinds)
     run_id = new_run_id(clock)
-    with open_session(patient.workspace, settings, opening) as room:
+    with open_session(patient.workspace, settings, opening) as session:
         job = Job(graph, caps_of(request.concurrency, settings.cores), (1.0,) * len(graph))
         bus = Bus(
             run_id, clock, make_listeners(RunInfo(run_id, patient.workspace, graph, job.seconds))
         )
         try:
             bus.emit(RunStarted(request.command, len(graph), len(graph), patient.ref.stage))
-            result = carried_out(Run(job, room.stepper, bus, clock))
+            result = carried_out(Run(job, session.runner, bus, clock))
             bus.emit(run_ended(result, 0))
         finally:
             bus.close()

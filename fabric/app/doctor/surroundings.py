@@ -33,16 +33,16 @@ class ServiceUnderTest:
     """One service as it would be deployed from here."""
 
     unit: ServiceUnit
-    post: Placement
+    placement: Placement
     settings: Settings
 
     @property
     def env(self) -> Mapping[str, str]:
-        return calling_environment(Path(self.post.folder), self.settings.env)
+        return calling_environment(Path(self.placement.folder), self.settings.env)
 
     @property
     def facts(self) -> ProviderFacts | None:
-        return facts_of(self.post.provider_id)
+        return facts_of(self.placement.provider_id)
 
 
 def credential_checks(where: ServiceUnderTest) -> Iterator[Check]:
@@ -51,20 +51,24 @@ def credential_checks(where: ServiceUnderTest) -> Iterator[Check]:
     if facts is None:
         return
     given = {name for name, value in where.env.items() if value}
-    given |= {f"{facts.prefix}_REGION"} if where.post.region else set()
+    given |= {f"{facts.prefix}_REGION"} if where.placement.region else set()
     given |= {AWS_FILES} if _has_aws_files(where.env) else set()
     missing = missing_groups(facts, given)
     if not missing:
         yield passed("credentials", f"`{facts.id}` has all that it needs")
         return
     names = ", ".join(" or ".join(group) for group in missing)
-    note = "" if where.post.mode == Mode.REAL else f"; a {where.post.mode} deploy does without"
+    note = (
+        ""
+        if where.placement.mode == Mode.REAL
+        else f"; a {where.placement.mode} deploy does without"
+    )
     problem = Problem(
         "credentials/missing",
         f"`{facts.id}` has no {names}{note}",
         hint=f"set {names} in the environment, or in `.env` beside the config",
     )
-    level = failed if where.post.mode == Mode.REAL else warned
+    level = failed if where.placement.mode == Mode.REAL else warned
     yield level("credentials", problem)
 
 
@@ -75,67 +79,67 @@ def _has_aws_files(env: Mapping[str, str]) -> bool:
 
 def deployer_checks(where: ServiceUnderTest) -> Iterator[Check]:
     """Whether there is somebody to deploy, and to remove again, in the mode that is asked for."""
-    post, facts = where.post, where.facts
-    work = DeployWork({post.ref: post}, Units(lambda: (where.unit,)))
-    desk = RecordTools(RecordTransaction({}, lock_policy(where.settings)), work, where.settings)
+    placement, facts = where.placement, where.facts
+    work = DeployWork({placement.ref: placement}, Units(lambda: (where.unit,)))
+    tools = RecordTools(RecordTransaction({}, lock_policy(where.settings)), work, where.settings)
     try:
-        desk.deployer(post.ref, Mode(post.mode))
+        tools.deployer(placement.ref, Mode(placement.mode))
     except FabricError as error:
         yield from (failed("deployer", problem) for problem in error.problems)
         return
     command = facts.destroy_command_variable if facts else ""
-    if post.mode == Mode.COMMAND and not where.env.get(command):
-        yield warned("deployer", _no_destroy(post, command))
+    if placement.mode == Mode.COMMAND and not where.env.get(command):
+        yield warned("deployer", _no_destroy(placement, command))
     else:
-        yield passed("deployer", f"`{post.provider_id}` in mode {post.mode}")
+        yield passed("deployer", f"`{placement.provider_id}` in mode {placement.mode}")
 
 
-def _no_destroy(post: Placement, command: str) -> Problem:
+def _no_destroy(placement: Placement, command: str) -> Problem:
     return Problem(
         "deploy/no-destroy-command",
-        f"`{post.provider_id}` is deployed by a command, and there is none to remove it",
+        f"`{placement.provider_id}` is deployed by a command, and there is none to remove it",
         hint=f"set {command}",
     )
 
 
 def state_checks(where: ServiceUnderTest) -> Iterator[Check]:
     """What can be told of the record, as far as its back end can be reached."""
-    shelves = BackEnds(where.settings)
+    back_ends = BackEnds(where.settings)
     try:
-        shelf = shelves.shelf(where.post)
-        state = shelf.stores.state
-        state.list(f"{where.post.service}/{where.post.stage}/")
-        holder = holder_of(shelf, where.post.ref)
+        record_store = back_ends.record_store(where.placement)
+        state = record_store.stores.state
+        state.list(f"{where.placement.service}/{where.placement.stage}/")
+        holder = holder_of(record_store, where.placement.ref)
         yield passed("backend", f"{state.kind}: `{state.place}` answers")
-        yield from _conditions(shelf)
-        yield _record(shelf, where.post)
+        yield from _conditions(record_store)
+        yield _record(record_store, where.placement)
         yield _lock(where, holder)
-        yield _errored(shelf, where.post)
+        yield _errored(record_store, where.placement)
     except FabricError as error:
         yield from (failed("backend", problem) for problem in error.problems)
     finally:
-        shelves.close()
+        back_ends.close()
 
 
-def _conditions(shelf: RecordStore) -> Iterator[Check]:
+def _conditions(record_store: RecordStore) -> Iterator[Check]:
     """A store elsewhere is tried out; in a folder the locks are the system's."""
-    if shelf.stores.state.kind == LOCAL:
+    if record_store.stores.state.kind == LOCAL:
         return
     try:
-        refuse_unconditional(shelf.stores.state, secrets.token_hex(8))
+        refuse_unconditional(record_store.stores.state, secrets.token_hex(8))
     except FabricError as error:
         yield from (failed("conditional-writes", problem) for problem in error.problems)
     else:
         yield passed("conditional-writes", "the back end keeps the conditions of writes")
 
 
-def _record(shelf: RecordStore, post: Placement) -> Check:
+def _record(record_store: RecordStore, placement: Placement) -> Check:
     try:
-        record = peek(shelf, post.ref)
+        record = peek(record_store, placement.ref)
     except FabricError as error:
         return failed("record", error.first)
     if record is None:
-        lost = missing_problem(shelf, post.ref)
+        lost = missing_problem(record_store, placement.ref)
         return failed("record", lost) if lost else passed("record", "nothing was deployed yet")
     return passed("record", f"{record.lifecycle}, serial {record.serial}")
 
@@ -143,13 +147,13 @@ def _record(shelf: RecordStore, post: Placement) -> Check:
 def _lock(where: ServiceUnderTest, holder: LockHolder | None) -> Check:
     if holder is None:
         return passed("lock", "the record is not locked")
-    config = Path(where.post.folder, Path(where.unit.config.file).name)
-    options = options_of(where.post.ref, config, where.settings)
-    return warned("lock", held_problem(where.post.ref, holder, SystemClock(), options))
+    config = Path(where.placement.folder, Path(where.unit.config.file).name)
+    options = options_of(where.placement.ref, config, where.settings)
+    return warned("lock", held_problem(where.placement.ref, holder, SystemClock(), options))
 
 
-def _errored(shelf: RecordStore, post: Placement) -> Check:
-    problem = unwritten_problem(shelf.home, post.ref)
+def _errored(record_store: RecordStore, placement: Placement) -> Check:
+    problem = unwritten_problem(record_store.home, placement.ref)
     if problem is None:
         return passed("errored-state", "no state waits to be pushed")
     return failed("errored-state", problem)

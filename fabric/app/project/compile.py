@@ -28,27 +28,27 @@ def compiled(request: Request, settings: Settings) -> Compiled:
     folder = next((one for one in above if one.is_dir() and is_usable(one)), None)
     kept = kept_graph.load(folder, asked, settings.env, INPUTS_BY_KIND) if folder else None
     if kept:
-        posts, neighbours = map(unpacked, kept.posts)
+        placements, dependencies = map(unpacked, kept.placements)
         return Compiled(
-            kept.site, kept.graph, kept.services, kept.sources, kept.names, posts, neighbours
+            kept.info, kept.graph, kept.services, kept.sources, kept.names, placements, dependencies
         )
     from fabric.app.project.compile_files import compile_files
 
     made = compile_files(request, settings)
     if folder:
         kept = kept_graph.KeptGraph(
-            made.site, made.graph, made.services, made.sources, made.bound_names,
-            (packed(made.posts), packed(made.neighbours)),
+            made.info, made.graph, made.services, made.sources, made.bound_names,
+            (packed(made.placements), packed(made.dependencies)),
         )  # fmt: skip
         kept_graph.save(folder, asked, settings.env, kept, started_ns)
     return _told_of_cache(made, settings)
 
 
 def _told_of_cache(work: Compiled, settings: Settings) -> Compiled:
-    problem = cache_to_read(Path(work.site.workspace), settings).problem
+    problem = cache_to_read(Path(work.info.workspace), settings).problem
     if problem is None:
         return work
-    return replace(work, site=replace(work.site, warnings=(*work.site.warnings, problem)))
+    return replace(work, info=replace(work.info, warnings=(*work.info.warnings, problem)))
 
 
 def units_of(work: Compiled, request: Request, settings: Settings) -> tuple["ServiceUnit", ...]:

@@ -31,7 +31,7 @@ def compile_project(project: Project, request: Request) -> Compiled:
         frozenset(str(path) for path in (*project.sources, *project.looked_for)),
         project.bound_names,
         _posts(project.units, project, request.where.home),
-        _posts(project.neighbours, project),
+        _posts(project.dependencies, project),
         units=project.units,
     )
 

@@ -17,17 +17,17 @@ class Compiled:
     """A graph, and what a plan says of its services.
 
     `sources` are all paths that were read, or looked for, to get here; `bound_names` the variables.
-    `posts` say where the records of its services lie, `neighbours` where those of services lie that
-    these depend on. `serials` say how far the records are, once they were looked at.
+    `placements` say where the records of its services lie, `dependencies` where those of services
+    lie that these depend on. `serials` say how far the records are, once they were looked at.
     `units` are there if configs were read to get here, for whoever needs them too.
     """
 
-    site: ProjectInfo
+    info: ProjectInfo
     graph: TaskGraph
     services: tuple[Mapping[str, Any], ...]
     sources: frozenset[str]
     bound_names: frozenset[str]
-    posts: tuple[Placement, ...] = ()
-    neighbours: tuple[Placement, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    dependencies: tuple[Placement, ...] = ()
     serials: Mapping[str, int] = field(default_factory=dict)
     units: tuple["ServiceUnit", ...] = ()

@@ -24,11 +24,11 @@ from fabric.model.problems import FabricError, Place, Problem
 
 @dataclass(frozen=True, slots=True)
 class ConfigRequest:
-    """How a config is to be resolved; `late` values beat `.env` and the environment."""
+    """How a config is to be resolved; `upstream_outputs` values beat `.env` and the environment."""
 
     stage: str
     provider: str = ""
-    late: Mapping[str, str] = field(default_factory=dict)
+    upstream_outputs: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_all(
@@ -40,10 +40,16 @@ def load_all(
     problems: list[Problem] = []
     needs = needs_of(services)
     for one in upstreams_first(services):
-        givers = [by_name[name].giver for name in upstreams_of(one.name, needs) if name in by_name]
+        upstream_services = [
+            by_name[name].upstream_service
+            for name in upstreams_of(one.name, needs)
+            if name in by_name
+        ]
         try:
             file = _config_of(one, compose, settings)
-            config = load_one(file, replace(asked, late=marks(givers)), settings)
+            config = load_one(
+                file, replace(asked, upstream_outputs=marks(upstream_services)), settings
+            )
         except FabricError as error:
             problems.extend(error.problems)
             continue
@@ -83,7 +89,7 @@ def _config_of(entry: ComposeService, compose: Path, settings: Settings) -> Path
 
 def load_one(path: Path, asked: ConfigRequest, settings: Settings) -> Config:
     sources = sources_of(path.parent, settings.env)
-    env = {**sources.filed, **settings.env, **asked.late}
+    env = {**sources.filed, **settings.env, **asked.upstream_outputs}
     text = read_file(path, CONFIG_NAME)
     file = shown(path, settings.cwd)
     config = load_config(ConfigText(file, text, env, asked.stage, asked.provider))

@@ -37,11 +37,11 @@ def placement_of(unit: ServiceUnit, workspace: Path, home: str = "") -> Placemen
 
 
 def _taken(unit: ServiceUnit) -> tuple[int, tuple[tuple[str, int], ...]]:
-    if not unit.late:
+    if not unit.upstream_outputs:
         return 0, ()
     size, names = fullest(unit.config)
     counts: Counter[str] = Counter()
-    for name, release in unit.late:
+    for name, release in unit.upstream_outputs:
         counts[release] += names[name]
     return size, tuple((release, count) for release, count in counts.items() if count)
 

@@ -32,8 +32,8 @@ class Placement:
         return RecordRef(self.service, self.stage, self.provider)
 
 
-def packed(posts: Iterable[Placement]) -> tuple[tuple[Any, ...], ...]:
-    return tuple(astuple(post) for post in posts)
+def packed(placements: Iterable[Placement]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(astuple(placement) for placement in placements)
 
 
 def unpacked(rows: Iterable[Sequence[Any]]) -> tuple[Placement, ...]:

@@ -42,7 +42,7 @@ class Project:
     """The services of one run and the folder that all their paths start from.
 
     `sources` are the files whose content decided all this, and `looked_for` those that would have.
-    `neighbours` are services that these depend on and that are no part of this run. `entries` are
+    `dependencies` are services that these depend on and that are no part of this run. `entries` are
     the units as the compose file lists them. `listed` is all that
     the compose file lists.
     """
@@ -53,7 +53,7 @@ class Project:
     sources: tuple[Path, ...] = ()
     looked_for: tuple[Path, ...] = ()
     bound_names: frozenset[str] = frozenset()
-    neighbours: tuple[ServiceUnit, ...] = ()
+    dependencies: tuple[ServiceUnit, ...] = ()
     entries: tuple[ComposeService, ...] = ()
     notes: tuple[Problem, ...] = ()
     listed: tuple[ComposeService, ...] = ()
@@ -71,7 +71,7 @@ class Scenery:
     rows: tuple[ComposedService, ...]
     others: tuple[ComposedService, ...]
 
-    def givers(self) -> dict[str, tuple[ComposedService, ...]]:
+    def upstream_services(self) -> dict[str, tuple[ComposedService, ...]]:
         """What each service of the run depends on, directly or not."""
         by_name = {row.entry.name: row for row in (*self.rows, *self.others)}
         needs = needs_of(row.entry for row in by_name.values())
@@ -216,9 +216,9 @@ def _project(
     looked: list[Path] = [*looked_for]
     here = {row.config.service for row in scenery.rows}
     named = frozenset(f"release:{service}" for service in here)
-    givers = scenery.givers()
+    upstream_services = scenery.upstream_services()
     for row in scenery.rows:
-        unit, found = unit_of(row, givers[row.entry.name], workspace, settings)
+        unit, found = unit_of(row, upstream_services[row.entry.name], workspace, settings)
         units.append(replace(unit, upstream=tuple(one for one in unit.upstream if one in here)))
         looked += _requirement_files(row.file.parent, workspace, found)
     everyone = (*scenery.rows, *scenery.others)
@@ -232,7 +232,7 @@ def _project(
         bound_names=frozenset().union(
             *(row.config.bound_names | set(world_names(row.config)) for row in everyone)
         ),
-        neighbours=tuple(neighbour(row, workspace, settings) for row in scenery.others),
+        dependencies=tuple(neighbour(row, workspace, settings) for row in scenery.others),
         entries=tuple(row.entry for row in scenery.rows),
     )
 

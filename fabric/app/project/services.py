@@ -29,7 +29,7 @@ class ComposedService:
     config: Config
 
     @property
-    def giver(self) -> UpstreamService:
+    def upstream_service(self) -> UpstreamService:
         return UpstreamService(self.entry.name, self.config.service, self.config.provider.label)
 
 
@@ -37,8 +37,8 @@ def unit_of(
     row: ComposedService, upstreams: Sequence[ComposedService], workspace: Path, settings: Settings
 ) -> tuple[ServiceUnit, VendorSource | None]:
     """The service, and where the packages that it needs are listed."""
-    _refuse_same_variables(row, [one.giver for one in upstreams])
-    config, givers = _with_outputs(row, [one.giver for one in upstreams])
+    _refuse_same_variables(row, [one.upstream_service for one in upstreams])
+    config, upstream_services = _with_outputs(row, [one.upstream_service for one in upstreams])
     root = relative(row.file.parent, workspace)
     found = find_source(workspace, root) if has_python(config) else None
     unit = ServiceUnit(
@@ -46,17 +46,19 @@ def unit_of(
         root,
         mode_of(config.provider.id, settings.env),
         found.text if found else "",
-        tuple(one.service for one in givers),
+        tuple(one.service for one in upstream_services),
         _world(config, calling_environment(row.file.parent, settings.env)),
-        late=tuple((name, one.release) for one in givers for name in one.variables),
-        stands_on=tuple(one.config.service for one in upstreams),
+        upstream_outputs=tuple(
+            (name, one.release) for one in upstream_services for name in one.variables
+        ),
+        depends_on=tuple(one.config.service for one in upstreams),
     )
     return unit, found
 
 
 def with_outside(unit: ServiceUnit, named: frozenset[str]) -> ServiceUnit:
     """Releases that the unit stands on and that are no tasks of this run."""
-    releases = dict.fromkeys(release for _, release in unit.late)
+    releases = dict.fromkeys(release for _, release in unit.upstream_outputs)
     outside = (one for one in releases if one.partition("@")[0] not in named)
     return replace(unit, outside=tuple(outside))
 
@@ -77,32 +79,34 @@ def has_python(config: Config) -> bool:
     return any(runtime.startswith("python") for runtime in runtimes)
 
 
-def _refuse_same_variables(row: ComposedService, givers: Sequence[UpstreamService]) -> None:
+def _refuse_same_variables(
+    row: ComposedService, upstream_services: Sequence[UpstreamService]
+) -> None:
     """Names that differ in a sign alone would be one variable, and one address would be lost."""
     first: dict[str, str] = {}
-    for giver in givers:
-        variable = giver.variables[0]
-        other = first.setdefault(variable, giver.name)
-        if other != giver.name:
+    for upstream_service in upstream_services:
+        variable = upstream_service.variables[0]
+        other = first.setdefault(variable, upstream_service.name)
+        if other != upstream_service.name:
             message = f"`{row.entry.name}` would get one `{variable}` for `{other}` and for "
             hint = "give one of the two another name in the compose file"
             where = Place(row.config.file)
             raise FabricError(
-                Problem("compose/same-variable", f"{message}`{giver.name}`", hint, where)
+                Problem("compose/same-variable", f"{message}`{upstream_service.name}`", hint, where)
             )
 
 
 def _with_outputs(
-    row: ComposedService, givers: Sequence[UpstreamService]
+    row: ComposedService, upstream_services: Sequence[UpstreamService]
 ) -> tuple[Config, Sequence[UpstreamService]]:
     """What upstreams give is in the environment of every function, whatever else says so; where
     the provider has no room for all of it, what comes from afar and is not asked for gives way."""
-    full = _given(row.config, marks(givers))
+    full = _given(row.config, marks(upstream_services))
     crowded = _crowded(full)
-    far = [one for one in givers if crowded and not _is_wanted(one, row)]
+    far = [one for one in upstream_services if crowded and not _is_wanted(one, row)]
     if not far:
-        return full, givers
-    near = [one for one in givers if one not in far]
+        return full, upstream_services
+    near = [one for one in upstream_services if one not in far]
     config = _given(row.config, marks(near))
     warning = _left_out(row, far, crowded)
     return replace(config, warnings=(*config.warnings, warning)), near
@@ -125,9 +129,9 @@ def _crowded(config: Config) -> str:
     return next((one.name for one in crowded), "")
 
 
-def _is_wanted(giver: UpstreamService, row: ComposedService) -> bool:
-    is_bound = any(name in row.config.bound_names for name in giver.variables)
-    return is_bound or giver.name in row.entry.depends_on
+def _is_wanted(upstream_service: UpstreamService, row: ComposedService) -> bool:
+    is_bound = any(name in row.config.bound_names for name in upstream_service.variables)
+    return is_bound or upstream_service.name in row.entry.depends_on
 
 
 def _left_out(row: ComposedService, far: Sequence[UpstreamService], function: str) -> Problem:

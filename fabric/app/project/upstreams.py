@@ -27,9 +27,13 @@ class UpstreamService:
         return f"SERVICE_{word}_URL", f"FABRIC_OUTPUT_{word}_{_word(self.provider)}_ENDPOINT"
 
 
-def marks(givers: Iterable[UpstreamService]) -> dict[str, str]:
+def marks(upstream_services: Iterable[UpstreamService]) -> dict[str, str]:
     """Every variable that these give, as long as no value is known."""
-    return {name: mark(name) for giver in givers for name in giver.variables}
+    return {
+        name: mark(name)
+        for upstream_service in upstream_services
+        for name in upstream_service.variables
+    }
 
 
 Needs = Mapping[str, Sequence[str]]
@@ -54,9 +58,9 @@ def upstreams_of(name: str, needs: Needs) -> tuple[str, ...]:
 def downstreams_of(name: str, needs: Needs) -> tuple[str, ...]:
     """All direct and indirect dependents, by name."""
     takers: dict[str, list[str]] = {}
-    for taker, givers in needs.items():
-        for giver in givers:
-            takers.setdefault(giver, []).append(taker)
+    for taker, upstream_services in needs.items():
+        for upstream_service in upstream_services:
+            takers.setdefault(upstream_service, []).append(taker)
     return upstreams_of(name, takers)
 
 

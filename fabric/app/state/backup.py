@@ -23,9 +23,9 @@ from fabric.views.state_text import records_text
 def backup(asked: StateRequest, settings: Settings, out: str) -> Report:
     """Every record, or no file at all: half a backup would look like a whole one."""
     with open_scope(asked, settings) as scope:
-        records = tuple(list_records_in(scope.shelf, scope.refs()).required().values())
+        records = tuple(list_records_in(scope.record_store, scope.refs()).required().values())
         path = _path(scope, settings, out)
-        store = scope.shelf.stores.state
+        store = scope.record_store.stores.state
         if not records:
             raise FabricError(_nothing(scope, "to back up"))
         now = stamp(SystemClock())
@@ -41,11 +41,11 @@ def restore_backup(asked: StateRequest, settings: Settings, file: str, agrees: A
     with open_scope(asked, settings) as scope:
         path = _path(scope, settings, file)
         records = _chosen(scope, decode_backup(read_input(path), file or str(path)))
-        refuse_other_lineages(scope.shelf, records)
+        refuse_other_lineages(scope.record_store, records)
         names = ", ".join(record.ref.title for record in records)
         if not agrees(f"Put {names} back from {path}?"):
             raise FabricError(Problem("state/declined", "nothing was restored"))
-        done, warnings = restore(scope.shelf, records, scope.lock_policy)
+        done, warnings = restore(scope.record_store, records, scope.lock_policy)
     rows = [_row(record) for record in sorted(done, key=lambda one: one.ref)]
     text = records_text(rows, "restored")
     return Report(asked.command, {"restored": rows}, text=text, warnings=warnings)
@@ -69,7 +69,7 @@ def _chosen(scope: StateScope, found: Backup) -> tuple[Record, ...]:
 
 
 def _path(scope: StateScope, settings: Settings, said: str) -> Path:
-    return settings.cwd / said if said else scope.shelf.home / BACKUP_NAME
+    return settings.cwd / said if said else scope.record_store.home / BACKUP_NAME
 
 
 def _nothing(scope: StateScope, where: str) -> Problem:

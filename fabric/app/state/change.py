@@ -38,7 +38,7 @@ def push(asked: StateRequest, settings: Settings, file: str, *, force: bool) -> 
     with open_scope(_for_record(asked, record.ref), settings) as scope:
         _refuse_other_service(record.ref, scope)
         pushed = _pushed(scope, record, force=force)
-        drop_unwritten(scope.shelf.home, record.ref, content)
+        drop_unwritten(scope.record_store.home, record.ref, content)
     document = {**ref_document(record.ref), "serial": pushed.serial, "file": str(path)}
     text = f"{record.ref.title} is stored with serial {pushed.serial}."
     return Report(asked.command, document, text=text)
@@ -47,7 +47,7 @@ def push(asked: StateRequest, settings: Settings, file: str, *, force: bool) -> 
 def _errored(asked: StateRequest, settings: Settings) -> Path:
     """What a run could not write, if there is such a thing for the record that is meant."""
     with open_scope(asked, settings) as scope:
-        path = unwritten_path(scope.shelf.home, scope.one)
+        path = unwritten_path(scope.record_store.home, scope.one)
     if path.exists():
         return path
     message = f"nothing waits to be pushed for {scope.one.title}"
@@ -76,16 +76,16 @@ def _refuse_other_service(ref: RecordRef, scope: StateScope) -> None:
 
 
 def _pushed(scope: StateScope, record: Record, *, force: bool) -> Record:
-    shelf, ref = scope.shelf, record.ref
-    with locked(shelf, {ref: record.fence}, "state push", scope.lock_policy) as fences:
-        before = found_before(shelf, ref)
+    record_store, ref = scope.record_store, record.ref
+    with locked(record_store, {ref: record.fence}, "state push", scope.lock_policy) as fences:
+        before = found_before(record_store, ref)
         problem = lineage_problem(record, before)
         if not force:
             problem = problem or serial_problem(record, before)
         if problem:
             raise FabricError(problem)
         new = successor(record, before, fences[ref])
-        put(shelf, new, before)
+        put(record_store, new, before)
     return new
 
 
@@ -95,7 +95,7 @@ def remove_record(asked: StateRequest, settings: Settings, agrees: Agrees) -> Re
         ref = scope.one
         if not agrees(f"Forget {ref.title}? What it describes is not removed."):
             raise FabricError(Problem("state/declined", "nothing was forgotten"))
-        removed = forget(scope.shelf, ref, scope.lock_policy)
+        removed = forget(scope.record_store, ref, scope.lock_policy)
     said = "is forgotten; its provider was not asked" if removed else "had no state"
     document = {**ref_document(ref), "removed": removed}
     return Report(asked.command, document, text=f"{ref.title} {said}.")
@@ -105,13 +105,13 @@ def force_unlock(asked: StateRequest, settings: Settings, agrees: Agrees) -> Rep
     """Take a lock from whoever holds it; where nobody does, that is no error."""
     with open_scope(asked, settings) as scope:
         ref = scope.one
-        holder = holder_of(scope.shelf, ref)
+        holder = holder_of(scope.record_store, ref)
         if holder is None:
             text = f"{ref.title} is not locked."
             return Report(asked.command, {"unlocked": False}, text=text)
         by = f"{holder.process.who} (pid {holder.process.pid}, `{holder.operation}`)"
         if not agrees(f"{ref.title} is locked by {by}. Take the lock away?"):
             raise FabricError(Problem("state/declined", "the lock was left alone"))
-        unlock(scope.shelf.stores.locks, ref, holder)
+        unlock(scope.record_store.stores.locks, ref, holder)
     document = {"unlocked": True, "holder": holder_document(holder)}
     return Report(asked.command, document, text=f"{ref.title} is free; it was locked by {by}.")

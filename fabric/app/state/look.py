@@ -19,9 +19,9 @@ from fabric.views.state_text import list_text, show_text
 def list_records(asked: StateRequest, settings: Settings) -> Report:
     """All records of the service; those that cannot be read are problems beside the others."""
     with open_scope(asked, settings) as scope:
-        found = list_records_in(scope.shelf, scope.refs())
+        found = list_records_in(scope.record_store, scope.refs())
         rows = [_row(scope, record) for record in found.records.values()]
-        backend = scope.shelf.stores.state
+        backend = scope.record_store.stores.state
         document = {"service": scope.service, "backend": backend.kind, "records": rows}
         text = list_text(document, backend.place)
         warnings = scope.project.warnings
@@ -42,19 +42,19 @@ def _row(scope: StateScope, record: Record) -> dict[str, Any]:
         "functions": [one.name for one in record.functions],
         "endpoint": record.endpoint,
         "updatedAt": record.updated_at,
-        "locked": holder_of(scope.shelf, record.ref) is not None,
+        "locked": holder_of(scope.record_store, record.ref) is not None,
     }
 
 
 def show(asked: StateRequest, settings: Settings) -> Report:
     """One record as people read it: what is live, what is unfinished, and what came before."""
     with open_scope(asked, settings) as scope:
-        ref, place = scope.one, scope.shelf.stores.state.place
-        record = peek(scope.shelf, ref)
+        ref, place = scope.one, scope.record_store.stores.state.place
+        record = peek(scope.record_store, ref)
         if record is None:
             raise absent(scope, ref)
-        errored = unwritten_path(scope.shelf.home, ref).exists()
-        holder = holder_of(scope.shelf, ref)
+        errored = unwritten_path(scope.record_store.home, ref).exists()
+        holder = holder_of(scope.record_store, ref)
         document = _shown(record, holder, errored=errored)
         warnings = scope.project.warnings
     return Report(asked.command, document, text=show_text(document, place), warnings=warnings)
@@ -78,7 +78,7 @@ def pull(asked: StateRequest, settings: Settings) -> Report:
 
 
 def _stored(scope: StateScope, ref: RecordRef) -> bytes:
-    backend = scope.shelf.stores.state
+    backend = scope.record_store.stores.state
     stored = backend.read(state_key(ref))
     if (
         stored is None

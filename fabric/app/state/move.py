@@ -22,8 +22,8 @@ def migrate_records(asked: StateRequest, settings: Settings, source: str, target
         open_scope(replace(asked, backend=source), settings) as old,
         open_scope(replace(asked, backend=target), settings) as new,
     ):
-        refs = tuple(list_records_in(old.shelf, old.refs()).required())
-        done = migrate(old.shelf, new.shelf, refs, old.lock_policy)
+        refs = tuple(list_records_in(old.record_store, old.refs()).required())
+        done = migrate(old.record_store, new.record_store, refs, old.lock_policy)
     rows = [{**ref_document(one.ref), "serial": one.serial} for one in done.records]
     document = {"from": kinds[0], "to": kinds[1], "records": rows, "archives": done.archives}
     text = migrate_text(document)

@@ -71,7 +71,7 @@ def _entry(evidence: Evidence) -> dict[str, Any]:
 
 def _look(scope: StateScope, settings: Settings) -> _Looked:
     stage = scope.one.stage
-    everything = list_records_in(scope.shelf, refs_in(scope.shelf, _searched(scope)))
+    everything = list_records_in(scope.record_store, refs_in(scope.record_store, _searched(scope)))
     refs = {ref for ref in everything.refs if ref.stage == stage and _is_ours(ref, scope)}
     refs |= {ref for ref in _receipted(scope) if ref.service == scope.service}
     chosen = sorted(ref for ref in refs if scope.provider in ("", ref.provider))
@@ -89,12 +89,12 @@ def _look(scope: StateScope, settings: Settings) -> _Looked:
 
 def _searched(scope: StateScope) -> str:
     """Only a folder of our own tells of services that no config names any more."""
-    return "" if scope.shelf.stores.state.kind == LOCAL else scope.service
+    return "" if scope.record_store.stores.state.kind == LOCAL else scope.service
 
 
 def _is_ours(ref: RecordRef, scope: StateScope) -> bool:
     """Configs may share a folder: what another one of them names is its own affair."""
-    return ref.service == scope.service or ref.service not in _beside(Path(scope.post.folder))
+    return ref.service == scope.service or ref.service not in _beside(Path(scope.placement.folder))
 
 
 def _beside(folder: Path) -> frozenset[str]:
@@ -105,7 +105,7 @@ def _beside(folder: Path) -> frozenset[str]:
 
 def _receipted(scope: StateScope) -> Iterator[RecordRef]:
     """What this machine's own files say that there is."""
-    stage, home = scope.one.stage, scope.shelf.home
+    stage, home = scope.one.stage, scope.record_store.home
     for row in entries_of(read_document(receipt_path(home, stage))):
         yield RecordRef(str(row.get("service")), stage, str(row.get("provider")))
     for path in home.glob("deploy/*/deployment.json"):
@@ -117,7 +117,7 @@ def _receipted(scope: StateScope) -> Iterator[RecordRef]:
 def _evidence(
     scope: StateScope, ref: RecordRef, everything: RecordListing, live: Mapping[str, str | None]
 ) -> Evidence:
-    home, record = scope.shelf.home, everything.records.get(ref)
+    home, record = scope.record_store.home, everything.records.get(ref)
     rivals = [one for one in everything.records.values() if one.ref.provider == ref.provider]
     return Evidence(
         ref,
@@ -125,7 +125,7 @@ def _evidence(
         read_document(receipt_path(home, ref.stage)),
         read_document(deploy_record_path(home, ref.provider)),
         record is not None and record.updated_at == max(one.updated_at for one in rivals),
-        lost_archives(scope.shelf, record) if record else (),
+        lost_archives(scope.record_store, record) if record else (),
         _functions(scope, ref),
         live,
         unwritten_path(home, ref).exists(),
@@ -146,14 +146,14 @@ def _live(
     """What a real provider has; in the other modes there is nobody to ask."""
     if record is None or record.mode is not Mode.REAL:
         return {}
-    post = as_recorded(scope.post, record)
+    placement = as_recorded(scope.placement, record)
     try:
         with open_deploy_scope(
-            [post], settings, ScopeOptions(lambda: scope.project.units)
+            [placement], settings, ScopeOptions(lambda: scope.project.units)
         ) as world:
-            deployer = world.desk.deployer(record.ref, record.mode)
-            site = world.desk.site(record.ref)
-            found = {one.name: deployer.find(site, one.name) for one in record.functions}
+            deployer = world.tools.deployer(record.ref, record.mode)
+            full_address = world.tools.full_address(record.ref)
+            found = {one.name: deployer.find(full_address, one.name) for one in record.functions}
     except FabricError as error:
         warnings += error.problems
         return {}
@@ -161,10 +161,12 @@ def _live(
 
 
 def _fix(scope: StateScope, drifted: list[Evidence]) -> None:
-    shelf = scope.shelf
-    with locked(shelf, {one.ref: 0 for one in drifted}, "state reconcile", scope.lock_policy):
+    record_store = scope.record_store
+    with locked(
+        record_store, {one.ref: 0 for one in drifted}, "state reconcile", scope.lock_policy
+    ):
         for one in drifted:
-            record = peek(shelf, one.ref)
+            record = peek(record_store, one.ref)
             own = one.deploy_record is None or describes(one.deploy_record, one.ref)
             if record is not None:
-                write_receipts(shelf.home, record, last=own and one.is_last_deploy)
+                write_receipts(record_store.home, record, last=own and one.is_last_deploy)

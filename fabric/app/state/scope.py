@@ -42,8 +42,8 @@ class StateScope:
     `one` is the single record that is meant by a command on one."""
 
     project: Project
-    post: Placement
-    shelf: RecordStore
+    placement: Placement
+    record_store: RecordStore
     one: RecordRef
     stage: str
     provider: str
@@ -59,25 +59,25 @@ class StateScope:
 
     def lost(self, ref: RecordRef) -> Problem | None:
         """Why a record that is not there should be."""
-        return missing_problem(self.shelf, ref, self.lock_policy.options)
+        return missing_problem(self.record_store, ref, self.lock_policy.options)
 
     def refs(self) -> tuple[RecordRef, ...]:
-        return refs_in(self.shelf, self.service, self.stage, self.provider)
+        return refs_in(self.record_store, self.service, self.stage, self.provider)
 
 
 @contextlib.contextmanager
 def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
     project, provider = _project(asked.where, settings)
-    post = _post(project.units[0], project, asked.backend)
-    service = asked.service or post.service
-    label = provider or post.provider
+    placement = _post(project.units[0], project, asked.backend)
+    service = asked.service or placement.service
+    label = provider or placement.provider
     elsewhere = f" --backend {asked.backend}" if asked.backend else ""
-    shelves = BackEnds(settings)
+    back_ends = BackEnds(settings)
     try:
         yield StateScope(
             project,
-            post,
-            shelves.shelf(post),
+            placement,
+            back_ends.record_store(placement),
             RecordRef(service, project.stage, label),
             project.stage if asked.where.stage else "",
             label if asked.where.provider else "",
@@ -87,7 +87,7 @@ def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
             ),
         )
     finally:
-        shelves.close()
+        back_ends.close()
 
 
 def _project(where: Where, settings: Settings) -> tuple[Project, str]:
@@ -121,7 +121,7 @@ def kind_of(text: str, option: str) -> BackendKind:
 def absent(scope: StateScope, ref: RecordRef) -> FabricError:
     """Why there is no such record: it never was, or it is lost."""
     lost = scope.lost(ref)
-    return FabricError(lost) if lost else not_found(ref, scope.shelf.stores.state.place)
+    return FabricError(lost) if lost else not_found(ref, scope.record_store.stores.state.place)
 
 
 def not_found(ref: RecordRef, place: str) -> FabricError:

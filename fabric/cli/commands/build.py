@@ -70,12 +70,12 @@ def run_verb(verb: str, command: str, **options: Any) -> int:
     outlets = ListenerOptions(options["events"], options["profile"], Logs(options["logs"]))
     detailed = wants_details(settings, options["junit"])
     request = request_of(verb, command, detailed=detailed, **options)
-    encore = screen.encore() if is_plain(options) else None
+    command_line = screen.command_line() if is_plain(options) else None
     heard = listeners(screen, settings, outlets)
 
     def make() -> "Report":
         return run_chosen(
-            request, settings, lambda one: build_services(one, settings, heard, encore)
+            request, settings, lambda one: build_services(one, settings, heard, command_line)
         )
 
     return screen.finish(kept(command, settings, make, options["junit"]))

@@ -60,7 +60,7 @@ def run_deploy(command: str, **options: Any) -> int:
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    wishes = DeployOptions(
+    deploy_options = DeployOptions(
         force=options["force"],
         rollback=options["rollback"],
         lock_timeout=seconds_of("--lock-timeout", options["lock_timeout"]),
@@ -74,10 +74,10 @@ def run_deploy(command: str, **options: Any) -> int:
         settings,
         ListenerOptions(options["events"], options["profile"], Logs(options["logs"])),
     )
-    encore = None if options.get("source") or not is_plain(options) else screen.encore()
+    command_line = None if options.get("source") or not is_plain(options) else screen.command_line()
 
     def run(one: "Request", around: "Settings") -> "Report":
-        return deploy_services(one, around, wishes, heard, encore)
+        return deploy_services(one, around, deploy_options, heard, command_line)
 
     def make() -> "Report":
         if options.get("source"):

@@ -68,11 +68,11 @@ def show_plan(command: str, **options: Any) -> int:
     detailed = wants_details(settings)
     request = request_of(options.pop("verb"), command, detailed=detailed, **options)
     shown = PlanOptions(options["graph"] or "", options["out"], options["detailed_exitcode"])
-    encore = screen.encore() if is_plain(options) else None
+    command_line = screen.command_line() if is_plain(options) else None
 
     def make() -> "Report":
         return run_chosen(
-            request, settings, lambda one: make_plan(one, shown, settings, screen.out, encore)
+            request, settings, lambda one: make_plan(one, shown, settings, screen.out, command_line)
         )
 
     return screen.finish(kept(command, settings, make))

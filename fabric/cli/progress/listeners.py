@@ -29,23 +29,23 @@ class ListenerOptions:
 def listeners(screen: Screen, settings: Settings, outlets: ListenerOptions) -> MakeListeners:
     """A maker of listeners: called once the run has an id and a place to be kept."""
 
-    def make(scene: RunInfo) -> Sequence[Listener]:
+    def make(info: RunInfo) -> Sequence[Listener]:
         heard: list[Listener] = []
-        if not scene.is_idle:
-            heard.append(RunJournal(scene.home / "runs", scene.run))
+        if not info.is_idle:
+            heard.append(RunJournal(info.home / "runs", info.run))
         if outlets.events:
             heard.append(EventFile(settings.cwd / Path(outlets.events)))
         if outlets.profile:
             heard.append(Profile(settings.cwd / Path(outlets.profile)))
-        if outlets.logs is not Logs.NONE and not scene.is_idle:
-            heard.append(_terminal(screen, settings, outlets.logs, scene))
+        if outlets.logs is not Logs.NONE and not info.is_idle:
+            heard.append(_terminal(screen, settings, outlets.logs, info))
         return heard
 
     return make
 
 
-def _terminal(screen: Screen, settings: Settings, logs: Logs, scene: RunInfo) -> Listener:
-    tally = ServiceProgress(scene) if scene.many else None
+def _terminal(screen: Screen, settings: Settings, logs: Logs, info: RunInfo) -> Listener:
+    tally = ServiceProgress(info) if info.many else None
     talk = LogLines(logs, screen.err, tally)
     live = settings.stderr_is_terminal and not settings.in_ci
     if not live or settings.env.get("TERM") == "dumb" or screen.as_json:

@@ -36,19 +36,19 @@ class _Pace:
 class ServiceProgress:
     """Not thread-safe: the bus tells one event at a time, and who looks holds a lock."""
 
-    def __init__(self, scene: RunInfo) -> None:
-        self._scene = scene
-        graph = scene.graph
+    def __init__(self, info: RunInfo) -> None:
+        self._scene = info
+        graph = info.graph
         names = [task.inputs.service for task in graph.tasks]
         levels = levels_of(names, ties_of(graph))
         self._counts = {name: _Count(level) for name, level in levels.items()}
         self._numbers: dict[str, int] = {
-            task_id: number for number, task_id in enumerate(graph.ids) if number not in scene.known
+            task_id: number for number, task_id in enumerate(graph.ids) if number not in info.known
         }
         self._services: dict[str, str] = dict(zip(graph.ids, names, strict=True))
         for task_id in self._numbers:
             self._counts[self._services[task_id]].total += 1
-        self._left = [0.0 if n in scene.known else s for n, s in enumerate(scene.seconds)]
+        self._left = [0.0 if n in info.known else s for n, s in enumerate(info.seconds)]
         self._running: dict[str, float] = {}
         self._ended = 0
         self._paces: dict[str, _Pace] = {}

@@ -31,7 +31,7 @@ class TraceStore:
         self._recalled: dict[TaskId, tuple[Trace, ...]] = {}
         self._raw: dict[str, bytes] | None = None
         self._lock = threading.Lock()
-        self.timings = Durations(memo, project)
+        self.durations = Durations(memo, project)
 
     def expect(self, count: int) -> None:
         """So many tasks will be asked about: fetch their records together if that is cheaper."""
@@ -66,11 +66,11 @@ class TraceStore:
     def last_ms(self, task_id: TaskId) -> int | None:
         """How long the task took when it last ran, if that is remembered."""
         last = next(iter(self.traces(task_id)), None)
-        return self.timings.ms(task_id) if last is None else last.ms
+        return self.durations.ms(task_id) if last is None else last.ms
 
     def flush(self) -> None:
         """Write what is new; records that another process wrote meanwhile stay behind it."""
-        rows = {**self._trace_rows(), **self.timings.rows()}
+        rows = {**self._trace_rows(), **self.durations.rows()}
         if rows:
             self._memo.put_all(rows)
 

@@ -133,7 +133,7 @@ def store_answer(
 
 
 def renew_answer(
-    sight: MovedFiles,
+    moved_files: MovedFiles,
     asked: AskedCommand,
     change: AnswerChange,
     files: FileIndex,
@@ -143,12 +143,14 @@ def renew_answer(
     present, absent = _watched(change.basis, files)
     prefix = prefix_of(files, asked.cwd)
     fresh = {seen_as(path, prefix) for path in present}
-    kept, known = _unmoved(sight, fresh | change.dropped)
-    gone = sorted({*manifest.split(sight.absent), *(seen_as(path, prefix) for path in absent)})
+    kept, known = _unmoved(moved_files, fresh | change.dropped)
+    gone = sorted(
+        {*manifest.split(moved_files.absent), *(seen_as(path, prefix) for path in absent)}
+    )
     own = {seen_as(path, prefix) for path in change.basis.places}
-    places = sorted({*manifest.split(sight.places), *own})
+    places = sorted({*manifest.split(moved_files.places), *own})
     watched = Watched([*kept, *sorted(fresh)], known, gone, places)
-    return _stored(sight.folder, asked, watched, change.basis, (files, answer))
+    return _stored(moved_files.folder, asked, watched, change.basis, (files, answer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +163,15 @@ class Watched:
     places: Sequence[str]
 
 
-def _unmoved(sight: MovedFiles, without: set[str]) -> tuple[list[str], bytes]:
+def _unmoved(moved_files: MovedFiles, without: set[str]) -> tuple[list[str], bytes]:
     """The paths but for a few, and their stats: cut out of what was seen in long pieces."""
     width = manifest.NUMBERS * 8
-    holes = [number for number, path in enumerate(sight.paths) if path in without]
+    holes = [number for number, path in enumerate(moved_files.paths) if path in without]
     starts = [0, *(hole + 1 for hole in holes)]
-    ends = [*holes, len(sight.paths)]
+    ends = [*holes, len(moved_files.paths)]
     pieces = list(zip(starts, ends, strict=True))
-    paths = [path for start, end in pieces for path in sight.paths[start:end]]
-    return paths, b"".join(sight.now[start * width : end * width] for start, end in pieces)
+    paths = [path for start, end in pieces for path in moved_files.paths[start:end]]
+    return paths, b"".join(moved_files.now[start * width : end * width] for start, end in pieces)
 
 
 def _stored(

@@ -28,15 +28,15 @@ _FIELDS = 11
 
 @dataclass(frozen=True, slots=True)
 class KeptGraph:
-    """What the long way made. `names` are variables, `sources` paths, there or not; `posts` say in
-    plain values where records lie."""
+    """What reading all files made. `names` are variables, `sources` paths, there or not;
+    `placements` say in plain values where records lie."""
 
-    site: ProjectInfo
+    info: ProjectInfo
     graph: TaskGraph
     services: tuple[Mapping[str, Any], ...]
     sources: frozenset[str]
     names: frozenset[str]
-    posts: tuple[Any, ...] = ((), ())
+    placements: tuple[Any, ...] = ((), ())
 
 
 class PackedTasks(Sequence[Task]):
@@ -76,7 +76,7 @@ def load(
         return None
     if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
         return None
-    _, salt, digest, names, paths, stats, absent, site, services, posts, packed = found
+    _, salt, digest, names, paths, stats, absent, info, services, placements, packed = found
     if _surroundings(salt, asked, names, env) != digest or not _stands(paths, stats, absent):
         return None
     records, needs, levels = packed
@@ -84,7 +84,7 @@ def load(
     graph = TaskGraph(PackedTasks(records, kinds), ids, needs, levels)
     rows = tuple(json.loads(services))
     sources = frozenset((*paths, *absent))
-    return KeptGraph(site_of(site), graph, rows, sources, frozenset(names), posts)
+    return KeptGraph(site_of(info), graph, rows, sources, frozenset(names), placements)
 
 
 def save(
@@ -104,11 +104,12 @@ def save(
     salt = os.urandom(16)
     names = sorted(kept.names)
     digest = _surroundings(salt, asked, names, env)
-    site = (kept.site.workspace, kept.site.stage, tuple(map(astuple, kept.site.warnings)))
+    info = (kept.info.workspace, kept.info.stage, tuple(map(astuple, kept.info.warnings)))
     services = json.dumps(kept.services)
     packed: Any = (
-        manifest.FORMAT, salt, digest, names, paths, stats, absent, site, services,
-        kept.posts, (tuple(map(_record, kept.graph.tasks)), kept.graph.needs, kept.graph.level_of),
+        manifest.FORMAT, salt, digest, names, paths, stats, absent, info, services,
+        kept.placements,
+        (tuple(map(_record, kept.graph.tasks)), kept.graph.needs, kept.graph.level_of),
     )  # fmt: skip
     try:
         name = _name(asked)

@@ -45,7 +45,7 @@ class LastRun:
     """A finished run: its graph as numbers, its tasks and traces still packed."""
 
     salt: bytes
-    site: ProjectInfo
+    info: ProjectInfo
     ids: tuple[str, ...]
     levels: tuple[int, ...]
     needs: tuple[tuple[int, ...], ...]
@@ -154,14 +154,14 @@ def load_last_run(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> La
         return None
     if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
         return None
-    _, own, site, ids, levels, needs, records, owners = found
-    return LastRun(own, site_of(site), ids, levels, needs, records, owners) if own == salt else None
+    _, own, info, ids, levels, needs, records, owners = found
+    return LastRun(own, site_of(info), ids, levels, needs, records, owners) if own == salt else None
 
 
 def save_last_run(folder: str, argv: Sequence[str], cwd: str, warm: LastRun) -> None:
-    site = (warm.site.workspace, warm.site.stage, tuple(map(_packed_problem, warm.site.warnings)))
+    info = (warm.info.workspace, warm.info.stage, tuple(map(_packed_problem, warm.info.warnings)))
     packed: Any = (
-        manifest.FORMAT, warm.salt, site, warm.ids, warm.levels, warm.needs,
+        manifest.FORMAT, warm.salt, info, warm.ids, warm.levels, warm.needs,
         warm.records, dict(warm.owners),
     )  # fmt: skip
     name = f"{manifest.file_name(argv, cwd)}{_SUFFIX}"
@@ -195,7 +195,7 @@ def owners_of(
 
 
 def last_run_of(
-    salt: bytes, site: ProjectInfo, result: RunResult, traces: Recall, prefix: str
+    salt: bytes, info: ProjectInfo, result: RunResult, traces: Recall, prefix: str
 ) -> LastRun:
     """A finished run, packed whole."""
     graph = result.graph
@@ -206,7 +206,7 @@ def last_run_of(
     ]
     return LastRun(
         salt,
-        site,
+        info,
         tuple(graph.ids),
         graph.level_of,
         graph.needs,

@@ -19,12 +19,12 @@ def archive_path(home: Path, sha256: str) -> Path:
 
 
 def keep_archive(
-    shelf: RecordStore, ref: RecordRef, content: bytes, *, durable: bool = True
+    record_store: RecordStore, ref: RecordRef, content: bytes, *, durable: bool = True
 ) -> Path:
     """Durable before a provider is asked to run it: a rollback must never need the source."""
     sha256 = digest_bytes(content)
-    path = archive_path(shelf.home, sha256)
-    backend = shelf.stores.state
+    path = archive_path(record_store.home, sha256)
+    backend = record_store.stores.state
     if _read(path, sha256) is None:
         write_atomic(path, content, mode=0o600, durable=durable)
     if backend.kind != LOCAL:
@@ -34,15 +34,15 @@ def keep_archive(
     return path
 
 
-def find_archive(shelf: RecordStore, ref: RecordRef, sha256: str) -> bytes:
+def find_archive(record_store: RecordStore, ref: RecordRef, sha256: str) -> bytes:
     """A kept archive, from this machine or from the back end; checked, and kept here again."""
-    path = archive_path(shelf.home, sha256)
+    path = archive_path(record_store.home, sha256)
     content = _read(path, sha256)
     if content is not None:
         return content
     stored = None
-    if shelf.stores.state.kind != LOCAL:
-        stored = shelf.stores.state.read(archive_key(ref, sha256))
+    if record_store.stores.state.kind != LOCAL:
+        stored = record_store.stores.state.read(archive_key(ref, sha256))
     if stored is None or digest_bytes(stored.content) != sha256:
         raise FabricError(
             Problem(
@@ -65,15 +65,15 @@ def archives_of(record: Record | None) -> frozenset[str]:
     return frozenset(digest for digest in digests if digest)
 
 
-def lost_archives(shelf: RecordStore, record: Record) -> tuple[str, ...]:
+def lost_archives(record_store: RecordStore, record: Record) -> tuple[str, ...]:
     """What a record may come back to and nobody keeps any more."""
-    backend, ref = shelf.stores.state, record.ref
+    backend, ref = record_store.stores.state, record.ref
     kept = frozenset(() if backend.kind == LOCAL else backend.list(archive_folder(ref)))
     return tuple(
         sha256
         for sha256 in sorted(archives_of(record))
         if archive_key(ref, sha256) not in kept
-        and _read(archive_path(shelf.home, sha256), sha256) is None
+        and _read(archive_path(record_store.home, sha256), sha256) is None
     )
 
 
@@ -90,23 +90,23 @@ def copy_archive(source: RecordStore, target: RecordStore, ref: RecordRef, sha25
 
 
 def drop_archives(
-    shelf: RecordStore, ref: RecordRef, gone: Collection[str], kept: Collection[str]
+    record_store: RecordStore, ref: RecordRef, gone: Collection[str], kept: Collection[str]
 ) -> None:
     """Forget what a record's history does not name any more; `kept` is what others here name."""
-    backend = shelf.stores.state
+    backend = record_store.stores.state
     for sha256 in sorted(gone):
         if sha256 not in kept:
-            remove(archive_path(shelf.home, sha256))
+            remove(archive_path(record_store.home, sha256))
         if backend.kind != LOCAL:
             key = archive_key(ref, sha256)
             stored = backend.read(key)
             if stored is not None:
-                _deleted(shelf, key, stored.version)
+                _deleted(record_store, key, stored.version)
 
 
-def _deleted(shelf: RecordStore, key: str, version: Version) -> None:
+def _deleted(record_store: RecordStore, key: str, version: Version) -> None:
     with contextlib.suppress(MovedError):
-        shelf.stores.state.delete(key, version)
+        record_store.stores.state.delete(key, version)
 
 
 def _read(path: Path, sha256: str) -> bytes | None:

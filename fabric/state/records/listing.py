@@ -27,24 +27,24 @@ class RecordListing:
 
 
 def refs_in(
-    shelf: RecordStore, service: str = "", stage: str = "", provider: str = ""
+    record_store: RecordStore, service: str = "", stage: str = "", provider: str = ""
 ) -> tuple[RecordRef, ...]:
     """The records that lie in a back end; an empty word stands for all."""
     prefix = f"{service}/" + (f"{stage}/" if stage else "") if service else ""
-    refs = (ref_of(key) for key in shelf.stores.state.list(prefix))
+    refs = (ref_of(key) for key in record_store.stores.state.list(prefix))
     return tuple(
         ref for ref in refs if ref and stage in ("", ref.stage) and provider in ("", ref.provider)
     )
 
 
-def list_records_in(shelf: RecordStore, refs: Iterable[RecordRef]) -> RecordListing:
+def list_records_in(record_store: RecordStore, refs: Iterable[RecordRef]) -> RecordListing:
     """Takes no lock, writes nothing. A back end that cannot be reached is the end after all."""
     refs = tuple(refs)
     records: dict[RecordRef, Record] = {}
     problems: list[Problem] = []
     for ref in refs:
         try:
-            record = peek(shelf, ref)
+            record = peek(record_store, ref)
         except FabricError as error:
             if not error.first.code.startswith("state/"):
                 raise
@@ -54,7 +54,7 @@ def list_records_in(shelf: RecordStore, refs: Iterable[RecordRef]) -> RecordList
     return RecordListing(refs, records, tuple(problems))
 
 
-def holder_of(shelf: RecordStore, ref: RecordRef) -> LockHolder | None:
+def holder_of(record_store: RecordStore, ref: RecordRef) -> LockHolder | None:
     """Who holds the lock of a record now."""
-    stored = shelf.stores.locks.read(lock_key(ref))
+    stored = record_store.stores.locks.read(lock_key(ref))
     return decode_lock(stored.content) if stored else None

@@ -32,10 +32,10 @@ class LockedRecord:
     `is_overtaken` where somebody else has the record now, `called` what functions were called."""
 
     def __init__(
-        self, shelf: RecordStore, keeper: LockKeeper, opening: FoundRecord, clock: Clock
+        self, record_store: RecordStore, keeper: LockKeeper, opening: FoundRecord, clock: Clock
     ) -> None:
         self.base = opening.base
-        self._shelf = shelf
+        self._record_store = record_store
         self._keeper = keeper
         self._clock = clock
         self._record = opening.record
@@ -48,7 +48,7 @@ class LockedRecord:
         self._changes = threading.Lock()
         self._writes = threading.Lock()
         record = opening.record
-        path = wal_path(shelf.home, record.ref, record.fence)
+        path = wal_path(record_store.home, record.ref, record.fence)
         self._wal = Wal(path, record.lineage, record.fence)
 
     @property
@@ -57,15 +57,15 @@ class LockedRecord:
             return self._record
 
     @property
-    def standing(self) -> Record:
+    def as_found(self) -> Record:
         """What the record says of the world: not what this run means to do, but what a dead one
         did. Asked for by each dependent, so it is made anew only after a change."""
-        seen, standing = self._standing
+        seen, as_found = self._standing
         record = self.record
         if seen is not record:
-            standing = replace(record, pending=self.earlier, lifecycle=self.base.lifecycle)
-            self._standing = (record, standing)
-        return standing
+            as_found = replace(record, pending=self.earlier, lifecycle=self.base.lifecycle)
+            self._standing = (record, as_found)
+        return as_found
 
     @property
     def earlier(self) -> tuple[Intent, ...]:
@@ -75,7 +75,7 @@ class LockedRecord:
 
     @property
     def _backend(self) -> Backend:
-        return self._shelf.stores.state
+        return self._record_store.stores.state
 
     def begin(self, lifecycle: Lifecycle, intents: Sequence[Intent]) -> None:
         """Durable before the first call: who holds the record, and what is about to happen.
@@ -92,9 +92,9 @@ class LockedRecord:
         is_new = self._version is None
         self._write_first()
         if is_new:
-            unmark_removed(self._shelf, self.base.ref)
+            unmark_removed(self._record_store, self.base.ref)
         # The log of an earlier run is part of what was written.
-        discard_logs(self._shelf.home, self.base.ref, self.record.fence)
+        discard_logs(self._record_store.home, self.base.ref, self.record.fence)
         self._wal.begin()
         self._keeper.confirm(self.base.ref)
 
@@ -139,10 +139,10 @@ class LockedRecord:
             if error.first.code == LOST:
                 self.is_overtaken = True
                 raise
-            raise keep_unwritten(self._shelf.home, self.record, error) from error
+            raise keep_unwritten(self._record_store.home, self.record, error) from error
         finally:
             self._wal.close()
-        discard_logs(self._shelf.home, self.base.ref, self.record.fence)
+        discard_logs(self._record_store.home, self.base.ref, self.record.fence)
 
     def _called(self) -> tuple[str, ...]:
         """The functions of which this run heard how its call of the provider ended."""
@@ -186,7 +186,7 @@ class LockedRecord:
             if self._version is None:
                 return
             self._keeper.require(self.base.ref)
-            mark_removed(self._shelf, self.base.ref)
+            mark_removed(self._record_store, self.base.ref)
             try:
                 self._backend.delete(state_key(self.base.ref), self._version)
             except MovedError as error:

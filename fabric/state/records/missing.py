@@ -28,47 +28,47 @@ _ARCHIVE = ".zip"
 
 
 def missing_problem(
-    shelf: RecordStore, ref: RecordRef, options: Options = record_options
+    record_store: RecordStore, ref: RecordRef, options: Options = record_options
 ) -> Problem | None:
     """To be asked of a record that was looked for and not found."""
-    if shelf.stores.state.kind == NOTHING or _is_there(shelf, ref):
+    if record_store.stores.state.kind == NOTHING or _is_there(record_store, ref):
         return None
-    found = tuple(_witnesses(shelf, ref))
-    if not found or was_removed(shelf, ref):
+    found = tuple(_witnesses(record_store, ref))
+    if not found or was_removed(record_store, ref):
         return None
     return Problem(
         "state/missing",
-        f"the record of {ref.title} is gone from `{shelf.stores.state.place}`; "
+        f"the record of {ref.title} is gone from `{record_store.stores.state.place}`; "
         f"what tells of it: {', '.join(found)}",
-        hint=f"{_way_back(shelf, ref, options(ref))}; or, to go on without it, "
+        hint=f"{_way_back(record_store, ref, options(ref))}; or, to go on without it, "
         f"`fabric state rm {options(ref)}` forgets it: what is live stays there, and nobody "
         "knows of it then",
-        where=Place(f"{shelf.stores.state.place}/{state_key(ref)}"),
+        where=Place(f"{record_store.stores.state.place}/{state_key(ref)}"),
     )
 
 
-def backup_path(shelf: RecordStore, ref: RecordRef) -> Path | None:
+def backup_path(record_store: RecordStore, ref: RecordRef) -> Path | None:
     """Where a local state keeps the record as it was before its last write."""
-    state = shelf.stores.state
+    state = record_store.stores.state
     return Path(f"{state.place}/{state_key(ref)}.bak") if state.kind == LOCAL else None
 
 
-def drop_backup(shelf: RecordStore, ref: RecordRef) -> bool:
+def drop_backup(record_store: RecordStore, ref: RecordRef) -> bool:
     """Whether there was one."""
-    path = backup_path(shelf, ref)
+    path = backup_path(record_store, ref)
     if path is None or not path.exists():
         return False
     remove(path)
     return True
 
 
-def _is_there(shelf: RecordStore, ref: RecordRef) -> bool:
-    return shelf.stores.state.read(state_key(ref)) is not None
+def _is_there(record_store: RecordStore, ref: RecordRef) -> bool:
+    return record_store.stores.state.read(state_key(ref)) is not None
 
 
-def _witnesses(shelf: RecordStore, ref: RecordRef) -> Iterator[str]:
-    home = shelf.home
-    receipt, backup = receipt_path(home, ref.stage), backup_path(shelf, ref)
+def _witnesses(record_store: RecordStore, ref: RecordRef) -> Iterator[str]:
+    home = record_store.home
+    receipt, backup = receipt_path(home, ref.stage), backup_path(record_store, ref)
     told = entries_of(read_document(receipt))
     if any(
         (one.get("service"), one.get("provider")) == (ref.service, ref.provider) for one in told
@@ -85,11 +85,11 @@ def _witnesses(shelf: RecordStore, ref: RecordRef) -> Iterator[str]:
             yield f"the log `{log}`"
     if unsure_path(home, ref).exists():
         yield f"`{unsure_path(home, ref)}`"
-    yield from _kept_archives(shelf, ref)
+    yield from _kept_archives(record_store, ref)
 
 
-def _kept_archives(shelf: RecordStore, ref: RecordRef) -> Iterator[str]:
-    state = shelf.stores.state
+def _kept_archives(record_store: RecordStore, ref: RecordRef) -> Iterator[str]:
+    state = record_store.stores.state
     if state.kind == LOCAL:
         return  # archives of all records of a folder lie together, under their digests
     count = sum(key.endswith(_ARCHIVE) for key in state.list(archive_folder(ref)))
@@ -97,17 +97,17 @@ def _kept_archives(shelf: RecordStore, ref: RecordRef) -> Iterator[str]:
         yield f"{count} archives in `{state.place}/{archive_folder(ref)}`"
 
 
-def _way_back(shelf: RecordStore, ref: RecordRef, options: str) -> str:
+def _way_back(record_store: RecordStore, ref: RecordRef, options: str) -> str:
     """The first command that has what it needs."""
-    backup, kept = backup_path(shelf, ref), shelf.home / BACKUP_NAME
+    backup, kept = backup_path(record_store, ref), record_store.home / BACKUP_NAME
     if backup is not None and _is_record(backup, ref):
         push = f"fabric state push {options} --file {backup}"
         return f"bring it back, as it was before its last write: `{push}`"
     if _is_backed_up(kept, ref):
         return f"bring it back: `fabric state restore {options} --file {kept}`"
-    elsewhere = shelf.home / "state" / state_key(ref)
-    if shelf.stores.state.kind != LOCAL and _is_record(elsewhere, ref):
-        kind = shelf.stores.state.kind
+    elsewhere = record_store.home / "state" / state_key(ref)
+    if record_store.stores.state.kind != LOCAL and _is_record(elsewhere, ref):
+        kind = record_store.stores.state.kind
         return (
             f"it lies in `{elsewhere}`: `fabric state migrate {options} --from local --to {kind}`"
         )

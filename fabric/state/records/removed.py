@@ -9,29 +9,29 @@ from fabric.state.records.archives import LOCAL
 from fabric.state.store import RecordStore
 
 
-def was_removed(shelf: RecordStore, ref: RecordRef) -> bool:
-    state = shelf.stores.state
+def was_removed(record_store: RecordStore, ref: RecordRef) -> bool:
+    state = record_store.stores.state
     return state.kind != LOCAL and state.read(removed_key(ref)) is not None
 
 
-def mark_removed(shelf: RecordStore, ref: RecordRef) -> None:
+def mark_removed(record_store: RecordStore, ref: RecordRef) -> None:
     """Other machines have receipts too: from this they see that the record went as it should."""
-    state = shelf.stores.state
+    state = record_store.stores.state
     if state.kind != LOCAL and state.read(removed_key(ref)) is None:
-        _try(shelf, ref, None)
+        _try(record_store, ref, None)
 
 
-def unmark_removed(shelf: RecordStore, ref: RecordRef) -> None:
+def unmark_removed(record_store: RecordStore, ref: RecordRef) -> None:
     """There is a record again, which may be lost again."""
-    state = shelf.stores.state
+    state = record_store.stores.state
     stored = None if state.kind == LOCAL else state.read(removed_key(ref))
     if stored is not None:
-        _try(shelf, ref, stored.version)
+        _try(record_store, ref, stored.version)
 
 
-def _try(shelf: RecordStore, ref: RecordRef, version: Version | None) -> None:
+def _try(record_store: RecordStore, ref: RecordRef, version: Version | None) -> None:
     """Somebody else has just done the same: so be it."""
-    state = shelf.stores.state
+    state = record_store.stores.state
     try:
         if version is None:
             state.write(removed_key(ref), b"{}\n", None)

@@ -21,12 +21,14 @@ class Before:
     version: Version | None
 
 
-def found_before(shelf: RecordStore, ref: RecordRef) -> Before:
-    stored = shelf.stores.state.read(state_key(ref))
+def found_before(record_store: RecordStore, ref: RecordRef) -> Before:
+    stored = record_store.stores.state.read(state_key(ref))
     if stored is None:
         return Before(None, None)
     try:
-        record = decode_at(stored.content, f"{shelf.stores.state.place}/{state_key(ref)}", ref)
+        record = decode_at(
+            stored.content, f"{record_store.stores.state.place}/{state_key(ref)}", ref
+        )
     except FabricError as error:
         # State of a newer fabric is not to be replaced; state that is broken is.
         if error.first.code != CORRUPT:
@@ -74,14 +76,14 @@ def successor(record: Record, before: Before, fence: int) -> Record:
     return replace(record, serial=max(record.serial, stored) + 1, fence=fence)
 
 
-def put(shelf: RecordStore, record: Record, before: Before) -> None:
+def put(record_store: RecordStore, record: Record, before: Before) -> None:
     """Under its lock: the record is stored, and what this machine says of it agrees."""
     try:
-        shelf.stores.state.write(state_key(record.ref), encode(record), before.version)
+        record_store.stores.state.write(state_key(record.ref), encode(record), before.version)
     except MovedError as error:
         raise FabricError(lost_problem(record.ref)) from error
     if before.version is None:
-        unmark_removed(shelf, record.ref)
-    discard_logs(shelf.home, record.ref, record.fence)
+        unmark_removed(record_store, record.ref)
+    discard_logs(record_store.home, record.ref, record.fence)
     if record.functions or record.deployment_id:
-        write_receipts(shelf.home, record)
+        write_receipts(record_store.home, record)

@@ -14,29 +14,29 @@ from fabric.state.records.wal import read_log, replayed, wal_path
 from fabric.state.store import RecordStore
 
 
-def tell_unsure(shelf: RecordStore, page: LockedRecord, around: LockPolicy) -> None:
+def tell_unsure(record_store: RecordStore, locked_record: LockedRecord, around: LockPolicy) -> None:
     """First a note that stays on this machine; then the record, under a lock of its own."""
-    ref, names = page.base.ref, page.called
-    if not names or page.record.mode is Mode.SIMULATED:
+    ref, names = locked_record.base.ref, locked_record.called
+    if not names or locked_record.record.mode is Mode.SIMULATED:
         return
-    keep_note(shelf.home, ref, names)
+    keep_note(record_store.home, ref, names)
     # Whoever has taken the lock over is still at work, or done in a moment.
     patient = replace(around, terms=replace(around.terms, wait=around.terms.lease))
     try:
-        with locked(shelf, {ref: 0}, "deploy", patient) as fences:
-            _tell(shelf, ref, fences[ref])
+        with locked(record_store, {ref: 0}, "deploy", patient) as fences:
+            _tell(record_store, ref, fences[ref])
     except FabricError as error:
         raise FabricError(_only_here(ref, names)) from error
 
 
-def _tell(shelf: RecordStore, ref: RecordRef, fence: int) -> None:
-    before, names = found_before(shelf, ref), noted(shelf.home, ref)
+def _tell(record_store: RecordStore, ref: RecordRef, fence: int) -> None:
+    before, names = found_before(record_store, ref), noted(record_store.home, ref)
     if before.record is None:
         return
     # What a run on this machine had learned goes with it: its log is void under a new fence.
-    known = replayed(before.record, read_log(wal_path(shelf.home, ref, before.record.fence)))
-    put(shelf, successor(made_unknown(known, names), before, fence), before)
-    drop_note(shelf.home, ref, names)
+    known = replayed(before.record, read_log(wal_path(record_store.home, ref, before.record.fence)))
+    put(record_store, successor(made_unknown(known, names), before, fence), before)
+    drop_note(record_store.home, ref, names)
 
 
 def _only_here(ref: RecordRef, names: Sequence[str]) -> Problem:

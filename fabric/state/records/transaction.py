@@ -60,14 +60,14 @@ class LockPolicy:
 class RecordTransaction:
     """Thread-safe. `claims` are all records that a run may change."""
 
-    def __init__(self, shelves: Mapping[RecordRef, RecordStore], around: LockPolicy) -> None:
-        self._shelves = shelves
+    def __init__(self, record_stores: Mapping[RecordRef, RecordStore], around: LockPolicy) -> None:
+        self._record_stores = record_stores
         self.around = around
         self._tell: Tell = lambda _: None
         self._go_on: Callable[[], None] = lambda: None
         self._claims: Mapping[RecordRef, Claim] = {}
         self._glances: dict[RecordRef, Record | None] = {}
-        self._pages: dict[RecordRef, LockedRecord] = {}
+        self._locked_records: dict[RecordRef, LockedRecord] = {}
         self._keepers: dict[int, LockKeeper] = {}
         self._pulse = Pulse(around.terms)
         self._failure: tuple[Problem, ...] = ()
@@ -82,41 +82,41 @@ class RecordTransaction:
     def expect(self, claims: Iterable[Claim]) -> None:
         self._claims = {claim.ref: claim for claim in claims}
 
-    def shelf(self, ref: RecordRef) -> RecordStore:
-        return self._shelves[ref]
+    def record_store(self, ref: RecordRef) -> RecordStore:
+        return self._record_stores[ref]
 
     def record(self, ref: RecordRef) -> Record | None:
         """The record as this run knows it: its own page, or one look without a lock."""
         # Without the guard: who only looks does not wait for who is waiting for a lock.
-        page = self._pages.get(ref)
-        if page is not None:
-            standing = page.standing
-            return None if standing.is_stub else standing
+        locked_record = self._locked_records.get(ref)
+        if locked_record is not None:
+            as_found = locked_record.as_found
+            return None if as_found.is_stub else as_found
         if ref not in self._glances:
-            shelf = self._shelves.get(ref)
-            self._glances[ref] = peek(shelf, ref) if shelf else None
+            record_store = self._record_stores.get(ref)
+            self._glances[ref] = peek(record_store, ref) if record_store else None
         return self._glances[ref]
 
     def base(self, ref: RecordRef) -> Record | None:
         """The record as it was before this run."""
-        page = self._pages.get(ref)
-        return page.base if page else self.record(ref)
+        locked_record = self._locked_records.get(ref)
+        return locked_record.base if locked_record else self.record(ref)
 
-    def page(self, ref: RecordRef) -> LockedRecord:
+    def locked_record(self, ref: RecordRef) -> LockedRecord:
         """The record under its lock; the first to ask takes the locks of all, in one order."""
         with self._guard:
             if self._failure:
                 raise WithheldError(self._failure, is_told=True)
-            if not self._pages:
+            if not self._locked_records:
                 self._claim_all()
-            if ref not in self._pages:
+            if ref not in self._locked_records:
                 raise FabricError(_unexpected(ref))
-            return self._pages[ref]
+            return self._locked_records[ref]
 
     @property
-    def pages(self) -> tuple[LockedRecord, ...]:
-        pages = self._pages
-        return tuple(pages[ref] for ref in sorted(pages))
+    def locked_records(self) -> tuple[LockedRecord, ...]:
+        locked_records = self._locked_records
+        return tuple(locked_records[ref] for ref in sorted(locked_records))
 
     def _claim_all(self) -> None:
         opened: dict[RecordRef, LockedRecord] = {}
@@ -130,13 +130,13 @@ class RecordTransaction:
             self._failure = problems
             self._give_up(opened)
             raise WithheldError(problems, is_told=False)
-        self._pages = opened
+        self._locked_records = opened
         self._flusher = threading.Thread(target=self._flush_on, daemon=True)
         self._flusher.start()
 
     def _give_up(self, opened: Mapping[RecordRef, LockedRecord]) -> None:
-        for page in opened.values():
-            page.abandon()
+        for locked_record in opened.values():
+            locked_record.abandon()
         self._release()
 
     def _open_each(self, opened: dict[RecordRef, LockedRecord]) -> tuple[Problem, ...]:
@@ -157,7 +157,7 @@ class RecordTransaction:
             try:
                 opened[ref].begin(claim.lifecycle, claim.intents)
                 unknown = [one.name for one in opened[ref].base.functions if not one.key]
-                drop_note(self._shelves[ref].home, ref, unknown)
+                drop_note(self._record_stores[ref].home, ref, unknown)
             except MovedError:
                 opened[ref] = self._under_lock(claim, opened[ref].record.fence)
             else:
@@ -165,24 +165,26 @@ class RecordTransaction:
         raise FabricError(lost_problem(ref))
 
     def _opened(self, claim: Claim) -> LockedRecord:
-        ref, shelf = claim.ref, self._shelves[claim.ref]
-        before = read_record(shelf, ref)
+        ref, record_store = claim.ref, self._record_stores[claim.ref]
+        before = read_record(record_store, ref)
         fence = before[0].fence if before else 0
         asker = Asker(self._tell, self.around.options, self._go_on)
-        return self._under_lock(claim, self._keeper(shelf).take(ref, claim.operation, fence, asker))
+        return self._under_lock(
+            claim, self._keeper(record_store).take(ref, claim.operation, fence, asker)
+        )
 
     def _under_lock(self, claim: Claim, fence: int) -> LockedRecord:
-        ref, shelf = claim.ref, self._shelves[claim.ref]
-        keeper = self._keeper(shelf)
-        waiting = unwritten_problem(shelf.home, ref)
+        ref, record_store = claim.ref, self._record_stores[claim.ref]
+        keeper = self._keeper(record_store)
+        waiting = unwritten_problem(record_store.home, ref)
         if waiting:
             raise FabricError(waiting)
-        found = read_record(shelf, ref)
+        found = read_record(record_store, ref)
         if found and found[0].fence >= fence:
             # Fences only grow: somebody has taken the lock since, and has written.
             keeper.forsake(ref)
             raise FabricError(lost_problem(ref))
-        record = _with_log(shelf, found[0]) if found else None
+        record = _with_log(record_store, found[0]) if found else None
         refused = claim.refuse(None if record is None or record.is_stub else record)
         if refused:
             raise FabricError(refused)
@@ -196,12 +198,14 @@ class RecordTransaction:
         begun = made_unsure(begun)
         base = made_unsure(record) if record else begun
         opening = FoundRecord(begun, base, found[1].version if found else None)
-        return LockedRecord(shelf, keeper, opening, self.around.clock)
+        return LockedRecord(record_store, keeper, opening, self.around.clock)
 
-    def _keeper(self, shelf: RecordStore) -> LockKeeper:
-        locks = shelf.stores.locks
+    def _keeper(self, record_store: RecordStore) -> LockKeeper:
+        locks = record_store.stores.locks
         if id(locks) not in self._keepers:
-            for store in {id(store): store for store in (locks, shelf.stores.state)}.values():
+            for store in {
+                id(store): store for store in (locks, record_store.stores.state)
+            }.values():
                 if store.kind not in _SURE:
                     refuse_unconditional(store, secrets.token_hex(8))
             around = self.around
@@ -216,25 +220,31 @@ class RecordTransaction:
 
     def flush(self) -> None:
         # The log lies on the disk where a local record would lie: nothing is gained.
-        away = [page for page in self._pages.values() if not self._is_local(page)]
+        away = [
+            locked_record
+            for locked_record in self._locked_records.values()
+            if not self._is_local(locked_record)
+        ]
         # A lost lock is said by the next task, and by the close.
         for_each(away, LockedRecord.flush)
 
-    def _is_local(self, page: LockedRecord) -> bool:
-        return self._shelves[page.base.ref].stores.state.kind == LOCAL
+    def _is_local(self, locked_record: LockedRecord) -> bool:
+        return self._record_stores[locked_record.base.ref].stores.state.kind == LOCAL
 
     def close(self, final: Callable[[LockedRecord], Record | None]) -> tuple[Problem, ...]:
         """Write every record as it has to be at the end, and give the locks back."""
         self._end_flushing()
-        problems = for_each(self.pages, lambda page: page.close(final(page)))
+        problems = for_each(
+            self.locked_records, lambda locked_record: locked_record.close(final(locked_record))
+        )
         self._release()
         return problems
 
     def abandon(self) -> None:
         """Give up at once: what is on disk is where the next run goes on."""
         self._end_flushing()
-        for page in self.pages:
-            page.abandon()
+        for locked_record in self.locked_records:
+            locked_record.abandon()
         self._release()
 
     def _end_flushing(self) -> None:
@@ -255,26 +265,26 @@ def _unexpected(ref: RecordRef) -> Problem:
     )
 
 
-def peek(shelf: RecordStore, ref: RecordRef) -> Record | None:
+def peek(record_store: RecordStore, ref: RecordRef) -> Record | None:
     """The record with this machine's unwritten results on top; takes no lock, writes nothing."""
-    found = read_record(shelf, ref)
-    record = _with_log(shelf, found[0]) if found else None
+    found = read_record(record_store, ref)
+    record = _with_log(record_store, found[0]) if found else None
     return None if record is None or record.is_stub else record
 
 
-def read_record(shelf: RecordStore, ref: RecordRef) -> tuple[Record, Stored] | None:
+def read_record(record_store: RecordStore, ref: RecordRef) -> tuple[Record, Stored] | None:
     """The record as it is stored, stubs too; raises where it cannot be read."""
-    stored = shelf.stores.state.read(state_key(ref))
+    stored = record_store.stores.state.read(state_key(ref))
     if stored is None:
         return None
-    name = f"{shelf.stores.state.place}/{state_key(ref)}"
+    name = f"{record_store.stores.state.place}/{state_key(ref)}"
     return decode_at(stored.content, name, ref), stored
 
 
-def _with_log(shelf: RecordStore, record: Record) -> Record:
+def _with_log(record_store: RecordStore, record: Record) -> Record:
     """With all that only this machine knows: what was learned, and what is not known any more."""
-    log = read_log(wal_path(shelf.home, record.ref, record.fence))
-    return with_note(shelf.home, replayed(record, log))
+    log = read_log(wal_path(record_store.home, record.ref, record.fence))
+    return with_note(record_store.home, replayed(record, log))
 
 
 def _new_record(ref: RecordRef) -> Record:

@@ -13,7 +13,7 @@ from fabric.state.store import RecordStore
 
 @contextlib.contextmanager
 def locked(
-    shelf: RecordStore,
+    record_store: RecordStore,
     fences: Mapping[RecordRef, int],
     operation: str,
     around: LockPolicy,
@@ -23,20 +23,22 @@ def locked(
     `fences` are those of what is to be written. Gives one for each record that is above them and
     above that of every holder before: no record is ever ahead of its lock.
     """
-    keeper = LockKeeper(shelf.stores.locks, around.me, around.clock, around.terms)
+    keeper = LockKeeper(record_store.stores.locks, around.me, around.clock, around.terms)
     asker = Asker(lambda _: None, around.options)
     try:
         yield {
-            ref: keeper.take(ref, operation, max(fences[ref], _stored_fence(shelf, ref)), asker)
+            ref: keeper.take(
+                ref, operation, max(fences[ref], _stored_fence(record_store, ref)), asker
+            )
             for ref in sorted(fences)
         }
     finally:
         keeper.release()
 
 
-def _stored_fence(shelf: RecordStore, ref: RecordRef) -> int:
+def _stored_fence(record_store: RecordStore, ref: RecordRef) -> int:
     try:
-        found = read_record(shelf, ref)
+        found = read_record(record_store, ref)
     except FabricError as error:
         if error.first.code != CORRUPT:
             raise

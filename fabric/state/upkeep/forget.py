@@ -17,22 +17,22 @@ from fabric.state.store import RecordStore
 from fabric.system.disk import remove, remove_empty_folders
 
 
-def forget(shelf: RecordStore, ref: RecordRef, around: LockPolicy) -> bool:
+def forget(record_store: RecordStore, ref: RecordRef, around: LockPolicy) -> bool:
     """Whether there was a record. All that this machine says of it goes too, but for
     archives: a backup that is restored next may name them."""
-    with locked(shelf, {ref: 0}, "state rm", around) as fences:
-        before = found_before(shelf, ref)
+    with locked(record_store, {ref: 0}, "state rm", around) as fences:
+        before = found_before(record_store, ref)
         refuse_late(ref, before, fences[ref])
-        mark_removed(shelf, ref)
+        mark_removed(record_store, ref)
         if before.version is not None:
             try:
-                shelf.stores.state.delete(state_key(ref), before.version)
+                record_store.stores.state.delete(state_key(ref), before.version)
             except MovedError as error:
                 raise FabricError(lost_problem(ref)) from error
-        had_backup = drop_backup(shelf, ref)
-        drop_receipts(shelf.home, ref)
-        discard_logs(shelf.home, ref, fences[ref])
-        drop_note(shelf.home, ref, noted(shelf.home, ref))
-        remove(unwritten_path(shelf.home, ref))
-        remove_empty_folders(unwritten_path(shelf.home, ref).parent, shelf.home)
+        had_backup = drop_backup(record_store, ref)
+        drop_receipts(record_store.home, ref)
+        discard_logs(record_store.home, ref, fences[ref])
+        drop_note(record_store.home, ref, noted(record_store.home, ref))
+        remove(unwritten_path(record_store.home, ref))
+        remove_empty_folders(unwritten_path(record_store.home, ref).parent, record_store.home)
     return before.version is not None or had_backup

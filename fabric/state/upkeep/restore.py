@@ -11,36 +11,36 @@ from fabric.state.records.under_lock import locked
 from fabric.state.store import RecordStore
 
 
-def refuse_other_lineages(shelf: RecordStore, records: Iterable[Record]) -> None:
+def refuse_other_lineages(record_store: RecordStore, records: Iterable[Record]) -> None:
     """Raises for all records that are of another life than what is stored."""
-    _befores(shelf, records)
+    _befores(record_store, records)
 
 
 def restore(
-    shelf: RecordStore, records: Sequence[Record], around: LockPolicy
+    record_store: RecordStore, records: Sequence[Record], around: LockPolicy
 ) -> tuple[tuple[Record, ...], tuple[Problem, ...]]:
     """Under the locks of all. Gives the records as they are stored now, and what to warn of."""
     known = {one.ref: one.fence for one in records}
-    with locked(shelf, known, "restore", around) as fences:
-        befores = _befores(shelf, records)
+    with locked(record_store, known, "restore", around) as fences:
+        befores = _befores(record_store, records)
         # The newest last: the deploy record of a provider tells of its last deploy.
         ordered = sorted(records, key=lambda one: (one.updated_at, one.ref))
         new = [successor(one, befores[one.ref], fences[one.ref]) for one in ordered]
         done: list[Record] = []
         for record in new:
             try:
-                put(shelf, record, befores[record.ref])
+                put(record_store, record, befores[record.ref])
             except FabricError as error:
                 raise FabricError(_incomplete(done, new), *error.problems) from error
             done.append(record)
-    return tuple(done), tuple(_lost_archives(shelf, done))
+    return tuple(done), tuple(_lost_archives(record_store, done))
 
 
-def _befores(shelf: RecordStore, records: Iterable[Record]) -> Mapping[RecordRef, Before]:
+def _befores(record_store: RecordStore, records: Iterable[Record]) -> Mapping[RecordRef, Before]:
     befores: dict[RecordRef, Before] = {}
     problems: list[Problem] = []
     for record in records:
-        befores[record.ref] = found_before(shelf, record.ref)
+        befores[record.ref] = found_before(record_store, record.ref)
         problem = lineage_problem(record, befores[record.ref])
         problems += [problem] if problem else []
     if problems:
@@ -57,9 +57,9 @@ def _incomplete(done: Sequence[Record], new: Sequence[Record]) -> Problem:
     )
 
 
-def _lost_archives(shelf: RecordStore, records: Iterable[Record]) -> Iterable[Problem]:
+def _lost_archives(record_store: RecordStore, records: Iterable[Record]) -> Iterable[Problem]:
     for record in records:
-        lost = lost_archives(shelf, record)
+        lost = lost_archives(record_store, record)
         if lost:
             yield Problem(
                 "state/archive-missing",

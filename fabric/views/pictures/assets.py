@@ -4,4 +4,4 @@ from importlib.resources import files
 
 
 def asset(name: str) -> str:
-    return (files("fabric.graph.pictures") / name).read_text(encoding="utf-8").strip()
+    return (files("fabric.views.pictures") / name).read_text(encoding="utf-8").strip()
