@@ -24,7 +24,7 @@ bench: .stamp/dev
 .stamp/run: pyproject.toml scripts/setup.sh
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh run
 
-.stamp/dev: pyproject.toml scripts/setup.sh scripts/test-tools.sh tests/downloads.py
+.stamp/dev: pyproject.toml scripts/setup.sh scripts/test-tools.sh tests/support/downloads.py
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh dev
 
 clean:

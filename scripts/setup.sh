@@ -34,7 +34,7 @@ patiently .venv/bin/python scripts/fetch_bundler.py
 
 if [ "$kind" = dev ]; then
     sh scripts/test-tools.sh
-    .venv/bin/python -m tests.downloads
+    .venv/bin/python -m tests.support.downloads
 fi
 
 mkdir -p .stamp

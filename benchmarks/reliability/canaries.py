@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.reliability.tally import Tally
 from benchmarks.reliability.warm import Ended, Place, warmed
-from tests.project import Project, handler, project
+from tests.support.project import Project, handler, project
 
 COUNT = 25
 _KINDS = ("SECRET", "TOKEN", "FILED", "ADDON", "PLAIN")

@@ -16,7 +16,7 @@ from fabric.state.locks.document import decode_lock
 from fabric.state.records.transaction import peek
 from fabric.state.store import BackEndPair, RecordStore
 from fabric.system.process_identity import is_surely_dead
-from tests.project import Project, handler, project
+from tests.support.project import Project, handler, project
 
 REF = RecordRef("shop", "dev", "cloud1-lambda")
 _HEAD = "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.11}\nfunctions:\n"

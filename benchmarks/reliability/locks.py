@@ -12,7 +12,7 @@ from fabric.model.records.record import Record
 from fabric.state.backends.registry import open_backend
 from fabric.state.records.transaction import peek
 from fabric.state.store import RecordStore
-from tests.servers.moto import BUCKET, KEYS, moto
+from tests.support.servers.moto import BUCKET, KEYS, moto
 
 COUNT = 50
 PROCESSES = 8

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.reliability.field import Field, new_field
 from benchmarks.reliability.paused_steps import rounds
 from benchmarks.reliability.tally import Tally
-from tests.project import Done, ended
+from tests.support.project import Done, ended
 
 COUNT = 100
 LEASE = "0.5"

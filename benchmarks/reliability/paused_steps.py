@@ -16,8 +16,8 @@ from fabric.model.records.record import Record
 from fabric.state.backends.registry import open_backend
 from fabric.state.records.transaction import peek
 from fabric.state.store import RecordStore
-from tests.project import Done, ended
-from tests.servers.gcs import Gcs, serving
+from tests.support.project import Done, ended
+from tests.support.servers.gcs import Gcs, serving
 
 _LEASE = "0.5"
 _TOOL = '#!/bin/sh\necho \'{"endpoint": "https://live.example"}\'\n'

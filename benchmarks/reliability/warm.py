@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from benchmarks.reliability.warmed import Job
-from tests.project import Done, environment
+from tests.support.project import Done, environment
 
 REPO = Path(__file__).resolve().parents[2]
 # What a deploy imports, as late as it does: learned from one that is run and asked for its modules.

@@ -10,11 +10,10 @@ from fabric.model.names import TaskId
 from fabric.model.task import BuildInputs, EntryKind, Task
 from fabric.runtimes.build import Runtimes
 from fabric.tasks.build import BuildKind
-from tests.bundler_cache import ENVIRONMENT
-from tests.project import Project, project
-from tests.runtimes_project import digests, node, text_of, unchanged, write
+from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.project import Project, project
+from tests.support.runtimes_project import digests, node, text_of, unchanged, write
 
-pytestmark = pytest.mark.flow
 CONFIG = """\
 service: shop
 provider: {name: cloud1-lambda, runtime: nodejs20.x}

@@ -11,10 +11,9 @@ from fabric.model.names import TaskId
 from fabric.model.task import Output, Task
 from fabric.system.clock import file_time_ns
 from fabric.tasks.contract import Made, TaskTools
-from tests.fakes import Bench, JoinInputs, JoinKind, join
-from tests.project import PYTHON, project
+from tests.support.fakes import Bench, JoinInputs, JoinKind, join
+from tests.support.project import PYTHON, project
 
-pytestmark = pytest.mark.flow
 SECOND = 1_000_000_000
 TRIALS = 4
 

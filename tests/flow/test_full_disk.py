@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import PYTHON, PYTHON_SOURCES, Done, Project, ended, environment, project
-from tests.unprivileged import read_only, started_unprivileged
-from tests.users import is_root
-
-pytestmark = pytest.mark.flow
+from tests.support.project import PYTHON, PYTHON_SOURCES, Done, Project, ended, environment, project
+from tests.support.unprivileged import read_only, started_unprivileged
+from tests.support.users import is_root
 
 _COMMANDS = (
     ("plan",),

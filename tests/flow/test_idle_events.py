@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import Project, project
-
-pytestmark = pytest.mark.flow
+from tests.support.project import Project, project
 
 
 def events(made: Project, *words: str) -> list[dict[str, object]]:

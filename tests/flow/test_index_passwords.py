@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import PYTHON, PYTHON_SOURCES, Project, project
-from tests.wheels import write_wheel
+from tests.support.project import PYTHON, PYTHON_SOURCES, Project, project
+from tests.support.wheels import write_wheel
 
-pytestmark = pytest.mark.flow
 CANARY = "canary-3f9a61c2"
 
 

@@ -11,9 +11,9 @@ import pytest
 from fabric import last_words
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import as_document, failure
-from tests.project import SECONDS, Project, environment, project
+from tests.support.project import SECONDS, Project, environment, project
 
-pytestmark = [pytest.mark.flow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.timeout(240)
 
 # Counts the function calls of a command, and sends the signal at one of them.
 PROGRAM = """

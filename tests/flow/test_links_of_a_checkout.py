@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import project
-
-pytestmark = pytest.mark.flow
+from tests.support.project import project
 
 _OLD = (1_000_000_000, 1_000_000_000)
 _COMMANDS = (

@@ -11,10 +11,9 @@ import pytest
 
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.include import included
-from tests.project import PYTHON, PYTHON_SOURCES, Project, environment, project
-from tests.runtimes_project import node, python, write
+from tests.support.project import PYTHON, PYTHON_SOURCES, Project, environment, project
+from tests.support.runtimes_project import node, python, write
 
-pytestmark = pytest.mark.flow
 FOREIGN = os.fsdecode(b"caf\xe9.txt")
 CONFIG = """\
 service: shop

@@ -16,10 +16,9 @@ from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Built
 from fabric.runtimes.nodejs.bundler import Bundler
 from fabric.runtimes.nodejs.toolchain import PINNED, find_node
-from tests.bundler_cache import ENVIRONMENT, TOOLCHAIN, real_runtimes
-from tests.runtimes_project import digests, names, node, text_of, unchanged, write
+from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN, real_runtimes
+from tests.support.runtimes_project import digests, names, node, text_of, unchanged, write
 
-pytestmark = pytest.mark.flow
 CALL = """
 const [module, name] = process.argv[1].split(/\\.(?=[^.]+$)/);
 Promise.resolve(require(`${process.cwd()}/${module}`)[name]({}))

@@ -14,7 +14,7 @@ from fabric.runtimes.archive import content_digest
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Seen
 from fabric.runtimes.seen import look_ups_hold
-from tests.bundler_cache import real_runtimes
+from tests.support.bundler_cache import real_runtimes
 
 SEEDS = range(12)
 EDITS = 120
@@ -280,7 +280,6 @@ def digests(root: Path, seen: Seen) -> list[str]:
     return [digest_bytes((root / path).read_bytes()) for path in seen.files]
 
 
-@pytest.mark.flow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_equal_look_ups_mean_equal_bytes(seed: int, tmp_path: Path, runtimes: Runtimes) -> None:
     dice = random.Random(seed)

@@ -12,10 +12,9 @@ import pytest
 from fabric.model.problems import FabricError
 from fabric.runtimes.archive import content_digest
 from fabric.runtimes.build import Runtimes
-from tests.bundler_cache import real_runtimes
-from tests.runtimes_project import digests, node, unchanged, write
+from tests.support.bundler_cache import real_runtimes
+from tests.support.runtimes_project import digests, node, unchanged, write
 
-pytestmark = pytest.mark.flow
 IMPORTS_N = 'import { n } from "@n";\nexport const handler = () => n;\n'
 TRIES_N = 'let n; try { n = require("@n") } catch {}\nexport const handler = () => n;\n'
 BOTH = {"libs/n.ts": "export const n = 1;", "libs/more/n.ts": "export const n = 2;"}

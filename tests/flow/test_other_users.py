@@ -2,12 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
-from tests.project import Project, compose, environment, handler, project, service
-from tests.users import open_to_all, planted, taken_over
-
-pytestmark = pytest.mark.flow
+from tests.support.project import Project, compose, environment, handler, project, service
+from tests.support.users import open_to_all, planted, taken_over
 
 
 def warned(made: Project, *words: str) -> str:

@@ -10,10 +10,8 @@ from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.model.names import TaskId
 from fabric.views.pictures.draw import draw
-from tests.browser import Browser, Look, Tab, browser
-from tests.pure.plans import build, large, plan_of, shop
-
-pytestmark = pytest.mark.flow
+from tests.support.browser import Browser, Look, Tab, browser
+from tests.support.plans import build, large, plan_of, shop
 
 LIT = "[...document.querySelectorAll('#lit [data-lit]')].map((one) => one.dataset.lit)"
 FADED = "getComputedStyle(document.getElementById('veil')).display !== 'none'"

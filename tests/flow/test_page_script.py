@@ -12,11 +12,9 @@ from fabric.runtimes.nodejs.toolchain import find_node
 from fabric.views.pictures.assets import asset
 from fabric.views.pictures.draw import draw
 from fabric.views.pictures.drawing import drawing_of
-from tests.bundler_cache import ENVIRONMENT
-from tests.pure.plans import build, large, plan_of, shop
-from tests.pure.test_pictures import Page
-
-pytestmark = pytest.mark.flow
+from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.plans import build, large, plan_of, shop
+from tests.views.test_pictures import Page
 
 # The two scripts see the plan through a page of one element.
 BEGIN = """

@@ -7,11 +7,10 @@ import pytest
 
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.runtimes.pip import Pip, Target
-from tests.bundler_cache import ENVIRONMENT
-from tests.project import PYTHON_SOURCES, project
-from tests.runtimes_project import write
+from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.project import PYTHON_SOURCES, project
+from tests.support.runtimes_project import write
 
-pytestmark = pytest.mark.flow
 OFFLINE = {"PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "1"}
 NOWHERE = {**OFFLINE, "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
 

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import Project, handler, project, service
-
-pytestmark = pytest.mark.flow
+from tests.support.project import Project, handler, project, service
 
 NAMES = ("one", "two", "three")
 

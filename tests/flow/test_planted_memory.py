@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from fabric.engine.memory.disk_memo import DiskMemo
-from tests.project import PYTHON_SOURCES, Project, project, typescript
-
-pytestmark = pytest.mark.flow
+from tests.support.project import PYTHON_SOURCES, Project, project, typescript
 
 Change = Callable[[dict[str, Any]], None]
 

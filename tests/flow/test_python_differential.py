@@ -9,7 +9,7 @@ from fabric.model.problems import FabricError
 from fabric.runtimes.archive import content_digest
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Seen
-from tests.runtimes_project import digests, python, unchanged, write
+from tests.support.runtimes_project import digests, python, unchanged, write
 
 EDITS = 150
 FOLDERS = (
@@ -77,7 +77,6 @@ def clean_build(workspace: Path) -> tuple[str, Seen] | None:
     return content_digest(built.files), built.seen
 
 
-@pytest.mark.flow
 @pytest.mark.parametrize("seed", range(8))
 def test_equal_look_ups_mean_equal_bytes(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)

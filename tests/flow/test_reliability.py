@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.reliability import canaries, faults, flips, kills, locks, paused, rollbacks, wal
 
-pytestmark = [pytest.mark.flow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 def test_a_kill_at_any_moment_loses_nothing_and_leaves_nothing(tmp_path: Path) -> None:

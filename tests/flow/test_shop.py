@@ -14,9 +14,8 @@ from fabric.model.task import BuildInputs
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Built
 from fabric.runtimes.nodejs.toolchain import find_node
-from tests.bundler_cache import ENVIRONMENT, real_runtimes
+from tests.support.bundler_cache import ENVIRONMENT, real_runtimes
 
-pytestmark = pytest.mark.flow
 SHOP = Path(__file__).parents[2] / "examples" / "shop"
 NODE = """
 const [module, name] = process.argv[1].split(/\\.(?=[^.]+$)/);

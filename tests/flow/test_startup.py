@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from fabric.cli.commands_table import COMPOSE, ROOT
-from tests.project import environment, project
+from tests.support.project import environment, project
 
-pytestmark = pytest.mark.flow
 HEAVY = {"networkx", "yaml", "jsonschema", "diskcache", "sqlite3", "httpx", "boto3"}
 COMMANDS = (
     (),

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import Done, Project, handler, project, service
-from tests.tool import Tool
-
-pytestmark = pytest.mark.flow
+from tests.support.project import Done, Project, handler, project, service
+from tests.support.tool import Tool
 
 # The last are marks that fabric itself uses for colours.
 EVIL = "\x1b]0;title\x07\x1b[2J\x1b[31mred\r\x9b5n\u202e\ufdd2\ufdd6"

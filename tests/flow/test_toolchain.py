@@ -17,12 +17,11 @@ from fabric.runtimes.nodejs.toolchain import (
     pinned_folder,
     toolchain_of,
 )
-from tests.bundler_cache import ENVIRONMENT
-from tests.downloads import NPM_OFFLINE
-from tests.project import REPO, project
-from tests.runtimes_project import write
+from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.downloads import NPM_OFFLINE
+from tests.support.project import REPO, project
+from tests.support.runtimes_project import write
 
-pytestmark = pytest.mark.flow
 JAVASCRIPT = """\
 service: shop
 provider: {name: cloud1-lambda, runtime: nodejs20.x}

@@ -9,10 +9,9 @@ from fabric.model.problems import FabricError
 from fabric.model.task import VendorInputs
 from fabric.runtimes.contract import Built
 from fabric.runtimes.vendor import find_source, lock_requirements, vendor
-from tests.runtimes_project import names, write
-from tests.wheels import environment, write_wheel
+from tests.support.runtimes_project import names, write
+from tests.support.wheels import environment, write_wheel
 
-pytestmark = pytest.mark.flow
 # What the target says of itself; most of it is not what this machine says.
 TRUE = {
     "implementation-name": "implementation_name == 'cpython'",

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.downloads import PIP_OFFLINE
-from tests.project import PYTHON, PYTHON_SOURCES, REPO, Done
+from tests.support.downloads import PIP_OFFLINE
+from tests.support.project import PYTHON, PYTHON_SOURCES, REPO, Done
 
-pytestmark = [pytest.mark.flow, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def call(program: Path, *words: str, cwd: Path) -> Done:

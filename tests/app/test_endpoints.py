@@ -1,0 +1,138 @@
+"""Addresses of a checkout's `.env` get no credentials but those that came along with them."""
+
+from pathlib import Path
+
+import pytest
+
+from fabric.app.project.endpoints import Sources, foreign_endpoints, plain_endpoints
+from fabric.app.project.files import calling_environment, environment
+from fabric.model.problems import FabricError
+from fabric.state.backends.shared_key import account
+from tests.support.project import project
+from tests.support.tool import Tool
+
+_URL = "https://objects.example"
+_AWS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+_CLOUD1 = {"CLOUD1_ACCESS_KEY_ID": "a", "CLOUD1_SECRET_ACCESS_KEY": "b"}
+_OWN_FILE = {"OBJSTORE2_CREDENTIALS_FILE": "keys/account.json"}
+_BLOB = f"BlobEndpoint={_URL}"
+
+Words = dict[str, str]
+REFUSED: list[tuple[Words, Words]] = [
+    ({"OBJSTORE1_ENDPOINT_URL": _URL}, _CLOUD1),
+    ({"OBJSTORE1_ENDPOINT_URL": _URL}, {}),  # a profile, a role, metadata
+    ({"OBJSTORE1_ENDPOINT_URL": _URL, **_CLOUD1}, {"CLOUD1_SECRET_ACCESS_KEY": "mine"}),
+    ({"OBJSTORE1_ENDPOINT_URL": _URL, **_CLOUD1}, {"CLOUD1_SESSION_TOKEN": "mine"}),
+    ({"OBJSTORE1_ENDPOINT_URL": _URL, **_AWS}, _CLOUD1),
+    ({"AWS_ENDPOINT_URL": _URL}, _AWS),
+    ({"AWS_ENDPOINT_URL_S3": _URL}, {}),
+    ({"AWS_ENDPOINT_URL_DYNAMODB": _URL, **_AWS}, _CLOUD1),
+    ({"AWS_ENDPOINT_URL": _URL, **_CLOUD1}, {}),  # a user's command reads the chain by itself
+    ({"OBJSTORE2_ENDPOINT_URL": _URL}, {"OBJSTORE2_ACCESS_TOKEN": "mine"}),
+    ({"OBJSTORE2_ENDPOINT_URL": _URL, **_OWN_FILE}, {"OBJSTORE2_ACCESS_TOKEN": "mine"}),
+    ({"OBJSTORE2_ENDPOINT_URL": _URL, "OBJSTORE2_CREDENTIALS_FILE": "/home/me/account.json"}, {}),
+    ({"OBJSTORE2_ENDPOINT_URL": _URL, "OBJSTORE2_CREDENTIALS_FILE": "../account.json"}, {}),
+    ({"OBJSTORE3_ENDPOINT_URL": _URL, "OBJSTORE3_ACCOUNT": "me"}, {"OBJSTORE3_KEY": "mine"}),
+    ({"OBJSTORE3_CONNECTION_STRING": _BLOB}, {"OBJSTORE3_KEY": "mine"}),
+    (
+        {"OBJSTORE3_ENDPOINT_URL": _URL, "OBJSTORE3_KEY": "k"},
+        {"OBJSTORE3_CONNECTION_STRING": "AccountName=me;AccountKey=mine"},
+    ),
+    ({"EDGE1_API_BASE_URL": _URL}, {"EDGE1_API_TOKEN": "mine"}),
+    ({"EDGE1_API_BASE_URL": _URL}, {}),
+    ({"CLOUD5_API_HOST": "objects.example"}, {"CLOUD5_ACCESS_TOKEN": "mine"}),
+]
+TAKEN: list[tuple[Words, Words]] = [
+    ({"OBJSTORE1_ENDPOINT_URL": _URL, **_CLOUD1}, {}),
+    ({"OBJSTORE1_ENDPOINT_URL": _URL, **_CLOUD1}, _AWS),
+    ({"AWS_ENDPOINT_URL": _URL, **_AWS}, {}),
+    ({"OBJSTORE2_ENDPOINT_URL": _URL, "OBJSTORE2_ACCESS_TOKEN": "t"}, {}),
+    ({"OBJSTORE2_ENDPOINT_URL": _URL, **_OWN_FILE}, {}),
+    ({"OBJSTORE3_ENDPOINT_URL": _URL, "OBJSTORE3_ACCOUNT": "me", "OBJSTORE3_KEY": "k"}, {}),
+    ({"OBJSTORE3_CONNECTION_STRING": f"AccountName=me;AccountKey=k=;{_BLOB}"}, {}),
+    ({"EDGE1_API_BASE_URL": _URL, "EDGE1_API_TOKEN": "t"}, {}),
+    # What the user says, or what stays on this machine, is nobody else's.
+    ({}, {"OBJSTORE1_ENDPOINT_URL": _URL, **_CLOUD1}),
+    ({"AWS_ENDPOINT_URL": _URL}, {"AWS_ENDPOINT_URL": "https://mine.example", **_AWS}),
+    ({"AWS_ENDPOINT_URL": "http://localhost:4566"}, _AWS),
+    ({"OBJSTORE1_ENDPOINT_URL": "http://127.0.0.1:9000"}, _CLOUD1),
+]
+
+
+@pytest.mark.parametrize(("filed", "process"), REFUSED)
+def test_credentials_of_the_user_go_to_no_host_of_a_checkout(
+    filed: Words, process: Words, tmp_path: Path
+) -> None:
+    foreign = foreign_endpoints(Sources(tmp_path, filed, process))
+    assert len(foreign) == 1
+    (tmp_path / ".env").write_text("".join(f"{name}='{text}'\n" for name, text in filed.items()))
+    assert foreign[0] not in calling_environment(tmp_path, process)
+    assert environment(tmp_path, process)[foreign[0]], "bindings of the config are not concerned"
+
+
+@pytest.mark.parametrize(("filed", "process"), TAKEN)
+def test_an_address_with_its_own_credentials_is_used(
+    filed: Words, process: Words, tmp_path: Path
+) -> None:
+    assert foreign_endpoints(Sources(tmp_path, filed, process)) == ()
+
+
+@pytest.mark.parametrize(
+    ("url", "is_plain"),
+    [
+        ("http://objects.example", True),
+        ("HTTP://10.0.0.7:9000", True),
+        ("https://objects.example", False),
+        ("http://127.0.0.1:9000", False),
+        ("http://[::1]:9000", False),
+        ("http://localhost.example", True),
+    ],
+)
+def test_plain_http_beyond_this_machine_is_named(
+    url: str, tmp_path: Path, *, is_plain: bool
+) -> None:
+    process = {"OBJSTORE1_ENDPOINT_URL": url}
+    found = tuple(plain_endpoints(Sources(tmp_path, {}, process)))
+    assert found == (("OBJSTORE1_ENDPOINT_URL",) if is_plain else ())
+
+
+def test_an_account_is_no_way_to_another_host() -> None:
+    with pytest.raises(FabricError) as caught:
+        account({"OBJSTORE3_ACCOUNT": "evil.example/", "OBJSTORE3_KEY": "a2V5"})
+    assert caught.value.first.code == "credentials/missing"
+
+
+_BUCKET = (
+    "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.11}\n"
+    "functions: [{name: one, entry: one.py}]\n"
+)
+
+
+def test_a_store_that_a_checkout_names_is_not_opened_with_our_credentials(tmp_path: Path) -> None:
+    backend = "backend: {kind: objstore2, objstore2Bucket: b}\n"
+    made = project(tmp_path, _BUCKET + backend, {"one.py": "", ".env": ""})
+    made.write({".env": f"OBJSTORE2_ENDPOINT_URL={_URL}\n"})
+    for words in ("deploy", "state list"):
+        done = made.json(*words.split(), env={"OBJSTORE2_ACCESS_TOKEN": "mine"})
+        assert (done.code, done.error["code"]) == (77, "credentials/foreign-endpoint"), done.out
+        assert "OBJSTORE2_ENDPOINT_URL" in done.error["message"]
+
+
+def test_a_token_is_not_sent_over_plain_http(tmp_path: Path) -> None:
+    backend = "backend: {kind: objstore2, objstore2Bucket: b}\n"
+    made = project(tmp_path, _BUCKET + backend, {"one.py": ""})
+    env = {"OBJSTORE2_ACCESS_TOKEN": "mine", "OBJSTORE2_ENDPOINT_URL": "http://objects.example"}
+    done = made.json("state", "list", env=env)
+    assert done.error["code"] == "backend/bad-url"
+    assert "plain http" in done.error["message"]
+
+
+def test_a_deploy_command_gets_no_foreign_address_and_that_is_said(tmp_path: Path) -> None:
+    made, tool = project(tmp_path, _BUCKET, {"one.py": ""}), Tool(tmp_path / "tool")
+    made.write({".env": f"CLOUD1_API_BASE_URL={_URL}\nCLOUD1_OTHER=told\n"})
+    done = made.fabric("deploy", env={**tool.env(), "CLOUD1_ACCESS_KEY_ID": "mine"})
+    assert done.code == 0, done.err
+    (call,) = tool.calls
+    assert call["CLOUD1_OTHER"] == "told"
+    assert "CLOUD1_API_BASE_URL" not in call
+    assert "CLOUD1_API_BASE_URL" in done.err

@@ -1,0 +1,235 @@
+"""What a config must say, and what comes of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fabric.config.schema.documents import schema_files
+from fabric.config.values import BackendKind, BuildSettings, DeploySettings, ProviderOverride
+from fabric.model.catalog import PROVIDER_IDS
+from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned
+
+
+def test_the_smallest_config_has_the_defaults() -> None:
+    config = loaded(HEAD + ONE)
+    assert (config.service, config.stage, config.file) == ("shop", "dev", "fabric.yml")
+    assert config.provider.id == config.provider.label == "cloud1-lambda"
+    assert config.backend.kind is BackendKind.LOCAL
+    assert config.build == BuildSettings()
+    assert config.deploy == DeploySettings()
+    assert config.functions[0].runtime == "nodejs20.x"
+
+
+@pytest.mark.parametrize("key", ["service", "provider", "functions"])
+def test_each_required_key_is_named_when_it_is_missing(key: str) -> None:
+    lines = [line for line in (HEAD + ONE).splitlines() if not line.startswith(key)]
+    assert [found.message for found in problems("\n".join(lines))] == [f"`{key}` is missing"]
+
+
+@pytest.mark.parametrize("provider", PROVIDER_IDS)
+def test_every_provider_is_accepted(provider: str) -> None:
+    text = f"service: s\nprovider: {{name: {provider}, runtime: nodejs}}\n{ONE}"
+    assert loaded(text).provider.id == provider
+
+
+def test_an_unknown_provider_is_refused_with_the_nearest() -> None:
+    found = problems(f"service: s\nprovider: {{name: host4, runtime: nodejs}}\n{ONE}")
+    assert [(one.code, one.hint) for one in found] == [
+        ("config/unknown-provider", "did you mean `host1`?")
+    ]
+
+
+def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
+    text = "servce: x\nprovider: {name: host1, runtime: ruby}\nfunctions: [{name: a b, entry: 5}]\n"
+    found = problems(text)
+    assert [one.code for one in found] == [
+        "config/missing-key",
+        "config/unknown-key",
+        "config/unknown-runtime",
+        "config/bad-value",
+        "config/wrong-type",
+    ]
+
+
+def test_a_problem_shows_three_lines_with_a_caret() -> None:
+    (found,) = problems(HEAD + "enw: {}\n" + ONE)
+    assert str(found.where) == "fabric.yml:3:1"
+    assert found.hint == "did you mean `env`?"
+    assert found.frame.splitlines()[1:3] == ["3 | enw: {}", "  | ^"]
+
+
+def test_a_frame_never_shows_a_secret() -> None:
+    text = HEAD + ONE + "secrets:\n  - name: DB\n    ref: hunter2\n    reff: hunter2\nenw: a\n"
+    texts = "".join(one.frame + one.message for one in problems(text, stage="prod"))
+    assert "hunter2" not in texts
+
+
+def test_duplicate_keys_are_refused_with_both_lines() -> None:
+    (found,) = problems(HEAD + ONE + "service: other\n")
+    assert found.message == "the key `service` stands in lines 1 and 4"
+
+
+def test_two_functions_of_one_name_are_refused() -> None:
+    text = HEAD + "functions:\n  - {name: a, entry: a.ts}\n  - {name: a, entry: b.ts}\n"
+    (found,) = problems(text)
+    assert found.code == "config/duplicate-function"
+    assert "lines 4 and 5" in found.message
+
+
+def test_functions_may_be_a_map_by_name() -> None:
+    listed = loaded(HEAD + "functions: [{name: a, entry: a.ts}]")
+    by_name = loaded(HEAD + "functions: {a: {entry: a.ts}}")
+    assert listed.functions == by_name.functions
+
+
+def test_words_that_older_yaml_bends_stay_text() -> None:
+    text = HEAD + ONE + "env: {A: no, B: on, C: 2024-01-02, D: 1:30, E: 010, F: .inf, G: 1e999}\n"
+    config = loaded(text)
+    assert dict(config.functions[0].env) == {
+        "A": "no",
+        "B": "on",
+        "C": "2024-01-02",
+        "D": "1:30",
+        "E": "010",
+        "F": ".inf",
+        "G": "1e999",
+    }
+    assert [one.code for one in config.warnings] == ["config/leading-zero"]
+
+
+def test_merge_keys_lay_a_map_under_another() -> None:
+    text = HEAD + "logs: &base {a: 1, b: 2}\nhooks: {<<: [*base, {c: 4}], b: 3}\n" + ONE
+    assert json.loads(loaded(text).resolved)["hooks"] == {"a": 1, "b": 3, "c": 4}
+
+
+def test_keys_without_effect_are_kept_and_warned_about() -> None:
+    text = HEAD + ONE + "org: me\ndeploy: {strategy: slow, rollbackOnFailure: true}\n"
+    assert warned(text) == ["config/no-effect", "config/no-effect"]
+    assert json.loads(loaded(text).resolved)["org"] == "me"
+    assert loaded(text).deploy.rollback_on_failure is True
+
+
+def test_further_keys_of_extensions_are_passed_on_with_a_warning() -> None:
+    text = HEAD + ONE + "extensions: {cloud1-lambda: {vpc: {id: 1}, region: eu}}\n"
+    config = loaded(text)
+    assert [one.code for one in config.warnings] == ["config/passed-on"]
+    assert json.loads(config.extensions) == {"cloud1-lambda": {"vpc": {"id": 1}, "region": "eu"}}
+    assert config.provider.region == "eu"
+
+
+@pytest.mark.parametrize(
+    "extension",
+    [
+        "roleArn: 5",
+        "region: [a]",
+        "iam: {role: {statements: {}}}",
+        "iam: {role: {statements: [{effect: Maybe, actions: [a], resources: [b]}]}}",
+        "iam: {role: {statements: [{effect: Allow, actions: a, resources: [b]}]}}",
+    ],
+)
+def test_the_types_of_the_cloud1_extension_are_checked(extension: str) -> None:
+    assert len(codes(f"{HEAD}{ONE}extensions: {{cloud1-lambda: {{{extension}}}}}")) == 1
+
+
+@pytest.mark.parametrize("kind", list(BackendKind))
+def test_every_kind_of_backend_loads(kind: BackendKind) -> None:
+    assert loaded(f"{HEAD}{ONE}backend: {{kind: {kind}}}").backend.kind is kind
+
+
+def test_a_backend_has_the_settings_of_its_kind_only() -> None:
+    text = HEAD + ONE + "backend: {kind: objstore1, objstore1Bucket: b, sqlTable: t}\n"
+    assert loaded(text).backend.settings == (("objstore1Bucket", "b"),)
+    assert warned(text) == ["config/no-effect"]
+
+
+def test_a_backend_knows_the_settings_of_other_kinds_for_a_migration() -> None:
+    text = HEAD + ONE + "backend: {kind: local, objstore1Bucket: b, objstore1Prefix: p}\n"
+    backend = loaded(text).backend
+    bucket = (("objstore1Bucket", "b"), ("objstore1Prefix", "p"))
+    assert backend.settings == ()
+    assert backend.settings_of(BackendKind.OBJSTORE1) == bucket
+    assert backend.settings_of(BackendKind.OBJSTORE2) == ()
+
+
+def test_an_unknown_backend_is_refused() -> None:
+    assert codes(HEAD + ONE + "backend: {kind: s3}") == ["config/unknown-backend"]
+
+
+@pytest.mark.parametrize("command", ["npm run 'my build'", "[npm, run, my build]"])
+def test_a_build_command_is_a_line_or_a_list(command: str) -> None:
+    build = loaded(f"{HEAD}{ONE}build: {{command: {command}, minify: true}}").build
+    assert build == BuildSettings(command=("npm", "run", "my build"), minify=True)
+
+
+def test_an_unclosed_quote_in_a_build_command_is_refused() -> None:
+    assert codes(HEAD + ONE + "build: {command: npm 'run}") == ["config/bad-command"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        ("../api.ts", "config/entry-outside"),
+        ("a/../../api.ts", "config/entry-outside"),
+        ("/api.ts", "config/entry-outside"),
+        ("C:/api.ts", "config/entry-outside"),
+        ("api.py", "config/entry-runtime"),
+    ],
+)
+def test_an_entry_lies_inside_and_suits_the_runtime(entry: str, code: str) -> None:
+    assert codes(f"{HEAD}functions: [{{name: a, entry: {entry}}}]") == [code]
+
+
+@pytest.mark.parametrize("entry", ["./src/../api.ts", "src/api.handler", "api.mjs"])
+def test_paths_and_module_exports_are_entries(entry: str) -> None:
+    assert loaded(f"{HEAD}functions: [{{name: a, entry: {entry}}}]").functions[0].entry == entry
+
+
+@pytest.mark.parametrize("stage", ["", "-a", "a b", "a" * 64, "state-backup", "router-sync-x"])
+def test_stage_names_follow_their_rule(stage: str) -> None:
+    assert codes(HEAD + ONE, stage=stage) == ["config/stage-name"]
+
+
+def test_a_provider_can_be_chosen_by_label_or_by_id() -> None:
+    text = (
+        HEAD + ONE + "providerOverrides: {spare: {name: host1, runtime: nodejs22.x, region: x}}\n"
+    )
+    config = loaded(text, provider="spare")
+    assert (config.provider.id, config.provider.label, config.provider.runtime) == (
+        "host1",
+        "spare",
+        "nodejs22.x",
+    )
+    assert loaded(text, provider="host1").provider.label == "spare"
+    assert loaded(text, provider="host2").provider.label == "host2"
+    assert loaded(text, provider="cloud1-lambda").provider.label == "cloud1-lambda"
+    assert config.overrides == (ProviderOverride("spare", "host1", "nodejs22.x", "x"),)
+
+
+def test_an_unknown_choice_of_provider_is_refused() -> None:
+    text = HEAD + ONE + "providerOverrides: {spare: {name: host1, backend: {kind: sql}}}\n"
+    assert [one.hint for one in problems(text, provider="spore")] == ["did you mean `spare`?"]
+    assert loaded(text, provider="spare").backend.kind is BackendKind.SQL
+
+
+def test_targets_are_labels_or_providers() -> None:
+    text = HEAD + ONE + "fabric: {targets: [host1], routing: latency, healthCheck: {enabled: true}}"
+    assert loaded(text).targets.labels == ("host1",)
+    assert codes(HEAD + ONE + "fabric: {targets: [nowhere]}") == ["config/unknown-target"]
+
+
+def test_workflows_addons_and_resources_are_accepted() -> None:
+    text = HEAD + ONE + "workflows: [{name: w, steps: [{id: a, kind: task, next: b}]}]\n"
+    assert loaded(text).workflows[0].name == "w"
+
+
+def test_the_schema_files_are_those_of_the_shapes() -> None:
+    folder = Path(__file__).parents[2] / "schemas"
+    for name, text in schema_files():
+        assert (folder / name).read_text() == text, "run: python -m tests.support.write_schemas"
+
+
+def test_rules_skip_what_is_missing_and_leave_it_to_the_shape() -> None:
+    text = "functions: [{name: a, triggers: [{type: http, route: GET:/x}]}, 5]\n"
+    found = codes(text, provider="host1")
+    assert found == ["config/missing-key"] * 3 + ["config/wrong-type"]

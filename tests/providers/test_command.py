@@ -1,0 +1,415 @@
+"""What a user's command is given, and what becomes of each way in which it can fail."""
+
+import fcntl
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.command import Command
+from fabric.providers.contract import FunctionOrder
+from fabric.providers.payloads import PAYLOADS, payloads
+from fabric.system.bounded_process import Limits
+from tests.support.orders import (
+    CLOUD1,
+    HTTP,
+    address,
+    around,
+    command,
+    order,
+    recorder,
+    rich_site,
+    says,
+)
+from tests.support.project import REPO
+from tests.support.until import until
+
+SECRET = "hunter2-and-more"  # noqa: S105 - what must not be seen
+GOOD = 'print(\'{"url": "https://x.test"}\')\n'
+
+
+def problem_of(deployer: Command, *orders: FunctionOrder) -> Problem:
+    with pytest.raises(FabricError) as caught:
+        deployer.deploy(address(), orders or (order(),))
+    assert len(caught.value.problems) == 1
+    assert "FABRIC_CLOUD1_DEPLOY_CMD" in caught.value.first.message
+    return caught.value.first
+
+
+def test_a_command_is_told_what_to_deploy(tmp_path: Path) -> None:
+    tool = recorder(tmp_path)
+    command(tool).deploy(address(), (order("hello", HTTP, MODE="dark"),))
+    told = tool.told
+    assert (told["FABRIC_SERVICE"], told["FABRIC_STAGE"]) == ("shop", "dev")
+    assert (told["FABRIC_PROVIDER"], told["FABRIC_FUNCTION"]) == (CLOUD1.id, "hello")
+    assert told["FABRIC_ARTIFACT"] == "/archives/hello.zip"
+    assert told["FABRIC_ARTIFACT_SHA256"] == "ab" * 32
+    assert json.loads(told["FABRIC_ARTIFACTS_JSON"]) == [
+        {
+            "function": "hello",
+            "path": "/archives/hello.zip",
+            "sha256": "ab" * 32,
+            "sizeBytes": 3,
+            "entry": "index.handler",
+            "runtime": "nodejs20.x",
+            "changed": True,
+        }
+    ]
+    assert json.loads(told["FABRIC_FUNCTION_ENV_JSON"]) == {"hello": {"MODE": "dark"}}
+
+
+def test_a_command_runs_in_its_own_session_and_hears_nothing(tmp_path: Path) -> None:
+    tool = recorder(tmp_path)
+    command(tool).deploy(address(), (order(),))
+    assert tool.seen["leads"] is True
+    assert tool.seen["stdin"] == ""
+    assert tool.seen["folder"] == str(tmp_path)
+
+
+def test_what_a_command_answers_becomes_outputs(tmp_path: Path) -> None:
+    deployed = command(recorder(tmp_path)).deploy(address(), (order(),))
+    assert deployed.talk == "talking about deploy\n"
+    assert dict(deployed.outputs) == {
+        "url": "https://shop.test",
+        "version": "7",
+        "zones": '["b","a"]',
+    }
+
+
+def test_variables_of_one_function_are_not_set_for_two_nor_inherited(tmp_path: Path) -> None:
+    tool = recorder(tmp_path)
+    stale = {"FABRIC_FUNCTION": "old", "FABRIC_ARTIFACTS_JSON_FILE": "/old"}
+    command(tool, stale).deploy(address(), (order("one"), order("two")))
+    assert not {"FABRIC_FUNCTION", "FABRIC_ARTIFACT", "FABRIC_ARTIFACT_SHA256"} & set(tool.told)
+    assert "FABRIC_ARTIFACTS_JSON_FILE" not in tool.told
+
+
+def test_a_destroy_command_is_told_the_same_and_needs_no_answer(tmp_path: Path) -> None:
+    tool = recorder(tmp_path)
+    deployer = command(tool)
+    live = deployer.deploy(rich_site(), (order("one"), order("two"))).functions
+    assert deployer.dissolve(rich_site(), live) == "talking about destroy\n"
+    assert not tool.is_live
+    rows = json.loads(tool.told["FABRIC_ARTIFACTS_JSON"])
+    assert [row["function"] for row in rows] == ["one", "two"]
+    assert set(PAYLOADS) <= set(tool.told)
+
+
+def test_other_providers_get_no_payloads() -> None:
+    assert payloads(address("edge1-workers"), (order(),)) == {}
+
+
+def test_all_payloads_are_there_also_when_empty() -> None:
+    assert set(payloads(address(), ())) == set(PAYLOADS)
+    assert set(payloads(address(), ()).values()) == {"[]", "{}"}
+    assert set(payloads(address(extension='{"iam": []}'), ()).values()) == {"[]", "{}"}
+
+
+QUEUE = (
+    '{"type":"queue","queue":"q","batchSize":5,"functionResponseType":"ReportBatchItemFailures"}'
+)
+STORAGE = '{"type":"storage","bucket":"b","events":["objstore1:ObjectCreated:*"],"suffix":".png"}'
+BUS = '{"type":"eventbus","bus":"main","pattern":{"source":["shop"]}}'
+EXPECTED = {
+    "FABRIC_CLOUD1_QUEUE_EVENT_SOURCES_JSON": [
+        {
+            "function": "hello",
+            "queue": "q",
+            "batchSize": 5,
+            "maximumBatchingWindowSeconds": 0,
+            "functionResponseTypes": ["ReportBatchItemFailures"],
+            "enabled": True,
+        }
+    ],
+    "FABRIC_CLOUD1_STORAGE_EVENTS_JSON": [
+        {
+            "function": "hello",
+            "bucket": "b",
+            "events": ["objstore1:ObjectCreated:*"],
+            "prefix": "",
+            "suffix": ".png",
+            "existingBucket": False,
+        }
+    ],
+    "FABRIC_CLOUD1_IAM_ROLE_STATEMENTS_JSON": [
+        {"effect": "Allow", "actions": ["a"], "resources": ["*"]}
+    ],
+    "FABRIC_FUNCTION_ENV_JSON": {"hello": {"A": "ä\n"}},
+    "FABRIC_CLOUD1_EVENTBUS_RULES_JSON": [
+        {"function": "hello", "bus": "main", "pattern": {"source": ["shop"]}}
+    ],
+    "FABRIC_CLOUD1_RESOURCE_ADDRESSES_JSON": {
+        "orders-db": {"type": "sql", "envVar": "DB_URL", "address": "db.internal"}
+    },
+    "FABRIC_CLOUD1_WORKFLOW_ADDRESSES_JSON": {
+        "checkout": {"steps": [{"function": "hello"}], "address": "shop-dev-checkout"}
+    },
+    "FABRIC_CLOUD1_SECRET_REFERENCES_JSON": {"API_TOKEN": "vault/api"},
+}
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_a_payload_says_what_the_config_says(name: str) -> None:
+    given = payloads(rich_site(), (order("hello", HTTP, QUEUE, STORAGE, BUS, A="ä\n"),))
+    assert json.loads(given[name]) == EXPECTED[name]
+    assert given[name].isascii()
+
+
+def test_a_document_too_long_for_a_variable_comes_as_a_private_file(tmp_path: Path) -> None:
+    tool = recorder(tmp_path)
+    command(tool).deploy(address(), (order(TEXT="x" * 131_072),))
+    name = "FABRIC_FUNCTION_ENV_JSON"
+    path = tool.told[f"{name}_FILE"]
+    assert name not in tool.told
+    assert json.loads(tool.seen["files"][f"{name}_FILE"])["hello"]["TEXT"] == "x" * 131_072
+    assert tool.seen["modes"] == {path: "0o600"}
+    assert not Path(path).exists()
+    assert not (tmp_path / "payloads").exists()
+
+
+def test_a_long_document_is_read_by_what_the_command_starts_as_often_as_it_likes(
+    tmp_path: Path,
+) -> None:
+    """A shell hands descriptors on, a Python program closes them: both have the file."""
+    script = """\
+import os, subprocess, sys
+path = os.environ["FABRIC_FUNCTION_ENV_JSON_FILE"]
+shell = subprocess.run(["sh", "-c", f"cat {path}; cat {path} | wc -c"], capture_output=True)
+whole = open(path, "rb").read()
+assert shell.stdout.startswith(whole) and shell.stdout.endswith(b"%d\\n" % len(whole)), shell
+print('{"url": "https://x.test"}')
+"""
+    says(tmp_path, script).deploy(address(), (order(TEXT="x" * 200_000),))
+
+
+def test_a_killed_run_leaves_no_document_behind(tmp_path: Path) -> None:
+    script = f"""\
+from pathlib import Path
+from tests.support.orders import *
+tool = says(Path({str(tmp_path)!r}), "import os, signal; os.kill(os.getppid(), signal.SIGKILL)")
+tool = replace(tool, around=replace(tool.around, payloads=Path({str(tmp_path / "payloads")!r})))
+tool.deploy(address(), (order(TEXT="canary" * 50_000),))
+"""
+    killed = subprocess.run([sys.executable, "-c", script], cwd=REPO, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(b"canarycanary" in path.read_bytes() for path in files)
+
+
+@pytest.mark.parametrize("spare", [-1, 0, 1])
+def test_the_longest_variable_is_still_a_variable(spare: int, tmp_path: Path) -> None:
+    tool = recorder(tmp_path)
+    around_value = len('FABRIC_FUNCTION_ENV_JSON={"hello":{"T":""}}') + 1
+    command(tool).deploy(address(), (order(T="x" * (131_071 - around_value + spare)),))
+    assert ("FABRIC_FUNCTION_ENV_JSON" in tool.told) is (spare <= 0)
+
+
+def test_files_are_gone_after_a_failure_too(tmp_path: Path) -> None:
+    surroundings = replace(around(tmp_path), payloads=tmp_path / "payloads")
+    problem_of(Command(CLOUD1, "false", "", surroundings), order(T="x" * 200_000))
+    assert not (tmp_path / "payloads").exists()
+
+
+LINES = {
+    "not-found": ("no-such-program-anywhere", "cannot start"),
+    "unclosed-quote": ("tool 'one", "no closing quotation"),
+    "no-word": ("''", "names no program"),
+    "no-shell": ("exit 3", "cannot start"),
+    "non-zero": ("false", "exit code 1"),
+}
+
+
+@pytest.mark.parametrize(("line", "said"), LINES.values(), ids=LINES)
+def test_a_line_that_cannot_be_run_is_a_problem(line: str, said: str, tmp_path: Path) -> None:
+    problem = problem_of(Command(CLOUD1, line, "", around(tmp_path)))
+    assert problem.code == "deploy/command-failed"
+    assert said in problem.message
+
+
+def test_no_shell_reads_the_line(tmp_path: Path) -> None:
+    tool = recorder(tmp_path)
+    line = f"{tool.line('deploy')} '; touch' $HOME > out"
+    Command(CLOUD1, line, "", around(tmp_path)).deploy(address(), (order(),))
+    assert not (tmp_path / "out").exists()
+
+
+ANSWERS = {
+    "nothing": ("", "is empty"),
+    "blank": ("\n \n", "is empty"),
+    "text": ("done", "not one JSON document"),
+    "two-documents": ('{"url":"a"}\n{"url":"b"}', "not one JSON document"),
+    "words-before": ('ok {"url":"a"}', "not one JSON document"),
+    "words-after": ('{"url":"a"} ok', "not one JSON document"),
+    "torn": ('{"url":"a"', "not one JSON document"),
+    "single-quotes": ("{'url':'a'}", "not one JSON document"),
+    "list": ('["a"]', "no JSON object"),
+    "null": ("null", "no JSON object"),
+    "no-endpoint": ('{"link":"a"}', "neither `endpoint` nor `url`"),
+    "endpoint-number": ('{"endpoint":1}', "`endpoint` that is no text"),
+    "endpoint-null": ('{"endpoint":null,"url":"a"}', "`endpoint` that is no text"),
+    "endpoint-empty": ('{"url":" "}', "`url` that is no text"),
+    "nan": ('{"url":"a","n":NaN}', "NaN"),
+    "infinity": ('{"url":"a","n":-Infinity}', "Infinity"),
+    "too-large": ('{"url":"a","n":1e999}', "too large"),
+    "key-twice": ('{"url":"a","url":"b"}', "a key twice"),
+    "key-twice-below": ('{"url":"a","b":{"c":1,"c":2}}', "a key twice"),
+    "bom": ("\ufeff{}", "not one JSON document"),
+    "deep": ("[" * 50_000, "nested too deeply"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), ANSWERS.values(), ids=ANSWERS)
+def test_an_answer_that_is_none_is_a_problem(text: str, said: str, tmp_path: Path) -> None:
+    script = f"import sys\nsys.stdout.buffer.write({text.encode()!r})\n"
+    problem = problem_of(says(tmp_path, script))
+    assert problem.code == "deploy/command-output"
+    assert said in problem.message
+
+
+def test_an_answer_must_be_utf_8(tmp_path: Path) -> None:
+    script = 'import sys\nsys.stdout.buffer.write(b\'{"url":"\\xff"}\')\n'
+    assert "UTF-8" in problem_of(says(tmp_path, script)).message
+
+
+def test_a_command_that_talks_without_end_is_ended(tmp_path: Path) -> None:
+    script = "import sys\nwhile True:\n    sys.stdout.write('x' * 65536)\n"
+    problem = problem_of(says(tmp_path, script, limits=Limits(stdout=200_000)))
+    assert "more than 200,000 bytes" in problem.message
+
+
+def test_a_command_that_does_not_end_is_ended_with_what_it_started(tmp_path: Path) -> None:
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
+    script = f"""\
+import fcntl, subprocess, sys, time
+held = open("held", "w")
+fcntl.flock(held, fcntl.LOCK_EX)
+subprocess.Popen([sys.executable, "-c", {deaf!r}], pass_fds=[held.fileno()])
+print("waiting", file=sys.stderr, flush=True)
+time.sleep(600)
+"""
+    problem = problem_of(says(tmp_path, script, limits=Limits(seconds=1)))
+    assert "did not end within 1 s" in problem.message
+    assert problem.frame == "waiting"
+    with (tmp_path / "held").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # free only when the last of them is gone
+
+
+def test_a_command_that_leaves_a_process_behind_is_not_waited_for(tmp_path: Path) -> None:
+    left = "import subprocess, sys\nsubprocess.Popen(['sleep', '6'])\n"
+    deployed = says(tmp_path, left + GOOD, limits=Limits(seconds=5)).deploy(address(), (order(),))
+    assert dict(deployed.outputs) == {"url": "https://x.test"}
+
+
+def test_a_process_that_a_command_left_behind_may_go_on_talking(tmp_path: Path) -> None:
+    left = "import time\ntime.sleep(1.5)\nprint('x' * 100_000, flush=True)\nopen('said', 'w')\n"
+    script = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {left!r}])\n"
+    says(tmp_path, script + GOOD).deploy(address(), (order(),))
+    until((tmp_path / "said").exists, "it fell over its own talk")
+
+
+def test_a_command_that_closes_its_streams_is_waited_for(tmp_path: Path) -> None:
+    closed = "import os, time\nos.close(1)\nos.close(2)\ntime.sleep(0.3)\nopen('done', 'w')\n"
+    says(tmp_path, f"{GOOD}\nimport sys\nsys.stdout.flush()\n{closed}").deploy(
+        address(), (order(),)
+    )
+    assert (tmp_path / "done").exists()
+
+
+def test_a_killed_command_says_the_signal(tmp_path: Path) -> None:
+    problem = problem_of(says(tmp_path, "import os\nos.kill(os.getpid(), 9)\n"))
+    assert "signal 9" in problem.message
+
+
+def test_the_last_lines_of_a_failed_command_are_quoted(tmp_path: Path) -> None:
+    script = (
+        "import sys\nfor n in range(100):\n    print('line', n, file=sys.stderr)\nsys.exit(3)\n"
+    )
+    problem = problem_of(says(tmp_path, script))
+    assert problem.frame.splitlines() == [f"line {number}" for number in range(80, 100)]
+    assert "exit code 3" in problem.message
+
+
+def test_a_role_that_was_just_made_is_waited_for(tmp_path: Path) -> None:
+    text = "The role defined for the function cannot be assumed by Lambda."
+    problem = problem_of(says(tmp_path, f"raise SystemExit({text!r})\n"))
+    assert "20 to 60 seconds" in problem.hint
+
+
+def test_of_a_long_talk_the_last_whole_lines_are_kept(tmp_path: Path) -> None:
+    script = f"import sys\nfor n in range(1000):\n    print('talk', n, file=sys.stderr)\n{GOOD}"
+    deployer = says(tmp_path, script, limits=Limits(stderr=25))
+    assert deployer.deploy(address(), (order(),)).talk == "talk 998\ntalk 999\n"
+
+
+LEAKS = (
+    SECRET,
+    f"Authorization: Bearer {SECRET}",
+    f"https://me:{SECRET}@x.test/",
+    f'{{"apiKey": "{SECRET}"}}',
+    f"DB_PASSWORD={SECRET}",
+    "aHVudGVyMi1hbmQtbW9yZQ==",
+    "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----",
+)
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_secret_that_a_command_says_is_not_shown(leak: str, stream: str, tmp_path: Path) -> None:
+    script = f"import sys\nprint({leak!r}, file=sys.{stream})\nsys.exit(1)\n"
+    problem = problem_of(says(tmp_path, script), order(DB_PASSWORD=SECRET))
+    assert "[REDACTED]" in problem.frame
+    assert "hunter2" not in problem.frame
+    assert "aHVudGVy" not in problem.frame
+
+
+@pytest.mark.parametrize("hidden", ["", SECRET])
+def test_secrets_are_hidden_in_talk_and_outputs(hidden: str, tmp_path: Path) -> None:
+    answer = {"url": "https://x.test", "a": SECRET, "adminToken": "t", "n": {"password": "p"}}
+    script = f"import sys\nprint('{SECRET}', file=sys.stderr)\nprint({json.dumps(answer)!r})\n"
+    deployer = says(tmp_path, script, {} if hidden else {"SOME_TOKEN": SECRET})
+    around_it = replace(deployer.around, hide=frozenset({hidden} - {""}))
+    deployed = replace(deployer, around=around_it).deploy(address(), (order("tokens"),))
+    assert deployed.talk == "[REDACTED]\n"
+    assert dict(deployed.outputs) == {
+        "url": "https://x.test",
+        "a": "[REDACTED]",
+        "adminToken": "[REDACTED]",
+        "n": '{"password":"[REDACTED]"}',
+    }
+    assert SECRET not in repr(deployer) + repr(around_it)
+
+
+def test_a_command_may_name_each_function(tmp_path: Path) -> None:
+    answer = '{"url":"https://x.test","arn_token":"id-1","url_token":"https://t.test"}'
+    deployer = says(tmp_path, f"print({answer!r})\n")
+    deployed = deployer.deploy(address(), (order("token"),))
+    assert deployed.functions[0].resource_id == "id-1"
+    assert deployed.functions[0].endpoint == "https://t.test"
+    assert deployer.release(address(), deployed.functions, deployed.outputs).outputs == (
+        ("url", "https://x.test"),
+        ("arn_token", "id-1"),
+        ("url_token", "https://t.test"),
+    )
+
+
+def test_two_addresses_are_both_kept(tmp_path: Path) -> None:
+    script = 'print(\'{"url":"https://u.test","endpoint":"https://e.test"}\')\n'
+    deployer = says(tmp_path, script)
+    deployed = deployer.deploy(address(), (order(),))
+    released = deployer.release(address(), deployed.functions, deployed.outputs)
+    assert released.endpoint == "https://e.test"
+    assert dict(released.outputs)["url"] == "https://u.test"
+
+
+def test_a_destroy_command_that_fails_is_a_problem_of_its_own(tmp_path: Path) -> None:
+    deployer = says(tmp_path, "raise SystemExit('no such thing')\n")
+    with pytest.raises(FabricError) as caught:
+        deployer.dissolve(address(), ())
+    assert caught.value.first.code == "remove/command-failed"
+    assert caught.value.first.frame == "no such thing"
+    assert "FABRIC_CLOUD1_DESTROY_CMD" in caught.value.first.message

@@ -1,0 +1,104 @@
+"""Python's own rules: packages, namespaces, relative imports, shared libraries."""
+
+from pathlib import Path
+
+import pytest
+
+from fabric.model.problems import FabricError
+from fabric.runtimes.python.builder import PythonRuntime
+from tests.support.runtimes_project import digests, names, python, unchanged, write
+
+RUNTIME = PythonRuntime()
+
+
+def build_names(workspace: Path) -> list[str]:
+    return names(RUNTIME.build(workspace, python()))
+
+
+@pytest.mark.parametrize(
+    ("code", "wanted"),
+    [
+        ("import src.a", ["src/a.py"]),
+        ("import src.pkg.deep", ["src/pkg/__init__.py", "src/pkg/deep.py"]),
+        ("from src.pkg import deep", ["src/pkg/__init__.py", "src/pkg/deep.py"]),
+        ("from src.pkg import *", ["src/pkg/__init__.py", "src/pkg/listed.py"]),
+        ("from . import a", ["src/a.py"]),
+        ("from .pkg.deep import x", ["src/pkg/__init__.py", "src/pkg/deep.py"]),
+        ("from ..top import x", ["top.py"]),
+        ("import a", ["src/a.py"]),
+        ("import top", ["top.py"]),
+        ("def late():\n    import top", ["top.py"]),
+        ("import importlib\nimportlib.import_module('src.a')", ["src/a.py"]),
+        ("import json, requests", []),
+    ],
+)
+def test_the_closure_follows_every_form_of_import(
+    code: str, wanted: list[str], tmp_path: Path
+) -> None:
+    write(
+        tmp_path,
+        {
+            "api/src/hello.py": code,
+            "api/src/a.py": "",
+            "api/src/pkg/__init__.py": "__all__ = ['listed']",
+            "api/src/pkg/deep.py": "",
+            "api/src/pkg/listed.py": "",
+            "api/top.py": "",
+        },
+    )
+    assert build_names(tmp_path) == sorted(["src/hello.py", *wanted])
+
+
+def test_imports_are_followed_from_module_to_module(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "api/src/__init__.py": "import setup_of_package",
+            "api/src/hello.py": "import one",
+            "api/one.py": "import two",
+            "api/two.py": "import one",
+            "api/setup_of_package.py": "",
+        },
+    )
+    assert build_names(tmp_path) == [
+        "one.py",
+        "setup_of_package.py",
+        "src/__init__.py",
+        "src/hello.py",
+        "two.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["api/one/__init__.py", "api/json.py", "api/requests/__init__.py", "api/src/__init__.py"],
+)
+def test_a_module_that_would_now_win_is_noticed(name: str, tmp_path: Path) -> None:
+    write(tmp_path, {"api/src/hello.py": "import one, json, requests", "api/one.py": ""})
+    seen = RUNTIME.build(tmp_path, python()).seen
+    known = digests(tmp_path, seen)
+    assert unchanged(tmp_path, seen, known)
+    write(tmp_path, {name: ""})
+    assert not unchanged(tmp_path, seen, known)
+
+
+def test_a_shared_library_stands_at_the_top_of_the_archive(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "api/src/hello.py": "from shared import money",
+            "libs/shared/__init__.py": "",
+            "libs/shared/money.py": "import other",
+            "libs/other.py": "never taken: only what is included is on the path",
+        },
+    )
+    built = RUNTIME.build(tmp_path, python(include=("../libs/shared/**/*.py",)))
+    assert names(built) == ["shared/__init__.py", "shared/money.py", "src/hello.py"]
+
+
+def test_a_null_byte_is_a_problem_with_its_file(tmp_path: Path) -> None:
+    write(tmp_path, {"api/src/hello.py": "x = 1\0"})
+    with pytest.raises(FabricError) as caught:
+        RUNTIME.build(tmp_path, python())
+    assert caught.value.first.code == "build/failed"
+    assert str(caught.value.first.where).startswith("api/src/hello.py")

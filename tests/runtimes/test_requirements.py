@@ -1,0 +1,69 @@
+"""Requirement texts: what counts as pinned, and when a lock is still the right one."""
+
+from pathlib import Path
+
+import pytest
+
+from fabric.runtimes.requirements import (
+    Pin,
+    is_pinned,
+    lock_is_current,
+    pinned_names,
+    project_requirements,
+    render_lock,
+)
+from fabric.runtimes.vendor import find_source
+from tests.support.runtimes_project import write
+
+
+@pytest.mark.parametrize(
+    ("text", "pinned"),
+    [
+        ("click==8.1.7", True),
+        ("click == 8.1.7  # why", True),
+        ("Click[extra]==8.1.7 ; python_version > '3.8'", True),
+        ("click==8.1.7 \\\n  --hash=sha256:00", True),
+        ("--index-url https://example.org\nclick==8.1.7", True),
+        ("", True),
+        ("click", False),
+        ("click>=8", False),
+        ("click==8.*", False),
+        ("click==8.1.7\nflask", False),
+        ("-e .", False),
+        ("./wheels/a.whl", False),
+    ],
+)
+def test_pinned_means_one_version_for_each(text: str, *, pinned: bool) -> None:
+    assert is_pinned(text) is pinned
+
+
+def test_a_lock_is_pinned_and_current_for_its_source() -> None:
+    lock = render_lock("requirements.txt", "b>=1\nA", [Pin("b", "2", ("ff",)), Pin("A", "1")])
+    assert is_pinned(lock)
+    assert pinned_names(lock) == {"a", "b"}
+    assert lock_is_current(lock, [("requirements.txt", "b>=1  # note\nA\n")])
+    assert not lock_is_current(lock, [("requirements.txt", "b>=2\nA\n")])
+
+
+def test_a_lock_of_somebody_else_counts() -> None:
+    assert lock_is_current("click==8.1.7\n", [("requirements.txt", "anything")])
+
+
+def test_dependencies_of_a_project_are_requirements() -> None:
+    assert project_requirements('[project]\ndependencies = ["a>=1", "b"]') == "a>=1\nb\n"
+
+
+def test_the_lock_wins_then_requirements_then_the_project(tmp_path: Path) -> None:
+    assert find_source(tmp_path, ".") is None
+    for name, text in (
+        ("pyproject.toml", '[project]\ndependencies = ["a"]'),
+        ("requirements.txt", "b\n-r more/extra.txt\n"),
+        ("requirements.lock", "c==1\n"),
+    ):
+        write(tmp_path, {name: text, "more/extra.txt": "d"})
+        found = find_source(tmp_path, ".")
+        assert found is not None
+        assert found.file == name
+        if name == "requirements.txt":
+            assert found.text == "b\nd\n"
+            assert "more/extra.txt" in found.seen.files

@@ -1,0 +1,232 @@
+"""What every runtime promises, through one suite."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from fabric.model.problems import FabricError
+from fabric.model.task import BuildInputs
+from fabric.runtimes.archive import archive
+from fabric.runtimes.build import Runtimes
+from tests.support.bundler_cache import real_runtimes
+from tests.support.runtimes_project import digests, names, node, python, text_of, unchanged, write
+
+
+@dataclass(frozen=True)
+class Language:
+    """One small function in one language: its entry imports `helper`, nothing else."""
+
+    id: str
+    inputs: Callable[..., BuildInputs]
+    entry: str
+    helper: str
+    winner: str
+    files: dict[str, str]
+
+
+LANGUAGES = (
+    Language(
+        "typescript",
+        node,
+        "api/src/hello.ts",
+        "api/src/helper.ts",
+        "api/src/helper.tsx",
+        {
+            "api/src/hello.ts": 'import { n } from "./helper";\nexport const handler = () => n;\n',
+            "api/src/helper.ts": "export const n: number = 41;\n",
+        },
+    ),
+    Language(
+        "javascript",
+        node,
+        "api/src/hello.js",
+        "api/src/helper.js",
+        "api/src/helper.ts",
+        {
+            "api/src/hello.js": 'const { n } = require("./helper");\nexports.handler = () => n;\n',
+            "api/src/helper.js": "exports.n = 41;\n",
+        },
+    ),
+    Language(
+        "python",
+        python,
+        "api/src/hello.py",
+        "api/src/helper.py",
+        "api/src/helper/__init__.py",
+        {
+            "api/src/hello.py": "from src.helper import N\n\n\ndef handler(e, c):\n    return N\n",
+            "api/src/helper.py": "N = 41\n",
+        },
+    ),
+)
+EACH = pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.id)
+
+
+@pytest.fixture(scope="module")
+def runtimes() -> Iterator[Runtimes]:
+    made = real_runtimes()
+    yield made
+    made.close()
+
+
+@EACH
+def test_a_function_is_built_with_what_it_imports(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, language.files)
+    built = runtimes.build(tmp_path, language.inputs())
+    assert any(b"41" in file.content for file in built.files)
+    assert {language.entry, language.helper} <= set(built.seen.files)
+    assert built.toolchain == runtimes.toolchain(tmp_path, language.inputs()).identity
+
+
+@EACH
+def test_equal_sources_give_equal_archives_in_any_folder(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    archives = set()
+    for folder in ("one", "two/deeper"):
+        workspace = write(tmp_path / folder, language.files)
+        built = runtimes.build(workspace, language.inputs(sourcemap=True))
+        archives.add(archive(built.files))
+    assert len(archives) == 1
+
+
+@EACH
+def test_a_file_that_nobody_imports_changes_nothing(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, language.files)
+    seen = runtimes.build(tmp_path, language.inputs()).seen
+    known = digests(tmp_path, seen)
+    write(tmp_path, {"api/src/unrelated.py": "1", "api/src/unrelated.ts": "1", "api/x.js": "1"})
+    assert unchanged(tmp_path, seen, known)
+
+
+@EACH
+def test_an_imported_file_counts(language: Language, tmp_path: Path, runtimes: Runtimes) -> None:
+    write(tmp_path, language.files)
+    seen = runtimes.build(tmp_path, language.inputs()).seen
+    known = digests(tmp_path, seen)
+    write(tmp_path, {language.helper: language.files[language.helper].replace("41", "42")})
+    assert not unchanged(tmp_path, seen, known)
+
+
+@EACH
+def test_a_new_file_that_would_win_a_look_up_is_noticed(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, language.files)
+    seen = runtimes.build(tmp_path, language.inputs()).seen
+    known = digests(tmp_path, seen)
+    write(tmp_path, {language.winner: language.files[language.helper]})
+    assert not unchanged(tmp_path, seen, known)
+
+
+@EACH
+def test_a_plain_path_is_an_entry_too(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, language.files)
+    built = runtimes.build(tmp_path, language.inputs(language.entry.removeprefix("api/")))
+    assert built.handler.endswith(".handler")
+
+
+@EACH
+def test_a_missing_entry_names_function_and_path(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, language.files)
+    with pytest.raises(FabricError) as caught:
+        runtimes.build(tmp_path, language.inputs("src/gone.handler"))
+    assert caught.value.first.code == "build/missing-entry"
+    assert "hello" in caught.value.first.message
+    assert "api/src/gone" in caught.value.first.message
+
+
+@EACH
+def test_an_entry_stays_inside_the_service_after_links(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, language.files)
+    suffix = Path(language.entry).suffix
+    write(tmp_path, {f"elsewhere/evil{suffix}": "1"})
+    (tmp_path / "api" / f"evil{suffix}").symlink_to(tmp_path / "elsewhere" / f"evil{suffix}")
+    for entry in ("evil.handler", f"../elsewhere/evil{suffix}"):
+        with pytest.raises(FabricError) as caught:
+            runtimes.build(tmp_path, language.inputs(entry))
+        assert caught.value.first.code == "build/entry-outside"
+
+
+@EACH
+def test_a_syntax_error_has_its_place(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, {**language.files, language.helper: "x = 1\ny = = 2\n"})
+    with pytest.raises(FabricError) as caught:
+        runtimes.build(tmp_path, language.inputs())
+    problem = caught.value.first
+    assert problem.code == "build/failed"
+    assert problem.where is not None
+    assert (problem.where.file, problem.where.line) == (language.helper, 2)
+    assert problem.frame == "y = = 2"
+
+
+@EACH
+def test_included_files_are_packed_and_new_ones_noticed(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    data = {"api/data/a.txt": "a", "api/data/deep/b.txt": "b", "api/data/c.tmp": "c"}
+    write(tmp_path, {**language.files, **data, "api/.fabricignore": "*.tmp\n"})
+    inputs = language.inputs(include=("data/**",))
+    built = runtimes.build(tmp_path, inputs)
+    known = digests(tmp_path, built.seen)
+    assert {"data/a.txt", "data/deep/b.txt"} <= set(names(built))
+    assert "data/c.tmp" not in names(built)
+    assert unchanged(tmp_path, built.seen, known)
+    write(tmp_path, {"api/data/new.txt": "n"})
+    assert not unchanged(tmp_path, built.seen, known)
+
+
+@EACH
+def test_ignore_rules_of_the_config_narrow_includes(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, {**language.files, "api/data/a.txt": "a", "api/data/b.md": "b"})
+    built = runtimes.build(tmp_path, language.inputs(include=("data",), ignore=("*.md",)))
+    assert "data/a.txt" in names(built)
+    assert "data/b.md" not in names(built)
+
+
+@EACH
+def test_a_command_builds_instead(language: Language, tmp_path: Path, runtimes: Runtimes) -> None:
+    write(tmp_path, language.files)
+    script = 'printf "%s %s %s" $FABRIC_SERVICE $FABRIC_FUNCTION $GREETING > $FABRIC_OUT_DIR/out'
+    inputs = language.inputs(command=("sh", "-c", script), env=(("GREETING", "hi"),))
+    built = runtimes.build(tmp_path, inputs)
+    known = digests(tmp_path, built.seen)
+    assert text_of(built, "out") == "shop hello hi"
+    assert unchanged(tmp_path, built.seen, known)
+    write(tmp_path, {"api/anything.txt": "1"})
+    assert not unchanged(tmp_path, built.seen, known)
+
+
+@EACH
+def test_a_failing_command_is_quoted(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, language.files)
+    inputs = language.inputs(command=("sh", "-c", "echo broken >&2; exit 3"))
+    with pytest.raises(FabricError) as caught:
+        runtimes.build(tmp_path, inputs)
+    assert caught.value.first.code == "build/failed"
+    assert "3" in caught.value.first.message
+    assert caught.value.first.frame == "broken"
+
+
+def test_an_unknown_runtime_is_refused(tmp_path: Path, runtimes: Runtimes) -> None:
+    with pytest.raises(FabricError) as caught:
+        runtimes.build(tmp_path, replace(node(), runtime="ruby3"))
+    assert caught.value.first.code == "config/unknown-runtime"

@@ -1,0 +1,173 @@
+"""State moves between any two kinds of store, with its archives, and nothing is lost on the way."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabric.model.problems import FabricError
+from fabric.model.records.record import Record
+from fabric.model.records.record_json import encode
+from fabric.state.backends.registry import open_backend
+from fabric.state.contract import state_key
+from fabric.state.locks.leases import Terms
+from fabric.state.records.archives import find_archive, keep_archive, lost_archives
+from fabric.state.records.listing import holder_of, refs_in
+from fabric.state.records.transaction import LockPolicy, peek
+from fabric.state.records.under_lock import locked
+from fabric.state.store import RecordStore
+from fabric.state.upkeep.migrate import Migrated, migrate
+from fabric.state.upkeep.restore import restore
+from fabric.system.clock import SystemClock
+from fabric.system.process_identity import this_process
+from tests.support.records import ARCHIVE, SHA256, function, record
+from tests.support.servers import stores
+from tests.support.servers.fleet import Fleet
+from tests.support.servers.stores import Store
+
+pytestmark = pytest.mark.timeout(600)
+_AROUND = LockPolicy(this_process(), SystemClock(), Terms())
+_PAIRS = [
+    pytest.param(one, two, id=f"{one.id}-{two.id}", marks=(*stores.marks(one), *stores.marks(two)))
+    for one, two in permutations(stores.ALL, 2)
+    # A lock table is a second place for the locks of one and the same store.
+    if {one, two} != {stores.OBJSTORE1, stores.LOCK_TABLE}
+]
+
+
+@contextlib.contextmanager
+def opened(store: Store, fleet: Fleet, folder: Path) -> Iterator[RecordStore]:
+    """Each with a folder of its own, as on two machines that share nothing but the stores."""
+    folder.mkdir()
+    space = store.space(fleet, folder)
+    made = open_backend(space.kind, space.settings, space.env, space.home)
+    try:
+        yield RecordStore(space.home, made)
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def local(fleet: Fleet, tmp_path: Path) -> Iterator[RecordStore]:
+    with opened(stores.LOCAL, fleet, tmp_path / "source") as record_store:
+        yield record_store
+
+
+@pytest.fixture
+def sqlite(fleet: Fleet, tmp_path: Path) -> Iterator[RecordStore]:
+    with opened(stores.SQLITE, fleet, tmp_path / "target") as record_store:
+        yield record_store
+
+
+def store(record_store: RecordStore, records: Sequence[Record]) -> None:
+    for one in records:
+        keep_archive(record_store, one.ref, ARCHIVE)
+        record_store.stores.state.write(state_key(one.ref), encode(one), None)
+
+
+def content(record_store: RecordStore, one: Record) -> bytes:
+    found = record_store.stores.state.read(state_key(one.ref))
+    assert found is not None
+    return found.content
+
+
+def moved(source: RecordStore, target: RecordStore) -> Migrated:
+    return migrate(source, target, refs_in(source, "shop"), _AROUND)
+
+
+def refused(source: RecordStore, target: RecordStore) -> str:
+    with pytest.raises(FabricError) as caught:
+        moved(source, target)
+    return caught.value.first.code
+
+
+@pytest.mark.parametrize(("one", "two"), _PAIRS)
+def test_everything_moves_between_any_two_stores(
+    one: Store, two: Store, fleet: Fleet, tmp_path: Path
+) -> None:
+    records = (record(), record("prod"), record("prod", "spare"))
+    with (
+        opened(one, fleet, tmp_path / "source") as source,
+        opened(two, fleet, tmp_path / "target") as target,
+    ):
+        store(source, records)
+        done = moved(source, target)
+        assert (done.records, done.archives, done.warnings) == (records, 3, ())
+        for each in records:
+            assert content(target, each) == content(source, each) == encode(each)
+            assert find_archive(target, each.ref, SHA256) == ARCHIVE
+            assert holder_of(source, each.ref) is holder_of(target, each.ref) is None
+        # Once more finds everything as it should be.
+        assert moved(source, target).records == records
+
+
+@pytest.mark.parametrize("kind", stores.parameters(*stores.ALL))
+def test_every_store_takes_a_backup_back(kind: Store, fleet: Fleet, tmp_path: Path) -> None:
+    with opened(kind, fleet, tmp_path / "one") as record_store:
+        store(record_store, [record(), replace(record("prod"), serial=9, fence=8)])
+        records = [record(), record("prod"), record("new")]
+        done, warnings = restore(record_store, records, _AROUND)
+        serials = {one.ref.stage: one.serial for one in done}
+        assert serials == {"dev": 5, "prod": 10, "new": 5}
+        assert all(peek(record_store, one.ref) == one for one in done)
+        assert min(one.fence for one in done if one.ref.stage == "prod") > 8
+        assert warnings == ()
+
+
+def test_a_lock_on_either_side_keeps_a_migration_away(
+    local: RecordStore, sqlite: RecordStore
+) -> None:
+    store(local, [record()])
+    for record_store in (local, sqlite):
+        with locked(record_store, {record().ref: 0}, "deploy", _AROUND):
+            assert refused(local, sqlite) == "lock/held"
+    assert refs_in(sqlite) == ()
+
+
+def test_a_target_with_another_lineage_is_left_alone(
+    local: RecordStore, sqlite: RecordStore
+) -> None:
+    store(local, [record(), record("prod")])
+    other = replace(record("prod"), lineage="9" * 32, serial=1)
+    store(sqlite, [other])
+    assert refused(local, sqlite) == "state/lineage"
+    assert refs_in(sqlite) == (other.ref,)
+    assert content(sqlite, other) == encode(other)
+
+
+def test_a_stub_is_in_nobodys_way(local: RecordStore, sqlite: RecordStore) -> None:
+    store(local, [record()])
+    stub = Record(record().ref, provider_id="", lineage="9" * 32, salt="", serial=9, fence=2)
+    assert stub.is_stub
+    sqlite.stores.state.write(state_key(stub.ref), encode(stub), None)
+    assert moved(local, sqlite).records == (record(),)
+
+
+@pytest.mark.parametrize("change", [{"serial": 5}, {"endpoint": "https://other.example"}])
+def test_a_target_that_went_on_is_left_alone(
+    change: dict[str, Any], local: RecordStore, sqlite: RecordStore
+) -> None:
+    store(local, [record()])
+    store(sqlite, [record(**change)])
+    assert refused(local, sqlite) == "state/serial"
+
+
+def test_an_older_target_is_brought_up_to_date(local: RecordStore, sqlite: RecordStore) -> None:
+    store(local, [record(serial=7)])
+    store(sqlite, [record()])
+    assert moved(local, sqlite).records == (record(serial=7),)
+    assert content(sqlite, record()) == encode(record(serial=7))
+
+
+def test_an_archive_that_is_lost_is_no_reason_not_to_move(
+    local: RecordStore, sqlite: RecordStore
+) -> None:
+    gone = record(functions=(function(artifact_sha256="0" * 64),))
+    store(local, [gone])
+    done = moved(local, sqlite)
+    assert (done.archives, [one.code for one in done.warnings]) == (0, ["state/archive-missing"])
+    assert lost_archives(sqlite, gone) == ("0" * 64,)

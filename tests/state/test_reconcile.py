@@ -1,0 +1,75 @@
+"""Config, record, receipts and provider side by side."""
+
+from dataclasses import replace
+
+import pytest
+
+from fabric.model.records.receipt import receipt_entry, with_entry
+from fabric.model.records.record import Intent, Operation
+from fabric.state.upkeep.reconcile import (
+    Evidence,
+    SyncStatus,
+    findings,
+    has_receipt_drift,
+    summed_up,
+)
+from tests.support.records import function, record
+
+RECORD = record()
+INTENT = Intent("deploy:shop/hello@cloud1-lambda", Operation.DEPLOY, "hello")
+GOOD = Evidence(
+    RECORD.ref,
+    RECORD,
+    with_entry(None, "dev", receipt_entry(RECORD)),
+    {"stage": "dev", **receipt_entry(RECORD)},
+    is_last_deploy=True,
+    functions=frozenset({"hello"}),
+)
+
+
+def status(evidence: Evidence) -> SyncStatus:
+    return summed_up(findings(evidence)).status
+
+
+def test_what_agrees_is_in_sync() -> None:
+    assert findings(GOOD) == ()
+    assert status(GOOD) is SyncStatus.IN_SYNC
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        (replace(GOOD, record=None), SyncStatus.MISSING),
+        (replace(GOOD, record=None, receipt=None), SyncStatus.MISSING),
+        (replace(GOOD, record=None, receipt=None, deploy_record=None), SyncStatus.IN_SYNC),
+        (replace(GOOD, receipt=None), SyncStatus.DRIFTED),
+        (replace(GOOD, receipt=[1]), SyncStatus.DRIFTED),
+        (replace(GOOD, deploy_record=None), SyncStatus.DRIFTED),
+        (replace(GOOD, deploy_record=None, is_last_deploy=False), SyncStatus.IN_SYNC),
+        (replace(GOOD, deploy_record={"service": "shop", "stage": "prod"}), SyncStatus.IN_SYNC),
+        (replace(GOOD, deploy_record={"service": "shop", "stage": "dev"}), SyncStatus.DRIFTED),
+        (replace(GOOD, lost_archives=("a" * 64,)), SyncStatus.DRIFTED),
+        (replace(GOOD, is_errored=True), SyncStatus.DRIFTED),
+        (replace(GOOD, record=replace(RECORD, pending=(INTENT,))), SyncStatus.DRIFTED),
+        (replace(GOOD, functions=frozenset()), SyncStatus.ORPHANED),
+        (replace(GOOD, functions=None), SyncStatus.ORPHANED),
+        (replace(GOOD, live={"hello": None}), SyncStatus.MISSING),
+        (replace(GOOD, live={"hello": "other"}), SyncStatus.DRIFTED),
+        (replace(GOOD, live={"hello": ""}), SyncStatus.IN_SYNC),
+        (replace(GOOD, live={"hello": function().artifact_sha256}), SyncStatus.IN_SYNC),
+    ],
+)
+def test_what_does_not_agree_has_a_status(evidence: Evidence, expected: SyncStatus) -> None:
+    assert status(evidence) is expected
+
+
+def test_the_worst_is_the_status_and_all_is_in_the_detail() -> None:
+    found = summed_up(findings(replace(GOOD, live={"hello": None}, receipt=None, functions=None)))
+    assert found.status is SyncStatus.MISSING
+    assert found.detail.count(";") == 2
+
+
+def test_only_receipts_can_be_made_anew() -> None:
+    assert has_receipt_drift(replace(GOOD, receipt=None))
+    assert not has_receipt_drift(replace(GOOD, record=None))
+    assert not has_receipt_drift(replace(GOOD, lost_archives=("a",), functions=None))

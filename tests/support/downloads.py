@@ -1,0 +1,88 @@
+"""All that tests take from package registries: fetched when a checkout is set up, with patience.
+
+`python -m tests.support.downloads`. Tests themselves need no network: each says here what it uses.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from fabric.model.problems import FabricError
+from fabric.runtimes.nodejs.toolchain import install_pinned
+from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
+from tests.support.servers import azurite
+
+_FOLDER = TOOLCHAIN.parent
+_NPM = _FOLDER / "npm"
+_WHEELS = _FOLDER / "wheels"
+_REPO = Path(__file__).parents[2]
+_TRIES = 4
+# A small package that has compiled wheels for both architectures.
+COMPILED = "markupsafe==3.0.2"
+# npm's and pip's settings for tests: what was fetched, and nothing else.
+NPM_OFFLINE: Mapping[str, str] = {
+    **ENVIRONMENT,
+    "npm_config_cache": str(_NPM),
+    "npm_config_offline": "true",
+}
+PIP_OFFLINE: Mapping[str, str] = {
+    **ENVIRONMENT,
+    "PIP_CONFIG_FILE": os.devnull,
+    "PIP_NO_INDEX": "1",
+    "PIP_FIND_LINKS": str(_WHEELS),
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+}
+
+
+def bundler() -> None:
+    """Where the tests use it, and in npm's cache for those that install it once more."""
+    environment = {**ENVIRONMENT, "npm_config_cache": str(_NPM)}
+    install_pinned(TOOLCHAIN, environment)
+    if not _NPM.is_dir():
+        with tempfile.TemporaryDirectory() as folder:
+            install_pinned(Path(folder), environment)
+
+
+def emulator() -> None:
+    azurite.installed()
+
+
+def wheels() -> None:
+    """What the wheel of this project needs to be built and installed, and packages to vendor."""
+    project = tomllib.loads((_REPO / "pyproject.toml").read_text())
+    _download(*project["build-system"]["requires"], *project["project"]["dependencies"])
+    for machine in ("x86_64", "aarch64"):
+        target = (f"--platform=manylinux2014_{machine}", "--python-version=3.12", "--no-deps")
+        _download(*target, COMPILED)
+
+
+def _download(*words: str) -> None:
+    pip = (sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:")
+    subprocess.run([*pip, "--dest", str(_WHEELS), *words], check=True, env=dict(ENVIRONMENT))
+
+
+def fetched(fetch: Callable[[], None]) -> bool:
+    """Registries fail now and then: four tries, further and further apart."""
+    for number in range(1, _TRIES + 1):
+        try:
+            fetch()
+        except (FabricError, RuntimeError, subprocess.CalledProcessError) as error:
+            sys.stderr.write(f"{fetch.__name__}, try {number} of {_TRIES}: {error}\n")
+            time.sleep(5 * number if number < _TRIES else 0)
+        else:
+            return True
+    return False
+
+
+def main() -> int:
+    found = [fetched(fetch) for fetch in (bundler, emulator, wheels)]
+    return 0 if all(found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""Servers as children: own session, loopback only, ready when they answer, ended with the tests."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.bundler_cache import ENVIRONMENT
+
+_START_SECONDS = 60
+_STOP_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Command:
+    """`user` is a user and a group id, for servers that do not run as root."""
+
+    argv: Sequence[str]
+    folder: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    user: tuple[int, int] | None = None
+
+    def start(self) -> subprocess.Popen[bytes]:
+        with (self.folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                self.argv,
+                cwd=self.folder,
+                env={**ENVIRONMENT, **self.env},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                user=self.user and self.user[0],
+                group=self.user and self.user[1],
+                extra_groups=self.user and [],
+            )
+
+
+@contextlib.contextmanager
+def running(command: Command, is_ready: Callable[[], bool]) -> Iterator[None]:
+    child = command.start()
+    try:
+        _wait(child, command, is_ready)
+        yield
+    finally:
+        _end(child)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _wait(child: subprocess.Popen[bytes], command: Command, is_ready: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while not is_ready():
+        if child.poll() is not None or time.monotonic() > deadline:
+            log = (command.folder / "log").read_text(errors="replace")
+            raise RuntimeError(f"{command.argv[0]} did not start: {log[-2000:]}")
+        time.sleep(0.02)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    # SIGINT is an orderly end for all of these servers, without waiting for their clients.
+    for number in (signal.SIGINT, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_STOP_SECONDS)
+            return

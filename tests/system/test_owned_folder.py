@@ -1,0 +1,63 @@
+"""What a killed process left is swept by the next; what may belong to a living one is left."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from fabric.app.left_payloads import sweep_payloads
+from fabric.system.owned_folder import owned_folder, sweep_owned
+from fabric.system.process_identity import Mark, is_mark_dead, this_mark
+from tests.support.project import REPO
+
+_DAY = 24 * 3600.0
+
+
+def _killed(above: Path) -> Path:
+    """The folder of a process that was killed while it had one."""
+    script = (
+        "import os, sys\nfrom pathlib import Path\n"
+        "from fabric.system.owned_folder import owned_folder\n"
+        "with owned_folder(Path(sys.argv[1])) as made:\n"
+        "    (made / 'document').write_text('secret')\n    os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(above)], cwd=REPO, check=False)
+    (left,) = above.iterdir()
+    return left
+
+
+def test_a_folder_is_there_for_its_process_and_gone_afterwards(tmp_path: Path) -> None:
+    with owned_folder(tmp_path / "above") as made:
+        assert made.stat().st_mode & 0o777 == 0o700
+        sweep_owned(tmp_path / "above", made.stat().st_mtime)
+        assert made.exists()
+    assert list((tmp_path / "above").iterdir()) == []
+
+
+def test_what_a_killed_process_left_goes_with_the_next_command(tmp_path: Path) -> None:
+    left = _killed(tmp_path / "payloads")
+    assert (left / "document").exists()
+    sweep_payloads(tmp_path)
+    assert not (tmp_path / "payloads").exists()
+
+
+def test_what_nobody_can_tell_the_owner_of_is_swept_after_a_day(tmp_path: Path) -> None:
+    """Of an earlier fabric, of another pid namespace, of another machine."""
+    elsewhere = f"1-{this_mark().split('-')[1]}-0123456789ab.abc_1234"
+    left = [tmp_path / name for name in ("fabric-payload-abc_1234", elsewhere)]
+    for one in left:
+        one.mkdir()
+    made = left[0].stat().st_mtime
+    sweep_owned(tmp_path, made + _DAY / 2)
+    assert all(one.exists() for one in left)
+    sweep_owned(tmp_path, made + 2 * _DAY)
+    assert not any(one.exists() for one in left)
+
+
+def test_a_pid_alone_proves_nothing() -> None:
+    pid, started, space = this_mark().split("-")
+    assert pid == str(os.getpid())
+    assert not is_mark_dead(this_mark())
+    assert is_mark_dead(Mark(f"{pid}-{int(started) + 1}-{space}")), "the pid is another's now"
+    assert not is_mark_dead(Mark(f"999999-1-{space[::-1]}")), "another namespace has its own pids"
+    assert not is_mark_dead(Mark("1")), "a pid alone says nothing"
