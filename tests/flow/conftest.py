@@ -1,4 +1,4 @@
-"""Every test in this folder drives the installed command: marked here, so that none is forgotten."""
+"""All tests in this folder drive the installed command: marked here, so that none is forgotten."""
 
 from pathlib import Path
 
