@@ -1,8 +1,10 @@
 """Many processes deploy one project at the same time, each its own function."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from benchmarks.reliability.field import REF, Field, new_field
 from benchmarks.reliability.tally import Tally

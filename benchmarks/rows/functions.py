@@ -4,8 +4,9 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from benchmarks.peers import node_peers
 from benchmarks.places import REPO

@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.project.files import COMPOSE_NAME, file_at
 from fabric.app.project.project import Project, open_project
@@ -25,8 +27,7 @@ from fabric.system.git import changed_files
 _NODE_FILES = frozenset((*LOCK_FILES, "package.json", "pnpm-workspace.yaml", "tsconfig.json"))
 
 
-@dataclass(frozen=True, slots=True)
-class Affected:
+class Affected(Struct, frozen=True):
     """Names as the compose file has them; `since` says what they are seen from."""
 
     names: frozenset[str]

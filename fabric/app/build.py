@@ -1,9 +1,10 @@
 """`build` and `package`: run the graph, then say which artifacts there are."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.request import Request
@@ -26,8 +27,7 @@ from fabric.system.clock import file_time_ns
 from fabric.views.words import build_text
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltArtifact:
+class BuiltArtifact(Struct, frozen=True):
     """One function's result as users see it."""
 
     service: str

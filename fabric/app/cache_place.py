@@ -1,8 +1,9 @@
 """Where the cache of a project lies, and whether it can be used: by us alone, and to write."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.app.settings import Settings
 from fabric.manifest import FOLDER
@@ -16,8 +17,7 @@ _PARTS = ("memo", "blobs", FOLDER, "running", "locks")
 _HINT = "set FABRIC_CACHE_DIR to a folder of yours, or mend its owner and mode"
 
 
-@dataclass(frozen=True, slots=True)
-class CachePlace:
+class CachePlace(Struct, frozen=True):
     """`problem` says why nothing is remembered there: a run does without."""
 
     folder: Path

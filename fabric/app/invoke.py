@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.project.files import config_in
@@ -16,6 +17,7 @@ from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.records.receipt import entries_of, receipt_entry
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
+from fabric.model.secret import Secret
 from fabric.model.spelling import nearest
 from fabric.state.records.archives import archive_path, find_archive
 from fabric.state.records.receipts import read_document, receipt_path
@@ -25,8 +27,7 @@ from fabric.state.store import RecordStore
 _SECONDS = 900.0
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(Struct, frozen=True):
     """A function as a receipt has it, and the deployment that it belongs to."""
 
     entry: Mapping[str, Any]
@@ -150,7 +151,7 @@ def _here(
         str(called.function.get("handler", "")),
         str(called.function.get("runtime", "")),
         event,
-        _env(called, project),
+        Secret(_env(called, project)),
         float(called.function.get("timeout") or _SECONDS),
     )
     answer = invoke(call, settings.env)

@@ -1,11 +1,13 @@
 """`plan` and `explain`: what a run would do and why, as values for JSON and for people."""
 
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from fabric.app.deploy.plan_file import FORMAT, seal
 from fabric.app.project.compile import compiled, units_of
@@ -31,8 +33,7 @@ if TYPE_CHECKING:
     from fabric.app.deploy.scope import ScopeOptions
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlanOptions:
+class PlanOptions(Struct, frozen=True):
     """How a plan is shown and kept."""
 
     graph: str = ""
@@ -74,11 +75,11 @@ def previewed(
     except FabricError as error:
         if error.first.code not in _NO_SIGHT:
             raise
-        scope_options = dataclasses.replace(scope_options, blind=True)
+        scope_options = replace(scope_options, blind=True)
         blind, made = _live(work, settings, lambda *_: None, scope_options)
         told = _unseen(error.first)
-        info = dataclasses.replace(blind.info, warnings=(*blind.info.warnings, told))
-        return dataclasses.replace(blind, info=info), made
+        info = replace(blind.info, warnings=(*blind.info.warnings, told))
+        return replace(blind, info=info), made
 
 
 # A machine that was never given the means to read the state may still look at a plan.
@@ -107,9 +108,7 @@ def _live(
         ]
     info = found.work.info
     warnings = (*info.warnings, *(one for one in told if one))
-    return dataclasses.replace(
-        found.work, info=dataclasses.replace(info, warnings=warnings)
-    ), found.plan
+    return replace(found.work, info=replace(info, warnings=warnings)), found.plan
 
 
 def _shown(
@@ -142,7 +141,7 @@ def explain(request: Request, task_id: str, settings: Settings, style: Style) ->
         "task": task_id,
         "action": decision.action.value,
         "reason": decision.reason,
-        "changed": [dataclasses.asdict(change) for change in decision.changes],
+        "changed": [asdict(change) for change in decision.changes],
     }
     text = explain_text(result, decision.inputs, style)
     return Report(request.command, result, text=text, warnings=work.info.warnings)

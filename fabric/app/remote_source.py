@@ -3,9 +3,11 @@
 import contextlib
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.request import Request
 from fabric.app.settings import Settings
@@ -14,16 +16,14 @@ from fabric.system.source.fetch import fetch
 from fabric.system.source.unpack import shallowest_config, unpack
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteSource:
+class RemoteSource(Struct, frozen=True):
     """Where an archive is, and the digest that it must have (empty: any)."""
 
     url: str
     sha256: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedSource:
+class FetchedSource(Struct, frozen=True):
     """The same wish, about what was fetched; everything that is kept goes to the working folder."""
 
     request: Request

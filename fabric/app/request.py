@@ -1,7 +1,8 @@
 """What the user asked for, as a value: the same for the command line and the daemon."""
 
 import math
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fabric.engine.schedule import Caps
 from fabric.model.names import Verb
@@ -10,8 +11,7 @@ from fabric.model.problems import FabricError, Problem
 CONFIG_NAME = "fabric.yml"
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceChoice:
+class ServiceChoice(Struct, frozen=True):
     """A choice of services that is still to be made: their names are not known yet."""
 
     dependents: bool = False
@@ -20,8 +20,7 @@ class ServiceChoice:
     base: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Struct, frozen=True):
     """Which services are meant, as the user said it.
 
     `home` is where `.fabric` lies when that is not beside the config. `choice` is made before
@@ -38,8 +37,7 @@ class Where:
     nothing: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     verb: Verb
     command: str
     where: Where = field(default_factory=Where)

@@ -1,9 +1,11 @@
 """The use cases of the engine: services to a graph, a graph to a plan, a plan to a result."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.project.compile import compiled
 from fabric.app.project.compiled import Compiled
@@ -33,8 +35,7 @@ if TYPE_CHECKING:
     from fabric.app.deploy.tools import RecordTools
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """How a run ended. `others` are the tasks that no edit reached and nobody looked at again."""
 
     info: ProjectInfo
@@ -50,8 +51,7 @@ AfterPlan = Callable[[Session, Compiled, Plan, frozenset[str]], None]
 Undo = Callable[[Session, Bus, RunResult], RunResult]
 
 
-@dataclass(frozen=True, slots=True)
-class GraphJob:
+class GraphJob(Struct, frozen=True):
     """A graph to run, at a place, with what is known of it already; a `scope` if it changes one.
     What does not `keep` neither reads nor writes a cache."""
 
@@ -65,8 +65,7 @@ class GraphJob:
     elsewhere: MadeElsewhere = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class RunHooks:
+class RunHooks(Struct, frozen=True):
     """Who hears the run, who is told of its end while the stores are open, and what is to be done
     before that end is announced."""
 

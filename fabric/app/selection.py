@@ -1,7 +1,8 @@
 """Makes a choice of services before a command runs: `--with-…` and `--affected` become names."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fabric.app.request import Request, ServiceChoice
 from fabric.app.settings import Settings

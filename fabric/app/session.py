@@ -2,9 +2,10 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, project_id
 from fabric.app.left_payloads import sweep_payloads
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from fabric.tasks.deploy_tools import DeployTools
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """`place` is where the cache is, or why there is none; `fetched` is why tools of before are
     not used."""
 
@@ -55,8 +55,7 @@ class Session:
         return self.place.problem or self.stores.blobs.failure or self.stores.memo.failure
 
 
-@dataclass(frozen=True, slots=True)
-class SessionOptions:
+class SessionOptions(Struct, frozen=True):
     """How a room is opened. `started_ns` is when the command began; what moves later is suspect.
 
     Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.

@@ -4,18 +4,18 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TextIO
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 
 _STAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What the surroundings say; flags of a command are no part of it."""
 
     env: Mapping[str, str]

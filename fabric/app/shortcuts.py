@@ -5,7 +5,9 @@ what is kept, and only looks at what these files reach.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric import manifest, stage_zero
 from fabric.app.project.compiled import Compiled
@@ -32,8 +34,7 @@ from fabric.model.task import INPUTS_BY_KIND, BuildInputs, TaskInputs
 from fabric.tasks.build import BuildKind
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(Struct, frozen=True):
     """A command line in its folder, and how a report of it looks on this screen."""
 
     argv: tuple[str, ...]
@@ -41,8 +42,7 @@ class CommandLine:
     shown: Callable[[Report], StoredAnswer]
 
 
-@dataclass(frozen=True, slots=True)
-class WarmStart:
+class WarmStart(Struct, frozen=True):
     """Where a run starts from when stage 0 has seen what moved."""
 
     moved_files: stage_zero.MovedFiles

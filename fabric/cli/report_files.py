@@ -1,8 +1,9 @@
 """Files that go with an answer: JUnit XML where it was asked for, the build machine's summary."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Problem

@@ -5,8 +5,9 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
+
+from msgspec import Struct
 
 from fabric import interrupts
 from fabric.app.settings import Settings
@@ -41,8 +42,7 @@ def wants_colour(choice: str, env: Mapping[str, str], *, terminal: bool) -> bool
     return terminal
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Screen(Struct, frozen=True):
     as_json: bool
     out: Style
     err: Style

@@ -5,8 +5,10 @@ text -> tree -> overlays of the stage -> bindings -> the provider chosen -> chec
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Env
-from dataclasses import dataclass, replace
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.config.parse import Loaded, config_of
 from fabric.config.redact import mark_credentials
@@ -33,8 +35,7 @@ _SHORTEST_HIDDEN = 4
 _LATER = ("stages", "providerOverrides", "secrets")
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigText:
+class ConfigText(Struct, frozen=True):
     """All that a load depends on. `env` is the environment with `.env` laid under it;
     `provider` is the choice of `--provider`, a label or an id."""
 

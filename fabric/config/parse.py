@@ -26,6 +26,7 @@ from fabric.config.values import (
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, child
 from fabric.model.problems import Problem
+from fabric.model.secret import Secret
 
 
 class Loaded(NamedTuple):
@@ -63,7 +64,7 @@ def config_of(loaded: Loaded) -> Config:
         resolved=resolved_json(root),
         secret_names=_secret_names(root) | supply.secret_names,
         bound_names=loaded.names | supply.bound_names,
-        secret_values=loaded.secret_values | _paths_of_routes(loaded.secret_values),
+        secret_values=Secret(loaded.secret_values | _paths_of_routes(loaded.secret_values)),
         warnings=loaded.warnings,
     )
 

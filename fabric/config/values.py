@@ -1,12 +1,14 @@
 """The resolved config as values: tuples and enums, no dicts, one class per trigger kind."""
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
+
+from msgspec import Struct
 
 # Named again, so that a reader of configs finds all of their words here.
 from fabric.model.names import TriggerKind as TriggerKind  # noqa: PLC0414
 from fabric.model.problems import Place, Problem
+from fabric.model.secret import NO_SECRETS, Secret
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -19,22 +21,19 @@ class BackendKind(StrEnum):
     OBJSTORE3 = "objstore3"
 
 
-@dataclass(frozen=True, slots=True)
-class HttpTrigger:
+class HttpTrigger(Struct, frozen=True):
     method: str
     path: str
     cors: str = ""
     authorizer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CronTrigger:
+class CronTrigger(Struct, frozen=True):
     schedule: str
     timezone: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueTrigger:
+class QueueTrigger(Struct, frozen=True):
     queue: str
     batch_size: int = 10
     window_seconds: int = 0
@@ -42,8 +41,7 @@ class QueueTrigger:
     enabled: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class StorageTrigger:
+class StorageTrigger(Struct, frozen=True):
     bucket: str
     events: tuple[str, ...]
     prefix: str = ""
@@ -51,22 +49,19 @@ class StorageTrigger:
     existing_bucket: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class EventbusTrigger:
+class EventbusTrigger(Struct, frozen=True):
     """`pattern` is canonical JSON text; empty when the config has none (found at plan)."""
 
     pattern: str = ""
     bus: str = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class PubsubTrigger:
+class PubsubTrigger(Struct, frozen=True):
     topic: str = ""
     subscription: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LogstreamTrigger:
+class LogstreamTrigger(Struct, frozen=True):
     topic: str = ""
     brokers: tuple[str, ...] = ()
     group_id: str = ""
@@ -74,8 +69,7 @@ class LogstreamTrigger:
     starting_position: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AmqpTrigger:
+class AmqpTrigger(Struct, frozen=True):
     queue: str = ""
     url: str = ""
     exchange: str = ""
@@ -96,8 +90,7 @@ Trigger: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     """`label` is the key in `providerOverrides` when one was chosen, else the id."""
 
     id: str
@@ -106,8 +99,7 @@ class Provider:
     region: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     name: str
     entry: str
     triggers: tuple[Trigger, ...] = ()
@@ -123,16 +115,14 @@ class Function:
     provisioned_concurrency: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Struct, frozen=True):
     name: str
     type: str
     env_var: str
     connection_env: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Addon:
+class Addon(Struct, frozen=True):
     """`options` is canonical JSON; `secrets` pairs each variable with a reference, not a value."""
 
     name: str
@@ -141,16 +131,14 @@ class Addon:
     secrets: Pairs = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Workflow:
+class Workflow(Struct, frozen=True):
     """`steps` is canonical JSON of the list as configured."""
 
     name: str
     steps: str = "[]"
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderOverride:
+class ProviderOverride(Struct, frozen=True):
     """A further place to deploy to: what `--provider <label>` chooses."""
 
     label: str
@@ -159,8 +147,7 @@ class ProviderOverride:
     region: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
+class Targets(Struct, frozen=True):
     """`fabric:` the labels that are deployed together, and how requests are spread."""
 
     labels: tuple[str, ...] = ()
@@ -172,8 +159,7 @@ class Targets:
 NO_TARGETS = Targets()
 
 
-@dataclass(frozen=True, slots=True)
-class BackendConfig:
+class BackendConfig(Struct, frozen=True):
     """`others` are what the section says of further kinds: where state may move to, or be from."""
 
     kind: BackendKind = BackendKind.LOCAL
@@ -184,23 +170,20 @@ class BackendConfig:
         return self.settings if kind is self.kind else dict(self.others).get(kind, ())
 
 
-@dataclass(frozen=True, slots=True)
-class BuildSettings:
+class BuildSettings(Struct, frozen=True):
     command: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     minify: bool = False
     sourcemap: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DeploySettings:
+class DeploySettings(Struct, frozen=True):
     rollback_on_failure: bool | None = None
     health_check_enabled: bool = False
     health_check_url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigPlace:
+class ConfigPlace(Struct, frozen=True):
     """Where a setting stands, with the lines around it, for a check that comes after the load."""
 
     pointer: str
@@ -208,8 +191,7 @@ class ConfigPlace:
     frame: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """One service, resolved for one stage.
 
     Function `env` and `layers` are final here: service env, resources and addons are laid in,
@@ -239,13 +221,12 @@ class Config:
     resolved: str = "{}"
     secret_names: frozenset[str] = frozenset()
     bound_names: frozenset[str] = frozenset()
-    secret_values: frozenset[str] = field(default=frozenset(), repr=False)
+    secret_values: Secret[frozenset[str]] = NO_SECRETS
     warnings: tuple[Problem, ...] = ()
-    spots: tuple[ConfigPlace, ...] = field(default=(), compare=False, repr=False)
+    spots: tuple[ConfigPlace, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ComposeService:
+class ComposeService(Struct, frozen=True):
     """One entry of a compose file: `name` is what dependencies and selections use."""
 
     name: str
@@ -253,8 +234,7 @@ class ComposeService:
     depends_on: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Compose:
+class Compose(Struct, frozen=True):
     file: str
     services: tuple[ComposeService, ...]
     include: tuple[str, ...] = ()

@@ -5,8 +5,9 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError
 from fabric.ownership import OWN, is_ours
@@ -22,8 +23,7 @@ _TEMPORARY = re.compile(r"\..*\.([0-9a-f]+)-[0-9a-f]+-([0-9a-f]{8})\.tmp")
 _DAY = 24 * 3600 * 10**9
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
+class _Writer(Struct, frozen=True):
     """Whose temporary files these are. A pid alone says too little: others have it too, beside us
     on the same folders or after us. `run` is empty in markers of before there was one."""
 

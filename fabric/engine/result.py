@@ -1,7 +1,8 @@
 """How a run ended, task by task."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from fabric.graph.decide import Decision
 from fabric.graph.taskgraph import TaskGraph
@@ -21,8 +22,7 @@ class Status(StrEnum):
 GOOD = frozenset({Status.RAN, Status.SKIPPED})
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     status: Status
     reason: str = ""
     output: Output | None = None
@@ -34,8 +34,7 @@ class Outcome:
     trace: Trace | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(Struct, frozen=True):
     """`aftermath` is what went wrong once all tasks had ended, while the run was put away."""
 
     graph: TaskGraph

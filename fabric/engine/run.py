@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fabric.engine.bus import Bus
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
@@ -19,8 +20,7 @@ _LOOK = 0.1
 _CUT_OFF = "was cut off when the run was interrupted"
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """What to run: a graph, the outputs that are known already, and how wide.
 
     `grace` is how many seconds running tasks have to end after a wish to stop.

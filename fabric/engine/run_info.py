@@ -1,15 +1,15 @@
 """What listeners know of a run before it begins."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.engine.bus import Listener
 from fabric.graph.taskgraph import TaskGraph
 
 
-@dataclass(frozen=True, slots=True)
-class RunInfo:
+class RunInfo(Struct, frozen=True):
     """`home` is where the run's journal is kept; `seconds` is how long each task took last time.
 
     Tasks that are `known` already are not run and have no events. `width` is the cap on tasks.

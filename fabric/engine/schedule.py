@@ -1,9 +1,10 @@
 """Which task starts next, as a state machine without threads or time: easy to drive, to prove."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from heapq import heappop, heappush
+
+from msgspec import Struct
 
 from fabric.graph.critical_path import tails
 from fabric.model.task import Lane
@@ -25,16 +26,14 @@ Urgency = tuple[float, bool]
 ENDED = frozenset({State.DONE, State.FAILED, State.BLOCKED, State.CANCELLED})
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(Struct, frozen=True):
     """How many tasks run at once, and how many of these may be CPU tasks."""
 
     total: int
     cpu: int
 
 
-@dataclass(frozen=True, slots=True)
-class Agenda:
+class Agenda(Struct, frozen=True):
     """What is to be done, by number: `needs` in topological order, lanes, expected seconds.
 
     `closing` tasks end what others began and are short: they are as urgent as those were, so that

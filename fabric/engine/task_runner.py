@@ -4,8 +4,10 @@ import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
@@ -35,8 +37,7 @@ _PLACES = 2
 _NAMED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Stores:
+class Stores(Struct, frozen=True):
     """What a run remembers with, and where it works."""
 
     workspace: Path

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.config.values import Config, Function
 from fabric.graph.taskgraph import TaskGraph
@@ -22,8 +23,7 @@ from fabric.model.task import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceUnit:
+class ServiceUnit(Struct, frozen=True):
     """A service as it lies in the workspace: what the compiler must know beside its config.
 
     `upstream` are the services of this run that it waits for, direct and indirect; `outside` the
@@ -47,8 +47,7 @@ class ServiceUnit:
         return self.config.service
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
+class Services(Struct, frozen=True):
     """All units of one run, and how to find an upstream's release."""
 
     units: tuple[ServiceUnit, ...]

@@ -1,8 +1,9 @@
 """Longest ways through a graph: what decides how soon a run can be over, however wide it is."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
@@ -11,8 +12,7 @@ from fabric.graph.plan import Plan
 UNTIMED_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class CriticalPath:
+class CriticalPath(Struct, frozen=True):
     """Numbers of tasks, each of which needs the one before; `timed` of them took `ms` last time."""
 
     numbers: tuple[int, ...] = ()

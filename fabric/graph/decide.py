@@ -1,8 +1,9 @@
 """The one decision rule: run, skip or wait, always with a reason. Plan and run both use it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from fabric.graph.traces import ABSENT, ListingTrace, Look, Trace, full_key, static_digest
 from fabric.model.names import Digest
@@ -15,8 +16,7 @@ class Action(StrEnum):
     WAIT = "wait"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One input that is not what it was; an empty side means that it was not there."""
 
     kind: str
@@ -25,8 +25,7 @@ class Change:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """`took` is how many milliseconds the last run took, if it is remembered."""
 
     action: Action
@@ -46,8 +45,7 @@ class Decision:
         return self.trace.output if self.trace else self.known
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What is known of a task before it is decided. `upstream` is None while not all is known."""
 
     kind: str

@@ -5,7 +5,8 @@ An old result in a cache says nothing about a provider; only the record that is 
 
 import hmac
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.graph.decide import (
     UP_TO_DATE,
@@ -36,8 +37,7 @@ from fabric.model.task import (
 GONE = Output(digest_fields(("gone",)))
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """One function as it is asked for: what its record will say once that is done."""
 
     name: str

@@ -1,7 +1,8 @@
 """A graph and what is remembered, to a plan: every task with its decision, nothing done yet."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.graph.decide import Action, Decision, Question, decide, not_kept
 from fabric.graph.taskgraph import TaskGraph
@@ -10,8 +11,7 @@ from fabric.model.names import Digest, TaskId
 from fabric.model.task import RECORD_KINDS, InputEntry, Output, Pairs, Task
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What is known of a task that changes the world, when it is to be judged."""
 
     task: Task
@@ -24,8 +24,7 @@ class Known:
 Judge = Callable[[Known], Decision | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """What decisions are made from: code versions, remembered runs, the files as they are, and
     whether a remembered result can still be had."""
 
@@ -36,8 +35,7 @@ class Memory:
     at_hand: Callable[[Task, Output], bool] = lambda _task, _output: True
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     graph: TaskGraph
     decisions: tuple[Decision, ...]
 

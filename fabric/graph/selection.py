@@ -4,8 +4,9 @@ Values in, names out: who asks git, or the memory of past builds, is not known h
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from posixpath import basename, dirname, splitext
+
+from msgspec import Struct
 
 Needs = Mapping[str, Collection[str]]
 # Text for people: outside of all services no build reads it unless it remembers having done so.
@@ -13,8 +14,7 @@ _PROSE = frozenset({".md", ".rst", ".adoc"})
 _PAPERS = frozenset({"LICENSE", ".gitignore", ".gitattributes", ".editorconfig"})
 
 
-@dataclass(frozen=True, slots=True)
-class Territory:
+class Territory(Struct, frozen=True):
     """What a service hangs on; all paths absolute.
 
     `files` are its alone wherever they lie (its config, its `.env`); `seen` is what its remembered
@@ -72,8 +72,7 @@ def _is_prose(path: str) -> bool:
     return splitext(path)[1].lower() in _PROSE or basename(path) in _PAPERS
 
 
-@dataclass(frozen=True, slots=True)
-class Widening:
+class Widening(Struct, frozen=True):
     """What else is taken than the services that were chosen themselves."""
 
     dependents: bool = False

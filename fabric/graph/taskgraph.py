@@ -1,14 +1,14 @@
 """The compiled graph: tasks in order, needs as plain numbers, nothing to import to walk it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.model.names import TaskId
 from fabric.model.task import Task, TaskInputs
 
 
-@dataclass(frozen=True, slots=True)
-class TaskGraph:
+class TaskGraph(Struct, frozen=True):
     """Tasks sorted by level, then id; a need always stands before what needs it."""
 
     tasks: Sequence[Task]

@@ -1,7 +1,8 @@
 """What a task looked at and gave when it last ran: the memory that decisions are made from."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from fabric.model.hashing import digest_fields
 from fabric.model.names import Digest
@@ -10,8 +11,7 @@ from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 ABSENT = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ListingTrace:
+class ListingTrace(Struct, frozen=True):
     """A folder search, with the digest of the names that it found."""
 
     folder: str
@@ -20,8 +20,7 @@ class ListingTrace:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """One remembered run. `entries` are declared inputs, the rest was found while running."""
 
     static: Digest

@@ -1,7 +1,8 @@
 """The pure facts on every provider: one table that validation, init, doctor and docs agree on."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from fabric.model.names import TriggerKind
 
@@ -13,8 +14,7 @@ class DeployUnit(StrEnum):
     SERVICE = "service"
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(Struct, frozen=True):
     """Variables that the provider needs; of each group in `required` one name is enough."""
 
     required: tuple[tuple[str, ...], ...]
@@ -25,8 +25,7 @@ class Credentials:
         return (*(name for group in self.required for name in group), *self.optional)
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderFacts:
+class ProviderFacts(Struct, frozen=True):
     """`prefix` is the P in `FABRIC_<P>_REAL_DEPLOY`; `env_bytes` caps a function's environment
     (names and values together), 0 where the provider sets no limit of its own. `account` are
     variables that tell one account, project or namespace from another: no credentials."""

@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fabric.model.problems import Problem
 
@@ -13,8 +15,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """`severity` says how much it matters where it is not `ok`; `code` is that of the problem."""
 
     name: str

@@ -1,48 +1,43 @@
 """What happens while a run happens: the only channel for progress."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from fabric.model.problems import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class RunStarted:
+class RunStarted(Struct, frozen=True):
     command: str
     tasks: int
     to_check: int
     stage: str
 
 
-@dataclass(frozen=True, slots=True)
-class TaskStarted:
+class TaskStarted(Struct, frozen=True):
     task: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class TaskOutput:
+class TaskOutput(Struct, frozen=True):
     task: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TaskEnded:
+class TaskEnded(Struct, frozen=True):
     task: str
     status: str
     reason: str
     ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemFound:
+class ProblemFound(Struct, frozen=True):
     task: str
     severity: str
     problem: Problem
 
 
-@dataclass(frozen=True, slots=True)
-class RunEnded:
+class RunEnded(Struct, frozen=True):
     status: str
     ran: int
     skipped: int
@@ -63,8 +58,7 @@ EVENT_NAMES: dict[type, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Stamped:
+class Stamped(Struct, frozen=True):
     """An event with its run, its number in the run, and the time."""
 
     run: str

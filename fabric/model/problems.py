@@ -1,7 +1,8 @@
 """What went wrong, where, and what to do about it: a value that every layer can raise."""
 
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+from msgspec import Struct
 
 
 class ExitCode(IntEnum):
@@ -17,8 +18,7 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A spot in a file; line and column count from 1, 0 means the whole file."""
 
     file: str
@@ -33,8 +33,7 @@ class Place:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One finding. `code` is `<area>/<kebab-case>` and never changes its meaning."""
 
     code: str
@@ -69,11 +68,8 @@ def exit_code_of(problem: Problem) -> ExitCode:
     return _AREAS.get(problem.code.partition("/")[0], ExitCode.FAILED)
 
 
-@dataclass
 class FabricError(Exception):
     """Every expected failure: one or many problems, raised once they are all gathered."""
-
-    problems: tuple[Problem, ...] = field(default=())
 
     def __init__(self, *problems: Problem) -> None:
         super().__init__("; ".join(problem.message for problem in problems))

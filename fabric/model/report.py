@@ -1,16 +1,16 @@
 """The answer of a command: one value that becomes text or JSON at the very edge."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fabric.model.problems import ExitCode, FabricError, Problem
 
 FORMAT_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """How one task of a run ended."""
 
     service: str
@@ -21,8 +21,7 @@ class Case:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """`result` is the JSON result; `text` is the same for people; `notes` go to stderr.
 
     `owners` are the services of the problems, one for each, where they are known. `cases` are all

@@ -1,8 +1,9 @@
 """A task is data: its kind, its needs, its inputs. What to do with it is looked up elsewhere."""
 
-from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+from msgspec import Struct
 
 from fabric.model.hashing import digest_fields
 from fabric.model.names import Digest, TaskId
@@ -45,6 +46,7 @@ class TaskInputs(Protocol):
     """Frozen, and only plain values inside (text, numbers, None, tuples): it is stored as it is."""
 
     kind: ClassVar[str]
+    __struct_fields__: ClassVar[tuple[str, ...]]
 
     @property
     def lane(self) -> Lane: ...
@@ -63,8 +65,7 @@ class TaskInputs(Protocol):
     def entries(self) -> tuple[InputEntry, ...]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     id: TaskId
     inputs: TaskInputs
     needs: tuple[TaskId, ...] = ()
@@ -74,8 +75,7 @@ class Task:
         return self.inputs.kind
 
 
-@dataclass(frozen=True, slots=True)
-class OutputFile:
+class OutputFile(Struct, frozen=True):
     """A file that a task made, by its path inside the output, and the content it has."""
 
     path: str
@@ -89,8 +89,7 @@ class OutputFile:
         return self.digest + EXECUTABLE if self.executable else self.digest
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """What downstream receives. Only `digest` counts for keys; facts are for reading. Where people
     see its files is said by the task's inputs: what is remembered must not say where to write."""
 
@@ -102,9 +101,9 @@ class Output:
         return next((value for key, value in self.facts if key == name), default)
 
 
-def option_entries(inputs: object, *skip: str) -> tuple[InputEntry, ...]:
+def option_entries(inputs: Struct, *skip: str) -> tuple[InputEntry, ...]:
     """Every field of a frozen inputs class as an option entry, so that none is forgotten."""
-    names = [item.name for item in fields(inputs) if item.name not in skip]  # type: ignore[arg-type]
+    names = [name for name in inputs.__struct_fields__ if name not in skip]
     return tuple(InputEntry(EntryKind.OPTION, name, _text(getattr(inputs, name))) for name in names)
 
 
@@ -118,8 +117,7 @@ def output_folder(root: str, service: str) -> str:
     return f"{prefix}.fabric/build/{service}"
 
 
-@dataclass(frozen=True, slots=True)
-class VendorInputs:
+class VendorInputs(Struct, frozen=True):
     """Third-party packages of one lock file, for one platform and interpreter version."""
 
     kind: ClassVar[str] = "vendor"
@@ -143,8 +141,7 @@ class VendorInputs:
         return (lock, *option_entries(self, "service", "root", "source"))
 
 
-@dataclass(frozen=True, slots=True)
-class BuildInputs:
+class BuildInputs(Struct, frozen=True):
     """One function's source: where it is and how it is to be built."""
 
     kind: ClassVar[str] = "build"
@@ -179,8 +176,7 @@ class BuildInputs:
         return (*option_entries(self, "service", "function", "root", "env"), *env)
 
 
-@dataclass(frozen=True, slots=True)
-class PackageInputs:
+class PackageInputs(Struct, frozen=True):
     """The archive of one function: its build, and the packages vendored for it."""
 
     kind: ClassVar[str] = "package"
@@ -203,8 +199,7 @@ class PackageInputs:
 Spec: TypeAlias = tuple[str, Pairs, Pairs]
 
 
-@dataclass(frozen=True, slots=True)
-class DeployInputs:
+class DeployInputs(Struct, frozen=True):
     """What one deploy replaces at a provider: a function, or a whole service (no `function`).
 
     `place` says which of the provider's worlds it is; it is in the key of every function.
@@ -244,8 +239,7 @@ class DeployInputs:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseInputs:
+class ReleaseInputs(Struct, frozen=True):
     """What a service has as a whole at a provider, after its functions are there.
 
     `functions` are all that the config names, also when just some of them are deployed.
@@ -273,8 +267,7 @@ class ReleaseInputs:
         return tuple(InputEntry(EntryKind.OPTION, *pair) for pair in (*shared, *self.place))
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveInputs:
+class RemoveInputs(Struct, frozen=True):
     """A function that is no longer wanted at a provider, or a whole service (no `function`)."""
 
     kind: ClassVar[str] = "remove"
@@ -292,8 +285,7 @@ class RemoveInputs:
         return option_entries(self, "service", "function")
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreInputs:
+class RestoreInputs(Struct, frozen=True):
     """Functions that go back to what they were in an earlier deployment, from kept archives.
 
     Without functions it is the service as a whole that goes back, after its functions did.
@@ -316,8 +308,7 @@ class RestoreInputs:
         return option_entries(self, "service", "function")
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeInputs:
+class ProbeInputs(Struct, frozen=True):
     """One look at the surroundings of a service; what it finds holds for this moment only."""
 
     kind: ClassVar[str] = "probe"

@@ -1,7 +1,8 @@
 """The user's own command in place of a provider: run once for a service, its answer is JSON."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.model.catalog import DeployUnit, ProviderFacts
 from fabric.model.problems import FabricError, Problem
@@ -26,8 +27,7 @@ from fabric.providers.run_command import Call, CommandEnvironment, run_line
 from fabric.system.bounded_process import Overheard
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """Either line may be empty: then the call that needs it names the variable to set."""
 
     facts: ProviderFacts
@@ -42,7 +42,7 @@ class Command:
     def deploy(self, address: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
         if not self.deploy_line.strip():
             raise FabricError(no_deployer(self.facts))
-        veil = self._veil(pair for order in functions for pair in order.env)
+        veil = self._veil(pair for order in functions for pair in order.env.reveal())
         variable = self.facts.deploy_command_variable
         call = Call(variable, self.deploy_line, "deploy/command-failed", veil)
         documents = deploy_documents(address, functions)
@@ -84,7 +84,9 @@ class Command:
         return None
 
     def _veil(self, variables: Iterable[tuple[str, str]]) -> Redaction:
-        return redaction_of(self.around.hide, (*self.around.env.items(), *variables))
+        return redaction_of(
+            self.around.hide.reveal(), (*self.around.env.reveal().items(), *variables)
+        )
 
 
 def no_deployer(facts: ProviderFacts) -> Problem:

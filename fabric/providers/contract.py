@@ -1,16 +1,17 @@
 """What a deployer is asked, and what it answers: plain values on both sides."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
 from fabric.model.catalog import DeployUnit
+from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     """A function's archive on disk. `handler` is where its code begins, inside the archive."""
 
     path: Path
@@ -21,8 +22,7 @@ class Artifact:
     changed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionOrder:
+class FunctionOrder(Struct, frozen=True):
     """One function as it is to be. `triggers` are JSON texts under the names of the config."""
 
     name: str
@@ -30,19 +30,17 @@ class FunctionOrder:
     settings: Pairs = ()
     triggers: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
-    env: Pairs = field(default=(), repr=False)
+    env: Secret[Pairs] = NO_PAIRS
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceAddress:
+class ResourceAddress(Struct, frozen=True):
     name: str
     type: str
     env_var: str
-    address: str = field(repr=False)
+    address: Secret[str]
 
 
-@dataclass(frozen=True, slots=True)
-class DeploymentAddress:
+class DeploymentAddress(Struct, frozen=True):
     """Which deployment is meant: what every call on a service has to know.
 
     `extension` is the JSON text of the provider's own part of the config. `workflows` pairs a name
@@ -61,8 +59,7 @@ class DeploymentAddress:
     secret_refs: Pairs = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LiveFunction:
+class LiveFunction(Struct, frozen=True):
     """One function as it is at the provider."""
 
     name: str
@@ -72,8 +69,7 @@ class LiveFunction:
     artifact_sha256: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Deployed:
+class Deployed(Struct, frozen=True):
     """What a deploy made. `outputs` are what the whole unit gave besides; `talk` is for people."""
 
     functions: tuple[LiveFunction, ...]
@@ -81,8 +77,7 @@ class Deployed:
     talk: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+class Released(Struct, frozen=True):
     endpoint: str
     outputs: Pairs = ()
 

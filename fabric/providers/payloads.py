@@ -76,10 +76,10 @@ def payloads(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dic
         _QUEUES: _rows(orders, "queue", _queue),
         _STORAGE: _rows(orders, "storage", _storage),
         _STATEMENTS: statements_of(address.extension),
-        _ENV: {order.name: dict(order.env) for order in orders},
+        _ENV: {order.name: dict(order.env.reveal()) for order in orders},
         _RULES: _rows(orders, "eventbus", _rule),
         _RESOURCES: {
-            one.name: {"type": one.type, "envVar": one.env_var, "address": one.address}
+            one.name: {"type": one.type, "envVar": one.env_var, "address": one.address.reveal()}
             for one in address.resources
         },
         _WORKFLOWS: {

@@ -2,8 +2,9 @@
 
 import base64
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from fabric.model.secrecy import (
     REDACTED,
@@ -12,21 +13,21 @@ from fabric.model.secrecy import (
     without_userinfo,
     without_values,
 )
+from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 
 # Shorter ones (`1`, `true`) are in every text, and hide nothing that is worth it.
 _SHORTEST = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Redaction:
-    values: frozenset[str] = field(repr=False)
+class Redaction(Struct, frozen=True):
+    values: Secret[frozenset[str]]
 
     def text(self, raw: bytes) -> str:
         return self.over(without_credentials(raw.decode(errors="replace")))
 
     def over(self, text: str) -> str:
-        return without_values(text, self.values)
+        return without_values(text, self.values.reveal())
 
     def outputs(self, pairs: Pairs, plain: frozenset[str]) -> Pairs:
         """`plain` are the names that cannot be a credential's, whatever they look like."""
@@ -41,7 +42,8 @@ class Redaction:
 def redaction_of(secrets: Iterable[str], variables: Iterable[tuple[str, str]]) -> Redaction:
     """Over these secrets, and the values of variables whose names look like credentials."""
     named = {value for name, value in variables if looks_secret(name) and len(value) >= _SHORTEST}
-    return Redaction(frozenset(form for one in {*secrets, *named} for form in _forms(one)))
+    forms = frozenset(form for one in {*secrets, *named} for form in _forms(one))
+    return Redaction(Secret(forms))
 
 
 def _forms(value: str) -> Iterator[str]:

@@ -35,8 +35,8 @@ def _simulated(facts: ProviderFacts, around: CommandEnvironment) -> Deployer:  #
 def _command(facts: ProviderFacts, around: CommandEnvironment) -> Deployer:
     return Command(
         facts,
-        around.env.get(facts.deploy_command_variable, ""),
-        around.env.get(facts.destroy_command_variable, ""),
+        around.env.reveal().get(facts.deploy_command_variable, ""),
+        around.env.reveal().get(facts.destroy_command_variable, ""),
         around,
     )
 
@@ -50,7 +50,7 @@ _MAKERS: dict[Mode, Callable[[ProviderFacts, CommandEnvironment], Deployer]] = {
 def _role_problem(
     facts: ProviderFacts, around: CommandEnvironment, extension: str
 ) -> tuple[Problem, ...]:
-    if facts.id != _NEEDS_ROLE or around.env.get(_ROLE_VARIABLE):
+    if facts.id != _NEEDS_ROLE or around.env.reveal().get(_ROLE_VARIABLE):
         return ()
     if json.loads(extension).get("roleArn"):
         return ()

@@ -4,10 +4,12 @@ import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import NO_SECRETS, Secret
 from fabric.providers.payloads import DOCUMENTS, WORDS
 from fabric.providers.redaction import Redaction
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
@@ -23,20 +25,18 @@ _OURS = frozenset((*WORDS, *DOCUMENTS, *(f"{name}_FILE" for name in DOCUMENTS)))
 _ROLE_TOO_NEW = "cannot be assumed"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEnvironment:
+class CommandEnvironment(Struct, frozen=True):
     """What commands run in. `hide` are values that must not be shown; documents that no variable
     can hold stay in memory, or go to a folder below `payloads` where no file can."""
 
     cwd: Path
-    env: Mapping[str, str] = field(repr=False)
-    hide: frozenset[str] = field(default=frozenset(), repr=False)
+    env: Secret[Mapping[str, str]]
+    hide: Secret[frozenset[str]] = NO_SECRETS
     payloads: Path | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A command line, the variable that it stands in, and the code and words for its failures."""
 
     variable: str
@@ -77,7 +77,7 @@ def run_line(
 ) -> Overheard:
     """Run the command to a good end, or raise what happened instead."""
     argv = call.argv()
-    inherited = {name: text for name, text in around.env.items() if name not in _OURS}
+    inherited = {name: text for name, text in around.env.reveal().items() if name not in _OURS}
     with _laid_out(documents, around.payloads) as given:
         mark, value = children_mark(this_process())
         env = {**inherited, **words, **given, mark: value}

@@ -1,7 +1,8 @@
 """A provider that touches nothing: it answers what the real one would be called."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.task import Pairs
@@ -17,8 +18,7 @@ from fabric.providers.naming import function_endpoint, resource_name
 DEFAULT_REGION = "local"
 
 
-@dataclass(frozen=True, slots=True)
-class Simulated:
+class Simulated(Struct, frozen=True):
     """Names follow from the site alone: the same question has the same answer on any machine."""
 
     unit: DeployUnit

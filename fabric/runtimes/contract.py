@@ -1,15 +1,15 @@
 """How a runtime turns a function's source into files; what it looked at comes back with them."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from fabric.model.problems import Problem
 from fabric.model.task import BuildInputs, Pairs
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltFile:
+class BuiltFile(Struct, frozen=True):
     """`path` is relative inside the archive, with forward slashes."""
 
     path: str
@@ -17,8 +17,7 @@ class BuiltFile:
     executable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """A folder that was searched: a new or removed match must be noticed.
 
     `names` are relative to `folder`; `ignore` are the rules (gitignore-like) that were left out.
@@ -30,8 +29,7 @@ class Listing:
     ignore: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """Everything a build looked at, as paths relative to the workspace (`../` allowed).
 
     `files` were read, `absent` were looked for and not there, `listings` were globbed, `links` are
@@ -46,8 +44,7 @@ class Seen:
     folders: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Struct, frozen=True):
     """`handler` is `<module path in the archive>.<export>`, as providers want it.
 
     `toolchain` is the identity of what really built it. Where that is not the one that the key was
@@ -63,8 +60,7 @@ class Built:
     before: Pairs = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Toolchain:
+class Toolchain(Struct, frozen=True):
     """What builds a service: a part of every key. `watch` are the paths that decided it,
     `environment` the variables of this machine that it is given."""
 

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import BuildInputs
@@ -14,8 +15,7 @@ NODE_EXTENSIONS = (".ts", ".tsx", ".mts", ".js", ".mjs", ".cjs")
 PYTHON_EXTENSIONS = (".py",)
 
 
-@dataclass(frozen=True, slots=True)
-class EntryFile:
+class EntryFile(Struct, frozen=True):
     """`workspace`, `root` and `path` are real and absolute; `name` is relative to the root.
 
     `export` is empty where the config names none: then `handler` counts, then `default`.

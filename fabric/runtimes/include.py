@@ -6,8 +6,9 @@ top of the archive (`shared/…`), where the function's imports find it.
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import BuildInputs
@@ -20,14 +21,12 @@ from fabric.system.disk import is_executable, read_bytes
 IGNORE_FILE = ".fabricignore"
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreRules:
+class IgnoreRules(Struct, frozen=True):
     rules: tuple[str, ...]
     seen: Seen
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """`folder` is absolute, `glob` relative to it; `library` is set where it leads out."""
 
     folder: str

@@ -8,11 +8,13 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 from fabric.runtimes.archive import unpacked
 from fabric.runtimes.nodejs.toolchain import find_node
@@ -26,21 +28,19 @@ _HERE = Path(__file__).parent
 _QUOTED_LINES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(Struct, frozen=True):
     """`event` is JSON text; `handler` is `<module path in the archive>.<export>`."""
 
     function: str
-    archive: bytes = field(repr=False)
+    archive: bytes
     handler: str
     runtime: str
     event: str = "null"
-    env: Pairs = field(default=(), repr=False)
+    env: Secret[Pairs] = NO_PAIRS
     timeout: float = 900
 
 
-@dataclass(frozen=True, slots=True)
-class Invoked:
+class Invoked(Struct, frozen=True):
     """`response` is JSON text. `logs` is all that the handler wrote, as it wrote it."""
 
     response: str
@@ -126,7 +126,7 @@ def _run(
         "TZ": "UTC",
         "HOME": str(place / "home"),
         "TMPDIR": str(place / "tmp"),
-        **dict(call.env),
+        **dict(call.env.reveal()),
     }
     with _written(place, "call", said) as asked, _written(place, "answer") as answer:
         heard = run_bounded(

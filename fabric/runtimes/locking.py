@@ -2,8 +2,9 @@
 
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.pip import Pip, Target

@@ -4,8 +4,9 @@ import json
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import without_userinfo
@@ -26,8 +27,7 @@ _MACHINES = {"arm64": "aarch64", "aarch64": "aarch64", "x86_64": "x86_64", "": "
 _SYSTEMS = ("manylinux2014", "manylinux_2_17", "manylinux_2_12", "manylinux_2_5")
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """Where the packages will run: never the machine that fabric runs on."""
 
     python: str
@@ -76,8 +76,7 @@ class Target:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Pip:
+class Pip(Struct, frozen=True):
     environment: Mapping[str, str]
 
     def resolve(self, text: str, target: Target, folder: Path, exact: str = "") -> tuple[Pin, ...]:

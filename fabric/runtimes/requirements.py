@@ -3,7 +3,8 @@
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.secrecy import without_userinfo
@@ -16,8 +17,7 @@ _PINNED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(Struct, frozen=True):
     """`marker` says on which of the targets that a lock is for this version counts."""
 
     name: str

@@ -4,11 +4,14 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import without_userinfo
+from fabric.model.secret import Secret
 from fabric.model.task import VendorInputs
 from fabric.runtimes.contract import Built, BuiltFile, Seen
 from fabric.runtimes.locking import pins_for
@@ -33,9 +36,10 @@ from fabric.system.disk import read_bytes, write_atomic
 _OTHER_FILE = re.compile(r"\s*(?:-r|--requirement)[ =]\s*(\S+)")
 REQUIREMENT_FILES = (LOCK_FILE, "requirements.txt", "pyproject.toml")
 
+NOWHERE: Secret[tuple[str, ...]] = Secret(())
 
-@dataclass(frozen=True, slots=True)
-class VendorSource:
+
+class VendorSource(Struct, frozen=True):
     """What a service asks for: `file` (relative to the workspace) holds `text`.
 
     `where` are the lines of the requirements that say where to look: a lock does not repeat them.
@@ -44,7 +48,7 @@ class VendorSource:
     file: str
     text: str
     seen: Seen
-    where: tuple[str, ...] = field(default=(), repr=False)
+    where: Secret[tuple[str, ...]] = NOWHERE
 
 
 def find_source(workspace: Path, root: str) -> VendorSource | None:
@@ -54,7 +58,7 @@ def find_source(workspace: Path, root: str) -> VendorSource | None:
     the password of an index is not in it.
     """
     found = _read_source(workspace, root)
-    return replace(found, text=without_userinfo(found.text), where=()) if found else None
+    return replace(found, text=without_userinfo(found.text), where=NOWHERE) if found else None
 
 
 def _read_source(workspace: Path, root: str) -> VendorSource | None:
@@ -72,7 +76,7 @@ def _read_source(workspace: Path, root: str) -> VendorSource | None:
         return None
     name, text = chosen[0]
     file = place(base, os.path.join(folder, name))
-    return VendorSource(file, text, tried(base, [*paths, *more]), index_lines(plain))
+    return VendorSource(file, text, tried(base, [*paths, *more]), Secret(index_lines(plain)))
 
 
 def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
@@ -80,7 +84,7 @@ def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
     found = _read_source(workspace, inputs.root)
     if found is None or without_userinfo(found.text) != inputs.source:
         return inputs.source
-    where = found.where if is_own_lock(found.text) else ()
+    where = found.where.reveal() if is_own_lock(found.text) else ()
     return "\n".join([*where, found.text])
 
 

@@ -3,8 +3,9 @@
 Locks, fences, history, backup, restore and migration are written once, on top of this.
 """
 
-from dataclasses import dataclass
 from typing import NewType, Protocol
+
+from msgspec import Struct
 
 from fabric.model.records.record import RecordRef
 
@@ -17,8 +18,7 @@ _ARCHIVES = ".archives/"
 _REMOVED = ".removed/"
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """What lies under a key, and the version that the next write has to name."""
 
     content: bytes

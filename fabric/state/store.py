@@ -1,13 +1,13 @@
 """Where the records of one project lie, on this machine and in its back end."""
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.state.contract import Backend
 
 
-@dataclass(frozen=True, slots=True)
-class BackEndPair:
+class BackEndPair(Struct, frozen=True):
     """The back end of the records, and the one of their locks: mostly the same."""
 
     state: Backend
@@ -19,8 +19,7 @@ class BackEndPair:
             self.locks.close()
 
 
-@dataclass(frozen=True, slots=True)
-class RecordStore:
+class RecordStore(Struct, frozen=True):
     """`home` is the project's `.fabric` folder."""
 
     home: Path

@@ -8,10 +8,11 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 from fabric.system.process import end_child, start_child
 
@@ -28,8 +29,7 @@ class Ending(StrEnum):
     TOO_MUCH = "too much output"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """`stdout` ends the child when it says more; of stderr the last `stderr` bytes are kept."""
 
     seconds: float = 900
@@ -37,8 +37,7 @@ class Limits:
     stderr: int = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Overheard:
+class Overheard(Struct, frozen=True):
     ending: Ending
     code: int
     stdout: bytes

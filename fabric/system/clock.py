@@ -5,9 +5,10 @@ import datetime
 import errno
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 # The common monotonic clock of Linux stands still while the machine is suspended.
 _AWAKE_OR_NOT: int | None = getattr(time, "CLOCK_BOOTTIME", None)
@@ -23,8 +24,7 @@ class Clock(Protocol):
     def now(self) -> datetime.datetime: ...
 
 
-@dataclass(frozen=True, slots=True)
-class SystemClock:
+class SystemClock(Struct, frozen=True):
     def monotonic(self) -> float:
         """Also goes on while the machine sleeps, where there is such a clock: a lease does."""
         return time.monotonic() if _AWAKE_OR_NOT is None else time.clock_gettime(_AWAKE_OR_NOT)

@@ -1,8 +1,9 @@
 """What git says of a folder: which files are not as they were at some commit. Writes nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.system.process import ChildResult, run_child
@@ -16,8 +17,7 @@ _SECONDS = 60
 _SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """Changed, new and deleted files, absolute; `since` says for people what they are seen from."""
 
     files: tuple[str, ...]
@@ -59,8 +59,7 @@ def _start(git: "_Git", base: str) -> tuple[str, str]:
     return name, found.stdout.decode().strip()
 
 
-@dataclass(frozen=True, slots=True)
-class _Git:
+class _Git(Struct, frozen=True):
     folder: Path
     env: Mapping[str, str]
 

@@ -4,7 +4,8 @@ import http.client
 import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 
@@ -13,8 +14,7 @@ _TRIES = 3
 _PAUSE = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(Struct, frozen=True):
     status: int
     text: str
     ms: int

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from fabric.model.secret import Secret
 from fabric.system.retry import Patience, TransientError, patiently
 
 if TYPE_CHECKING:
@@ -22,22 +24,22 @@ _THROTTLED = re.compile(
 )
 _NAMES_END = 4096
 
+NO_HEADERS: Secret[Mapping[str, str]] = Secret({})
 
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
+
+class HttpRequest(Struct, frozen=True):
     method: str
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    content: bytes = field(default=b"", repr=False)
+    headers: Secret[Mapping[str, str]] = NO_HEADERS
+    content: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpReply:
+class HttpReply(Struct, frozen=True):
     """`headers` under lower-case names."""
 
     status: int
     headers: Mapping[str, str]
-    content: bytes = field(default=b"", repr=False)
+    content: bytes = b""
 
     @property
     def ok(self) -> bool:
@@ -63,7 +65,7 @@ class Http:
             answer = self._client.request(
                 request.method,
                 request.url,
-                headers=dict(request.headers),
+                headers=dict(request.headers.reveal()),
                 content=request.content or None,
             )
         except httpx.RequestError as error:

@@ -5,8 +5,9 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 
@@ -14,8 +15,7 @@ from fabric.model.problems import FabricError, Problem
 _LIVE: set[subprocess.Popen[bytes]] = set()
 
 
-@dataclass(frozen=True, slots=True)
-class ChildResult:
+class ChildResult(Struct, frozen=True):
     code: int
     stdout: bytes
     stderr: bytes

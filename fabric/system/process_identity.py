@@ -8,9 +8,10 @@ import os
 import re
 import signal
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NewType
+
+from msgspec import Struct
 
 Mark = NewType("Mark", str)
 _MARK = re.compile(r"([0-9]+)-([0-9]+)-([0-9a-f]{12})")
@@ -18,8 +19,7 @@ _MARK = re.compile(r"([0-9]+)-([0-9]+)-([0-9a-f]{12})")
 _LOOKS, _PAUSE = 40, 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     """`started` is in clock ticks since boot: with boot and namespace it names a process for good.
 
     Empty texts and 0 where the system does not tell: nothing is proved from these.

@@ -3,8 +3,9 @@
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -17,8 +18,7 @@ class TransientError(Exception):
         self.after = after
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """How often a call is made, and how long the pauses in between are, in seconds."""
 
     tries: int = 6

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from fabric.graph.decide import Decision
 from fabric.graph.plan import Known
@@ -14,8 +15,7 @@ from fabric.model.problems import Problem
 from fabric.model.task import InputEntry, Output, OutputFile, Pairs, Task
 
 
-@dataclass(frozen=True, slots=True)
-class MadeFile:
+class MadeFile(Struct, frozen=True):
     """A file that a task made, with its content, by its path inside the output."""
 
     path: str
@@ -23,8 +23,7 @@ class MadeFile:
     executable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """What a task gave. `digest` is what downstream keys see; files are stored by content.
 
     Without `keep` the result is used in this run and not remembered. `before` are digests of files

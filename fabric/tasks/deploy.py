@@ -1,7 +1,9 @@
 """Deploy functions at their provider: an archive, its settings and environment become live."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.graph.decide import Action, Decision
 from fabric.graph.judge import (
@@ -33,8 +35,7 @@ from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values
 _VERSION = "1"
 
 
-@dataclass(frozen=True, slots=True)
-class _Share:
+class _Share(Struct, frozen=True):
     """One function of a deploy: what is asked for, what the config gives it, and its order."""
 
     wanted: Wanted

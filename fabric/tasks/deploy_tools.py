@@ -1,12 +1,14 @@
 """What tasks that change the world work from: records, providers, and the values to deploy."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
 from fabric.model.records.changes import RecordChange
 from fabric.model.records.record import Deployment, Intent, Mode, Record, RecordRef
+from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs, Spec
 from fabric.providers.contract import Deployer, DeploymentAddress, Released
 
@@ -27,8 +29,7 @@ class OpenRecord(Protocol):
         """Keep results; on the disk when this returns, unless they can be had again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(Struct, frozen=True):
     """What a function is to be given. `shown_*` are the same without a secret in them; `declared`
     is its environment with what other services give still open, `spec` what its key is made of."""
 
@@ -36,8 +37,8 @@ class Values:
     layers: tuple[str, ...] = ()
     shown_triggers: tuple[str, ...] = ()
     shown_layers: tuple[str, ...] = ()
-    env: Pairs = field(default=(), repr=False)
-    declared: Pairs = field(default=(), repr=False)
+    env: Secret[Pairs] = NO_PAIRS
+    declared: Secret[Pairs] = NO_PAIRS
     spec: Spec = ("", (), ())
 
 

@@ -1,7 +1,8 @@
 """Take functions back to an earlier deployment: kept archives and settings, no source needed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_restore, keyed
@@ -17,6 +18,7 @@ from fabric.model.records.changes import (
     UnitDone,
 )
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
+from fabric.model.secret import Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, RestoreInputs, Task
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
@@ -105,11 +107,11 @@ class RestoreKind:
         )
         plain = tuple((name, value) for name, value in one.settings)
         env = self._environment(ref, one, salt)
-        return FunctionOrder(one.name, artifact, plain, one.triggers, one.layers, env)
+        return FunctionOrder(one.name, artifact, plain, one.triggers, one.layers, Secret(env))
 
     def _as_live(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionRecord:
         """With other values than it had then, it is not what its key says."""
-        declared = self._tools.values(ref, one.name).declared
+        declared = self._tools.values(ref, one.name).declared.reveal()
         if not moved_variables(one, declared, salt):
             return one
         names = {name for name, _ in one.environment}
@@ -119,11 +121,11 @@ class RestoreKind:
     def _environment(self, ref: RecordRef, one: FunctionRecord, salt: str) -> Pairs:
         """Values are never kept, so those of today have to be those of then."""
         values = self._tools.values(ref, one.name)
-        moved = moved_variables(one, values.declared, salt)
+        moved = moved_variables(one, values.declared.reveal(), salt)
         if moved and not self._tools.force:
             raise FabricError(moved_problem(ref, one.name, moved))
         names = {name for name, _ in one.environment}
-        return tuple(pair for pair in values.env if pair[0] in names)
+        return tuple(pair for pair in values.env.reveal() if pair[0] in names)
 
 
 def with_place(one: FunctionRecord, live: LiveFunction) -> FunctionRecord:

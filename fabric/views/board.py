@@ -1,7 +1,8 @@
 """A running deployment of many services as a table that fits into a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.model.amounts import duration
 from fabric.views.style import Style
@@ -32,8 +33,7 @@ _SECONDS_A_MINUTE = 60
 Piece = tuple[str, Callable[[str], str]]
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceRow:
+class ServiceRow(Struct, frozen=True):
     """How far a service is: `counts` are its ended tasks by status."""
 
     name: str
@@ -56,15 +56,13 @@ class ServiceRow:
         return "running" if self.running else "waiting"
 
 
-@dataclass(frozen=True, slots=True)
-class RunningTask:
+class RunningTask(Struct, frozen=True):
     service: str
     task: str
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(Struct, frozen=True):
     """All services, lowest level first; `left` are the seconds that it may still take."""
 
     rows: tuple[ServiceRow, ...]
@@ -75,8 +73,7 @@ class Board:
     left: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     width: int
     height: int
 

@@ -5,7 +5,8 @@ a terminal orders, colours are marks here, and only `shown` makes them what a te
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # Code points that no text has: they are set apart for use inside of programs.
 _END = "\ufdd0"
@@ -24,8 +25,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 _NO_UTF8 = range(0xDC80, 0xDD00)
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     """`token` goes with each mark: what does not know it cannot make one."""
 
     colour: bool = False

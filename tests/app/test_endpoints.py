@@ -7,6 +7,7 @@ import pytest
 from fabric.app.project.endpoints import Sources, foreign_endpoints, plain_endpoints
 from fabric.app.project.files import calling_environment, environment
 from fabric.model.problems import FabricError
+from fabric.model.secret import Secret
 from fabric.state.backends.shared_key import account
 from tests.support.project import project
 from tests.support.tool import Tool
@@ -63,7 +64,7 @@ TAKEN: list[tuple[Words, Words]] = [
 def test_credentials_of_the_user_go_to_no_host_of_a_checkout(
     filed: Words, process: Words, tmp_path: Path
 ) -> None:
-    foreign = foreign_endpoints(Sources(tmp_path, filed, process))
+    foreign = foreign_endpoints(Sources(tmp_path, Secret(filed), Secret(process)))
     assert len(foreign) == 1
     (tmp_path / ".env").write_text("".join(f"{name}='{text}'\n" for name, text in filed.items()))
     assert foreign[0] not in calling_environment(tmp_path, process)
@@ -74,7 +75,7 @@ def test_credentials_of_the_user_go_to_no_host_of_a_checkout(
 def test_an_address_with_its_own_credentials_is_used(
     filed: Words, process: Words, tmp_path: Path
 ) -> None:
-    assert foreign_endpoints(Sources(tmp_path, filed, process)) == ()
+    assert foreign_endpoints(Sources(tmp_path, Secret(filed), Secret(process))) == ()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,7 @@ def test_plain_http_beyond_this_machine_is_named(
     url: str, tmp_path: Path, *, is_plain: bool
 ) -> None:
     process = {"OBJSTORE1_ENDPOINT_URL": url}
-    found = tuple(plain_endpoints(Sources(tmp_path, {}, process)))
+    found = tuple(plain_endpoints(Sources(tmp_path, Secret({}), Secret(process))))
     assert found == (("OBJSTORE1_ENDPOINT_URL",) if is_plain else ())
 
 

@@ -184,8 +184,8 @@ def test_what_is_printed_and_stored_takes_no_secret(text: str, bound: str) -> No
 def test_a_config_knows_what_its_secrets_gave_and_does_not_print_it() -> None:
     text = f"{HEAD}{ONE}env: {{A: '${{secret:K}}', B: 'x ${{env:MY_TOKEN}}', C: '${{env:C}}'}}\n"
     config = loaded(text, {"K": "one", "MY_TOKEN": "two", "C": "three"})
-    assert config.secret_values == {"one", "two"}
-    assert "secret_values" not in repr(config)
+    assert config.secret_values.reveal() == {"one", "two"}
+    assert "secret_values=Secret(***)" in repr(config)
 
 
 def test_no_message_has_a_secret_in_its_words() -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
@@ -10,6 +9,7 @@ import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fabric.graph.critical_path import CriticalPath, critical_path, longest_path, tails
 from fabric.graph.decide import Action

@@ -1,8 +1,7 @@
 """Which services are chosen, from values alone: names, edges, files that changed."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from fabric.graph.selection import Territory, Widening, affected, widened
 

@@ -1,11 +1,11 @@
 """Records on disk: the same comes back, damage is seen; how a run ends is a pure fold."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.records.endings import HISTORY, deployed, failed, gone_back, snapshot, taken_back
@@ -87,13 +87,13 @@ def base(**fields: object) -> Record:
         found, lifecycle=Lifecycle.DEPLOYED, deployment_id="first", updated_at="then",
         outputs=(("url", "u"),),
     )  # fmt: skip
-    return replace(live, history=(snapshot(live),), **fields)  # type: ignore[arg-type]
+    return replace(live, history=(snapshot(live),), **fields)
 
 
 def running(was: Record, **fields: object) -> Record:
     pending = (Intent("deploy:api/two", Operation.DEPLOY),)
     begun = replace(was, serial=9, fence=5, lifecycle=Lifecycle.DEPLOYING, pending=pending)
-    return replace(begun, **fields)  # type: ignore[arg-type]
+    return replace(begun, **fields)
 
 
 def test_what_was_deployed_is_the_newest_of_the_history() -> None:

@@ -5,12 +5,13 @@ import json
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
 from fabric.providers.command import Command
 from fabric.providers.contract import FunctionOrder
 from fabric.providers.payloads import PAYLOADS, payloads
@@ -372,7 +373,7 @@ def test_secrets_are_hidden_in_talk_and_outputs(hidden: str, tmp_path: Path) -> 
     answer = {"url": "https://x.test", "a": SECRET, "adminToken": "t", "n": {"password": "p"}}
     script = f"import sys\nprint('{SECRET}', file=sys.stderr)\nprint({json.dumps(answer)!r})\n"
     deployer = says(tmp_path, script, {} if hidden else {"SOME_TOKEN": SECRET})
-    around_it = replace(deployer.around, hide=frozenset({hidden} - {""}))
+    around_it = replace(deployer.around, hide=Secret(frozenset({hidden} - {""})))
     deployed = replace(deployer, around=around_it).deploy(address(), (order("tokens"),))
     assert deployed.talk == "[REDACTED]\n"
     assert dict(deployed.outputs) == {

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
 from fabric.runtimes.archive import archive
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.invoke import Invocation, Invoked, invoke
@@ -79,7 +80,7 @@ def call(language: Language, text: str, event: str = "null", timeout: float = 60
         "src/hello.handler",
         language.runtime,
         event,
-        (("DECLARED", "yes"),),
+        Secret((("DECLARED", "yes"),)),
         timeout,
     )
     return invoke(made, PARENT)

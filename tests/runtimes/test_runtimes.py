@@ -1,10 +1,11 @@
 """What every runtime promises, through one suite."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.task import BuildInputs

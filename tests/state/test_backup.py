@@ -1,12 +1,12 @@
 """Backups: what is kept comes back, and what is not whole does not."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import ExitCode, FabricError

@@ -1,9 +1,9 @@
 """A record that lies under another one's key is refused, with the key."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.records.record_json import encode

@@ -1,10 +1,12 @@
 """A holder that is stopped at any step, and goes on after somebody else has deployed."""
 
+import dataclasses
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import FunctionDone
@@ -207,7 +209,7 @@ def test_what_an_overtaken_holder_still_wrote_is_taken_in_by_the_rightful_one(
 
     plain = Stepping(info.backend, 0, lambda: None)
     for at in range(1, 12):
-        store = replace(plain, at=at, meanwhile=written_late)
+        store = dataclasses.replace(plain, at=at, meanwhile=written_late)
         second = Deploy(info.record_store(store), SECOND, HandClock())
         problems = second.run()
         now = info.stored()

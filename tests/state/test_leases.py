@@ -7,10 +7,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.records.changes import FunctionGone

@@ -2,12 +2,12 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.records.record import Record

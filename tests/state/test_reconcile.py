@@ -1,8 +1,7 @@
 """Config, record, receipts and provider side by side."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.records.receipt import receipt_entry, with_entry
 from fabric.model.records.record import Intent, Operation

@@ -213,9 +213,9 @@ def test_a_file_that_is_no_service_account_is_refused_and_not_quoted(
 def test_a_connection_string_names_account_key_and_endpoint() -> None:
     text = "DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=a2V5PT0=;EndpointSuffix=x.y"
     found = account({"OBJSTORE3_CONNECTION_STRING": text})
-    assert (found.name, found.key) == ("acc", b"key==")
+    assert (found.name, found.key.reveal()) == ("acc", b"key==")
     assert found.endpoint == "https://acc.blob.x.y"
-    assert "key" not in repr(found)
+    assert "key==" not in repr(found)
 
 
 def test_locks_lie_beside_the_state_unless_a_table_is_named(tmp_path: Path) -> None:

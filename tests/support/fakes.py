@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from msgspec import Struct
+
 from fabric.engine.bus import Bus
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.disk_memo import DiskMemo
@@ -45,8 +47,7 @@ def late_stamp(folder: str) -> int:
     return int(LateClock().now().timestamp() * 1e9)
 
 
-@dataclass(frozen=True, slots=True)
-class JoinInputs:
+class JoinInputs(Struct, frozen=True):
     """Joins text files, and what upstream gave, into one file."""
 
     kind: ClassVar[str] = "join"

@@ -4,11 +4,14 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from fabric.model.catalog import PROVIDERS
+from fabric.model.secret import Secret
 from fabric.providers.command import Command
 from fabric.providers.contract import Artifact, DeploymentAddress, FunctionOrder, ResourceAddress
 from fabric.providers.run_command import CommandEnvironment
@@ -77,7 +80,9 @@ def recorder(folder: Path) -> Tool:
 def around(
     folder: Path, env: Mapping[str, str] | None = None, limits: Limits | None = None
 ) -> CommandEnvironment:
-    return CommandEnvironment(folder, {**_FROM_PARENT, **(env or {})}, limits=limits or Limits())
+    return CommandEnvironment(
+        folder, Secret({**_FROM_PARENT, **(env or {})}), limits=limits or Limits()
+    )
 
 
 def command(tool: Tool, env: Mapping[str, str] | None = None) -> Command:
@@ -105,7 +110,7 @@ def rich_site() -> DeploymentAddress:
     """Everything that a payload document can be made of."""
     return address(
         extension='{"iam":{"role":{"statements":[{"effect":"Allow","actions":["a"],"resources":["*"]}]}}}',
-        resources=(ResourceAddress("orders-db", "sql", "DB_URL", "db.internal"),),
+        resources=(ResourceAddress("orders-db", "sql", "DB_URL", Secret("db.internal")),),
         workflows=(("checkout", '[{"function":"hello"}]'),),
         secret_refs=(("API_TOKEN", "vault/api"),),
     )
@@ -113,4 +118,4 @@ def rich_site() -> DeploymentAddress:
 
 def order(name: str = "hello", *triggers: str, **env: str) -> FunctionOrder:
     artifact = Artifact(Path(f"/archives/{name}.zip"), "ab" * 32, 3, "index.handler", "nodejs20.x")
-    return FunctionOrder(name, artifact, triggers=triggers, env=tuple(env.items()))
+    return FunctionOrder(name, artifact, triggers=triggers, env=Secret(tuple(env.items())))

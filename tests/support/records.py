@@ -1,7 +1,8 @@
 """Records to compare, keep and move: small, whole, and different where a test says so."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.records.endings import snapshot

@@ -1,9 +1,9 @@
 """The table of a run over many services: what it shows, and that it always fits."""
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.problems import Problem
 from fabric.views.board import (

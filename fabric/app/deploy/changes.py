@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fabric.graph.decide import Action, Change, Decision
 from fabric.graph.judge import changes_of, wanted
@@ -19,8 +20,7 @@ _DIGEST = 64
 _SHOWN = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(Struct, frozen=True):
     """What is known of one function before a run: its deploy's verdict, and its archive's."""
 
     task: Task

@@ -1,8 +1,10 @@
 """The end of a run that changed the world: taken back if it has to be, then every record closed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fabric.app.deploy.live_traces import keep_traces, makers_of
 from fabric.app.deploy.scope import DeployScope
@@ -29,8 +31,7 @@ from fabric.system.parallel import for_each
 from fabric.tasks.deploy import ref_of
 
 
-@dataclass(slots=True)
-class Closing:
+class Closing(Struct):
     """`caps` are for what has to be taken back. `rolled_back` are records that are as before."""
 
     scope: DeployScope

@@ -1,9 +1,11 @@
 """`deploy`: foresee, take the locks of what may change, run, and say what is live now."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.build import copy_artifacts
 from fabric.app.deploy.closing import Closing
@@ -43,8 +45,7 @@ from fabric.tasks.deploy import ref_of
 _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
 
 
-@dataclass(frozen=True, slots=True)
-class DeployOptions:
+class DeployOptions(Struct, frozen=True):
     """How a deploy is to be done. `rollback` is what the flag says, None where it is not given;
     `plan` is a saved plan that still has to fit."""
 

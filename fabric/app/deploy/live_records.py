@@ -1,9 +1,10 @@
 """The records of a project's services: there, looked for and absent, or beyond reading."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.tools import options_of
@@ -21,8 +22,7 @@ from fabric.state.records.transaction import peek
 from fabric.state.store import RecordStore
 
 
-@dataclass(frozen=True, slots=True)
-class LiveRecords:
+class LiveRecords(Struct, frozen=True):
     """Records and where they lie, services without one, and what is lost or cannot be read."""
 
     records: Mapping[RecordRef, Record]

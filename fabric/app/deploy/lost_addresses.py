@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.project.compiled import Compiled

@@ -1,9 +1,11 @@
 """What a deploy would do to what is live: the graph with its removals, judged by the records."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.deploy.changes import live_rows
 from fabric.app.deploy.live_traces import made_elsewhere
@@ -30,8 +32,7 @@ from fabric.state.records.wal import wal_path
 from fabric.tasks.deploy import DeployKind, ref_of
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """`elsewhere` is what the plan believed of other machines: the run has to believe the same."""
 
     work: Compiled

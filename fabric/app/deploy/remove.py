@@ -1,11 +1,13 @@
 """`remove`: everything that a stage has at its providers goes, dependents first."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.build import owners_of, problems_of
 from fabric.app.cache_place import cache_folder, is_usable
@@ -41,8 +43,7 @@ _ROOM = 256 << 10
 _NOTHING = "Nothing to remove."
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveOptions:
+class RemoveOptions(Struct, frozen=True):
     """How long to wait for locks, and who is asked before anything real is deleted."""
 
     lock_timeout: float

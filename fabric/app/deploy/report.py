@@ -1,8 +1,9 @@
 """What a deploy did, record by record and function by function, as values."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from fabric.app.build import owners_of, problems_of
 from fabric.app.deploy.closing import Closing

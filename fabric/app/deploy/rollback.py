@@ -1,8 +1,9 @@
 """`rollback` and `releases`: what was deployed before, and the way back to it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fabric.app.build import problems_of
 from fabric.app.deploy.closing import Closing
@@ -27,8 +28,7 @@ from fabric.tasks.restore import moved_problem, moved_variables
 from fabric.views.deploy_text import releases_text, rollback_text
 
 
-@dataclass(frozen=True, slots=True)
-class RollbackOptions:
+class RollbackOptions(Struct, frozen=True):
     """Where to go back to; empty for the deployment before the current one."""
 
     to: str = ""
@@ -96,7 +96,7 @@ def _refuse_other_values(scope: DeployScope, record: Record, target: Deployment)
 
 
 def _declared(scope: DeployScope, ref: RecordRef, function: str) -> Pairs:
-    return scope.tools.values(ref, function).declared
+    return scope.tools.values(ref, function).declared.reveal()
 
 
 def _document(ref: RecordRef, before: Record, after: Record) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 import contextlib
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.tools import DeployWork, RecordTools, Units, options_of
@@ -25,8 +27,7 @@ LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
 _LEASE = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class DeployScope:
+class DeployScope(Struct, frozen=True):
     """`placements` are what this run may change; `dependencies` are only looked at."""
 
     placements: Mapping[RecordRef, Placement]
@@ -36,8 +37,7 @@ class DeployScope:
     deployment_ids: Mapping[RecordRef, str]
 
 
-@dataclass(frozen=True, slots=True)
-class ScopeOptions:
+class ScopeOptions(Struct, frozen=True):
     """What a run brings along: its configs, read when they are needed, and how it is done."""
 
     units: Callable[[], Iterable[ServiceUnit]] = tuple

@@ -7,8 +7,9 @@ salt of the record can only be compared, by who has the record.
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from fabric.engine.memory.traces import decode_traces, encode_trace
 from fabric.graph.traces import Look, Trace, full_key, static_digest

@@ -5,8 +5,10 @@ import os
 import shlex
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fabric.app.left_payloads import PAYLOADS
 from fabric.app.project.files import calling_environment
@@ -21,6 +23,7 @@ from fabric.graph.judge import release_output
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Mode, Record, RecordRef
 from fabric.model.secrecy import looks_secret, without_values
+from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.contract import Deployer, DeploymentAddress, Released, ResourceAddress
 from fabric.providers.registry import deployer_of
@@ -54,8 +57,7 @@ class Units:
         return self.all().get(service)
 
 
-@dataclass(frozen=True, slots=True)
-class DeployWork:
+class DeployWork(Struct, frozen=True):
     """What a run works on: where records lie, the configs by service, and how it is done."""
 
     placements: Mapping[RecordRef, Placement]
@@ -138,7 +140,9 @@ class RecordTools:
             env = calling_environment(Path(placement.folder), self._settings.env)
             hidden = hidden_values(env, self._config(ref))
             payloads = Path(placement.home, PAYLOADS)
-            self._around[ref] = CommandEnvironment(Path(placement.folder), env, hidden, payloads)
+            self._around[ref] = CommandEnvironment(
+                Path(placement.folder), Secret(env), Secret(hidden), payloads
+            )
         return self._around[ref]
 
     def _config(self, ref: RecordRef) -> Config | None:
@@ -178,7 +182,7 @@ class RecordTools:
         found = _function(config, function)
         if config is None or found is None:
             return Values()
-        hidden = config.secret_values
+        hidden = config.secret_values.reveal()
         env = with_values(found.env, self.outputs_for(ref))
         crowded = excess(function, env, config.provider.id)
         if crowded:
@@ -189,8 +193,8 @@ class RecordTools:
             found.layers,
             _triggers(found, hidden),
             tuple(without_values(layer, hidden) for layer in found.layers),
-            env,
-            found.env,
+            Secret(env),
+            Secret(found.env),
             spec_of(unit, found),
         )
 
@@ -279,7 +283,7 @@ def hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[st
     """Values that must not be shown: secrets of the config, and credentials around us."""
     found = {value for name, value in env.items() if looks_secret(name)}
     if config is not None:
-        found |= config.secret_values
+        found |= config.secret_values.reveal()
         pairs = (pair for function in config.functions for pair in function.env)
         found |= {value for name, value in pairs if name in config.secret_names}
     return frozenset(value for value in found if len(value) >= _SHORTEST_HIDDEN)
@@ -306,6 +310,6 @@ def _resources(config: Config | None, outputs: Mapping[str, str]) -> tuple[Resou
     values = {name: value for one in config.functions for name, value in one.env}
     values = dict(with_values(tuple(values.items()), outputs))
     return tuple(
-        ResourceAddress(one.name, one.type, one.env_var, values.get(one.env_var, ""))
+        ResourceAddress(one.name, one.type, one.env_var, Secret(values.get(one.env_var, "")))
         for one in config.resources
     )

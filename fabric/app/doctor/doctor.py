@@ -1,8 +1,9 @@
 """`doctor`: every look at the surroundings is a task, and all of them run at once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.app.build import problems_of
 from fabric.app.cache_place import cache_folder
@@ -39,8 +40,7 @@ from fabric.tasks.probe import Look, ProbeKind, checks_in
 from fabric.views.doctor_text import doctor_text
 
 
-@dataclass(frozen=True, slots=True)
-class _Patient:
+class _Patient(Struct, frozen=True):
     """What is to be looked at: without a config that loads, only what needs none."""
 
     ref: RecordRef

@@ -2,8 +2,9 @@
 
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.scope import lock_policy
@@ -28,8 +29,7 @@ from fabric.state.store import RecordStore
 from fabric.system.clock import SystemClock
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceUnderTest:
+class ServiceUnderTest(Struct, frozen=True):
     """One service as it would be deployed from here."""
 
     unit: ServiceUnit

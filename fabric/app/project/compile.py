@@ -4,9 +4,10 @@ The long way imports YAML and networkx and reads every config; it is only gone w
 variable that one is bound to, is not what it was.
 """
 
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import astuple, replace
 
 from fabric.app.cache_place import cache_to_read, caches_above, is_usable
 from fabric.app.project.compiled import Compiled
@@ -69,5 +70,5 @@ def _base(request: Request, settings: Settings) -> Path:
 def _asked(request: Request, settings: Settings) -> tuple[str, ...]:
     """Everything of a request that the graph depends on."""
     where = request.where
-    words = [str(getattr(where, one.name)) for one in fields(where)]
+    words = map(str, astuple(where))
     return (request.verb, *words, *sorted(request.functions), "", str(settings.cwd))

@@ -1,8 +1,9 @@
 """A compiled request: its graph, and all that is known of its services without their configs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from fabric.app.project.placement import Placement
 from fabric.engine.shortcuts.last_run import ProjectInfo
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from fabric.graph.compile import ServiceUnit
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """A graph, and what a plan says of its services.
 
     `sources` are all paths that were read, or looked for, to get here; `bound_names` the variables.

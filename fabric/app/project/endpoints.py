@@ -5,12 +5,14 @@ A `.env` comes with a checkout. A token of the user's own must not go to a host 
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from fabric.model.problems import Problem
 from fabric.model.secrecy import looks_secret
+from fabric.model.secret import Secret
 from fabric.system.urls import host_of, is_loopback, is_plain
 
 _ENDPOINT = re.compile(
@@ -21,33 +23,32 @@ _KEYS = ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN")
 _CONNECTION = "OBJSTORE3_CONNECTION_STRING"
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """What a `.env` says, and what the process says, which wins; `folder` is where the file is."""
 
     folder: Path
-    filed: Mapping[str, str] = field(repr=False)
-    process: Mapping[str, str] = field(repr=False)
+    filed: Secret[Mapping[str, str]]
+    process: Secret[Mapping[str, str]]
 
     def get(self, name: str) -> str:
-        return self.process.get(name, self.filed.get(name, ""))
+        return self.process.reveal().get(name, self.filed.reveal().get(name, ""))
 
     def is_filed(self, name: str) -> bool:
         """Whether the file has the last word on a variable."""
-        return bool(self.filed.get(name)) and name not in self.process
+        return bool(self.filed.reveal().get(name)) and name not in self.process.reveal()
 
     def names(self) -> set[str]:
-        return {*self.filed, *self.process}
+        return {*self.filed.reveal(), *self.process.reveal()}
 
 
 def foreign_endpoints(sources: Sources) -> tuple[str, ...]:
     """The addresses of the file that credentials from elsewhere would go to."""
     return tuple(
         name
-        for name in sorted(sources.filed)
+        for name in sorted(sources.filed.reveal())
         if sources.is_filed(name)
         and (found := _ENDPOINT.fullmatch(name))
-        and not is_loopback(_host(name, sources.filed[name]))
+        and not is_loopback(_host(name, sources.filed.reveal()[name]))
         and not _comes_with_credentials(name, found["prefix"], sources)
     )
 
@@ -55,10 +56,10 @@ def foreign_endpoints(sources: Sources) -> tuple[str, ...]:
 def foreign_database(sources: Sources, settings: Mapping[str, str]) -> tuple[str, ...]:
     """A URL of the file that has no password of its own, where one of the user's is at hand."""
     name = settings.get("sqlConnectionStringEnv", "")
-    if not sources.is_filed(name) or not sources.filed[name].startswith("postgres"):
+    if not sources.is_filed(name) or not sources.filed.reveal()[name].startswith("postgres"):
         return ()
-    own = any(sources.process.get(one) for one in ("PGPASSWORD", "PGPASSFILE"))
-    url = urlsplit(sources.filed[name])
+    own = any(sources.process.reveal().get(one) for one in ("PGPASSWORD", "PGPASSFILE"))
+    url = urlsplit(sources.filed.reveal()[name])
     return (name,) if own and not url.password and not is_loopback(url.hostname or "") else ()
 
 
@@ -125,7 +126,7 @@ def _has_token(sources: Sources) -> bool:
     if not sources.is_filed("OBJSTORE2_CREDENTIALS_FILE"):
         return False
     # A file may name any other: only what came along with it is of the same hand.
-    named = (sources.folder / sources.filed["OBJSTORE2_CREDENTIALS_FILE"]).resolve()
+    named = (sources.folder / sources.filed.reveal()["OBJSTORE2_CREDENTIALS_FILE"]).resolve()
     return named.is_relative_to(sources.folder.resolve())
 
 

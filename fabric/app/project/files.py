@@ -8,6 +8,7 @@ from fabric.app.project.endpoints import Sources, foreign_endpoints
 from fabric.app.request import CONFIG_NAME
 from fabric.config.dotenv import parse_dotenv
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.secret import Secret
 from fabric.system.disk import read_bytes
 
 COMPOSE_NAME = "fabric.compose.yml"
@@ -18,14 +19,14 @@ def environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
 
     For bindings of the config. Whoever calls a service takes `calling_environment`.
     """
-    return {**sources_of(folder, process).filed, **process}
+    return {**sources_of(folder, process).filed.reveal(), **process}
 
 
 def calling_environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
     """Without addresses of the file that credentials from elsewhere would go to."""
     sources = sources_of(folder, process)
     foreign = foreign_endpoints(sources)
-    filed = {name: value for name, value in sources.filed.items() if name not in foreign}
+    filed = {name: value for name, value in sources.filed.reveal().items() if name not in foreign}
     return {**filed, **process}
 
 
@@ -38,7 +39,7 @@ def sources_of(folder: Path, process: Mapping[str, str]) -> Sources:
     except OSError as error:
         raise _unreadable(path, error) from error
     filed = {name: value for name, value in pairs if not name.startswith("FABRIC_")}
-    return Sources(folder, filed, process)
+    return Sources(folder, Secret(filed), Secret(process))
 
 
 def relative(folder: Path, workspace: Path) -> str:

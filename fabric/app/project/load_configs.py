@@ -1,8 +1,10 @@
 """Configs are read here: one by itself, or all of a compose file, upstreams first."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fabric.app.project.endpoints import (
     Sources,
@@ -22,8 +24,7 @@ from fabric.config.values import Compose, ComposeService, Config
 from fabric.model.problems import FabricError, Place, Problem
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigRequest:
+class ConfigRequest(Struct, frozen=True):
     """How a config is to be resolved; `upstream_outputs` values beat `.env` and the environment."""
 
     stage: str
@@ -89,7 +90,7 @@ def _config_of(entry: ComposeService, compose: Path, settings: Settings) -> Path
 
 def load_one(path: Path, asked: ConfigRequest, settings: Settings) -> Config:
     sources = sources_of(path.parent, settings.env)
-    env = {**sources.filed, **settings.env, **asked.upstream_outputs}
+    env = {**sources.filed.reveal(), **settings.env, **asked.upstream_outputs}
     text = read_file(path, CONFIG_NAME)
     file = shown(path, settings.cwd)
     config = load_config(ConfigText(file, text, env, asked.stage, asked.provider))

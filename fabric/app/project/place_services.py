@@ -1,8 +1,9 @@
 """From services to where their records lie."""
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from fabric.app.project.placement import Placement
 from fabric.config.rules.env_size import fullest

@@ -1,15 +1,16 @@
 """Where the record of a service lies: known without a config once it was compiled."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from fabric.model.records.record import RecordRef
 from fabric.model.task import Pairs
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """One service at one provider. `folder` holds its config, `home` is its `.fabric`;
     `labels` are all providers that its config names; `taken` are the bytes of its fullest
     environment without the addresses of upstreams, and how often that of each release is in it."""

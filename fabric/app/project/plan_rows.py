@@ -1,8 +1,9 @@
 """Services as a plan lists them: under the names that their config uses."""
 
-import dataclasses
 import json
 from typing import Any
+
+from msgspec.structs import asdict
 
 from fabric.config.values import Function, Trigger
 from fabric.graph.compile import ServiceUnit
@@ -18,7 +19,8 @@ def service_row(unit: ServiceUnit, verb: Verb) -> dict[str, Any]:
         "provider": config.provider.label,
         "mode": unit.mode,
         "functions": [
-            _function_row(function, change, config.secret_values) for function in config.functions
+            _function_row(function, change, config.secret_values.reveal())
+            for function in config.functions
         ],
         "warnings": [warning.message for warning in config.warnings],
     }
@@ -39,7 +41,7 @@ def trigger_json(trigger: Trigger, secrets: frozenset[str]) -> dict[str, Any]:
     kind = type(trigger).__name__.removesuffix("Trigger").lower()
     fields = {
         _CONFIG_NAMES.get(name, name): without_userinfo(value) if name == "url" else value
-        for name, value in dataclasses.asdict(trigger).items()
+        for name, value in asdict(trigger).items()
         if value not in ("", (), 0, None) or name in ("enabled", "batch_size")
     }
     if isinstance(fields.get("pattern"), str):

@@ -1,8 +1,10 @@
 """Files to services: finds configs, their `.env`, and the workspace that they belong to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.project.compose_files import (
     compose_files_above,
@@ -37,8 +39,7 @@ from fabric.model.spelling import nearest
 from fabric.runtimes.vendor import REQUIREMENT_FILES, VendorSource
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """The services of one run and the folder that all their paths start from.
 
     `sources` are the files whose content decided all this, and `looked_for` those that would have.
@@ -64,8 +65,7 @@ class Project:
         return (*self.notes, *of_units)
 
 
-@dataclass(frozen=True, slots=True)
-class Scenery:
+class Scenery(Struct, frozen=True):
     """The services of a run, and others that these depend on and that stay as they are."""
 
     rows: tuple[ComposedService, ...]

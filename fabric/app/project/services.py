@@ -1,8 +1,10 @@
 """Configs to units: a service as the compiler takes it, with what its upstreams give to it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.project.files import calling_environment, relative
 from fabric.app.project.modes import mode_of
@@ -20,8 +22,7 @@ from fabric.runtimes.vendor import VendorSource, find_source
 _NAMED_AT_ONCE = 6
 
 
-@dataclass(frozen=True, slots=True)
-class ComposedService:
+class ComposedService(Struct, frozen=True):
     """One service of a compose file, under the name that it goes by, with its config."""
 
     entry: ComposeService

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.config.resolve.placeholders import mark
 from fabric.config.values import ComposeService
 from fabric.graph.compile import release_id
 
 
-@dataclass(frozen=True, slots=True)
-class UpstreamService:
+class UpstreamService(Struct, frozen=True):
     """An upstream: its name in the compose file, and the release whose endpoint it gives."""
 
     name: str

@@ -1,8 +1,9 @@
 """`state push`, `rm` and `force-unlock`: one record is put right by hand."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from fabric.app.project.files import read_input
 from fabric.app.settings import Settings

@@ -1,6 +1,6 @@
 """`state migrate`: the records of a service to a back end of another kind."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, kind_of, open_scope

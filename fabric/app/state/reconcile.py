@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.project.place_services import as_recorded
@@ -39,8 +40,7 @@ from fabric.views.state_text import reconcile_text
 _SERVICE = re.compile(rb"""^service:[ \t]*["']?([A-Za-z0-9_-]+)""", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Looked:
+class _Looked(Struct, frozen=True):
     """All that was looked at, and what could not be."""
 
     evidence: tuple[Evidence, ...]

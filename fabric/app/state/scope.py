@@ -2,7 +2,9 @@
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.scope import lock_policy
@@ -25,8 +27,7 @@ from fabric.state.store import RecordStore
 _UNKNOWN = "usage/unknown-provider"
 
 
-@dataclass(frozen=True, slots=True)
-class StateRequest:
+class StateRequest(Struct, frozen=True):
     """What the user said; an empty word means what the config says."""
 
     command: str
@@ -36,8 +37,7 @@ class StateRequest:
     lock_timeout: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class StateScope:
+class StateScope(Struct, frozen=True):
     """One service's records in one back end. `stage` and `provider` are empty for all of them;
     `one` is the single record that is meant by a command on one."""
 

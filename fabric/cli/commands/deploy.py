@@ -1,10 +1,10 @@
 """`fabric deploy`: options to wishes, wishes to a run that changes the world."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from fabric.cli.commands.build import is_plain, request_of
 from fabric.cli.options import (

@@ -1,8 +1,9 @@
 """Who hears a run: the terminal, the journal, an events file, a profile."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.app.settings import Settings
 from fabric.cli.progress.lines import LineProgress, LiveProgress
@@ -17,8 +18,7 @@ from fabric.engine.run_info import MakeListeners, RunInfo
 from fabric.system.clock import SystemClock
 
 
-@dataclass(frozen=True, slots=True)
-class ListenerOptions:
+class ListenerOptions(Struct, frozen=True):
     """Files that the user asked for besides the terminal; empty for none."""
 
     events: str

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
 from fabric.config.yaml.syntax import shown
@@ -24,8 +25,7 @@ _BRACE = re.compile(r"[{}]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class BindingScope:
+class BindingScope(Struct, frozen=True):
     """What bindings can see. `secrets` are the entries of the config's own `secrets`."""
 
     env: Mapping[str, str]

@@ -1,7 +1,8 @@
 """What a plan or a deploy refuses, though the config loads: local runs can do with less."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fabric.config.rules.env_size import too_large
 from fabric.config.rules.locations import BACKEND, trigger_pointer

@@ -1,8 +1,10 @@
 """The vocabulary for saying what a document may hold. Both `check` and the JSON Schema read it."""
 
 import re
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
 
 
 def whole(pattern: str) -> str:
@@ -10,59 +12,51 @@ def whole(pattern: str) -> str:
     return f"^(?:{pattern})$(?!\\n)"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """Text; `rule` says in words what `pattern` asks for, `code` what breaking it is called."""
 
     pattern: str = ""
     rule: str = ""
     code: str = "config/bad-value"
-    _compiled: re.Pattern[str] | None = field(init=False, repr=False, compare=False, default=None)
+    compiled: re.Pattern[str] | None = None
 
     def __post_init__(self) -> None:
         if self.pattern:
-            object.__setattr__(self, "_compiled", re.compile(self.pattern))
+            force_setattr(self, "compiled", re.compile(self.pattern))
 
     def fits(self, text: str) -> bool:
-        return self._compiled is None or self._compiled.search(text) is not None
+        return self.compiled is None or self.compiled.search(text) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """Any scalar but null, taken as the text that was written: `8080` is "8080"."""
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Struct, frozen=True):
     words: tuple[str, ...]
     noun: str
     code: str = "config/bad-value"
 
 
-@dataclass(frozen=True, slots=True)
-class Integer:
+class Integer(Struct, frozen=True):
     low: int
     high: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """true or false."""
 
 
-@dataclass(frozen=True, slots=True)
-class Anything:
+class Anything(Struct, frozen=True):
     """Passed through as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Many:
+class Many(Struct, frozen=True):
     item: "Shape"
     least: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A map with free keys; `key` bounds what they may look like."""
 
     value: "Shape"
@@ -70,8 +64,7 @@ class Table:
     sample: str = "NAME"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     name: str
     shape: "Shape"
     doc: str
@@ -79,31 +72,29 @@ class Field:
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """A map with known keys. `is_open` passes other keys on with a warning; `one_of` names keys
     of which exactly one must stand."""
 
     fields: tuple[Field, ...]
     is_open: bool = False
     one_of: tuple[str, ...] = ()
-    index: dict[str, "Shape"] = field(init=False, repr=False, compare=False)
-    required: frozenset[str] = field(init=False, repr=False, compare=False)
+    index: dict[str, "Shape"] = field(default_factory=dict)
+    required: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "index", {item.name: item.shape for item in self.fields})
+        force_setattr(self, "index", {item.name: item.shape for item in self.fields})
         needed = frozenset(item.name for item in self.fields if item.required)
-        object.__setattr__(self, "required", needed)
+        force_setattr(self, "required", needed)
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A list of entries with a `name`, or a map from name to entry."""
 
     entry: Fields
     least: int = 0
     key: Text = field(default_factory=Text)
-    nameless: Fields = field(init=False, repr=False, compare=False)
+    nameless: Fields = Fields(())
 
     def __post_init__(self) -> None:
         """In a map the key is the name, so the entry needs none of its own."""
@@ -111,11 +102,10 @@ class Named:
             replace(item, required=item.required and item.name != "name")
             for item in self.entry.fields
         )
-        object.__setattr__(self, "nameless", replace(self.entry, fields=tuple(fields)))
+        force_setattr(self, "nameless", replace(self.entry, fields=tuple(fields)))
 
 
-@dataclass(frozen=True, slots=True)
-class Kinds:
+class Kinds(Struct, frozen=True):
     """A map whose `type` says which keys it has."""
 
     kinds: tuple[tuple[str, Fields], ...]
@@ -123,8 +113,7 @@ class Kinds:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(Struct, frozen=True):
     """The first of the shapes that fits."""
 
     shapes: "tuple[Shape, ...]"

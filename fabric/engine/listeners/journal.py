@@ -1,11 +1,12 @@
 """Event streams as files: one JSON line an event, written while the run happens."""
 
 import contextlib
-import dataclasses
 import json
 import os
 from pathlib import Path
 from typing import IO
+
+from msgspec.structs import asdict
 
 from fabric.model.events import EVENT_NAMES, ProblemFound, RunEnded, Stamped
 from fabric.model.problems import FabricError
@@ -28,7 +29,7 @@ def event_line(stamped: Stamped) -> str:
             "problem": problem_json(event.problem),
         }
     else:
-        fields = {name.name: getattr(event, name.name) for name in dataclasses.fields(event)}
+        fields = asdict(event)
     head = {
         "type": EVENT_NAMES[type(event)],
         "run": stamped.run,

@@ -1,6 +1,6 @@
 """Keeps count of a run by service, event by event; says how much is left."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from fabric.engine.run_info import RunInfo
 from fabric.graph.critical_path import tails
@@ -11,8 +11,7 @@ from fabric.views.board import Board, RunningTask, ServiceRow
 _ENOUGH = 3
 
 
-@dataclass(slots=True)
-class _Count:
+class _Count(Struct):
     level: int
     total: int = 0
     counts: dict[str, int] = field(default_factory=dict)
@@ -21,8 +20,7 @@ class _Count:
     ended: float = 0.0
 
 
-@dataclass(slots=True)
-class _Pace:
+class _Pace(Struct):
     """What tasks of a kind were thought to take, and what they took."""
 
     guessed: float = 0.0

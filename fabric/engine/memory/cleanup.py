@@ -4,8 +4,9 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric import manifest
 from fabric.engine.memory.blobs import PREFIX, Blobs
@@ -20,8 +21,7 @@ _INDEXES = "files-*.bin"
 _KEPT = re.compile(r"[0-9a-f]{16}\.bin(\.warm|\.graph)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Blob:
+class Blob(Struct, frozen=True):
     """`used` is when it was last read or written, in seconds since 1970."""
 
     digest: str
@@ -139,8 +139,7 @@ def _emptied(path: Path) -> int:
     return size
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Struct, frozen=True):
     """How many things were read, and how many of them were no good."""
 
     checked: int
@@ -153,8 +152,7 @@ def _thrown_away(path: Path) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(Struct, frozen=True):
     removed: int
     freed: int
     kept: int

@@ -1,8 +1,9 @@
 """What records tell of runs on other machines."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from fabric.graph.traces import Trace
 from fabric.model.names import TaskId
@@ -10,8 +11,7 @@ from fabric.model.names import TaskId
 Traces: TypeAlias = tuple[Trace, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MadeElsewhere:
+class MadeElsewhere(Struct, frozen=True):
     """`traces` are runs that this machine does not remember itself. What a `trusted` one made is
     not here, and need not be: its function is live as it is wanted, so nobody takes it."""
 

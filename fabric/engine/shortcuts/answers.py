@@ -6,9 +6,10 @@ before it, could differ from what was seen under an equal stat.
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from fabric import manifest
 from fabric.engine.memory.file_index import FileIndex, is_racy, settled
@@ -25,8 +26,7 @@ _FEW = 64
 _TRIES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class AskedCommand:
+class AskedCommand(Struct, frozen=True):
     """A command line and its surroundings, as stage 0 will see them again."""
 
     argv: tuple[str, ...]
@@ -39,8 +39,7 @@ class AskedCommand:
 Search: TypeAlias = tuple[tuple[str, str, tuple[str, ...]], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
+class Basis(Struct, frozen=True):
     """What an answer hangs on, as paths relative to the workspace (or absolute).
 
     `contents` have the digests that were decided on; `sources`, there or not, must not have moved
@@ -56,16 +55,14 @@ class Basis:
     searches: frozenset[Search] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerChange:
+class AnswerChange(Struct, frozen=True):
     """What a run of a few tasks hangs on, and the paths that it no longer does."""
 
     basis: Basis
     dropped: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAnswer:
+class StoredAnswer(Struct, frozen=True):
     code: int
     out: str
     err: str
@@ -153,8 +150,7 @@ def renew_answer(
     return _stored(moved_files.folder, asked, watched, change.basis, (files, answer))
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """Paths as stage 0 names them. `known` are the stats of the first of `present`."""
 
     present: Sequence[str]

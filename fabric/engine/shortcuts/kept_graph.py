@@ -7,9 +7,11 @@ import json
 import marshal
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, overload
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from fabric import manifest
 from fabric.engine.memory.file_index import is_racy, settled
@@ -26,8 +28,7 @@ _SUFFIX = ".graph"
 _FIELDS = 11
 
 
-@dataclass(frozen=True, slots=True)
-class KeptGraph:
+class KeptGraph(Struct, frozen=True):
     """What reading all files made. `names` are variables, `sources` paths, there or not;
     `placements` say in plain values where records lie."""
 

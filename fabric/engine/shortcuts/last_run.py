@@ -6,8 +6,10 @@ it a run takes the long way to the same result.
 
 import marshal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from fabric import manifest
 from fabric.engine.memory.traces import decode_traces, encode_trace
@@ -31,8 +33,7 @@ Recall = Callable[[TaskId], Sequence[Trace]]
 Kinds = Mapping[str, type[TaskInputs]]
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectInfo:
+class ProjectInfo(Struct, frozen=True):
     """What a run must know of its project besides the graph."""
 
     workspace: str
@@ -40,8 +41,7 @@ class ProjectInfo:
     warnings: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LastRun:
+class LastRun(Struct, frozen=True):
     """A finished run: its graph as numbers, its tasks and traces still packed."""
 
     salt: bytes
@@ -87,8 +87,7 @@ class LastRun:
         return Outcome(Status.SKIPPED, UP_TO_DATE, trace.output, trace=trace)
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """The part of a graph that an edit may reach: `numbers` are those of the whole graph."""
 
     graph: TaskGraph
@@ -177,8 +176,8 @@ def record_of(task: Task, traces: Sequence[Trace]) -> bytes:
 
 def plain_inputs(task: Task) -> tuple[Any, ...]:
     """The fields of a task's inputs as marshal takes them; tuples stay tuples, for keys' sake."""
-    values = (getattr(task.inputs, one.name) for one in fields(task.inputs))  # type: ignore[arg-type]
-    return tuple(map(_plain, values))
+    names = task.inputs.__struct_fields__
+    return tuple(_plain(getattr(task.inputs, name)) for name in names)
 
 
 def owners_of(

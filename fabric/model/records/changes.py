@@ -1,27 +1,26 @@
 """What a run adds to a record, entry by entry: the same fold serves memory and replay."""
 
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.records.record import FunctionRecord, Intent, Mode, Operation, Record
 from fabric.model.records.record_json import function_document, function_from
 from fabric.model.task import Pairs
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionDone:
+class FunctionDone(Struct, frozen=True):
     task: str
     function: FunctionRecord
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionGone:
+class FunctionGone(Struct, frozen=True):
     task: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionUnsure:
+class FunctionUnsure(Struct, frozen=True):
     """A call failed half-way, or nobody knows: the function's key no longer stands for it.
 
     One that was not there before may be there now: only what is in the record can be taken away.
@@ -31,16 +30,14 @@ class FunctionUnsure:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnitDone:
+class UnitDone(Struct, frozen=True):
     """What the deploy of a whole service gave besides its functions, in place of what it had."""
 
     task: str
     outputs: Pairs
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseDone:
+class ReleaseDone(Struct, frozen=True):
     task: str
     endpoint: str
     outputs: Pairs

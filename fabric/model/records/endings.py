@@ -1,6 +1,6 @@
 """What a record says when a run is over: pure folds of how it began and what was done."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from fabric.model.records.record import Deployment, Lifecycle, Record
 

@@ -1,7 +1,8 @@
 """What is live: one record for each service, stage and provider, and how it came to be."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from fabric.model.task import Pairs
 
@@ -29,8 +30,7 @@ class Operation(StrEnum):
     RELEASE = "release"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class RecordRef:
+class RecordRef(Struct, frozen=True, order=True):
     """Which record: `provider` is the label where one is used, else the provider's id."""
 
     service: str
@@ -46,8 +46,7 @@ class RecordRef:
         return f"`{self.service}` ({self.stage}, {self.provider})"
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionRecord:
+class FunctionRecord(Struct, frozen=True):
     """One live function. `triggers` are JSON texts under the names of the config, without secrets;
     `environment` pairs each variable with a keyed digest of its value; `settings` are all other
     declared inputs of the deploy, `upstream` the digests of what other tasks gave it."""
@@ -68,8 +67,7 @@ class FunctionRecord:
     updated_at: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
+class Deployment(Struct, frozen=True):
     """A past state of a record that can be gone back to."""
 
     deployment_id: str
@@ -81,8 +79,7 @@ class Deployment:
     updated_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """Written before the provider is called. Without a result nobody knows how the call ended.
 
     `function` names all functions of the call, with commas between them.
@@ -95,8 +92,7 @@ class Intent:
     at: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """The state of record. `serial` grows by one with each write, `fence` with each holder of the
     lock; `salt` keys the digests of environment values for the life of the lineage."""
 

@@ -3,9 +3,10 @@
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.task import BuildInputs

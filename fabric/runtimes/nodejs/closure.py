@@ -3,7 +3,8 @@
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.runtimes.contract import Built, BuiltFile
@@ -23,8 +24,7 @@ _IMPORT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True):
     module: Module
     content: bytes
 

@@ -7,7 +7,8 @@ each import's specifier; saying too much costs a build, saying too little would 
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fabric.runtimes.contract import Listing, Seen
 from fabric.runtimes.entry import EntryFile

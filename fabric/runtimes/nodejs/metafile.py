@@ -2,20 +2,19 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Import:
+
+class Import(Struct, frozen=True):
     """`path` is the absolute path that won; empty where nothing was resolved (external)."""
 
     specifier: str
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(Struct, frozen=True):
     path: str
     imports: tuple[Import, ...] = ()
 

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.nodejs.candidates import NODE_MODULES
@@ -11,8 +12,7 @@ from fabric.runtimes.nodejs.tsconfig import ancestors, package_name, read_jsonc
 from fabric.system.disk import read_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Packages:
+class Packages(Struct, frozen=True):
     """`modules` are the manifests, with one import for each dependency."""
 
     files: tuple[BuiltFile, ...]

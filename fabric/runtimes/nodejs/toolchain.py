@@ -6,8 +6,9 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import without_credentials
@@ -38,8 +39,7 @@ _NPM_NOISE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectBundler:
+class ProjectBundler(Struct, frozen=True):
     """The project's own bundler, or None; `tried` are the manifests that were looked at."""
 
     folder: Path | None
@@ -62,8 +62,7 @@ def find_bundler(root: str) -> ProjectBundler:
     return ProjectBundler(None, "", tuple(tried))
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
+class Tools(Struct, frozen=True):
     """What there is to run and to install a bundler with; `tried` is where a missing one may come.
 
     `installable`: the pinned bundler is there already, or npm is, to fetch it.

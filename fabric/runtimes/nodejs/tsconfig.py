@@ -8,8 +8,9 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fabric.runtimes.nodejs import export_maps
 from fabric.system.disk import read_bytes
@@ -19,8 +20,7 @@ _TOKENS = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re
 _CONFIG_FOLDER = "${configDir}"
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Alias(Struct, frozen=True):
     """One pattern of `paths`, or the whole of `baseUrl` (`*`), and where it may lead."""
 
     pattern: str
@@ -36,16 +36,14 @@ class Alias:
         return tuple(os.path.normpath(target.replace("*", middle)) for target in self.targets)
 
 
-@dataclass(frozen=True, slots=True)
-class TsSettings:
+class TsSettings(Struct, frozen=True):
     """`tried` are all paths that were looked at for the chain, found or not."""
 
     tried: tuple[str, ...] = ()
     aliases: tuple[Alias, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """One file of a chain. `folder` is the real one: what it names is relative to that."""
 
     folder: str

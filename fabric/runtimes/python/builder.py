@@ -6,8 +6,9 @@ library that `include` names. Third-party packages are vendored apart from this.
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import BuildInputs
@@ -50,8 +51,7 @@ class PythonRuntime:
         """There is no child to end."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Closure:
+class _Closure(Struct, frozen=True):
     sources: tuple[tuple[str, bytes], ...]
     tried: tuple[str, ...]
 

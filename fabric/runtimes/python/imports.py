@@ -2,11 +2,11 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedName:
+class ImportedName(Struct, frozen=True):
     """`module` is dotted and may be empty; `names` may be submodules of it; `level` counts dots."""
 
     module: str

@@ -2,19 +2,18 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRoot:
+class SearchRoot(Struct, frozen=True):
     """A folder on the import path. `only` limits it to one top-level name (a shared library)."""
 
     folder: str
     only: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """`loaded` are the files that an import runs, outermost package first; `tried` all look-ups."""
 
     loaded: tuple[str, ...] = ()

@@ -2,10 +2,12 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from fabric.model.secrecy import without_userinfo
+from fabric.model.secret import Secret
 from fabric.state.backends.failures import (
     extra,
     failed,
@@ -32,13 +34,12 @@ _THROTTLED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Cloud1Keys:
+class Cloud1Keys(Struct, frozen=True):
     """Keys that are empty are left to the client's own chain: profiles, roles, metadata."""
 
-    key_id: str = field(repr=False)
-    secret: str = field(repr=False)
-    token: str = field(repr=False)
+    key_id: Secret[str]
+    secret: Secret[str]
+    token: Secret[str]
     region: str
     endpoint: str
 
@@ -50,9 +51,9 @@ def account(env: Mapping[str, str], service: str) -> Cloud1Keys:
     family = "CLOUD1" if own else "AWS"
     regions = ("CLOUD1_REGION", "AWS_REGION", "AWS_DEFAULT_REGION")
     return Cloud1Keys(
-        key_id=env.get(f"{family}_ACCESS_KEY_ID", ""),
-        secret=env.get(f"{family}_SECRET_ACCESS_KEY", ""),
-        token=env.get(f"{family}_SESSION_TOKEN", ""),
+        key_id=Secret(env.get(f"{family}_ACCESS_KEY_ID", "")),
+        secret=Secret(env.get(f"{family}_SECRET_ACCESS_KEY", "")),
+        token=Secret(env.get(f"{family}_SESSION_TOKEN", "")),
         region=next((env[name] for name in regions if env.get(name)), ""),
         endpoint=next((env[name] for name in names if env.get(name)), ""),
     )
@@ -77,9 +78,9 @@ def client(service: str, account: Cloud1Keys, place: str, patience: Patience) ->
     )
     try:
         session = boto3.session.Session(
-            aws_access_key_id=account.key_id or None,
-            aws_secret_access_key=account.secret or None,
-            aws_session_token=account.token or None,
+            aws_access_key_id=account.key_id.reveal() or None,
+            aws_secret_access_key=account.secret.reveal() or None,
+            aws_session_token=account.token.reveal() or None,
             region_name=account.region or None,
         )
         return session.client(

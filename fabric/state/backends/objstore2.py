@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from urllib.parse import quote, urlencode
 
+from fabric.model.secret import Secret
 from fabric.state.backends.failures import missing, new_mark, understood
 from fabric.state.backends.folders import folder
 from fabric.state.backends.tokens import Bearer
@@ -90,7 +91,7 @@ class Objstore2:
         headers = {"Authorization": f"Bearer {self._bearer.token()}"}
         if method == "POST":
             headers["Content-Type"] = "application/octet-stream"
-        reply = self._web.ask(HttpRequest(method, url, headers, content))
+        reply = self._web.ask(HttpRequest(method, url, Secret(headers), content))
         if reply.status == _NOT_FOUND and _NO_BUCKET in reply.content:
             raise missing(self.place, "bucket")
         return reply

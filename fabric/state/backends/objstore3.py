@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from urllib.parse import quote, urlencode
 
+from fabric.model.secret import Secret
 from fabric.state.backends.failures import failed, missing, new_mark, understood
 from fabric.state.backends.folders import folder
 from fabric.state.backends.shared_key import Objstore3Account, signed
@@ -53,13 +54,13 @@ class Objstore3:
             "x-ms-blob-type": "BlockBlob",
             **condition,
         }
-        reply = self._change(key, HttpRequest("PUT", self._blob(key), headers, content))
+        reply = self._change(key, HttpRequest("PUT", self._blob(key), Secret(headers), content))
         with understood(self.place):
             return _version(reply)
 
     def delete(self, key: str, expected: Version) -> None:
         headers = {"If-Match": expected, "x-ms-delete-snapshots": "include"}
-        self._change(key, HttpRequest("DELETE", self._blob(key), headers))
+        self._change(key, HttpRequest("DELETE", self._blob(key), Secret(headers)))
 
     def list(self, prefix: str) -> tuple[str, ...]:
         with understood(self.place):

@@ -1,13 +1,15 @@
 """From the config's `backend` keys and the environment to open stores. Reaches none of them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
+
 from fabric.config.values import BackendKind
 from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
 from fabric.state.backends.failures import bad_url, extra, no_credentials
 from fabric.state.backends.local import Local
 from fabric.state.backends.lost_replies import LostReplies
@@ -26,12 +28,11 @@ _SQL_URL = "FABRIC_STATE_SQL_URL"
 _SQL_TABLE = "fabric_state"
 
 
-@dataclass(frozen=True, slots=True)
-class _Wish:
+class _Wish(Struct, frozen=True):
     """What a store is opened from. `home` is the project's `.fabric` folder."""
 
     settings: Mapping[str, str]
-    env: Mapping[str, str] = field(repr=False)
+    env: Secret[Mapping[str, str]]
     home: Path
     patience: Patience
 
@@ -50,7 +51,7 @@ def open_backend(
     patience: Patience = PATIENT,
 ) -> BackEndPair:
     """The stores of a config; whether they can be reached shows on the first call."""
-    return _OPENERS[kind](_Wish(settings, env, home, patience))
+    return _OPENERS[kind](_Wish(settings, Secret(env), home, patience))
 
 
 # Each opener imports its own kind: a project has one, and the others cost as much to load.
@@ -66,7 +67,7 @@ def _sql(wish: _Wish) -> BackEndPair:
 
 def _database(wish: _Wish) -> "Database":
     name = wish.settings.get("sqlConnectionStringEnv") or _SQL_URL
-    url = wish.env.get(name, "")
+    url = wish.env.reveal().get(name, "")
     scheme = url.partition(":")[0].lower()
     if scheme in ("postgresql", "postgres"):
         from fabric.state.backends.postgres import Postgres
@@ -86,7 +87,7 @@ def _objstore1(wish: _Wish) -> BackEndPair:
 
     bucket = wish.needed("objstore1Bucket")
     prefix = wish.settings.get("objstore1Prefix", "")
-    keys = account(wish.env, "S3")
+    keys = account(wish.env.reveal(), "S3")
     if keys.endpoint:
         _checked("OBJSTORE1_ENDPOINT_URL", keys.endpoint)
     state = LostReplies(Objstore1(keys, bucket, prefix, wish.patience))
@@ -95,7 +96,7 @@ def _objstore1(wish: _Wish) -> BackEndPair:
         return BackEndPair(state, state)
     from fabric.state.backends.lock_table import LockTable
 
-    keys = account(wish.env, "DYNAMODB")
+    keys = account(wish.env.reveal(), "DYNAMODB")
     return BackEndPair(
         state, LostReplies(LockTable(keys, table, f"{bucket}/{prefix}", wish.patience))
     )
@@ -106,7 +107,8 @@ def _objstore2(wish: _Wish) -> BackEndPair:
 
     bucket = wish.needed("objstore2Bucket")
     endpoint = _checked(
-        "OBJSTORE2_ENDPOINT_URL", wish.env.get("OBJSTORE2_ENDPOINT_URL") or DEFAULT_ENDPOINT
+        "OBJSTORE2_ENDPOINT_URL",
+        wish.env.reveal().get("OBJSTORE2_ENDPOINT_URL") or DEFAULT_ENDPOINT,
     )
     if is_plain(endpoint):
         raise bad_url("OBJSTORE2_ENDPOINT_URL", "a token would go there over plain http")
@@ -118,9 +120,9 @@ def _objstore2(wish: _Wish) -> BackEndPair:
 def _bearer(wish: _Wish, http: "Http") -> "Bearer":
     from fabric.state.backends import tokens
 
-    if token := wish.env.get("OBJSTORE2_ACCESS_TOKEN"):
+    if token := wish.env.reveal().get("OBJSTORE2_ACCESS_TOKEN"):
         return tokens.GivenToken(token)
-    if file := wish.env.get("OBJSTORE2_CREDENTIALS_FILE"):
+    if file := wish.env.reveal().get("OBJSTORE2_CREDENTIALS_FILE"):
         return tokens.ServiceAccount(wish.home.parent / file, http, SystemClock())
     raise no_credentials("objstore2", tokens.CREDENTIALS)
 
@@ -130,7 +132,7 @@ def _objstore3(wish: _Wish) -> BackEndPair:
     from fabric.state.backends.shared_key import account
 
     container = wish.needed("objstore3Container")
-    owner = account(wish.env)
+    owner = account(wish.env.reveal())
     _checked("OBJSTORE3_ENDPOINT_URL", owner.endpoint)
     prefix = wish.settings.get("objstore3Prefix", "")
     return _one(Objstore3(_http(wish.patience), owner, SystemClock(), container, prefix))

@@ -3,8 +3,11 @@
 import base64
 import binascii
 import json
-from dataclasses import dataclass, field
 from hashlib import sha256
+
+from msgspec import Struct
+
+from fabric.model.secret import Secret
 
 _BEGIN, _END = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"
 _INTEGER, _OCTETS, _SEQUENCE = 0x02, 0x04, 0x30
@@ -13,10 +16,9 @@ _LONG_FORM = 0x80
 _SHA256_INFO = bytes.fromhex("3031300d060960864801650304020105000420")
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateKey:
+class PrivateKey(Struct, frozen=True):
     modulus: int
-    exponent: int = field(repr=False)
+    exponent: Secret[int]
 
     @property
     def size(self) -> int:
@@ -40,7 +42,7 @@ def read_key(pem: str) -> PrivateKey:
         raise ValueError("the private key is damaged") from None
     if info[2][0] != _OCTETS or {modulus[0], exponent[0]} != {_INTEGER}:
         raise ValueError("not an RSA key")
-    return PrivateKey(int.from_bytes(modulus[1]), int.from_bytes(exponent[1]))
+    return PrivateKey(int.from_bytes(modulus[1]), Secret(int.from_bytes(exponent[1])))
 
 
 def sign(message: bytes, key: PrivateKey) -> bytes:
@@ -48,7 +50,7 @@ def sign(message: bytes, key: PrivateKey) -> bytes:
     info = _SHA256_INFO + sha256(message).digest()
     padding = b"\xff" * (key.size - len(info) - 3)
     padded = b"\x00\x01" + padding + b"\x00" + info
-    return pow(int.from_bytes(padded), key.exponent, key.modulus).to_bytes(key.size)
+    return pow(int.from_bytes(padded), key.exponent.reveal(), key.modulus).to_bytes(key.size)
 
 
 def token(header: dict[str, str], claims: dict[str, str | int], key: PrivateKey) -> str:

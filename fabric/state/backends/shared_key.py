@@ -5,10 +5,13 @@ import binascii
 import hmac
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from email.utils import format_datetime
 from urllib.parse import parse_qsl, urlsplit
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.secret import Secret
 from fabric.state.backends.failures import no_credentials
 from fabric.system.clock import Clock
 from fabric.system.http_client import HttpRequest
@@ -34,10 +37,9 @@ _API = "2021-12-02"
 _NAME = re.compile(r"[A-Za-z0-9-]{1,63}")
 
 
-@dataclass(frozen=True, slots=True)
-class Objstore3Account:
+class Objstore3Account(Struct, frozen=True):
     name: str
-    key: bytes = field(repr=False)
+    key: Secret[bytes]
     endpoint: str
 
 
@@ -52,20 +54,22 @@ def account(env: Mapping[str, str]) -> Objstore3Account:
     scheme = words.get("DefaultEndpointsProtocol") or "https"
     suffix = words.get("EndpointSuffix") or "core.windows.net"
     chosen = env.get("OBJSTORE3_ENDPOINT_URL") or words.get("BlobEndpoint")
-    return Objstore3Account(name, _decoded(key), chosen or f"{scheme}://{name}.blob.{suffix}")
+    return Objstore3Account(
+        name, Secret(_decoded(key)), chosen or f"{scheme}://{name}.blob.{suffix}"
+    )
 
 
 def signed(request: HttpRequest, account: Objstore3Account, clock: Clock) -> HttpRequest:
     headers = {
-        **{name.lower(): value for name, value in request.headers.items()},
+        **{name.lower(): value for name, value in request.headers.reveal().items()},
         "x-ms-date": format_datetime(clock.now(), usegmt=True),
         "x-ms-version": _API,
     }
     length = str(len(request.content)) if request.content else ""
     text = _text_to_sign(request, {**headers, "content-length": length}, account.name)
-    mac = base64.b64encode(hmac.digest(account.key, text.encode(), "sha256")).decode()
+    mac = base64.b64encode(hmac.digest(account.key.reveal(), text.encode(), "sha256")).decode()
     headers["authorization"] = f"SharedKey {account.name}:{mac}"
-    return replace(request, headers=headers)
+    return replace(request, headers=Secret(headers))
 
 
 def _text_to_sign(request: HttpRequest, headers: Mapping[str, str], account: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlencode
 
+from fabric.model.secret import Secret
 from fabric.state.backends.failures import failed, no_credentials, reaching, refused
 from fabric.state.backends.rs256 import PrivateKey, read_key, token
 from fabric.system.clock import Clock
@@ -59,7 +60,7 @@ class ServiceAccount:
 
     def _fetch(self) -> tuple[str, float]:
         form = urlencode({"grant_type": _GRANT, "assertion": self._assertion()})
-        request = HttpRequest("POST", self._uri, {"Content-Type": _FORM}, form.encode())
+        request = HttpRequest("POST", self._uri, Secret({"Content-Type": _FORM}), form.encode())
         with reaching("the token service of objstore2"):
             reply = self._http.send(request)
         if not reply.ok:

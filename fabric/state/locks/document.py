@@ -2,8 +2,9 @@
 
 import datetime
 import json
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import RecordRef
@@ -11,8 +12,7 @@ from fabric.system.clock import Clock
 from fabric.system.process_identity import Process
 
 
-@dataclass(frozen=True, slots=True)
-class LockHolder:
+class LockHolder(Struct, frozen=True):
     """The times are for people: nobody decides by another machine's clock."""
 
     id: str

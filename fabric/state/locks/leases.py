@@ -4,7 +4,9 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
@@ -30,16 +32,14 @@ _BEATS = 4
 _LOOKS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """How locks are held and waited for, in seconds."""
 
     lease: float = 60.0
     wait: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(Struct, frozen=True):
     """Who wants a lock: hears what it waits for; `options` name a record in a command from here.
     Who does not want it any more raises in `go_on`."""
 
@@ -48,8 +48,7 @@ class Asker:
     go_on: Callable[[], None] = lambda: None
 
 
-@dataclass(slots=True)
-class _Lease:
+class _Lease(Struct):
     """A lock that this keeper holds. `seen` is when its newest beat was begun, on our clock.
 
     `writing`: a beat that is on its way must not come after the lock was given back.

@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fabric.config.rules.stage_names import stage_problem
 from fabric.model.hashing import digest_bytes
@@ -16,8 +17,7 @@ VERSION = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(Struct, frozen=True):
     service: str
     backend: str
     created_at: str

@@ -1,7 +1,8 @@
 """Many records at once, as they can be read now: one that cannot be is a problem, not the end."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
@@ -11,8 +12,7 @@ from fabric.state.records.transaction import peek
 from fabric.state.store import RecordStore
 
 
-@dataclass(frozen=True, slots=True)
-class RecordListing:
+class RecordListing(Struct, frozen=True):
     """`refs` are all that lie there; `records` those that can be read and were ever deployed."""
 
     refs: tuple[RecordRef, ...]

@@ -2,7 +2,9 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import RecordChange, applied, functions_of, settled
@@ -17,8 +19,7 @@ from fabric.state.store import RecordStore
 from fabric.system.clock import Clock, stamp
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRecord:
+class FoundRecord(Struct, frozen=True):
     """A record as it is found under its lock. `version` is None where nothing is stored yet;
     `base` is what this run found, before its own fence and mode were laid in."""
 

@@ -1,6 +1,7 @@
 """A record from elsewhere in the place of the stored one: a restore, or a push."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
@@ -13,8 +14,7 @@ from fabric.state.records.wal import discard_logs
 from fabric.state.store import RecordStore
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(Struct, frozen=True):
     """What lies in the place of a record: nothing, a record, or what nobody can read."""
 
     record: Record | None

@@ -1,7 +1,8 @@
 """After a lock was lost with calls under way: the record says what nobody knows any more."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef

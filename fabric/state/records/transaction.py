@@ -3,7 +3,9 @@
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.records.changes import made_unsure
@@ -30,8 +32,7 @@ _TRIES = 5
 _SURE = frozenset({"local", "sql"})
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """What a run is about to do to a record, and what would forbid it."""
 
     ref: RecordRef
@@ -40,15 +41,14 @@ class Claim:
     provider_id: str
     region: str
     intents: tuple[Intent, ...]
-    refuse: Callable[[Record | None], Problem | None] = field(compare=False)
+    refuse: Callable[[Record | None], Problem | None]
 
     @property
     def lifecycle(self) -> Lifecycle:
         return Lifecycle.REMOVING if self.operation == "remove" else Lifecycle.DEPLOYING
 
 
-@dataclass(frozen=True, slots=True)
-class LockPolicy:
+class LockPolicy(Struct, frozen=True):
     """Who we are, how we hold and wait for locks, and how a command names a record from here."""
 
     me: Process

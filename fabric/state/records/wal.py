@@ -6,8 +6,9 @@ The first line names the record's state that the rest stands on; without that st
 import contextlib
 import json
 import threading
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.changes import RecordChange, applied, entry_document, entry_from, settled
@@ -25,8 +26,7 @@ def wal_path(home: Path, ref: RecordRef, fence: int) -> Path:
     return wal_folder(home, ref) / f"{fence}.log"
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(Struct, frozen=True):
     """The entries of one holder of the lock: its lineage and fence."""
 
     lineage: str

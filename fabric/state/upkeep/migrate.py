@@ -1,7 +1,8 @@
 """All records from one store to another, with their archives: copied, read back and compared."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
@@ -14,8 +15,7 @@ from fabric.state.records.under_lock import locked
 from fabric.state.store import RecordStore
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """One record: its stored form, and what the target has in its place."""
 
     record: Record
@@ -23,8 +23,7 @@ class Move:
     version: Version | None
 
 
-@dataclass(frozen=True, slots=True)
-class Migrated:
+class Migrated(Struct, frozen=True):
     records: tuple[Record, ...]
     archives: int
     warnings: tuple[Problem, ...]

@@ -1,9 +1,10 @@
 """What should agree about one record, laid side by side. Pure: the looking is done elsewhere."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from fabric.model.records.receipt import entries_of, receipt_entry
 from fabric.model.records.record import Record, RecordRef
@@ -18,8 +19,7 @@ class SyncStatus(StrEnum):
     IN_SYNC = "in-sync"
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """All that is known of a record. `receipt` and `deploy_record` are whole files, None where
     there is none; `functions` are those of the config, None where no config names the record;
     `live` are the digests of the code that the provider has of the functions that it was asked
@@ -37,8 +37,7 @@ class Evidence:
     is_errored: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
+class Divergence(Struct, frozen=True):
     status: SyncStatus
     detail: str
 

@@ -1,8 +1,9 @@
 """Which addresses are out in the world, and where a redirect may lead. No effects."""
 
 import ipaddress
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -12,8 +13,7 @@ _TRANSLATED = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
+class Hop(Struct, frozen=True):
     """One stop on the way to a source: what is spoken there, and the address that was reached."""
 
     scheme: str

@@ -1,12 +1,12 @@
 """What stands in an archive that somebody else made: values, limits, and the word for a no."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NoReturn
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class UnpackLimits:
+
+class UnpackLimits(Struct, frozen=True):
     """`size` counts all bytes that come out, `file` those of one file, `entries` folders too."""
 
     size: int = 1_000_000_000
@@ -14,8 +14,7 @@ class UnpackLimits:
     file: int = 100_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveEntry:
+class ArchiveEntry(Struct, frozen=True):
     """One file or folder. `content` is read to its end before the next entry is asked for."""
 
     name: str

@@ -7,8 +7,9 @@ import os
 import re
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
@@ -24,8 +25,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
-class FetchLimits:
+class FetchLimits(Struct, frozen=True):
     """`quiet` is how long one answer of the other side may take, `seconds` how long the body."""
 
     size: int = 200_000_000
@@ -34,8 +34,7 @@ class FetchLimits:
     seconds: float = 900
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(Struct, frozen=True):
     """`url` is where the redirects led to, without its query."""
 
     path: Path
@@ -69,8 +68,7 @@ def fetch(
     return Fetched(target, shown, digest, size, warnings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Arrived:
+class _Arrived(Struct, frozen=True):
     """`insecure` is the first address on the way that was not spoken to over TLS."""
 
     location: Location
@@ -78,8 +76,7 @@ class _Arrived:
     insecure: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
+class _Way(Struct, frozen=True):
     network: Network
     limits: FetchLimits
 

@@ -1,7 +1,8 @@
 """The URL of a source, taken apart and checked. No effects."""
 
-from dataclasses import dataclass
 from urllib.parse import quote, urljoin, urlsplit
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 
@@ -10,8 +11,7 @@ _IN_TARGETS = "%/:=&?~+!$,;'@()*[]-._"
 _LONGEST = 8192
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """`target` is the path and the query; `shown` is without the query: it may hold a key."""
 
     scheme: str

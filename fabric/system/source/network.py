@@ -2,8 +2,9 @@
 
 import socket
 import ssl
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from fabric.system.clock import Clock, SystemClock
 
@@ -19,8 +20,7 @@ class Network(Protocol):
         """TLS on top, for the name that was asked for and not for the address."""
 
 
-@dataclass(frozen=True, slots=True)
-class RealNetwork:
+class RealNetwork(Struct, frozen=True):
     clock: Clock = field(default_factory=SystemClock)
 
     def addresses(self, host: str, port: int) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ import stat
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from fabric.system.source.entries import ArchiveEntry, UnpackLimits, refuse, text_of
 from fabric.system.source.inflate import inflated
@@ -25,8 +26,7 @@ _UNIX_MAKERS = (3, 19)
 _CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """One row of the central directory."""
 
     name: bytes

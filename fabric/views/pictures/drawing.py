@@ -1,7 +1,9 @@
 """A plan as what all pictures show of it: nodes with their decision, edges as pairs of numbers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.graph.critical_path import CriticalPath, critical_path
 from fabric.graph.decide import Action, Decision
@@ -9,8 +11,7 @@ from fabric.graph.plan import Plan
 from fabric.model.task import Task
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     id: str
     kind: str
     service: str
@@ -29,8 +30,7 @@ class Node:
         return self.function or self.provider or self.id.partition(":")[2] or self.id
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     """Edges go from the need to what needs it; nodes stand in the order of the graph."""
 
     nodes: tuple[Node, ...]

@@ -5,9 +5,10 @@ column between, so that no line ever runs behind a box.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
+
+from msgspec import Struct
 
 BOX_HEIGHT = 30.0
 BOX_GAP = 10.0
@@ -19,8 +20,7 @@ _WIRE_WEIGHT = 3.0
 Spot: TypeAlias = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceLane:
+class ServiceLane(Struct, frozen=True):
     """Heights of all spots, measured from the lane's top to the middle of a box or wire."""
 
     service: str
@@ -32,8 +32,7 @@ class ServiceLane:
     middles: Mapping[Spot, float]
 
 
-@dataclass(frozen=True, slots=True)
-class LaneTasks:
+class LaneTasks(Struct, frozen=True):
     """The tasks of one service, in a good first order, and how far right each one is used."""
 
     service: str
@@ -42,8 +41,7 @@ class LaneTasks:
     inner: Sequence[tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Net:
+class _Net(Struct, frozen=True):
     columns: list[list[Spot]]
     left: Mapping[Spot, list[Spot]]
     right: Mapping[Spot, list[Spot]]

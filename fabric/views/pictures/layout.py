@@ -1,7 +1,8 @@
 """Where everything stands: columns by level from left to right, a lane for each service."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fabric.views.pictures.drawing import Drawing
 from fabric.views.pictures.lane import BOX_HEIGHT, LaneTasks, ServiceLane, lane_of
@@ -15,8 +16,7 @@ LANE_PAD = 12.0
 LANE_GAP = 14.0
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     x: float
     y: float
     width: float
@@ -35,8 +35,7 @@ class Box:
         return self.y + self.height / 2
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """The line of an edge: heights in the columns that it passes, from its need to its end."""
 
     need: int
@@ -44,8 +43,7 @@ class Route:
     bends: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """All lanes from top to bottom with their frames, a box per node, a route per edge."""
 
     lanes: tuple[ServiceLane, ...]

@@ -1,12 +1,11 @@
 """Colours by action, told apart by colour-blind people and in print: fill, dashes, plain line."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fabric.graph.decide import Action
 
 
-@dataclass(frozen=True, slots=True)
-class Paint:
+class Paint(Struct, frozen=True):
     fill: str
     line: str
     ink: str

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 
+from fabric.model.secret import Secret
 from fabric.runtimes.nodejs.toolchain import find_node, npm_command
 from fabric.state.backends.shared_key import Objstore3Account, signed
 from fabric.system.clock import SystemClock
@@ -71,7 +72,7 @@ def _install(folder: Path) -> None:
 
 
 def _make_container(server: Azurite) -> None:
-    account = Objstore3Account(server.name, base64.b64decode(server.key), server.endpoint)
+    account = Objstore3Account(server.name, Secret(base64.b64decode(server.key)), server.endpoint)
     request = HttpRequest("PUT", f"{server.endpoint}/{CONTAINER}?restype=container")
-    headers = dict(signed(request, account, SystemClock()).headers)
+    headers = dict(signed(request, account, SystemClock()).headers.reveal())
     httpx.put(request.url, headers=headers).raise_for_status()
