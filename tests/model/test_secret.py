@@ -2,7 +2,7 @@
 
 import json
 import marshal
-import pickle
+import pickle  # noqa: TID251: to see it refused
 from collections.abc import Callable
 
 import msgspec
