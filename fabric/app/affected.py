@@ -58,9 +58,10 @@ def _no_repository(base: str) -> Problem:
 
 def _by_digest(request: Request, project: Project, settings: Settings) -> frozenset[str]:
     """The services with any task that is not up to date."""
-    from fabric.app.plan import previewed
+    from fabric.app.plan import look
 
-    _, made = previewed(request, settings)
+    with look(request, settings) as (_, seen):
+        made = seen.plan
     rows = zip(made.graph.tasks, made.decisions, strict=True)
     busy = {task.inputs.service for task, decision in rows if decision.action is not Action.SKIP}
     pairs = zip(project.entries, project.units, strict=True)

@@ -7,12 +7,15 @@ from typing import Any
 from msgspec import Struct
 
 from fabric.app.cache_place import cache_folder, is_usable
+from fabric.app.pinned import compiled_and_pinned
 from fabric.app.request import Request
-from fabric.app.run_graph import Ran, RunHooks, carry_out, compiled_and_locked, whole
+from fabric.app.run_graph import GraphJob, homes_of, run_graph, told_of_places
 from fabric.app.run_report import cases_of
-from fabric.app.session import Session
+from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
-from fabric.app.shortcuts import CommandLine, keep_answer, renew, warm_start
+from fabric.app.shortcuts.answers import had_nothing_to_do, keep_answer
+from fabric.app.shortcuts.command_line import CommandLine
+from fabric.app.shortcuts.start import cold_start, warm_start
 from fabric.engine.critical_tasks import critical_path
 from fabric.engine.memory.daily_cleanup import prune_daily
 from fabric.engine.output_folders import copy_out
@@ -21,6 +24,7 @@ from fabric.engine.run_info import MakeListeners
 from fabric.model.amounts import duration
 from fabric.model.names import Verb
 from fabric.model.problems import Problem
+from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
 from fabric.system.clock import file_time_ns
@@ -44,54 +48,46 @@ def build(
     request: Request,
     settings: Settings,
     make_listeners: MakeListeners,
-    command_line: CommandLine | None,
+    command_line: CommandLine | None = None,
 ) -> Report:
-    """Run, report, and keep the answer to the same question asked again.
-
-    If stage 0 saw just a few files move since a stored answer, only what they reach is looked at.
-    """
+    """Run, report, and keep the answer to the same question asked again."""
     started = file_time_ns(settings.cwd)
-    start = warm_start(command_line) if command_line and not request.out else None
-
-    def report(done: Ran) -> Report:
-        return _report(done, request, settings)
-
-    if start is None:
-        compiled_work = compiled_and_locked(request, settings)
-        work = whole(compiled_work)
-    else:
-        work = start.work
-
-    def after(session: Session, done: Ran) -> None:
-        if command_line is None or request.out or not done.result.ok:
-            return
-        if start is None:
-            keep_answer(command_line, session, compiled_work, done, report)
-        else:
-            renew(command_line, session, start, done, report)
-
-    done = carry_out(request, settings, work, started, RunHooks(make_listeners, after))
-    cache = cache_folder(Path(work.info.workspace), settings)
+    start = warm_start(command_line, request, settings)
+    start = start or cold_start(compiled_and_pinned(request, settings))
+    work = GraphJob(start.info, start.graph, start.known, untouched=start.untouched)
+    workspace = Path(start.info.workspace)
+    homes = homes_of(start.info, start.graph)
+    opening = SessionOptions(started, request.use_cache, warm=start.is_warm, homes=homes)
+    with open_session(workspace, settings, opening) as session:
+        result = start.whole(run_graph(request, session, work, make_listeners))
+        info = told_of_places(start.info, start.graph, session)
+        if command_line and result.ok and not request.out:
+            again = build_report(had_nothing_to_do(result), info, request, settings)
+            keep_answer(command_line, session, start, result, again)
+    cache = cache_folder(workspace, settings)
     if is_usable(cache):
         prune_daily(cache, started / 1e9)
     if request.out:
-        copy_artifacts(done, request.verb, settings.cwd / request.out)
-    return report(done)
+        copy_artifacts(result, workspace, request.verb, settings.cwd / request.out)
+    return build_report(result, info, request, settings)
 
 
-def _report(done: Ran, request: Request, settings: Settings) -> Report:
-    artifacts = tuple(_artifacts(done, request.verb, settings.cwd))
-    summary = _summary(done, artifacts)
+def build_report(
+    result: RunResult, info: ProjectInfo, request: Request, settings: Settings
+) -> Report:
+    prefix = _seen_from(Path(info.workspace), settings.cwd)
+    artifacts = tuple(_artifacts(result, request.verb, prefix))
+    summary = _summary(result, artifacts)
     return Report(
         request.command,
         {"artifacts": [_json(one) for one in artifacts], "summary": summary},
         text=build_text(request.verb, _new(artifacts), summary),
-        notes=_longest_path(done.result) if request.profiled else "",
-        problems=problems_of(done.result),
-        warnings=done.info.warnings,
-        exit_code=done.result.exit_code,
-        owners=owners_of(done.result),
-        cases=cases_of(done.result) if request.detailed else (),
+        notes=_longest_path(result) if request.profiled else "",
+        problems=problems_of(result),
+        warnings=info.warnings,
+        exit_code=result.exit_code,
+        owners=owners_of(result),
+        cases=cases_of(result) if request.detailed else (),
     )
 
 
@@ -116,24 +112,21 @@ def problems_of(result: RunResult) -> tuple[Problem, ...]:
 
 def owners_of(result: RunResult) -> tuple[str, ...]:
     """The service of each of these problems; none for what concerns the run as a whole."""
-    rows = zip(result.graph.tasks, result.outcomes, strict=True)
     owners = [
         "" if outcome.status is Status.BLOCKED else task.inputs.service
-        for task, outcome in rows
+        for task, outcome in result.rows
         for _ in outcome.problems
     ]
     return (*("",) * result.interrupted, *owners, *("" for _ in result.aftermath))
 
 
-def _artifacts(done: Ran, verb: Verb, cwd: Path) -> Iterator[BuiltArtifact]:
+def _artifacts(result: RunResult, verb: Verb, prefix: str) -> Iterator[BuiltArtifact]:
     """By task id, as a run over everything lists them."""
-    prefix = _seen_from(Path(done.info.workspace), cwd)
-    ran_now = zip(done.result.graph.tasks, done.result.outcomes, strict=True)
-    rows = [row for row in ran_now if row[0].kind == verb]
-    rows += done.others.of_kind(verb)
-    for task, outcome in sorted(rows, key=lambda row: row[0].id):
+    ids = result.graph.ids
+    for number in sorted(result.graph.numbers_of(verb), key=ids.__getitem__):
+        outcome = result.outcomes[number]
         if outcome.output is not None:
-            yield _artifact(task, outcome, outcome.output, prefix)
+            yield _artifact(result.graph.tasks[number], outcome, outcome.output, prefix)
 
 
 def _artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> BuiltArtifact:
@@ -174,11 +167,10 @@ def _json(one: BuiltArtifact) -> dict[str, Any]:
     }
 
 
-def _summary(done: Ran, artifacts: tuple[BuiltArtifact, ...]) -> dict[str, int]:
-    result = done.result
+def _summary(result: RunResult, artifacts: tuple[BuiltArtifact, ...]) -> dict[str, int]:
     return {
         "ran": result.count(Status.RAN),
-        "cached": result.count(Status.SKIPPED) + len(done.others),
+        "cached": result.count(Status.SKIPPED),
         "failed": result.count(Status.FAILED),
         "blocked": result.count(Status.BLOCKED),
         # The time that tasks took: nothing to do is nothing, however long the looking took.
@@ -187,11 +179,11 @@ def _summary(done: Ran, artifacts: tuple[BuiltArtifact, ...]) -> dict[str, int]:
     }
 
 
-def copy_artifacts(done: Ran, kind: str, target: Path) -> None:
+def copy_artifacts(result: RunResult, workspace: Path, kind: str, target: Path) -> None:
     """What these tasks made, once more, in a folder of the user's choice."""
-    workspace = Path(done.info.workspace)
-    for task, outcome in zip(done.result.graph.tasks, done.result.outcomes, strict=True):
-        if task.kind == kind and outcome.output is not None:
+    for number in result.graph.numbers_of(kind):
+        task, outcome = result.graph.tasks[number], result.outcomes[number]
+        if outcome.output is not None:
             name = f"{task.inputs.service}/{task.inputs.function}"
             folder = target / (name if task.inputs.owns_folder else task.inputs.service)
             copy_out(task.inputs, outcome.output, workspace, folder)

@@ -1,22 +1,26 @@
 """`plan` and `explain`: what a run would do and why, as values for JSON and for people."""
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from fabric.app.deploy.plan_file import FORMAT, seal
-from fabric.app.project.compile import compiled, units_of
+from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
+from fabric.app.project.units import units_of
 from fabric.app.request import Request
-from fabric.app.run_graph import AfterPlan, planned
-from fabric.app.session import Session
+from fabric.app.run_graph import entries_of, plan_graph
+from fabric.app.session import Session, SessionOptions, open_session
 from fabric.app.settings import Settings
-from fabric.app.shortcuts import CommandLine, keep_plan
+from fabric.app.shortcuts.answers import keep_preview
+from fabric.app.shortcuts.command_line import CommandLine
+from fabric.app.shortcuts.compiled import compiled
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.graph.service_order import ties_of
@@ -24,13 +28,11 @@ from fabric.model.names import Verb
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
+from fabric.system.clock import file_time_ns
 from fabric.system.disk import write_atomic
 from fabric.views.pictures.draw import draw
 from fabric.views.plan_text import explain_text, plan_text
 from fabric.views.style import Style
-
-if TYPE_CHECKING:
-    from fabric.app.deploy.scope import ScopeOptions
 
 
 class PlanOptions(Struct, frozen=True):
@@ -48,80 +50,97 @@ def plan(
     style: Style,
     command_line: CommandLine | None = None,
 ) -> Report:
-    def after(session: Session, work: Compiled, made: Plan, entries: frozenset[str]) -> None:
-        if command_line and not options.out:
-            keep_plan(command_line, session, (work, entries), lambda: _report(work, made))
-
-    def _report(work: Compiled, made: Plan) -> Report:
-        return _shown(request, options, (work, made), settings.cwd, style)
-
-    return _report(*previewed(request, settings, after))
+    with look(request, settings) as (session, seen):
+        report = _shown(request, options, seen, settings.cwd, style)
+        if not options.out:
+            keep_preview(command_line, session, seen, report)
+    return report
 
 
-def previewed(
-    request: Request, settings: Settings, after: AfterPlan = lambda *_: None
-) -> tuple[Compiled, Plan]:
+@contextlib.contextmanager
+def look(request: Request, settings: Settings) -> Iterator[tuple[Session, Preview]]:
     """A plan for files alone, or against the records of what is live."""
     work = compiled(request, settings)
-    if request.verb is not Verb.DEPLOY:
-        return work, planned(work, settings, after)
-    from fabric.app.deploy.scope import ScopeOptions
-
-    scope_options = ScopeOptions(
-        partial(units_of, work, request, settings), dependencies=work.dependencies
-    )
-    try:
-        return _live(work, settings, after, scope_options)
-    except FabricError as error:
-        if error.first.code not in _NO_SIGHT:
-            raise
-        scope_options = replace(scope_options, blind=True)
-        blind, made = _live(work, settings, lambda *_: None, scope_options)
-        told = _unseen(error.first)
-        info = replace(blind.info, warnings=(*blind.info.warnings, told))
-        return replace(blind, info=info), made
+    with contextlib.ExitStack() as stack:
+        if request.verb is not Verb.DEPLOY:
+            yield _files(stack, work, settings)
+            return
+        try:
+            found = _live(stack, work, request, settings)
+        except FabricError as error:
+            if error.first.code not in _NO_SIGHT:
+                raise
+            stack.close()
+            found = _blind(stack, work, (request, settings), error.first)
+        yield found
 
 
 # A machine that was never given the means to read the state may still look at a plan.
 _NO_SIGHT = ("credentials/missing", "backend/not-installed")
 
 
-def _unseen(why: Problem) -> Problem:
-    message = f"what is live is not known here: {why.message}"
-    return Problem("plan/blind", f"{message}; everything is shown as new", why.hint)
+def _files(
+    stack: contextlib.ExitStack, work: Compiled, settings: Settings
+) -> tuple[Session, Preview]:
+    opening = SessionOptions(file_time_ns(settings.cwd), create=False)
+    session = stack.enter_context(open_session(Path(work.info.workspace), settings, opening))
+    made = plan_graph(session, work.graph)
+    return session, Preview(work, made, entries_of(session, made), sources=work.sources)
 
 
 def _live(
-    work: Compiled, settings: Settings, after: AfterPlan, scope_options: "ScopeOptions"
-) -> tuple[Compiled, Plan]:
+    stack: contextlib.ExitStack,
+    work: Compiled,
+    request: Request,
+    settings: Settings,
+    *,
+    blind: bool = False,
+) -> tuple[Session, Preview]:
     from fabric.app.deploy.preview import preview
-    from fabric.app.deploy.scope import lost_records, mismatch, open_deploy_scope
+    from fabric.app.deploy.scope import ScopeOptions, lost_records, mismatch, open_deploy_scope
 
-    with open_deploy_scope(work.placements, settings, scope_options) as scope:
-        lost = lost_records(scope)
-        if lost:
-            raise FabricError(*lost)
-        found = preview(work, settings, scope, after)
-        told = [
-            mismatch(placement, scope.transaction.record(ref))
-            for ref, placement in scope.placements.items()
-        ]
-    info = found.work.info
-    warnings = (*info.warnings, *(one for one in told if one))
-    return replace(found.work, info=replace(info, warnings=warnings)), found.plan
+    units = partial(units_of, work, request, settings)
+    options = ScopeOptions(units, blind=blind, dependencies=work.dependencies)
+    scope = stack.enter_context(open_deploy_scope(work.placements, settings, options))
+    lost = lost_records(scope)
+    if lost:
+        raise FabricError(*lost)
+    opening = SessionOptions(file_time_ns(settings.cwd), create=False, tools=scope.tools)
+    session = stack.enter_context(open_session(Path(work.info.workspace), settings, opening))
+    seen = preview(session, work, scope)
+    told = [mismatch(one, scope.transaction.record(ref)) for ref, one in scope.placements.items()]
+    return session, _warned(seen, *(one for one in told if one))
+
+
+def _blind(
+    stack: contextlib.ExitStack,
+    work: Compiled,
+    asked: tuple[Request, Settings],
+    why: Problem,
+) -> tuple[Session, Preview]:
+    """Everything is shown as new, and nothing of it is kept."""
+    session, seen = _live(stack, work, *asked, blind=True)
+    message = f"what is live is not known here: {why.message}; everything is shown as new"
+    told = Problem("plan/blind", message, why.hint)
+    return session, replace(_warned(seen, told), sources=None)
+
+
+def _warned(seen: Preview, *told: Problem) -> Preview:
+    info = replace(seen.work.info, warnings=(*seen.work.info.warnings, *told))
+    return replace(seen, work=replace(seen.work, info=info))
 
 
 def _shown(
-    request: Request, options: PlanOptions, plan: tuple[Compiled, Plan], cwd: Path, style: Style
+    request: Request, options: PlanOptions, seen: Preview, cwd: Path, style: Style
 ) -> Report:
-    work, made = plan
+    work, made = seen.work, seen.plan
     result = plan_result(work, made)
     exit_code = ExitCode.PARTIAL if options.detailed_exit_code and made.anything_to_do else None
     if options.graph:
         text, notes = _picture(made, options, cwd)
     else:
         saved = {"formatVersion": FORMAT, "command": request.command, "plan": result}
-        text, notes = plan_text(result, style), _saved(saved, plan, options, cwd)
+        text, notes = plan_text(result, style), _saved(saved, seen, options, cwd)
     return Report(
         request.command,
         result,
@@ -134,7 +153,8 @@ def _shown(
 
 
 def explain(request: Request, task_id: str, settings: Settings, style: Style) -> Report:
-    work, made = previewed(request, settings)
+    with look(request, settings) as (_, seen):
+        work, made = seen.work, seen.plan
     number = _number(made, task_id)
     decision = made.decisions[number]
     result = {
@@ -213,13 +233,10 @@ def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
     return "", f"wrote {options.out}"
 
 
-def _saved(
-    saved: dict[str, Any], plan: tuple[Compiled, Plan], options: PlanOptions, cwd: Path
-) -> str:
+def _saved(saved: dict[str, Any], seen: Preview, options: PlanOptions, cwd: Path) -> str:
     if not options.out:
         return ""
-    work, made = plan
-    document = {**saved, "seal": seal(made, work.serials)}
+    document = {**saved, "seal": seal(seen.plan, seen.work.serials)}
     content = json.dumps(document, indent=1) + "\n"
     write_atomic(cwd / options.out, content.encode(), mode=0o600)
     return f"saved the plan as {options.out}"

@@ -1,4 +1,4 @@
-"""The engine room: opens the stores of a workspace and puts the task kinds together."""
+"""A session: the stores of a workspace, opened, and the kinds of tasks that work with them."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -41,8 +41,7 @@ class Session(Struct, frozen=True):
     runner: TaskRunner
     registry: Registry
     place: CachePlace
-    cwd: Path
-    env: Mapping[str, str]
+    settings: Settings
     fetched: Problem | None = None
 
     @property
@@ -107,7 +106,7 @@ def _opened(
         try:
             runner = TaskRunner(stores, registry, clock, use_cache=opening.use_cache)
             fetched = tools_problem(settings)
-            yield Session(stores, runner, registry, place, settings.cwd, settings.env, fetched)
+            yield Session(stores, runner, registry, place, settings, fetched)
         finally:
             runtimes.close()
             stores.trace_store.flush()

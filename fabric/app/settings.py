@@ -29,6 +29,12 @@ class Settings(Struct, frozen=True):
         return self.env.get("CI", "") not in ("", "0", "false")
 
     @property
+    def takes_shortcuts(self) -> bool:
+        """Whether stored answers, kept graphs and the last run may be used; all without them comes
+        to the same, later."""
+        return self.env.get("FABRIC_NO_SHORTCUTS", "") in ("", "0")
+
+    @property
     def in_github(self) -> bool:
         return self.env.get("GITHUB_ACTIONS") == "true"
 

@@ -19,7 +19,7 @@ from fabric.views.style import Style, shown
 from fabric.views.words import problem_text, warning_lines
 
 if TYPE_CHECKING:
-    from fabric.app.shortcuts import CommandLine
+    from fabric.app.shortcuts.command_line import CommandLine
 
 
 # New in each process: no text that comes from elsewhere can hold our marks of colour.
@@ -65,7 +65,7 @@ class Screen(Struct, frozen=True):
 
     def command_line(self) -> "CommandLine":
         """This command line, and how its answer would look if it were given again."""
-        from fabric.app.shortcuts import CommandLine
+        from fabric.app.shortcuts.command_line import CommandLine
 
         return CommandLine(tuple(sys.argv[1:]), self.cwd, self.shown)
 

@@ -1,5 +1,6 @@
 """How a run ended, task by task."""
 
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -8,7 +9,7 @@ from fabric.graph.decide import Decision
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.problems import ExitCode, Problem, exit_code_of
-from fabric.model.task import RECORD_KINDS, Output
+from fabric.model.task import RECORD_KINDS, Output, Task
 
 
 class Status(StrEnum):
@@ -35,26 +36,44 @@ class Outcome(Struct, frozen=True):
 
 
 class RunResult(Struct, frozen=True):
-    """`aftermath` is what went wrong once all tasks had ended, while the run was put away."""
+    """How all tasks of a graph ended.
+
+    `looked_at` are the numbers of the tasks that this run decided on, None for all of them: the
+    others are as they were, since nothing that they hang on had moved. `aftermath` is what went
+    wrong once all tasks had ended, while the run was put away.
+    """
 
     graph: TaskGraph
-    outcomes: tuple[Outcome, ...]
+    outcomes: Sequence[Outcome]
     ms: int
     interrupted: bool = False
     aftermath: tuple[Problem, ...] = ()
+    looked_at: tuple[int, ...] | None = None
+
+    @property
+    def rows(self) -> Iterator[tuple[Task, Outcome]]:
+        """The tasks that this run decided on, with how they ended."""
+        if self.looked_at is None:
+            return zip(self.graph.tasks, self.outcomes, strict=True)
+        return ((self.graph.tasks[one], self.outcomes[one]) for one in self.looked_at)
+
+    @property
+    def untouched(self) -> int:
+        return 0 if self.looked_at is None else len(self.graph) - len(self.looked_at)
 
     def count(self, status: Status) -> int:
-        return sum(outcome.status is status for outcome in self.outcomes)
+        found = sum(outcome.status is status for _, outcome in self.rows)
+        return found + self.untouched if status is Status.SKIPPED else found
 
     @property
     def ok(self) -> bool:
         return not (self.interrupted or self.aftermath) and all(
-            one.status in GOOD for one in self.outcomes
+            outcome.status in GOOD for _, outcome in self.rows
         )
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        of_tasks = (problem for outcome in self.outcomes for problem in outcome.problems)
+        of_tasks = (problem for _, outcome in self.rows for problem in outcome.problems)
         return (*of_tasks, *self.aftermath)
 
     @property
@@ -73,7 +92,7 @@ class RunResult(Struct, frozen=True):
 
     def _some_unit_done(self) -> bool:
         """Of a run that changes the world only that counts: what was built for it is no result."""
-        rows = list(zip(self.graph.tasks, self.outcomes, strict=True))
+        rows = list(self.rows)
         changing = [row for row in rows if row[0].kind in RECORD_KINDS]
         bad = set()
         units = set()

@@ -19,12 +19,14 @@ class TaskGraph(Struct, frozen=True):
     def __len__(self) -> int:
         return len(self.ids)
 
+    def numbers_of(self, kind: str) -> Iterator[int]:
+        """The tasks of a kind, told by their names: none of them is looked at."""
+        prefix = f"{kind}:"
+        return (number for number, one in enumerate(self.ids) if one.startswith(prefix))
+
     def inputs_of(self, kind: str) -> Iterator[TaskInputs]:
         """The inputs of all tasks of a kind."""
-        prefix = f"{kind}:"
-        for number, task_id in enumerate(self.ids):
-            if task_id.startswith(prefix):
-                yield self.tasks[number].inputs
+        return (self.tasks[number].inputs for number in self.numbers_of(kind))
 
     @property
     def levels(self) -> tuple[tuple[TaskId, ...], ...]:

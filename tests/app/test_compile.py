@@ -8,12 +8,12 @@ from types import MappingProxyType
 import pytest
 from msgspec.structs import replace
 
-from fabric.app.project.compile import compiled
 from fabric.app.project.compile_files import compile_files
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
-from fabric.engine.shortcuts.kept_graph import PackedTasks
+from fabric.app.shortcuts.compiled import compiled
+from fabric.engine.shortcuts.made_when_read import MadeWhenRead
 from fabric.model.names import Verb
 
 CONFIG = """\
@@ -49,7 +49,7 @@ def a_tick() -> None:
 
 
 def is_kept(made: Compiled) -> bool:
-    return isinstance(made.graph.tasks, PackedTasks)
+    return isinstance(made.graph.tasks, MadeWhenRead)
 
 
 def test_the_kept_graph_is_that_of_the_long_way(settings: Settings) -> None:

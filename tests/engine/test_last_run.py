@@ -1,10 +1,11 @@
 """A packed task comes back as it was: a key must not change because a run was remembered."""
 
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.shortcuts.last_run import ProjectInfo, last_run_of
+from fabric.engine.shortcuts.last_run import last_run_of
 from fabric.graph.build_graph import build_graph
 from fabric.graph.traces import Trace, static_digest
 from fabric.model.names import Digest, TaskId
+from fabric.model.project_info import ProjectInfo
 from fabric.model.task import (
     INPUTS_BY_KIND,
     BuildInputs,

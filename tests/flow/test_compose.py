@@ -19,7 +19,7 @@ def built(result: Mapping[str, Any]) -> set[str]:
 
 
 def test_dependencies_come_first_and_tie_only_what_is_released(tmp_path: Path) -> None:
-    made = compose(tmp_path, info=("api",), api=("auth",), auth=())
+    made = compose(tmp_path, site=("api",), api=("auth",), auth=())
     tasks = {one["id"]: one for one in made.json("compose", "plan").result["tasks"]}
     level = {name: tasks[f"release:{name}@cloud1-lambda"]["level"] for name in ("auth", "api")}
     assert level["auth"] < tasks["deploy:api/main@cloud1-lambda"]["level"]
@@ -55,7 +55,7 @@ def test_the_list_shows_each_service_with_its_config_and_needs(tmp_path: Path) -
 
 
 def test_one_or_more_services_are_chosen_by_name(tmp_path: Path) -> None:
-    made = compose(tmp_path, api=(), worker=("api",), info=())
+    made = compose(tmp_path, api=(), worker=("api",), site=())
     one = made.json("compose", "plan", "--service", "worker").result
     assert services(one) == ["worker"]
     two = made.json("compose", "build", "--service", "site", "--service", "api").result

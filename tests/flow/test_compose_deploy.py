@@ -208,7 +208,7 @@ def test_remove_goes_against_the_order_of_deploy(tmp_path: Path) -> None:
 
 
 def test_remove_is_limited_to_a_provider(tmp_path: Path) -> None:
-    made = compose(tmp_path, auth=(), info=())
+    made = compose(tmp_path, auth=(), site=())
     made.write({"site/fabric.yml": service("site").replace("cloud1-lambda", "edge1-workers")})
     made.json("compose", "deploy")
     result = made.json("compose", "remove", "--provider", "edge1-workers").result

@@ -11,7 +11,7 @@ from tests.support.project import Done, Project, compose, handler
 
 def workspace(tmp_path: Path) -> Project:
     """site needs api, api needs auth; jobs stands alone and reads a shared library."""
-    made = compose(tmp_path, info=("api",), api=("auth",), auth=(), jobs=())
+    made = compose(tmp_path, site=("api",), api=("auth",), auth=(), jobs=())
     made.write(
         {
             "libs/common.py": "X = 1\n",

@@ -15,7 +15,7 @@ from tests.support.tool import Tool
 
 
 def shop(tmp_path: Path) -> Project:
-    return compose(tmp_path, info=("api",), api=(), jobs=())
+    return compose(tmp_path, site=("api",), api=(), jobs=())
 
 
 def break_it(made: Project, *services: str) -> None:

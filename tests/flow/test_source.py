@@ -69,10 +69,10 @@ def empty(folder: Path) -> Project:
 def test_an_archive_is_deployed_and_its_records_lie_here(
     name: str, packed: Callable[[dict[str, str]], bytes], tmp_path: Path
 ) -> None:
-    made, info = empty(tmp_path), tmp_path / "site"
-    info.mkdir()
-    (info / name).write_bytes(packed(FILES))
-    with served(info) as url:
+    made, site = empty(tmp_path), tmp_path / "site"
+    site.mkdir()
+    (site / name).write_bytes(packed(FILES))
+    with served(site) as url:
         done = made.json("deploy", "--source", f"{url}/{name}")
     assert done.result["deployments"][0]["status"] == "deployed"
     assert (made.root / ".fabric/dev.json").is_file()
@@ -82,12 +82,12 @@ def test_an_archive_is_deployed_and_its_records_lie_here(
 
 
 def test_a_pinned_digest_makes_plain_http_good_enough(tmp_path: Path) -> None:
-    made, info = empty(tmp_path), tmp_path / "site"
-    info.mkdir()
+    made, site = empty(tmp_path), tmp_path / "site"
+    site.mkdir()
     content = zipped(FILES)
-    (info / "p.zip").write_bytes(content)
+    (site / "p.zip").write_bytes(content)
     pin = hashlib.sha256(content).hexdigest()
-    with served(info) as url:
+    with served(site) as url:
         done = made.json("deploy", "--source", f"{url}/p.zip", "--source-sha256", pin)
         wrong = made.json("deploy", "--source", f"{url}/p.zip", "--source-sha256", "0" * 64)
     assert done.code == 0
@@ -101,11 +101,11 @@ def test_a_pinned_digest_makes_plain_http_good_enough(tmp_path: Path) -> None:
     ids=["up", "absolute", "through"],
 )
 def test_nothing_lands_outside_of_the_archive(files: dict[str, str], tmp_path: Path) -> None:
-    made, info = empty(tmp_path), tmp_path / "site"
-    info.mkdir()
-    (info / "p.zip").write_bytes(zipped({**FILES, **files}))
-    (info / "p.tgz").write_bytes(tarred({**FILES, **files}))
-    with served(info) as url:
+    made, site = empty(tmp_path), tmp_path / "site"
+    site.mkdir()
+    (site / "p.zip").write_bytes(zipped({**FILES, **files}))
+    (site / "p.tgz").write_bytes(tarred({**FILES, **files}))
+    with served(site) as url:
         codes = [made.json("deploy", "--source", f"{url}/p.{kind}").code for kind in ("zip", "tgz")]
     assert codes == [65, 65]
     assert list(tmp_path.rglob("out.txt")) == []
@@ -113,10 +113,10 @@ def test_nothing_lands_outside_of_the_archive(files: dict[str, str], tmp_path: P
 
 
 def test_an_archive_without_a_config_and_a_missing_one_are_clear_errors(tmp_path: Path) -> None:
-    made, info = empty(tmp_path), tmp_path / "site"
-    info.mkdir()
-    (info / "p.zip").write_bytes(zipped({"readme.txt": "x"}))
-    with served(info) as url:
+    made, site = empty(tmp_path), tmp_path / "site"
+    site.mkdir()
+    (site / "p.zip").write_bytes(zipped({"readme.txt": "x"}))
+    with served(site) as url:
         hollow = made.json("deploy", "--source", f"{url}/p.zip")
         missing = made.json("deploy", "--source", f"{url}/none.zip")
     gone = made.json("deploy", "--source", f"{url}/p.zip")
@@ -126,10 +126,10 @@ def test_an_archive_without_a_config_and_a_missing_one_are_clear_errors(tmp_path
 
 
 def test_the_second_deploy_from_a_source_has_nothing_to_do(tmp_path: Path) -> None:
-    made, info = empty(tmp_path), tmp_path / "site"
-    info.mkdir()
-    (info / "p.zip").write_bytes(zipped(FILES))
-    with served(info) as url:
+    made, site = empty(tmp_path), tmp_path / "site"
+    site.mkdir()
+    (site / "p.zip").write_bytes(zipped(FILES))
+    with served(site) as url:
         made.json("deploy", "--source", f"{url}/p.zip")
         again = made.json("deploy", "--source", f"{url}/p.zip")
     assert again.result["summary"]["ran"] == 0

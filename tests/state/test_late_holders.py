@@ -154,18 +154,18 @@ def _steps_of_a_deploy(folder: Path) -> int:
 
 def _stopped(folder: Path, *, at: int, overslept: bool) -> Iterator[str]:
     """One deploy stopped at one step; everything that is not as it has to be afterwards."""
-    info = Scene(Local(folder / "state"), folder)
+    scene = Scene(Local(folder / "state"), folder)
     clock, answers, then = HandClock(), list[tuple[Problem, ...]](), list[Record | None]()
 
     def meanwhile() -> None:
-        answers.append(info.second() if overslept else info.unlocked())
-        then.append(info.stored())
+        answers.append(scene.second() if overslept else scene.unlocked())
+        then.append(scene.stored())
         clock.at += 2 * LEASE if overslept else 0
 
-    store = Stepping(info.backend, at, meanwhile)
-    first = Deploy(info.record_store(store), FIRST, clock)
+    store = Stepping(scene.backend, at, meanwhile)
+    first = Deploy(scene.record_store(store), FIRST, clock)
     problems = first.run()
-    now = info.stored()
+    now = scene.stored()
     assert answers, f"there is no step {at}"
     if answers != [()]:
         yield f"the second ended with {answers}"
@@ -196,34 +196,34 @@ def test_what_an_overtaken_holder_still_wrote_is_taken_in_by_the_rightful_one(
     tmp_path: Path,
 ) -> None:
     """It had confirmed its lock, was stopped, and writes before the other's first write."""
-    info = Scene(Local(tmp_path / "state"), tmp_path)
-    assert Deploy(info.record_store(), FIRST, HandClock()).run() == ()
-    late = info.stored()
+    scene = Scene(Local(tmp_path / "state"), tmp_path)
+    assert Deploy(scene.record_store(), FIRST, HandClock()).run() == ()
+    late = scene.stored()
     assert late is not None
 
     def written_late() -> None:
-        found = info.backend.read(state_key(REF))
+        found = scene.backend.read(state_key(REF))
         assert found is not None
         again = encode(replace(late, serial=late.serial + 1))
-        info.backend.write(state_key(REF), again, found.version)
+        scene.backend.write(state_key(REF), again, found.version)
 
-    plain = Stepping(info.backend, 0, lambda: None)
+    plain = Stepping(scene.backend, 0, lambda: None)
     for at in range(1, 12):
         store = dataclasses.replace(plain, at=at, meanwhile=written_late)
-        second = Deploy(info.record_store(store), SECOND, HandClock())
+        second = Deploy(scene.record_store(store), SECOND, HandClock())
         problems = second.run()
-        now = info.stored()
+        now = scene.stored()
         if now is not None and now.function("second") is not None and not problems:
             continue
         assert {one.code for one in problems} == {"state/lock-lost"}
 
 
 def test_the_log_of_a_later_holder_is_left_alone(tmp_path: Path) -> None:
-    info = Scene(Local(tmp_path / "state"), tmp_path)
+    scene = Scene(Local(tmp_path / "state"), tmp_path)
     later = wal_path(tmp_path, REF, 99)
     later.parent.mkdir(parents=True)
     later.write_text("of somebody who holds it by now")
-    assert info.unlocked() == ()
+    assert scene.unlocked() == ()
     assert later.exists()
 
 
@@ -231,9 +231,9 @@ def test_the_log_of_a_later_holder_is_left_alone(tmp_path: Path) -> None:
 def test_who_puts_a_record_right_by_hand_and_is_late_overwrites_nobody(
     operation: str, tmp_path: Path
 ) -> None:
-    info = Scene(Local(tmp_path / "state"), tmp_path)
-    assert Deploy(info.record_store(), FIRST, HandClock()).run() == ()
-    old = info.stored()
+    scene = Scene(Local(tmp_path / "state"), tmp_path)
+    assert Deploy(scene.record_store(), FIRST, HandClock()).run() == ()
+    old = scene.stored()
     assert old is not None
     around = LockPolicy(FIRST, HandClock(), Terms(LEASE))
     calls: dict[str, Callable[[RecordStore], object]] = {
@@ -241,11 +241,11 @@ def test_who_puts_a_record_right_by_hand_and_is_late_overwrites_nobody(
         "rm": lambda record_store: forget(record_store, REF, around),
     }
     for at in (6, 7, 8):  # after the write of the lock, and around the read before the own write
-        store = Stepping(info.backend, at, lambda: _quiet(info.unlocked()))
+        store = Stepping(scene.backend, at, lambda: _quiet(scene.unlocked()))
         with pytest.raises(FabricError) as caught:
-            calls[operation](info.record_store(store))
+            calls[operation](scene.record_store(store))
         assert "state/lock-lost" in {one.code for one in caught.value.problems}
-        now = info.stored()
+        now = scene.stored()
         assert now is not None
         assert now.function("second") is not None
 
@@ -256,12 +256,12 @@ def _quiet(problems: tuple[Problem, ...]) -> None:
 
 def test_no_record_is_ahead_of_its_lock(tmp_path: Path) -> None:
     """Else the next holder's fence were below that of the record, and it counted as late."""
-    info = Scene(Local(tmp_path / "state"), tmp_path)
+    scene = Scene(Local(tmp_path / "state"), tmp_path)
     around = LockPolicy(FIRST, HandClock(), Terms(LEASE))
-    ((restored,), _) = restore(info.record_store(), [replace(record(), fence=700)], around)
-    with locked(info.record_store(), {REF: 0}, "look", around) as fences:
+    ((restored,), _) = restore(scene.record_store(), [replace(record(), fence=700)], around)
+    with locked(scene.record_store(), {REF: 0}, "look", around) as fences:
         assert fences[REF] > restored.fence
-        stored = info.backend.read(lock_key(REF))
+        stored = scene.backend.read(lock_key(REF))
         assert stored is not None
         holder = decode_lock(stored.content)
         assert holder is not None

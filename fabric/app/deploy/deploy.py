@@ -1,4 +1,4 @@
-"""`deploy`: foresee, take the locks of what may change, run, and say what is live now."""
+"""`deploy`: look, take the locks of what may change, run, and say what is live now."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -8,39 +8,39 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.build import copy_artifacts
-from fabric.app.deploy.closing import Closing
+from fabric.app.deploy.change_records import Change, Changed, change_records
 from fabric.app.deploy.live_traces import renew_traces
 from fabric.app.deploy.lost_addresses import lost_addresses
 from fabric.app.deploy.plan_file import read_seal, refuse_moved
-from fabric.app.deploy.preview import Preview, missing_upstreams, preview
+from fabric.app.deploy.preview import missing_upstreams, preview
+from fabric.app.deploy.purpose import Deploying
 from fabric.app.deploy.report import deploy_report, unchanged_report
 from fabric.app.deploy.scope import (
     DeployScope,
     ScopeOptions,
-    claim_of,
     lost_records,
     mismatch,
     open_deploy_scope,
 )
-from fabric.app.project.compile import units_of
+from fabric.app.pinned import compiled_and_pinned
+from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
-from fabric.app.request import Request, caps_of
-from fabric.app.run_graph import GraphJob, Ran, RunHooks, carry_out, compiled_and_locked, tell_idle
-from fabric.app.session import Session
+from fabric.app.project.units import units_of
+from fabric.app.request import Request
+from fabric.app.run_graph import GraphJob, tell_idle
+from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
-from fabric.app.shortcuts import CommandLine, keep_plan
+from fabric.app.shortcuts.answers import keep_preview
+from fabric.app.shortcuts.command_line import CommandLine
 from fabric.config.values import Config
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.decide import Action
-from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
-from fabric.model.task import RECORD_KINDS, Task
-from fabric.state.records.transaction import Claim
+from fabric.model.task import Task
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
-from fabric.tasks.deploy import ref_of
 
 _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
 
@@ -64,61 +64,56 @@ def deploy(
 ) -> Report:
     """First a look without locks: where nothing is to be done, nothing is taken or written."""
     started = file_time_ns(settings.cwd)
-    work = compiled_and_locked(request, settings)
-
-    def after(session: Session, live: Compiled, made: Plan, entries: frozenset[str]) -> None:
-        if command_line and not request.out and not made.anything_to_do:
-            seen = Preview(live, made)
-            kept = live, entries
-            keep_plan(command_line, session, kept, lambda: unchanged_report(request, seen, scope))
-
-    units = partial(units_of, work, request, settings)
-    scope_options = ScopeOptions(
-        units, options.force, options.lock_timeout, dependencies=work.dependencies
-    )
-    with open_deploy_scope(work.placements, settings, scope_options) as scope:
+    work = compiled_and_pinned(request, settings)
+    with open_deploy_scope(
+        work.placements, settings, _scope_options(work, request, settings, options)
+    ) as scope:
         refuse(scope, work)
-        seen = preview(work, settings, scope, after, files=bool(request.out))
-        _refuse_moved(options, settings, seen)
-        if not seen.plan.anything_to_do and not request.out:
-            tell_idle(request, seen.work.info, seen.plan.graph, make_listeners)
-            renew_traces(scope)
-            return unchanged_report(request, seen, scope)
+        opening = SessionOptions(started, create=False, tools=scope.tools)
+        with open_session(Path(work.info.workspace), settings, opening) as session:
+            seen = preview(session, work, scope, files=bool(request.out))
+            _refuse_moved(options, settings, seen)
+            if not seen.plan.anything_to_do and not request.out:
+                tell_idle(request, seen.work.info, seen.plan.graph, make_listeners)
+                renew_traces(scope)
+                report = unchanged_report(request, seen, scope)
+                keep_preview(command_line, session, seen, report)
+                return report
         rollback = any(rolls_back(options, unit.config, settings) for unit in scope.tools.units)
         request = replace(request, fail_fast=request.fail_fast or rollback)
-        closing = Closing(scope, caps_of(request.concurrency, settings.cores), rollback)
-        return _carried_out(request, settings, (seen, closing, started), make_listeners)
+        work_to_do = GraphJob(seen.work.info, seen.work.graph, elsewhere=seen.elsewhere)
+        change = Change(
+            scope, Deploying(rollback=rollback), work_to_do, tuple(_claimed(seen, scope)), started
+        )
+        changed = change_records(request, change, make_listeners)
+        return deploy_report(request, seen, _copied_out(request, settings, changed))
 
 
-def _carried_out(
-    request: Request,
-    settings: Settings,
-    run: tuple[Preview, Closing, int],
-    make_listeners: MakeListeners,
-) -> Report:
-    seen, closing, started = run
-    scope = closing.scope
-    scope.transaction.expect(claims_of(seen, scope, "deploy"))
-    work = GraphJob(seen.work.info, seen.work.graph, {}, scope=scope, elsewhere=seen.elsewhere)
-    outlets = RunHooks(make_listeners, undo=closing.finish)
-    try:
-        done = carry_out(request, settings, work, started, outlets)
-    except BaseException:
-        scope.transaction.abandon()
-        raise
-    if request.out:
-        done = _copied_out(done, settings.cwd / request.out)
-    return deploy_report(request, seen, done, closing)
+def _scope_options(
+    work: Compiled, request: Request, settings: Settings, options: DeployOptions
+) -> ScopeOptions:
+    units = partial(units_of, work, request, settings)
+    return ScopeOptions(units, options.force, options.lock_timeout, dependencies=work.dependencies)
 
 
-def _copied_out(done: Ran, folder: Path) -> Ran:
+def _claimed(seen: Preview, scope: DeployScope) -> Iterator[Task]:
+    """The tasks that may change something."""
+    for task, decision in zip(seen.plan.graph.tasks, seen.plan.decisions, strict=True):
+        if scope.tools.force or decision.action is not Action.SKIP:
+            yield task
+
+
+def _copied_out(request: Request, settings: Settings, changed: Changed) -> Changed:
     """What is live is told also where the copies could not be written."""
+    if not request.out:
+        return changed
+    result, workspace = changed.result, Path(changed.info.workspace)
     try:
-        copy_artifacts(done, "package", folder)
+        copy_artifacts(result, workspace, "package", settings.cwd / request.out)
     except FabricError as error:
-        aftermath = (*done.result.aftermath, *error.problems)
-        return replace(done, result=replace(done.result, aftermath=aftermath))
-    return done
+        aftermath = (*result.aftermath, *error.problems)
+        return replace(changed, result=replace(result, aftermath=aftermath))
+    return changed
 
 
 def _refuse_moved(options: DeployOptions, settings: Settings, seen: Preview) -> None:
@@ -166,13 +161,3 @@ def _of_mode(scope: DeployScope, ref: RecordRef) -> Sequence[Problem]:
     except FabricError as error:
         return error.problems
     return ()
-
-
-def claims_of(seen: Preview, scope: DeployScope, operation: str) -> Iterator[Claim]:
-    """The records of all tasks that may change something, each with what may happen to it."""
-    claimed: dict[RecordRef, list[Task]] = {}
-    for task, decision in zip(seen.plan.graph.tasks, seen.plan.decisions, strict=True):
-        wanted = scope.tools.force or decision.action is not Action.SKIP
-        if task.kind in RECORD_KINDS and wanted:
-            claimed.setdefault(ref_of(task.inputs), []).append(task)
-    return (claim_of(scope.placements[ref], operation, tasks) for ref, tasks in claimed.items())

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fabric.app.deploy.preview import Preview
+from fabric.app.preview import Preview
 from fabric.graph.plan import Plan
 from fabric.model.hashing import digest_fields
 from fabric.model.problems import FabricError, Place, Problem

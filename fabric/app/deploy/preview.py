@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.changes import live_rows
@@ -12,12 +11,11 @@ from fabric.app.deploy.live_traces import made_elsewhere
 from fabric.app.deploy.orphans import left_behind
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.deploy.tools import not_deployed, ref_of_release
+from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
-from fabric.app.run_graph import AfterPlan, planned
+from fabric.app.run_graph import entries_of, plan_graph
 from fabric.app.session import Session
-from fabric.app.settings import Settings
 from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
-from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
@@ -32,45 +30,24 @@ from fabric.state.records.wal import wal_path
 from fabric.tasks.deploy import DeployKind, ref_of
 
 
-class Preview(Struct, frozen=True):
-    """`elsewhere` is what the plan believed of other machines: the run has to believe the same."""
-
-    work: Compiled
-    plan: Plan
-    elsewhere: MadeElsewhere = NOTHING
-
-
 def preview(
-    work: Compiled,
-    settings: Settings,
-    scope: DeployScope,
-    after: AfterPlan = lambda *_: None,
-    *,
-    files: bool = False,
+    session: Session, work: Compiled, scope: DeployScope, *, files: bool = False
 ) -> Preview:
     """The plan of a deploy, its rows against what is live. Takes no lock, changes nothing. With
-    `files` all artifacts are wanted here, whoever made them before.
-
-    `after` hears of it while the stores are open, where files of this machine say what is live.
-    """
+    `files` all artifacts are wanted here, whoever made them before."""
     wider = with_removals(work, scope)
-
-    def ready(session: Session) -> None:
-        if not files:
-            session.runner.believe(made_elsewhere(session, wider.graph, scope))
-
-    found: list[Preview] = []
-
-    def with_records(session: Session, _: Compiled, made: Plan, entries: frozenset[str]) -> None:
-        live = against_live(wider, made, scope)
-        found.append(Preview(live, made, session.runner.elsewhere))
-        if all(
-            placement.backend == "local" for placement in (*work.placements, *work.dependencies)
-        ):
-            after(session, replace(live, sources=wider.sources | _states(scope)), made, entries)
-
-    planned(wider, settings, with_records, scope.tools, ready)
-    return found[0]
+    if not files:
+        session.runner.believe(made_elsewhere(session, wider.graph, scope))
+    plan = plan_graph(session, wider.graph)
+    entries = entries_of(session, plan)
+    is_local = all(one.backend == "local" for one in (*work.placements, *work.dependencies))
+    return Preview(
+        against_live(wider, plan, scope),
+        plan,
+        entries,
+        session.runner.elsewhere,
+        wider.sources | _states(scope) if is_local else None,
+    )
 
 
 def _states(scope: DeployScope) -> frozenset[str]:

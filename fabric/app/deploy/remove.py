@@ -1,8 +1,6 @@
 """`remove`: everything that a stage has at its providers goes, dependents first."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -11,30 +9,29 @@ from msgspec.structs import replace
 
 from fabric.app.build import owners_of, problems_of
 from fabric.app.cache_place import cache_folder, is_usable
-from fabric.app.deploy.closing import Closing
+from fabric.app.deploy.change_records import Change, Changed, change_records
 from fabric.app.deploy.live_records import LiveRecords, find_records
-from fabric.app.deploy.scope import DeployScope, ScopeOptions, claim_of, mismatch, open_deploy_scope
+from fabric.app.deploy.purpose import Removing
+from fabric.app.deploy.scope import DeployScope, ScopeOptions, mismatch, open_deploy_scope
 from fabric.app.project.modes import mode_of
 from fabric.app.project.project import Project, open_project
 from fabric.app.project.upstreams import downstreams_of, needs_of
-from fabric.app.request import Request, caps_of
-from fabric.app.run_graph import GraphJob, Ran, RunHooks, carry_out, tell_idle
+from fabric.app.request import Request
+from fabric.app.run_graph import GraphJob, tell_idle
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
-from fabric.engine.shortcuts.last_run import ProjectInfo
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import way_out
 from fabric.model.catalog import PROVIDER_IDS, facts_of
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
+from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import did_you_mean
-from fabric.state.records.transaction import Claim
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
 from fabric.system.file_systems import free_bytes, same_disk
-from fabric.tasks.deploy import ref_of
 from fabric.views.deploy_text import removal_text
 from fabric.views.words import size
 
@@ -59,29 +56,23 @@ def remove(
     found = found.all_readable()
     _refuse_unknown(request.where.provider, project, found)
     if not found.records:
-        tell_idle(request, _site(project), TaskGraph((), (), (), ()), make_listeners)
+        tell_idle(request, info_of(project), TaskGraph((), (), (), ()), make_listeners)
         return _report(request, project, found, frozenset())
     scope_options = ScopeOptions(lambda: project.units, lock_timeout=options.lock_timeout)
     with open_deploy_scope(found.placements, settings, scope_options) as scope:
         _refuse(scope, found, settings)
         _ask(project, found, options)
-        session = _room_made(project, found, settings)
-        project = replace(project, notes=(*project.notes, *session))
+        emptied = _room_made(project, found, settings)
+        project = replace(project, notes=(*project.notes, *emptied))
         graph = removal_graph(found.records, _dependents(project))
-        scope.transaction.expect(_claims(graph, scope))
-        closing = Closing(scope, caps_of(request.concurrency, settings.cores), removing=True)
-        outlets = RunHooks(make_listeners, undo=closing.finish)
-        try:
-            work = GraphJob(_site(project), graph, {}, scope=scope, keeps=not session)
-            done = carry_out(request, settings, work, started, outlets)
-        except BaseException:
-            scope.transaction.abandon()
-            raise
-        gone = frozenset(ref for ref, final in closing.finals.items() if final is None)
-        return _ended(_report(request, project, found, gone), done)
+        work = GraphJob(info_of(project), graph)
+        change = Change(scope, Removing(), work, tuple(graph.tasks), started, keeps=not emptied)
+        changed = change_records(request, change, make_listeners)
+    gone = frozenset(ref for ref, final in changed.finals.items() if final is None)
+    return _ended(_report(request, project, found, gone), changed)
 
 
-def _site(project: Project) -> ProjectInfo:
+def info_of(project: Project) -> ProjectInfo:
     return ProjectInfo(str(project.workspace), project.stage, project.warnings)
 
 
@@ -212,12 +203,6 @@ def _dependents(project: Project) -> dict[str, frozenset[str]]:
     return {service: frozenset(names) for service, names in found.items()}
 
 
-def _claims(graph: TaskGraph, scope: DeployScope) -> Iterator[Claim]:
-    rows = sorted(((ref_of(task.inputs), task) for task in graph.tasks), key=itemgetter(0))
-    for ref, own in groupby(rows, key=itemgetter(0)):
-        yield claim_of(scope.placements[ref], "remove", [task for _, task in own])
-
-
 def _report(
     request: Request, project: Project, found: LiveRecords, gone: frozenset[RecordRef]
 ) -> Report:
@@ -235,10 +220,10 @@ def _report(
     return Report(request.command, document, text=text, warnings=warnings)
 
 
-def _ended(report: Report, done: Ran) -> Report:
+def _ended(report: Report, changed: Changed) -> Report:
     return replace(
         report,
-        problems=problems_of(done.result),
-        exit_code=done.result.exit_code,
-        owners=owners_of(done.result),
+        problems=problems_of(changed.result),
+        exit_code=changed.result.exit_code,
+        owners=owners_of(changed.result),
     )

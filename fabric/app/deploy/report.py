@@ -6,12 +6,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from fabric.app.build import owners_of, problems_of
-from fabric.app.deploy.closing import Closing
-from fabric.app.deploy.preview import Preview
+from fabric.app.deploy.change_records import Changed
 from fabric.app.deploy.scope import DeployScope
+from fabric.app.preview import Preview
 from fabric.app.project.placement import Placement
 from fabric.app.request import Request
-from fabric.app.run_graph import Ran
 from fabric.app.run_report import cases_of, untouched
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
@@ -53,11 +52,11 @@ def _unchanged(record: Record | None) -> list[Row]:
     ]
 
 
-def deploy_report(request: Request, seen: Preview, done: Ran, closing: Closing) -> Report:
-    scope, result = closing.scope, done.result
+def deploy_report(request: Request, seen: Preview, changed: Changed) -> Report:
+    scope, result = changed.scope, changed.result
     parts = _parts(result)
     rows = [
-        _deployment(placement, parts.get(placement.service, ()), closing)
+        _deployment(placement, parts.get(placement.service, ()), changed)
         for _, placement in sorted(scope.placements.items())
     ]
     counted = (Status.RAN, Status.SKIPPED, Status.FAILED, Status.BLOCKED)
@@ -66,7 +65,7 @@ def deploy_report(request: Request, seen: Preview, done: Ran, closing: Closing) 
     return replace(
         report,
         problems=problems_of(result),
-        warnings=done.info.warnings,
+        warnings=changed.info.warnings,
         owners=owners_of(result),
         exit_code=_exit_code(result, rows),
         cases=cases_of(result) if request.detailed else (),
@@ -118,26 +117,26 @@ def _row(
 def _parts(result: RunResult) -> dict[str, list[Part]]:
     """The tasks of each service, with how they ended."""
     found: dict[str, list[Part]] = {}
-    for part in zip(result.graph.tasks, result.outcomes, strict=True):
+    for part in result.rows:
         found.setdefault(part[0].inputs.service, []).append(part)
     return found
 
 
-def _deployment(placement: Placement, parts: Sequence[Part], closing: Closing) -> Row:
+def _deployment(placement: Placement, parts: Sequence[Part], changed: Changed) -> Row:
     ref = placement.ref
     own = [part for part in parts if part[0].kind in RECORD_KINDS and ref_of(part[0].inputs) == ref]
     outcomes = [outcome for _, outcome in own]
-    record = closing.finals.get(ref, closing.scope.transaction.record(ref))
-    functions = list(_functions(placement, own, closing))
+    record = changed.finals.get(ref, changed.scope.transaction.record(ref))
+    functions = list(_functions(placement, own, changed))
     error = _error(outcome for _, outcome in parts)
-    row = _row(placement, record, _status(placement, outcomes, closing), functions, error)
+    row = _row(placement, record, _status(placement, outcomes, changed), functions, error)
     if not row["deploymentId"] and any(one.status is Status.FAILED for one in outcomes):
-        row["deploymentId"] = closing.scope.deployment_ids[ref]
+        row["deploymentId"] = changed.scope.deployment_ids[ref]
     return row
 
 
-def _status(placement: Placement, outcomes: list[Outcome], closing: Closing) -> str:
-    if placement.ref in closing.rolled_back:
+def _status(placement: Placement, outcomes: list[Outcome], changed: Changed) -> str:
+    if placement.ref in changed.rolled_back:
         return "rolled-back"
     found = {one.status for one in outcomes}
     bad = next((status.value for status in _WORST_FIRST if status in found), "")
@@ -149,10 +148,10 @@ def _error(outcomes: Iterable[Outcome]) -> str | None:
     return next((problem.message for problem in problems), None)
 
 
-def _functions(placement: Placement, parts: Sequence[Part], closing: Closing) -> Iterator[Row]:
+def _functions(placement: Placement, parts: Sequence[Part], changed: Changed) -> Iterator[Row]:
     """Each with what became of it; what was done and taken back again is as it was before."""
-    back = placement.ref in closing.rolled_back
-    for row, outcome in _done(placement, parts, closing):
+    back = placement.ref in changed.rolled_back
+    for row, outcome in _done(placement, parts, changed):
         yield _taken_back(row) if back and outcome.status is Status.RAN else row
 
 
@@ -162,12 +161,12 @@ def _taken_back(row: Row) -> Row:
 
 
 def _done(
-    placement: Placement, parts: Sequence[Part], closing: Closing
+    placement: Placement, parts: Sequence[Part], changed: Changed
 ) -> Iterator[tuple[Row, Outcome]]:
-    base = closing.scope.transaction.base(placement.ref)
+    base = changed.scope.transaction.base(placement.ref)
     for task, outcome in parts:
         if isinstance(task.inputs, DeployInputs):
-            rows = _deployed(task.inputs, outcome, base, closing.finals.get(placement.ref))
+            rows = _deployed(task.inputs, outcome, base, changed.finals.get(placement.ref))
             yield from ((row, outcome) for row in rows)
         elif task.kind == "remove" and task.inputs.function:
             status = "deleted" if outcome.status is Status.RAN else _word(outcome)

@@ -6,17 +6,18 @@ from typing import Any
 from msgspec import Struct
 
 from fabric.app.build import problems_of
-from fabric.app.deploy.closing import Closing
+from fabric.app.deploy.change_records import Change, change_records
 from fabric.app.deploy.deploy import refuse
 from fabric.app.deploy.live_records import find_records
-from fabric.app.deploy.scope import DeployScope, ScopeOptions, claim_of, open_deploy_scope
+from fabric.app.deploy.purpose import GoingBack
+from fabric.app.deploy.remove import info_of
+from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import open_project
-from fabric.app.request import Request, caps_of
-from fabric.app.run_graph import GraphJob, RunHooks, carry_out
+from fabric.app.request import Request
+from fabric.app.run_graph import GraphJob
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
-from fabric.engine.shortcuts.last_run import ProjectInfo
 from fabric.graph.undo import undoing
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Record, RecordRef
@@ -58,27 +59,19 @@ def rollback(
         _refuse_other_values(scope, records[ref], target)
         graph = undoing(records[ref], target)
         scope.tools.go_back_to({ref: target})
-        scope.transaction.expect([claim_of(scope.placements[ref], "rollback", graph.tasks)])
-        closing = Closing(scope, caps_of(request.concurrency, settings.cores))
-        closing.targets = {ref: target}
-        info = ProjectInfo(str(project.workspace), project.stage, project.warnings)
-        try:
-            work = GraphJob(info, graph, {}, scope=scope)
-            done = carry_out(
-                request, settings, work, started, RunHooks(make_listeners, undo=closing.finish)
-            )
-        except BaseException:
-            scope.transaction.abandon()
-            raise
-        final = closing.finals.get(ref) or records[ref]
+        work = GraphJob(info_of(project), graph)
+        purpose = GoingBack({ref: target})
+        change = Change(scope, purpose, work, tuple(graph.tasks), started)
+        changed = change_records(request, change, make_listeners)
+    result, final = changed.result, changed.finals.get(ref) or records[ref]
     document = _document(ref, records[ref], final)
     return Report(
         request.command,
         document,
-        text=rollback_text(document) if done.result.ok else "",
-        problems=problems_of(done.result),
+        text=rollback_text(document) if result.ok else "",
+        problems=problems_of(result),
         warnings=project.warnings,
-        exit_code=done.result.exit_code,
+        exit_code=result.exit_code,
     )
 
 

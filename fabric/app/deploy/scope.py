@@ -35,6 +35,7 @@ class DeployScope(Struct, frozen=True):
     transaction: RecordTransaction
     tools: RecordTools
     deployment_ids: Mapping[RecordRef, str]
+    settings: Settings
 
 
 class ScopeOptions(Struct, frozen=True):
@@ -64,7 +65,7 @@ def open_deploy_scope(
         )
         transaction = RecordTransaction(back_ends.of(everything.values()), surroundings)
         yield DeployScope(
-            by_ref, beside, transaction, RecordTools(transaction, work, settings), ids
+            by_ref, beside, transaction, RecordTools(transaction, work, settings), ids, settings
         )
     finally:
         back_ends.close()

@@ -18,24 +18,21 @@ from fabric.app.project.compile_files import compile_project
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import Project, open_project
 from fabric.app.project.workspace import workspace_of
-from fabric.app.request import Request, caps_of
-from fabric.app.run_graph import new_run_id, run_ended
+from fabric.app.request import Request
+from fabric.app.run_graph import GraphJob, run_graph
 from fabric.app.session import SessionOptions, open_session
 from fabric.app.settings import Settings
-from fabric.app.signals import carried_out
-from fabric.engine.bus import Bus
 from fabric.engine.result import RunResult
-from fabric.engine.run import Job, Run
-from fabric.engine.run_info import MakeListeners, RunInfo
+from fabric.engine.run_info import MakeListeners
 from fabric.graph.probes import probe_graph
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.checks import Check, failed, passed
-from fabric.model.events import RunStarted
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
+from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import RecordRef
 from fabric.model.report import Report
 from fabric.model.task import ProbeInputs
-from fabric.system.clock import SystemClock, file_time_ns
+from fabric.system.clock import file_time_ns
 from fabric.tasks.probe import Look, ProbeKind, checks_in
 from fabric.views.doctor_text import doctor_text
 
@@ -116,22 +113,11 @@ def _ran(
 ) -> RunResult:
     """By the engine like every run, but with nothing remembered and nothing made."""
     patient, graph = work
-    clock = SystemClock()
     kinds = {"probe": ProbeKind(patient.looks)}
     opening = SessionOptions(file_time_ns(settings.cwd), use_cache=False, create=False, kinds=kinds)
-    run_id = new_run_id(clock)
+    info = ProjectInfo(str(patient.workspace), patient.ref.stage)
     with open_session(patient.workspace, settings, opening) as session:
-        job = Job(graph, caps_of(request.concurrency, settings.cores), (1.0,) * len(graph))
-        bus = Bus(
-            run_id, clock, make_listeners(RunInfo(run_id, patient.workspace, graph, job.seconds))
-        )
-        try:
-            bus.emit(RunStarted(request.command, len(graph), len(graph), patient.ref.stage))
-            result = carried_out(Run(job, session.runner, bus, clock))
-            bus.emit(run_ended(result, 0))
-        finally:
-            bus.close()
-    return result
+        return run_graph(request, session, GraphJob(info, graph), make_listeners)
 
 
 def _checks(graph: TaskGraph, result: RunResult, order: list[str]) -> tuple[Check, ...]:

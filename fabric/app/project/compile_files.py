@@ -10,10 +10,10 @@ from fabric.app.project.project import Project, open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.rules.deployable import plan_problems
-from fabric.engine.shortcuts.last_run import ProjectInfo
 from fabric.graph.compile import ServiceUnit, compile_graph
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
+from fabric.model.project_info import ProjectInfo
 from fabric.model.spelling import nearest
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from fabric.app.project.placement import Placement
-from fabric.engine.shortcuts.last_run import ProjectInfo
 from fabric.graph.taskgraph import TaskGraph
+from fabric.model.project_info import ProjectInfo
 
 if TYPE_CHECKING:
     from fabric.graph.compile import ServiceUnit

@@ -6,26 +6,32 @@ Deletable: without it configs are read again. Tasks stay packed until somebody l
 import json
 import marshal
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import astuple
 
 from fabric import manifest
 from fabric.engine.memory.file_index import is_racy, settled
-from fabric.engine.shortcuts.last_run import Kinds, ProjectInfo, plain_inputs, site_of
+from fabric.engine.shortcuts.last_run import Kinds, plain_inputs, site_of
+from fabric.engine.shortcuts.made_when_read import MadeWhenRead
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.hashing import sealed, unsealed
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError
+from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task
 from fabric.system.clock import file_time_ns
 from fabric.system.disk import read_bytes, write_atomic
 
 _SUFFIX = ".graph"
 _FIELDS = 11
+
+
+# The id, the kind, the fields of the inputs, and the ids of the needs.
+PackedTask: TypeAlias = tuple[str, str, tuple[Any, ...], tuple[str, ...]]
 
 
 class KeptGraph(Struct, frozen=True):
@@ -40,30 +46,12 @@ class KeptGraph(Struct, frozen=True):
     placements: tuple[Any, ...] = ((), ())
 
 
-class PackedTasks(Sequence[Task]):
-    """Tasks in plain form, made into values one by one."""
+def _tasks(records: Sequence[PackedTask], kinds: Kinds) -> Sequence[Task]:
+    def task(number: int) -> Task:
+        task_id, kind, values, needs = records[number]
+        return Task(TaskId(task_id), kinds[kind](*values), tuple(map(TaskId, needs)))
 
-    def __init__(
-        self, records: Sequence[tuple[str, str, tuple[Any, ...], tuple[str, ...]]], kinds: Kinds
-    ) -> None:
-        self._records = records
-        self._kinds = kinds
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    @overload
-    def __getitem__(self, index: int) -> Task: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Task]: ...
-    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
-        if isinstance(index, slice):
-            return PackedTasks(self._records[index], self._kinds)
-        task_id, kind, values, needs = self._records[index]
-        return Task(TaskId(task_id), self._kinds[kind](*values), tuple(map(TaskId, needs)))
-
-    def __iter__(self) -> Iterator[Task]:
-        return (self[number] for number in range(len(self._records)))
+    return MadeWhenRead(len(records), task)
 
 
 def load(
@@ -82,7 +70,7 @@ def load(
         return None
     records, needs, levels = packed
     ids = tuple(TaskId(record[0]) for record in records)
-    graph = TaskGraph(PackedTasks(records, kinds), ids, needs, levels)
+    graph = TaskGraph(_tasks(records, kinds), ids, needs, levels)
     rows = tuple(json.loads(services))
     sources = frozenset((*paths, *absent))
     return KeptGraph(site_of(info), graph, rows, sources, frozenset(names), placements)
@@ -120,7 +108,7 @@ def save(
         return
 
 
-def _record(task: Task) -> tuple[str, str, tuple[Any, ...], tuple[str, ...]]:
+def _record(task: Task) -> PackedTask:
     return str(task.id), task.kind, plain_inputs(task), tuple(map(str, task.needs))
 
 

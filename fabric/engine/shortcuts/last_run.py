@@ -5,7 +5,7 @@ it a run takes the long way to the same result.
 """
 
 import marshal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -15,12 +15,14 @@ from fabric import manifest
 from fabric.engine.memory.traces import decode_traces, encode_trace
 from fabric.engine.output_folders import shown_files
 from fabric.engine.result import Outcome, RunResult, Status
+from fabric.engine.shortcuts.made_when_read import MadeWhenRead
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.hashing import sealed, unsealed
 from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task, TaskInputs
 from fabric.system.disk import read_bytes, write_atomic
 
@@ -31,14 +33,6 @@ _KEPT = 16
 
 Recall = Callable[[TaskId], Sequence[Trace]]
 Kinds = Mapping[str, type[TaskInputs]]
-
-
-class ProjectInfo(Struct, frozen=True):
-    """What a run must know of its project besides the graph."""
-
-    workspace: str
-    stage: str
-    warnings: tuple[Problem, ...] = ()
 
 
 class LastRun(Struct, frozen=True):
@@ -78,9 +72,6 @@ class LastRun(Struct, frozen=True):
     def traces(self, number: int) -> tuple[Trace, ...]:
         return decode_traces(marshal.loads(self.records[number])[2])  # noqa: S302
 
-    def kind(self, number: int) -> str:
-        return self.ids[number].partition(":")[0]
-
     def outcome(self, number: int) -> Outcome:
         """A task that no edit reached, as a decision would have found it."""
         trace = self.traces(number)[0]
@@ -94,26 +85,10 @@ class Reached(Struct, frozen=True):
     numbers: tuple[int, ...]
     known: Mapping[int, Outcome]
 
-
-class Untouched(Sequence[tuple[Task, Outcome]]):
-    """The tasks of a warm run outside the part that ran; unpacked only where they are read."""
-
-    def __init__(self, warm: LastRun, kinds: Kinds, without: frozenset[int]) -> None:
-        self._warm = warm
-        self._kinds = kinds
-        self._numbers = [number for number in range(len(warm.ids)) if number not in without]
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, index: Any) -> Any:
-        number = self._numbers[index]
-        return self._warm.task(number, self._kinds), self._warm.outcome(number)
-
-    def of_kind(self, kind: str) -> Iterator[tuple[Task, Outcome]]:
-        for position, number in enumerate(self._numbers):
-            if self._warm.kind(number) == kind:
-                yield self[position]
+    @property
+    def ran(self) -> tuple[int, ...]:
+        """The tasks of it that are to be looked at again."""
+        return tuple(one for place, one in enumerate(self.numbers) if place not in self.known)
 
 
 def _wave(needs: Sequence[tuple[int, ...]], dirty: set[int]) -> set[int]:
@@ -141,6 +116,33 @@ def reached(warm: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
     )
     known = {place[number]: warm.outcome(number) for number in numbers if number not in wave}
     return Reached(graph, numbers, known)
+
+
+def whole(last: LastRun, part: Reached, result: RunResult, kinds: Kinds) -> RunResult:
+    """The result of a part as one of all tasks: the others are unpacked where they are read."""
+    place = {number: position for position, number in enumerate(part.numbers)}
+
+    def task(number: int) -> Task:
+        return part.graph.tasks[place[number]] if number in place else last.task(number, kinds)
+
+    def outcome(number: int) -> Outcome:
+        return result.outcomes[place[number]] if number in place else last.outcome(number)
+
+    count = len(last.ids)
+    ids = tuple(map(TaskId, last.ids))
+    graph = TaskGraph(MadeWhenRead(count, task), ids, last.needs, last.levels)
+    return replace(
+        result, graph=graph, outcomes=MadeWhenRead(count, outcome), looked_at=part.numbers
+    )
+
+
+def with_outcomes(outcomes: Sequence[Outcome], others: Mapping[int, Outcome]) -> Sequence[Outcome]:
+    """The same outcomes but for a few; none is unpacked for it."""
+
+    def outcome(number: int) -> Outcome:
+        return others[number] if number in others else outcomes[number]
+
+    return MadeWhenRead(len(outcomes), outcome)
 
 
 def load_last_run(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> LastRun | None:
@@ -220,14 +222,14 @@ def last_run_of(
 def renewed_run(
     warm: LastRun, salt: bytes, part: Reached, result: RunResult, prefix: str
 ) -> LastRun:
-    """The packed run with the tasks of a part replaced."""
+    """The packed run with the tasks of a part replaced; `result` is one of all tasks."""
     records = list(warm.records)
     owners = dict(warm.owners)
-    for place, number in enumerate(part.numbers):
-        trace = result.outcomes[place].trace
-        if place in part.known or trace is None:
+    for number in part.ran:
+        trace = result.outcomes[number].trace
+        if trace is None:
             continue
-        task, old = part.graph.tasks[place], warm.traces(number)
+        task, old = result.graph.tasks[number], warm.traces(number)
         records[number] = record_of(task, newest_first(trace, old))
         before = set(owners_of([(number, task.inputs, old[0])], prefix))
         after = set(owners_of([(number, task.inputs, trace)], prefix))
@@ -274,6 +276,3 @@ def site_of(found: Any) -> ProjectInfo:
 
 def _problem(code: str, message: str, hint: str, where: Any, frame: str) -> Problem:
     return Problem(code, message, hint, Place(*where) if where else None, frame)
-
-
-NONE = Untouched(LastRun(b"", ProjectInfo("", ""), (), (), (), (), {}), {}, frozenset())

@@ -1,0 +1,147 @@
+"""The one way in which records change: claimed, run, taken back if asked, and closed.
+
+Deploy, remove and rollback are three purposes of it. Whatever else happens, it lets go of every
+record once.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.app.deploy.closing import closed
+from fabric.app.deploy.purpose import (
+    Deploying,
+    Ending,
+    Purpose,
+    final_record,
+    operation_of,
+)
+from fabric.app.deploy.scope import DeployScope, claim_of
+from fabric.app.deploy.taking_back import TakenBack, is_good, outcomes_of, take_back
+from fabric.app.request import Request
+from fabric.app.run_graph import (
+    GraphJob,
+    announced,
+    homes_of,
+    job_of,
+    run_ended,
+    run_tasks,
+    told_of_places,
+)
+from fabric.app.session import Session, SessionOptions, open_session
+from fabric.engine.bus import Bus
+from fabric.engine.result import RunResult
+from fabric.engine.run_info import MakeListeners
+from fabric.model.events import ProblemFound
+from fabric.model.problems import Problem
+from fabric.model.project_info import ProjectInfo
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.task import RECORD_KINDS, Task
+from fabric.state.records.transaction import Claim
+from fabric.tasks.deploy import ref_of
+
+
+class Change(Struct, frozen=True):
+    """A change to be made: to which records, for what purpose, by which graph.
+
+    `claimed` are the tasks that may change something. `started_ns` is when the command began; on a
+    disk that is full a removal `keeps` nothing.
+    """
+
+    scope: DeployScope
+    purpose: Purpose
+    work: GraphJob
+    claimed: tuple[Task, ...]
+    started_ns: int
+    keeps: bool = True
+
+
+class Changed(Struct, frozen=True):
+    """What became of it. `finals` are the records as they were written, None for those that are
+    gone; `rolled_back` those that are as they were before."""
+
+    scope: DeployScope
+    info: ProjectInfo
+    result: RunResult
+    finals: Mapping[RecordRef, Record | None]
+    rolled_back: frozenset[RecordRef]
+
+
+def change_records(request: Request, change: Change, make_listeners: MakeListeners) -> Changed:
+    scope = change.scope
+    scope.transaction.expect(_claims(change))
+    try:
+        with open_session(
+            Path(change.work.info.workspace), scope.settings, _opening(request, change)
+        ) as session:
+            return _changed(request, session, change, make_listeners)
+    except BaseException:
+        scope.transaction.abandon()
+        raise
+
+
+def _changed(
+    request: Request, session: Session, change: Change, make_listeners: MakeListeners
+) -> Changed:
+    scope, work = change.scope, change.work
+    job = job_of(request, session, work)
+    with announced(request, work, job, make_listeners) as bus:
+        _hear_locks(scope, session, bus)
+        result = run_tasks(session, job, bus)
+        back = TakenBack(result, frozenset())
+        if _goes_back(change.purpose, result):
+            back = take_back(session, scope, bus, job.caps, result)
+        ended = _finals(change, back)
+        result, finals = closed(session, scope, back.result, ended)
+        bus.emit(run_ended(result))
+    info = told_of_places(work.info, work.graph, session)
+    return Changed(scope, info, result, finals, back.refs)
+
+
+def _goes_back(purpose: Purpose, result: RunResult) -> bool:
+    return isinstance(purpose, Deploying) and purpose.rollback and not result.ok
+
+
+def _finals(change: Change, back: TakenBack) -> dict[RecordRef, Record | None]:
+    """What every record becomes."""
+    scope, outcomes = change.scope, outcomes_of(back.result)
+    finals: dict[RecordRef, Record | None] = {}
+    for locked in scope.transaction.locked_records:
+        ref = locked.base.ref
+        ok = is_good(outcomes.get(ref, ()))
+        ending = Ending(ok, ref in back.refs, scope.deployment_ids[ref], scope.tools.now())
+        finals[ref] = final_record(change.purpose, locked, ending)
+    return finals
+
+
+def _hear_locks(scope: DeployScope, session: Session, bus: Bus) -> None:
+    def tell(text: str) -> None:
+        bus.emit(ProblemFound("", "warning", Problem("lock/waiting", text)))
+
+    scope.transaction.tell(tell, session.runner.go_on)
+
+
+def _opening(request: Request, change: Change) -> SessionOptions:
+    homes = {Path(one.home) for one in change.scope.placements.values()}
+    return SessionOptions(
+        change.started_ns,
+        use_cache=request.use_cache,
+        homes=homes_of(change.work.info, change.work.graph) | homes,
+        tools=change.scope.tools,
+        keeps=change.keeps,
+    )
+
+
+def _claims(change: Change) -> Iterator[Claim]:
+    """The records of all tasks that may change something, each with what may happen to it."""
+    claimed: dict[RecordRef, list[Task]] = {}
+    for task in _of_records(change.claimed):
+        claimed.setdefault(ref_of(task.inputs), []).append(task)
+    operation = operation_of(change.purpose)
+    placements = change.scope.placements
+    return (claim_of(placements[ref], operation, tasks) for ref, tasks in sorted(claimed.items()))
+
+
+def _of_records(tasks: Iterable[Task]) -> Iterator[Task]:
+    return (task for task in tasks if task.kind in RECORD_KINDS)

@@ -1,0 +1,74 @@
+"""What a run is about to do to records, and what each becomes when it has ended."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from fabric.model.records.endings import deployed, failed, gone_back, taken_back
+from fabric.model.records.record import Deployment, Record, RecordRef
+from fabric.state.records.locked_record import LockedRecord
+
+
+class Deploying(Struct, frozen=True):
+    """With `rollback` a failure takes back all that the run has changed."""
+
+    rollback: bool = False
+
+
+class Removing(Struct, frozen=True):
+    pass
+
+
+class GoingBack(Struct, frozen=True):
+    """The deployments that records are taken back to."""
+
+    targets: Mapping[RecordRef, Deployment]
+
+
+Purpose: TypeAlias = Deploying | Removing | GoingBack
+
+
+class Ending(Struct, frozen=True):
+    """How the tasks of one record ended; `is_as_before` where all of it was taken back."""
+
+    ok: bool
+    is_as_before: bool
+    deployment_id: str
+    now: str
+
+
+def operation_of(purpose: Purpose) -> str:
+    match purpose:
+        case Deploying():
+            return "deploy"
+        case Removing():
+            return "remove"
+        case GoingBack():
+            return "rollback"
+
+
+def final_record(purpose: Purpose, locked: LockedRecord, ending: Ending) -> Record | None:
+    """The record as it is to be written at the end; None where nothing is left to tell of."""
+    base, record = locked.base, locked.record
+    if ending.is_as_before:
+        return taken_back(base, record) if base.deployment_id else None
+    if not ending.ok:
+        never_called = not has_moved(locked) and not base.deployment_id and not base.functions
+        return None if never_called else failed(base, record, ending.deployment_id, ending.now)
+    match purpose:
+        case GoingBack(targets=targets):
+            return gone_back(record, targets[base.ref], ending.deployment_id, ending.now)
+        case Removing():
+            return None
+        case Deploying():
+            return deployed(base, record, ending.deployment_id, ending.now)
+
+
+def has_moved(locked: LockedRecord) -> bool:
+    """Whether anything of the record is not as this run found it."""
+    return _facts(locked.record) != _facts(locked.base)
+
+
+def _facts(record: Record) -> tuple[object, ...]:
+    return record.functions, record.endpoint, record.outputs, record.release_key

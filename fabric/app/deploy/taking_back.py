@@ -1,0 +1,121 @@
+"""A deploy that failed, taken back: exactly what it changed, the newest change first."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.deploy.purpose import has_moved
+from fabric.app.deploy.scope import DeployScope
+from fabric.app.session import Session
+from fabric.app.signals import carried_out
+from fabric.engine.bus import Bus
+from fabric.engine.result import GOOD, Outcome, RunResult, Status
+from fabric.engine.run import Job, Run
+from fabric.engine.schedule import Caps
+from fabric.graph.undo import undoing
+from fabric.model.problems import Problem
+from fabric.model.records.endings import snapshot
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.task import RECORD_KINDS
+from fabric.state.records.locked_record import LockedRecord
+from fabric.system.clock import SystemClock
+from fabric.tasks.deploy import ref_of
+
+
+class TakenBack(Struct, frozen=True):
+    """The run, with what could not be taken back; `refs` are the records that are as before."""
+
+    result: RunResult
+    refs: frozenset[RecordRef]
+
+
+def take_back(
+    session: Session, scope: DeployScope, bus: Bus, caps: Caps, result: RunResult
+) -> TakenBack:
+    """What an earlier failure left unsure cannot be put back as it was: that is said."""
+    locked = scope.transaction.locked_records
+    if result.interrupted:
+        aftermath = tuple(_all_left(locked))
+        return TakenBack(replace(result, aftermath=aftermath), frozenset())
+    ran = outcomes_of(result)
+    unsure = {one.base.ref for one in locked if _is_unsure(one.base)}
+    known = [one for one in locked if one.base.ref not in unsure and has_moved(one)]
+    known.sort(key=lambda one: _ended(ran.get(one.base.ref, ())), reverse=True)
+    undone = _put_back(session, scope, bus, caps, known)
+    refs = frozenset(ref for ref, one in undone.items() if is_good(one.outcomes))
+    left = [one.base for one in known if one.base.ref not in refs]
+    left += [one.base for one in locked if one.base.ref in unsure & _tried(ran)]
+    # What fails for the same reason once more is not told once more.
+    found = dict.fromkeys(problem for one in undone.values() for problem in one.problems)
+    news = [problem for problem in found if problem not in result.problems]
+    told = (_not_taken_back(base, scope) for base in left)
+    interrupted = any(one.interrupted for one in undone.values())
+    result = replace(result, interrupted=interrupted, aftermath=(*news, *told))
+    return TakenBack(result, refs)
+
+
+def _put_back(
+    session: Session, scope: DeployScope, bus: Bus, caps: Caps, locked: Sequence[LockedRecord]
+) -> dict[RecordRef, RunResult]:
+    """One after the other, each a run of its own: who cannot go back holds up nobody else."""
+    targets = {one.base.ref: snapshot(one.base) for one in locked}
+    scope.tools.go_back_to(targets)
+    undone: dict[RecordRef, RunResult] = {}
+    for one in locked:
+        ref = one.base.ref
+        graph = undoing(one.record, targets[ref] if one.base.deployment_id else None)
+        job = Job(graph, caps, (1.0,) * len(graph))
+        undone[ref] = carried_out(Run(job, session.runner, bus, SystemClock()))
+        if undone[ref].interrupted:
+            break
+    return undone
+
+
+def _all_left(locked: Iterable[LockedRecord]) -> Iterator[Problem]:
+    """Who interrupts wants an end, no way back: it is said, where there would be one."""
+    if any(map(has_moved, locked)):
+        yield Problem(
+            "rollback/interrupted",
+            "the run was interrupted, so nothing was taken back",
+            hint="run it again to go on; `fabric rollback` takes a service back by itself",
+        )
+
+
+def _not_taken_back(base: Record, scope: DeployScope) -> Problem:
+    # A deployment that failed is in no history: the last good one can be gone back to.
+    good = [one.deployment_id for one in base.history]
+    target = base.deployment_id if base.deployment_id in good else next(iter(good), "")
+    verb = f"rollback --to {target}" if target else "remove"
+    return Problem(
+        "rollback/incomplete",
+        f"{base.ref.title} could not be put back as it was",
+        hint=f"when the cause is gone: fabric {verb} {scope.tools.options(base.ref)}",
+    )
+
+
+def outcomes_of(result: RunResult) -> dict[RecordRef, list[Outcome]]:
+    """How the tasks that change the world ended, record by record."""
+    found: dict[RecordRef, list[Outcome]] = {}
+    for task, outcome in result.rows:
+        if task.kind in RECORD_KINDS:
+            found.setdefault(ref_of(task.inputs), []).append(outcome)
+    return found
+
+
+def is_good(outcomes: Iterable[Outcome]) -> bool:
+    return all(outcome.status in GOOD for outcome in outcomes)
+
+
+def _ended(outcomes: Iterable[Outcome]) -> float:
+    return max((one.started + one.ms / 1000 for one in outcomes), default=0.0)
+
+
+def _is_unsure(record: Record) -> bool:
+    return any(not one.key for one in record.functions)
+
+
+def _tried(ran: Mapping[RecordRef, Iterable[Outcome]]) -> frozenset[RecordRef]:
+    """One more failure moves nothing in a record that was unsure already."""
+    begun = (Status.RAN, Status.FAILED)
+    return frozenset(ref for ref, ends in ran.items() if any(one.status in begun for one in ends))

@@ -1,0 +1,26 @@
+"""What a run is compiled to: requirements without exact versions are pinned first."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from fabric.app.project.compiled import Compiled
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.app.shortcuts.compiled import compiled
+from fabric.model.task import VendorInputs
+
+
+def compiled_and_pinned(request: Request, settings: Settings) -> Compiled:
+    """Keys are stable once it is written down which versions a service takes."""
+    work = compiled(request, settings)
+    asked = [one for one in work.graph.inputs_of("vendor") if isinstance(one, VendorInputs)]
+    if not asked:
+        return work
+    from fabric.runtimes.vendor import lock_requirements
+
+    warnings = lock_requirements(Path(work.info.workspace), asked, settings.env)
+    if not warnings:
+        return work
+    again = compiled(request, settings)
+    return replace(again, info=replace(again.info, warnings=(*again.info.warnings, *warnings)))

@@ -1,0 +1,19 @@
+"""The services of a compiled request with their configs, read when somebody asks."""
+
+from typing import TYPE_CHECKING
+
+from fabric.app.project.compiled import Compiled
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+
+if TYPE_CHECKING:
+    from fabric.graph.compile import ServiceUnit
+
+
+def units_of(work: Compiled, request: Request, settings: Settings) -> tuple["ServiceUnit", ...]:
+    """As they were compiled, or read now if the graph was kept from last time."""
+    if work.units:
+        return work.units
+    from fabric.app.project.project import open_project  # YAML and all: only where it is needed
+
+    return open_project(request.where, settings).units

@@ -1,0 +1,162 @@
+"""Keeps the answer to a command line for the next time it is given, and what led to it.
+
+Nothing changed until then: stage 0 gives the answer. A few files changed: the run starts from
+what is kept, and only looks at what these files reach.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from fabric import manifest, stage_zero
+from fabric.app.preview import Preview
+from fabric.app.project.compiled import Compiled
+from fabric.app.session import Session
+from fabric.app.shortcuts.command_line import CommandLine
+from fabric.app.shortcuts.start import Start, WarmStart
+from fabric.engine.memory.memo import STAMP
+from fabric.engine.result import Outcome, RunResult, Status
+from fabric.engine.shortcuts import last_run
+from fabric.engine.shortcuts.answers import (
+    AnswerChange,
+    AskedCommand,
+    Basis,
+    basis_of,
+    prefix_of,
+    renew_answer,
+    store_answer,
+    traces_of,
+)
+from fabric.graph.decide import UP_TO_DATE
+from fabric.graph.traces import Trace
+from fabric.model.report import Report
+from fabric.model.task import INPUTS_BY_KIND, BuildInputs, TaskInputs
+from fabric.tasks.build import BuildKind
+
+
+def had_nothing_to_do(result: RunResult) -> RunResult:
+    """The same run, had nothing been to do: what the next one would find."""
+    rows = [outcome for _, outcome in result.rows]
+    settled = [Outcome(Status.SKIPPED, UP_TO_DATE, one.output, trace=one.trace) for one in rows]
+    if result.looked_at is None:
+        return RunResult(result.graph, settled, 0)
+    place = dict(zip(result.looked_at, settled, strict=True))
+    outcomes = last_run.with_outcomes(result.outcomes, place)
+    return RunResult(result.graph, outcomes, 0, looked_at=result.looked_at)
+
+
+def keep_answer(
+    command_line: CommandLine, session: Session, start: Start, result: RunResult, report: Report
+) -> None:
+    """After a run that left nothing to do; `report` is what the next one would be told."""
+    if not session.settings.takes_shortcuts:
+        return
+    match start.origin:
+        case WarmStart():
+            _renew(command_line, session, start.origin, result, report)
+        case Compiled():
+            _store(command_line, session, start, result, report)
+
+
+def _store(
+    command_line: CommandLine, session: Session, start: Start, result: RunResult, report: Report
+) -> None:
+    pairs = traces_of(result)
+    if pairs is None or session.cache_problem or not isinstance(start.origin, Compiled):
+        return
+    basis = basis_of(pairs, _sources(start.origin, session))
+    asked = _asked(command_line, start.origin.bound_names, session)
+    folder, files = _answers_of(command_line, session), session.stores.files
+    salt = store_answer(folder, asked, basis, files, command_line.shown(report))
+    if salt is None:
+        return
+    prefix = prefix_of(files, command_line.cwd)
+    recall = session.stores.trace_store.traces
+    kept = last_run.last_run_of(salt, start.info, result, recall, prefix)
+    last_run.save_last_run(folder, command_line.argv, command_line.cwd, kept)
+
+
+def _renew(
+    command_line: CommandLine,
+    session: Session,
+    warm: WarmStart,
+    result: RunResult,
+    report: Report,
+) -> None:
+    """After a run of the part that an edit reached."""
+    rows = [(number, result.outcomes[number]) for number in warm.part.ran]
+    if any(one.output is None or one.trace is None for _, one in rows):
+        return
+    files, before = session.stores.files, warm.before
+    prefix = prefix_of(files, command_line.cwd)
+    dropped = before.only_of({number for number, _ in rows}, prefix, INPUTS_BY_KIND)
+    fresh = [(result.graph.tasks[number].inputs, one.trace) for number, one in rows if one.trace]
+    asked = _asked(command_line, frozenset(warm.moved_files.names), session)
+    change = AnswerChange(basis_of(fresh, ()), dropped)
+    salt = renew_answer(warm.moved_files, asked, change, files, command_line.shown(report))
+    if salt is None:
+        return
+    again = last_run.renewed_run(before, salt, warm.part, result, prefix)
+    folder = warm.moved_files.folder
+    last_run.save_last_run(folder, command_line.argv, command_line.cwd, again)
+
+
+def keep_preview(
+    command_line: CommandLine | None, session: Session, seen: Preview, report: Report
+) -> None:
+    """After a look: it also hangs on what is remembered, so on the memo's stamp, and on the
+    entries that builds would begin with."""
+    if command_line is None or seen.sources is None or not session.settings.takes_shortcuts:
+        return
+    if not session.cache.is_dir() or session.cache_problem:
+        return
+    work = replace(seen.work, sources=seen.sources)
+    # Every remembered run, not only the newest: one that did not match may come to match.
+    recall = session.stores.trace_store.traces
+    rows = [(task.inputs, one) for task in work.graph.tasks for one in recall(task.id)]
+    found = basis_of(rows, _sources(work, session))
+    looked = {path: session.stores.files.digest(path) for path in (*found.contents, *found.absent)}
+    stored = _stored_contents(rows, looked, session)
+    basis = Basis(
+        {path: digest for path, digest in looked.items() if digest},
+        frozenset(path for path, digest in looked.items() if not digest),
+        found.folders,
+        found.sources | seen.entries | stored | {str(session.cache / "memo" / STAMP)},
+        found.places,
+    )
+    asked = _asked(command_line, work.bound_names, session)
+    folder, files = _answers_of(command_line, session), session.stores.files
+    store_answer(folder, asked, basis, files, command_line.shown(report))
+
+
+def _asked(command_line: CommandLine, names: frozenset[str], session: Session) -> AskedCommand:
+    return AskedCommand(command_line.argv, command_line.cwd, names, session.settings.env)
+
+
+def _stored_contents(
+    rows: Iterable[tuple[TaskInputs, Trace]], looked: Mapping[str, str], session: Session
+) -> set[str]:
+    """The files of the store that outputs would be put right from: they have to stay."""
+    return {
+        session.stores.blobs.path(one.digest)
+        for inputs, trace in rows
+        for one in trace.output.files
+        if looked.get(f"{inputs.shown_in}/{one.path}") != one.shown_as
+    }
+
+
+def _answers_of(command_line: CommandLine, session: Session) -> str:
+    """Where stage 0 will look. From elsewhere than the project's own folders it does not."""
+    in_cache = str(session.cache / manifest.FOLDER)
+    folders = stage_zero.answer_folders(command_line.cwd, session.settings.env)
+    return in_cache if in_cache in folders or not folders else folders[-1]
+
+
+def _sources(compiled: Compiled, session: Session) -> Iterable[str]:
+    """Configs and all that was looked at to find them, and what decided the tools."""
+    build = session.registry["build"]
+    tools: set[str] = set()
+    if isinstance(build, BuildKind):
+        asked = (one for one in compiled.graph.inputs_of("build") if isinstance(one, BuildInputs))
+        tools = {path for inputs in asked for path in build.toolchain(inputs).watch}
+    return compiled.sources | tools

@@ -1,0 +1,16 @@
+"""A command line that may be given again, and what its answer would look like then."""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from fabric.engine.shortcuts.answers import StoredAnswer
+from fabric.model.report import Report
+
+
+class CommandLine(Struct, frozen=True):
+    """A command line in its folder, and how a report of it looks on this screen."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    shown: Callable[[Report], StoredAnswer]

@@ -1,0 +1,79 @@
+"""A request to its compiled graph: kept from last time, or from all its files.
+
+Files are read again only when a config, or a variable that one is bound to, is not what it was.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import astuple, replace
+
+from fabric.app.cache_place import cache_to_read, caches_above, is_usable
+from fabric.app.project.compiled import Compiled
+from fabric.app.project.placement import packed, unpacked
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.engine.shortcuts import kept_graph
+from fabric.model.task import INPUTS_BY_KIND
+from fabric.system.clock import file_time_ns
+
+
+def compiled(request: Request, settings: Settings) -> Compiled:
+    started_ns = file_time_ns(settings.cwd)
+    asked = _asked(request, settings)
+    folder = _folder(request, settings)
+    found = _kept(folder, asked, settings) if folder else None
+    if found:
+        return found
+    from fabric.app.project.compile_files import compile_files
+
+    made = compile_files(request, settings)
+    if folder:
+        _keep(folder, asked, (made, settings, started_ns))
+    return _told_of_cache(made, settings)
+
+
+def _folder(request: Request, settings: Settings) -> Path | None:
+    """Where graphs are kept: the first cache from the config's folder upwards."""
+    if not settings.takes_shortcuts:
+        return None
+    above = caches_above(_base(request, settings), settings)
+    return next((one for one in above if one.is_dir() and is_usable(one)), None)
+
+
+def _kept(folder: Path, asked: Sequence[str], settings: Settings) -> Compiled | None:
+    kept = kept_graph.load(folder, asked, settings.env, INPUTS_BY_KIND)
+    if kept is None:
+        return None
+    placements, dependencies = map(unpacked, kept.placements)
+    return Compiled(
+        kept.info, kept.graph, kept.services, kept.sources, kept.names, placements, dependencies
+    )
+
+
+def _keep(folder: Path, asked: Sequence[str], found: tuple[Compiled, Settings, int]) -> None:
+    made, settings, started_ns = found
+    kept = kept_graph.KeptGraph(
+        made.info, made.graph, made.services, made.sources, made.bound_names,
+        (packed(made.placements), packed(made.dependencies)),
+    )  # fmt: skip
+    kept_graph.save(folder, asked, settings.env, kept, started_ns)
+
+
+def _told_of_cache(work: Compiled, settings: Settings) -> Compiled:
+    problem = cache_to_read(Path(work.info.workspace), settings).problem
+    if problem is None:
+        return work
+    return replace(work, info=replace(work.info, warnings=(*work.info.warnings, problem)))
+
+
+def _base(request: Request, settings: Settings) -> Path:
+    """The folder of the config or compose file that is asked for."""
+    path = settings.cwd / (request.where.compose or request.where.config)
+    return path if path.is_dir() else path.parent
+
+
+def _asked(request: Request, settings: Settings) -> tuple[str, ...]:
+    """Everything of a request that the graph depends on."""
+    words = map(str, astuple(request.where))
+    return (request.verb, *words, *sorted(request.functions), "", str(settings.cwd))

@@ -1,0 +1,85 @@
+"""What a build starts from: all that its files come to, or what an edit reaches of the last run.
+
+This is the one place that knows of a warm start: everybody else is given a graph, what is known of
+it, and a result over all tasks.
+"""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from fabric import manifest, stage_zero
+from fabric.app.project.compiled import Compiled
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.app.shortcuts.command_line import CommandLine
+from fabric.engine.result import Outcome, RunResult
+from fabric.engine.shortcuts import last_run
+from fabric.graph.taskgraph import TaskGraph
+from fabric.model.project_info import ProjectInfo
+from fabric.model.task import INPUTS_BY_KIND
+
+
+class WarmStart(Struct, frozen=True):
+    """What stage 0 saw move, the last run, and what of it that reaches."""
+
+    moved_files: stage_zero.MovedFiles
+    before: last_run.LastRun
+    part: last_run.Reached
+
+
+class Start(Struct, frozen=True):
+    """`graph` is to be run; `known` are outcomes of tasks in it that nothing has reached."""
+
+    info: ProjectInfo
+    graph: TaskGraph
+    known: Mapping[int, Outcome]
+    origin: Compiled | WarmStart
+
+    @property
+    def is_warm(self) -> bool:
+        """Few files and tasks will be asked for: no index of them all is worth its loading."""
+        return isinstance(self.origin, WarmStart)
+
+    @property
+    def untouched(self) -> int:
+        """How many tasks of the project are not in the graph, since nothing reaches them."""
+        if isinstance(self.origin, Compiled):
+            return 0
+        return len(self.origin.before.ids) - len(self.graph)
+
+    def whole(self, result: RunResult) -> RunResult:
+        """The result of this graph as one of all tasks of the project."""
+        match self.origin:
+            case WarmStart(before=before, part=part):
+                return last_run.whole(before, part, result, INPUTS_BY_KIND)
+            case _:
+                return result
+
+
+def cold_start(work: Compiled) -> Start:
+    return Start(work.info, work.graph, {}, work)
+
+
+def warm_start(
+    command_line: CommandLine | None, request: Request, settings: Settings
+) -> Start | None:
+    """Where just a few files moved since a stored answer; None to begin with all of them."""
+    if command_line is None or request.out or not settings.takes_shortcuts:
+        return None
+    warm = _reached(command_line)
+    return Start(warm.before.info, warm.part.graph, warm.part.known, warm) if warm else None
+
+
+def _reached(command_line: CommandLine) -> WarmStart | None:
+    """The part of the last run that today's edits reach."""
+    seen = stage_zero.last
+    if seen is None:
+        return None
+    before = last_run.load_last_run(seen.folder, command_line.argv, command_line.cwd, seen.salt)
+    if before is None:
+        return None
+    dirty = before.dirty(manifest.moved(seen.paths, seen.before, seen.now))
+    if dirty is None:
+        return None
+    return WarmStart(seen, before, last_run.reached(before, dirty, INPUTS_BY_KIND))

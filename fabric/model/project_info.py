@@ -1,0 +1,11 @@
+"""What a run must know of its project besides the graph."""
+
+from msgspec import Struct
+
+from fabric.model.problems import Problem
+
+
+class ProjectInfo(Struct, frozen=True):
+    workspace: str
+    stage: str
+    warnings: tuple[Problem, ...] = ()
