@@ -11,9 +11,9 @@ from fabric.engine.schedule import Agenda, Caps, Schedule
 from fabric.engine.task_runner import TaskRunner, Upstream
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.task import Output
+from fabric.model.task_id import TaskId
 from fabric.system.clock import Clock
 
 _LOOK = 0.1

@@ -23,9 +23,9 @@ from fabric.graph.plan import Known, Memory, judge_known
 from fabric.graph.traces import Trace, full_key, static_digest
 from fabric.model.events import TaskOutput
 from fabric.model.hashing import digest_bytes
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import InputEntry, Output, OutputFile, Task
+from fabric.model.task_id import TaskId
 from fabric.system.clock import Clock
 from fabric.system.source.names import is_plain_name
 from fabric.tasks.contract import Made, RecordKind, Registry

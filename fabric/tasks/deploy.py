@@ -16,7 +16,6 @@ from fabric.graph.judge import (
 )
 from fabric.graph.plan import Known
 from fabric.model.hashing import digest_fields
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import (
     FunctionDone,
@@ -27,6 +26,7 @@ from fabric.model.records.changes import (
 )
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.task import DeployInputs, EntryKind, InputEntry, Output, Pairs, Task
+from fabric.model.task_id import TaskId, package_id
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values
@@ -90,7 +90,7 @@ class DeployKind:
         sources: tuple[Mapping[TaskId, Output], TaskTools],
     ) -> _Share:
         upstream, shop = sources
-        owner = TaskId(f"package:{ref.service}/{one.name}")
+        owner = package_id(ref.service, one.name)
         package = upstream[owner]
         content = shop.content(owner, package.files[0])
         settings = dict(one.settings)

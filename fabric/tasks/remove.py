@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_remove
 from fabric.graph.plan import Known
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import FunctionGone, FunctionUnsure, ReleaseDone
 from fabric.model.records.record import Mode
 from fabric.model.task import EntryKind, InputEntry, Output, RemoveInputs, Task
+from fabric.model.task_id import TaskId
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import ref_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord

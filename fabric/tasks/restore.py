@@ -8,7 +8,6 @@ from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_restore, keyed
 from fabric.graph.plan import Known
 from fabric.model.hashing import digest_fields
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import (
     FunctionDone,
@@ -20,6 +19,7 @@ from fabric.model.records.changes import (
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.secret import Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, RestoreInputs, Task
+from fabric.model.task_id import TaskId
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import ref_of

@@ -4,7 +4,7 @@ from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts.last_run import last_run_of
 from fabric.graph.build_graph import build_graph
 from fabric.graph.traces import Trace, static_digest
-from fabric.model.names import Digest, TaskId
+from fabric.model.names import Digest
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import (
     INPUTS_BY_KIND,
@@ -15,6 +15,7 @@ from fabric.model.task import (
     TaskInputs,
     VendorInputs,
 )
+from fabric.model.task_id import TaskId
 
 BUILD = BuildInputs(
     "shop", "hello", ".", "src/a.ts", "nodejs20.x", include=("a/*", "b"), ignore=("c",),

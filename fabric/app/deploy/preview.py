@@ -19,10 +19,10 @@ from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.names import TaskId
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
+from fabric.model.task_id import task_id
 from fabric.state.contract import state_key, traces_key
 from fabric.state.records.unsure import unsure_path
 from fabric.state.records.unwritten import unwritten_path
@@ -153,9 +153,9 @@ def _removals(
     if deploys_whole_services(record.provider_id, record.mode):
         return  # its next deploy leaves them out
     for name in sorted(_gone(record, inputs)):
-        task_id = TaskId(f"remove:{inputs.service}/{name}@{inputs.provider}")
+        own = task_id("remove", inputs.service, name, inputs.provider)
         remove = RemoveInputs(inputs.service, name, inputs.provider, inputs.stage, record.mode)
-        yield Task(task_id, remove, (release.id,))
+        yield Task(own, remove, (release.id,))
 
 
 def _gone(record: Record, inputs: ReleaseInputs) -> set[str]:

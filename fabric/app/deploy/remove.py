@@ -23,12 +23,12 @@ from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import way_out
 from fabric.model.catalog import PROVIDER_IDS, facts_of
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import did_you_mean
+from fabric.model.task_id import TaskId, task_id
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
 from fabric.system.file_systems import free_bytes, same_disk
@@ -191,7 +191,9 @@ def _removed_first(
 ) -> list[TaskId]:
     named = dependents.get(record.ref.service, frozenset())
     return [
-        TaskId(f"remove:{one.service}@{one.provider}") for one in records if one.service in named
+        task_id("remove", one.service, provider=one.provider)
+        for one in records
+        if one.service in named
     ]
 
 

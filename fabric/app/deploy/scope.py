@@ -16,6 +16,7 @@ from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef
 from fabric.model.task import DeployInputs, RestoreInputs, Task
+from fabric.model.task_id import kind_of
 from fabric.state.locks.leases import Terms
 from fabric.state.records.missing import missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
@@ -125,7 +126,7 @@ def functions_of(task: Task) -> str:
 
 
 def _operation(task: str) -> Operation:
-    kind = task.partition(":")[0]
+    kind = kind_of(task)
     return Operation.DEPLOY if kind == "restore" else Operation(kind)
 
 

@@ -25,6 +25,7 @@ from fabric.model.records.record import Deployment, Mode, Record, RecordRef
 from fabric.model.secrecy import looks_secret, without_values
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
+from fabric.model.task_id import name_of
 from fabric.providers.contract import Deployer, DeploymentAddress, Released, ResourceAddress
 from fabric.providers.registry import deployer_of
 from fabric.providers.run_command import CommandEnvironment
@@ -266,8 +267,8 @@ def with_values(env: Pairs, outputs: Mapping[str, str]) -> Pairs:
 
 
 def ref_of_release(name: str, stage: str) -> RecordRef:
-    service, _, provider = name.removeprefix("release:").partition("@")
-    return RecordRef(service, stage, provider)
+    release = name_of(name)
+    return RecordRef(release.service, stage, release.provider)
 
 
 def not_deployed(service: str, upstream: RecordRef) -> Problem:

@@ -19,10 +19,10 @@ from fabric.engine.shortcuts.last_run import Kinds, plain_inputs, site_of
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.hashing import sealed, unsealed
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task
+from fabric.model.task_id import TaskId
 from fabric.system.clock import file_time_ns
 from fabric.system.disk import read_bytes, write_atomic
 

@@ -20,10 +20,10 @@ from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.hashing import sealed, unsealed
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task, TaskInputs
+from fabric.model.task_id import TaskId
 from fabric.system.disk import read_bytes, write_atomic
 
 _SUFFIX = ".warm"
