@@ -12,7 +12,6 @@ from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.simulated import Simulated
 
 
-
 def deployer_of(
     provider_id: str, mode: Mode, around: CommandEnvironment, extension: str = "{}"
 ) -> Deployer:
