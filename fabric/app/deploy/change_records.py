@@ -110,7 +110,7 @@ def _finals(change: Change, back: TakenBack) -> dict[RecordRef, Record | None]:
     for locked in scope.transaction.locked_records:
         ref = locked.base.ref
         ok = is_good(outcomes.get(ref, ()))
-        ending = Ending(ok, ref in back.refs, scope.deployment_ids[ref], scope.tools.now())
+        ending = Ending(ok, ref in back.refs, scope.deployment_ids[ref], scope.tools.records.now())
         finals[ref] = final_record(change.purpose, locked, ending)
     return finals
 

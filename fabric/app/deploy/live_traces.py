@@ -31,7 +31,7 @@ def made_elsewhere(session: Session, graph: TaskGraph, scope: DeployScope) -> Ma
     strange = _strange(session.stores.trace_store, graph)
     tasks = dict(zip(graph.ids, graph.tasks, strict=True)) if strange else {}
     for ref in scope.placements:
-        record = scope.transaction.record(ref)
+        record = scope.record(ref)
         if ref.service not in strange or record is None:
             continue
         for row in _document(scope.transaction.record_store(ref), record).values():
@@ -79,7 +79,7 @@ def renew_traces(scope: DeployScope) -> None:
     """Where nothing is to be done: bring documents of an older form, which held more than they
     should, into today's. Those behind a network wait for the next deploy that writes."""
     for ref in scope.placements:
-        record_store, record = scope.transaction.record_store(ref), scope.transaction.record(ref)
+        record_store, record = scope.transaction.record_store(ref), scope.record(ref)
         if record is not None and record_store.stores.state.kind == LOCAL:
             stored = record_store.stores.state.read(traces_key(ref))
             if stored is not None:
