@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from fabric import manifest
 from fabric.engine.memory.file_index import is_racy, settled
-from fabric.engine.shortcuts.last_run import Kinds, plain_inputs, site_of
+from fabric.engine.shortcuts.last_run import Kinds, info_of, packed_info, plain_inputs
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.hashing import sealed, unsealed
@@ -73,7 +72,7 @@ def load(
     graph = TaskGraph(_tasks(records, kinds), ids, needs, levels)
     rows = tuple(json.loads(services))
     sources = frozenset((*paths, *absent))
-    return KeptGraph(site_of(info), graph, rows, sources, frozenset(names), placements)
+    return KeptGraph(info_of(info), graph, rows, sources, frozenset(names), placements)
 
 
 def save(
@@ -93,7 +92,7 @@ def save(
     salt = os.urandom(16)
     names = sorted(kept.names)
     digest = _surroundings(salt, asked, names, env)
-    info = (kept.info.workspace, kept.info.stage, tuple(map(astuple, kept.info.warnings)))
+    info = packed_info(kept.info)
     services = json.dumps(kept.services)
     packed: Any = (
         manifest.FORMAT, salt, digest, names, paths, stats, absent, info, services,
