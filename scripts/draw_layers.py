@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 
 import grimp
+import networkx as nx
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "docs" / "layers.svg"
@@ -20,7 +21,7 @@ def layers() -> list[list[str]]:
 
 
 def arrows(names: set[str]) -> set[tuple[str, str]]:
-    """Which layers import which."""
+    """Which layers import which, as far as it does not follow from others."""
     graph = grimp.build_graph("fabric", cache_dir=None)
     found: set[tuple[str, str]] = set()
     for module in graph.modules:
@@ -29,7 +30,13 @@ def arrows(names: set[str]) -> set[tuple[str, str]]:
             continue
         others = {one.split(".")[1] for one in graph.find_modules_directly_imported_by(module)}
         found |= {(parts[1], other) for other in others & names - {parts[1]}}
-    return found
+    return _without_detours(found)
+
+
+def _without_detours(found: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Arrows that follow from others are left out: who stands above may use all below."""
+    whole = nx.DiGraph(sorted(found))
+    return set(nx.transitive_reduction(whole).edges)
 
 
 def drawing() -> str:
@@ -44,19 +51,16 @@ def drawing() -> str:
             place[name] = (x, LEFT + number * ROW)
     height = LEFT * 2 + (len(rows) - 1) * ROW + HEIGHT
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total + 120} {height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-100 0 {total + 220} {height}" '
         'font-family="sans-serif" font-size="14">',
         "<title>The layers of fabric: every arrow runs down</title>",
-        f'<rect width="{total + 120}" height="{height}" fill="#fff"/>',
+        f'<rect x="-100" width="{total + 220}" height="{height}" fill="#fff"/>',
     ]
     for upper, lower in sorted(arrows(set(place))):
         (x1, y1), (x2, y2) = place[upper], place[lower]
-        bend = total - LEFT + 16 * (1 + (y2 - y1) // ROW)
-        far = y2 - y1 > ROW
-        start, end = (x1 + WIDTH, y1 + HEIGHT // 2), (x2 + WIDTH, y2 + HEIGHT // 2)
         path = (
-            f"M{start[0]} {start[1]} C{bend} {start[1]} {bend} {end[1]} {end[0]} {end[1]}"
-            if far
+            _around(place[upper], place[lower], total)
+            if y2 - y1 > ROW
             else f"M{x1 + WIDTH // 2} {y1 + HEIGHT} L{x2 + WIDTH // 2} {y2}"
         )
         lines.append(
@@ -70,6 +74,18 @@ def drawing() -> str:
             f"{escape(name)}</text>"
         )
     return "\n".join([*lines, "</svg>", ""])
+
+
+def _around(upper: tuple[int, int], lower: tuple[int, int], total: int) -> str:
+    """A wire past the rows between, on the side on which one of the two stands."""
+    (x1, y1), (x2, y2) = upper, lower
+    out = 16 * (1 + (y2 - y1) // ROW)
+    if min(x1, x2) < (total - WIDTH) // 2:
+        side, bend = 0, -out
+    else:
+        side, bend = WIDTH, total - LEFT + out
+    middle, end = y1 + HEIGHT // 2, y2 + HEIGHT // 2
+    return f"M{x1 + side} {middle} C{bend} {middle} {bend} {end} {x2 + side} {end}"
 
 
 def main() -> int:
