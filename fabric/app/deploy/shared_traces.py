@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fabric.engine.memory.traces import decode_traces, encode_trace
+from fabric.engine.memory.trace_rows import decode_traces, encode_trace
 from fabric.graph.traces import Look, Trace, full_key, static_digest
 from fabric.model.names import Digest
 from fabric.model.task import InputEntry

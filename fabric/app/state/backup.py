@@ -9,7 +9,7 @@ from fabric.app.state.change import Agrees
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.model.records.record_json import ref_document
+from fabric.model.records.record_document import ref_document
 from fabric.model.report import Report
 from fabric.state.records.backup import Backup, decode_backup, encode_backup
 from fabric.state.records.listing import list_records_in

@@ -10,7 +10,8 @@ from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.records.record_json import decode, ref_document
+from fabric.model.records.record_document import ref_document
+from fabric.model.records.record_json import decode
 from fabric.model.report import Report
 from fabric.state.locks.document import holder_document
 from fabric.state.locks.force_unlock import unlock

@@ -6,7 +6,8 @@ from typing import Any
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, absent, open_scope
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.records.record_json import decode_at, document_of
+from fabric.model.records.record_document import document_of
+from fabric.model.records.record_json import decode_at
 from fabric.model.report import Report
 from fabric.state.contract import state_key
 from fabric.state.locks.document import LockHolder, holder_document

@@ -12,9 +12,9 @@ from fabric.app.project.place_services import as_recorded
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.receipt import entries_of
+from fabric.model.records.receipt import describes, entries_of
 from fabric.model.records.record import Mode, Record, RecordRef
-from fabric.model.records.record_json import ref_document
+from fabric.model.records.record_document import ref_document
 from fabric.model.report import Report
 from fabric.state.records.archives import LOCAL, lost_archives
 from fabric.state.records.listing import RecordListing, list_records_in, refs_in
@@ -29,7 +29,6 @@ from fabric.state.records.under_lock import locked
 from fabric.state.records.unwritten import unwritten_path
 from fabric.state.upkeep.reconcile import (
     Evidence,
-    describes,
     findings,
     has_receipt_drift,
     summed_up,

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct, field
 
-from fabric.model.records.receipt import entries_of, receipt_entry
+from fabric.model.records.receipt import Entry, describes, entries_of, receipt_entry
 from fabric.model.records.record import Record, RecordRef
 
 
@@ -28,8 +27,8 @@ class Evidence(Struct, frozen=True):
 
     ref: RecordRef
     record: Record | None
-    receipt: Any = None
-    deploy_record: Any = None
+    receipt: object = None
+    deploy_record: object = None
     is_last_deploy: bool = False
     lost_archives: tuple[str, ...] = ()
     functions: frozenset[str] | None = None
@@ -121,9 +120,7 @@ def _receipts(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     yield from _deploy_record(record, wanted, evidence)
 
 
-def _deploy_record(
-    record: Record, wanted: Mapping[str, Any], evidence: Evidence
-) -> Iterator[Divergence]:
+def _deploy_record(record: Record, wanted: Entry, evidence: Evidence) -> Iterator[Divergence]:
     """The file is of the last deploy of a provider: it may be of another stage or service."""
     if evidence.deploy_record is None:
         if evidence.is_last_deploy:
@@ -150,14 +147,7 @@ def _config(record: Record, evidence: Evidence) -> Iterator[Divergence]:
         yield Divergence(SyncStatus.ORPHANED, f"the config does not name {names}")
 
 
-def _entry(receipt: Any, ref: RecordRef) -> dict[str, Any] | None:
+def _entry(receipt: object, ref: RecordRef) -> Entry | None:
     wanted = (ref.service, ref.provider)
     rows = entries_of(receipt)
     return next((one for one in rows if (one.get("service"), one.get("provider")) == wanted), None)
-
-
-def describes(document: Any, ref: RecordRef) -> bool:
-    """Whether a deploy record is of this record's service and stage."""
-    if not isinstance(document, dict):
-        return False
-    return (document.get("service"), document.get("stage")) == (ref.service, ref.stage)
