@@ -15,6 +15,7 @@ from fabric.model.records.record_document import Document, document_of
 from fabric.model.records.record_json import checksum_of, encode, from_document
 
 VERSION = 1
+BROKEN = "input/broken-backup"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -60,11 +61,11 @@ def decode_backup(content: bytes, name: str) -> Backup:
         message = f"`{name}` has format version {version}; this fabric reads up to {VERSION}"
         raise FabricError(Problem("input/newer-version", message, "update fabric", Place(name)))
     if document.get("digest") != _digest(document):
-        raise _broken(name, "its digest does not fit its content")
+        raise broken(name, "its digest does not fit its content")
     try:
         found = convert(document, _BackupDocument)
     except ValidationError as error:
-        raise _broken(name, misfit(error)) from error
+        raise broken(name, misfit(error)) from error
     return Backup(found.service, found.backend, found.created_at, _records(found.records, name))
 
 
@@ -72,9 +73,9 @@ def _parsed(content: bytes, name: str) -> Mapping[str, object]:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise _broken(name, "it is not JSON") from error
+        raise broken(name, "it is not JSON") from error
     if not isinstance(document, dict):
-        raise _broken(name, "it is no JSON object")
+        raise broken(name, "it is no JSON object")
     return document
 
 
@@ -87,7 +88,7 @@ def _records(entries: Iterable[object], name: str) -> tuple[Record, ...]:
             record = from_document(entry, f"{name}, record {number}")
             sound(record)
             if record.ref in records:
-                raise _broken(name, f"record {number} is there twice")
+                raise broken(name, f"record {number} is there twice")
             records[record.ref] = record
         except FabricError as error:
             problems += error.problems
@@ -120,10 +121,10 @@ def _digest(document: Mapping[str, object]) -> str:
     return digest_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
 
 
-def _broken(name: str, why: str) -> FabricError:
+def broken(name: str, why: str) -> FabricError:
     return FabricError(
         Problem(
-            "input/broken-backup",
+            BROKEN,
             f"`{name}` is no sound backup: {why}; nothing was changed",
             hint="`fabric state backup` makes one",
             where=Place(name),

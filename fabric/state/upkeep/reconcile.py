@@ -23,7 +23,8 @@ class Evidence(Struct, frozen=True):
     there is none; `functions` are those of the config, None where no config names the record;
     `live` are the digests of the code that the provider has of the functions that it was asked
     for: empty where it does not tell, None where it has no such function. `is_errored`: a later
-    state lies on this machine and waits to be pushed."""
+    state lies on this machine and waits to be pushed. The misfits say what is no receipt, and no
+    deploy record, in these files."""
 
     ref: RecordRef
     record: Record | None
@@ -34,6 +35,8 @@ class Evidence(Struct, frozen=True):
     functions: frozenset[str] | None = None
     live: Mapping[str, str | None] = field(default_factory=dict)
     is_errored: bool = False
+    receipt_misfit: str = ""
+    deploy_record_misfit: str = ""
 
 
 class Divergence(Struct, frozen=True):
@@ -112,11 +115,16 @@ def _receipts(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     entry = _entry(evidence.receipt, record.ref)
     if entry is None:
         yield Divergence(
-            SyncStatus.DRIFTED, f"the receipt `{record.ref.stage}.json` does not name it"
+            SyncStatus.DRIFTED,
+            f"the receipt `{record.ref.stage}.json` does not name it"
+            + _damage(evidence.receipt_misfit),
         )
     elif entry != wanted:
         names = ", ".join(sorted(name for name in wanted if entry.get(name) != wanted[name]))
-        yield Divergence(SyncStatus.DRIFTED, f"its receipt is another one: {names or 'more'}")
+        yield Divergence(
+            SyncStatus.DRIFTED,
+            f"its receipt is another one: {names or 'more'}" + _damage(evidence.receipt_misfit),
+        )
     yield from _deploy_record(record, wanted, evidence)
 
 
@@ -128,7 +136,14 @@ def _deploy_record(record: Record, wanted: Entry, evidence: Evidence) -> Iterato
     elif describes(evidence.deploy_record, record.ref):
         same = evidence.deploy_record == {"stage": record.ref.stage, **wanted}
         if not same:
-            yield Divergence(SyncStatus.DRIFTED, "its `deployment.json` is another one")
+            yield Divergence(
+                SyncStatus.DRIFTED,
+                "its `deployment.json` is another one" + _damage(evidence.deploy_record_misfit),
+            )
+
+
+def _damage(misfit: str) -> str:
+    return f" ({misfit})" if misfit else ""
 
 
 def _archives(evidence: Evidence) -> Iterator[Divergence]:
