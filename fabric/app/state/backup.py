@@ -1,7 +1,6 @@
 """`state backup` and `state restore`: all records of a service as one file, and back."""
 
 from pathlib import Path
-from typing import Any
 
 from fabric.app.project.files import read_input
 from fabric.app.settings import Settings
@@ -79,7 +78,7 @@ def _nothing(scope: StateScope, where: str) -> Problem:
     return Problem("state/not-found", f"there is no state of {of} {where}")
 
 
-def _row(record: Record) -> dict[str, Any]:
+def _row(record: Record) -> dict[str, object]:
     return {
         **ref_document(record.ref),
         "deploymentId": record.deployment_id,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 from msgspec import DecodeError, Meta, Struct, ValidationError, convert, to_builtins
 from msgspec.json import Decoder
@@ -14,7 +14,7 @@ from fabric.model.names import Digest
 from fabric.model.task import InputEntry, Output, OutputFile, Pairs
 from fabric.system.source.names import is_plain_name
 
-Row: TypeAlias = dict[str, Any]
+Row: TypeAlias = dict[str, object]
 _Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
