@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias, TypeVar
+
+from msgspec import Struct, ValidationError, convert, to_builtins
 
 from fabric.app.project.files import COMPOSE_NAME, file_at
 from fabric.app.project.workspace import workspace_of
@@ -15,21 +17,52 @@ from fabric.model.spelling import nearest
 from fabric.system.disk import read_bytes
 from fabric.views.style import Style
 
+Event: TypeAlias = dict[str, object]
+
+
+class _Started(Struct, frozen=True):
+    command: str = ""
+    stage: str = ""
+    time: str = ""
+
+
+class _Ended(Struct, frozen=True):
+    status: str = "unfinished"
+    ran: int = 0
+    skipped: int = 0
+    failed: int = 0
+    ms: int = 0
+
+
+class PastRun(Struct, frozen=True, rename="camel"):
+    id: str
+    command: str
+    stage: str
+    started_at: str
+    status: str
+    ran: int
+    skipped: int
+    failed: int
+    ms: int
+
+
+_Form = TypeVar("_Form", _Started, _Ended)
+
 
 def list_runs(settings: Settings, style: Style) -> Report:
     rows = [_summary(path) for path in _journals(workspace_of(settings.cwd))]
-    return Report("runs list", {"runs": rows}, text=_lines(rows, style))
+    return Report("runs list", {"runs": to_builtins(rows)}, text=_lines(rows, style))
 
 
 def compose_runs(file: str, settings: Settings, style: Style) -> Report:
     """The runs over all services of a compose file, of those that are kept."""
     folder = file_at(settings.cwd / file, COMPOSE_NAME).parent
     rows = [_summary(path) for path in _journals(folder)]
-    rows = [row for row in rows if row["command"].startswith("compose ")]
-    return Report("compose runs", {"runs": rows}, text=_lines(rows, style))
+    rows = [row for row in rows if row.command.startswith("compose ")]
+    return Report("compose runs", {"runs": to_builtins(rows)}, text=_lines(rows, style))
 
 
-def _lines(rows: list[dict[str, Any]], style: Style) -> str:
+def _lines(rows: list[PastRun], style: Style) -> str:
     return "\n".join(_line(row, style) for row in rows) or "No runs yet."
 
 
@@ -46,7 +79,7 @@ def show_run(run_id: str, settings: Settings, style: Style) -> Report:
     return Report("runs show", {"run": chosen, "events": events}, text="\n".join(lines))
 
 
-def _task_line(event: dict[str, Any], style: Style) -> str:
+def _task_line(event: Event, style: Style) -> str:
     status, task, reason = (str(event.get(name, "")) for name in ("status", "task", "reason"))
     return f"  {status:<9} {task}  {style.dim(reason)}"
 
@@ -61,7 +94,7 @@ def _journals(workspace: Path) -> list[Path]:
     return sorted((workspace / ".fabric" / "runs").glob("*.jsonl"), reverse=True)
 
 
-def _events(path: Path) -> Iterator[dict[str, Any]]:
+def _events(path: Path) -> Iterator[Event]:
     """The readable events; a run that was killed may have left half a line."""
     try:
         lines = read_bytes(path).splitlines()
@@ -74,37 +107,39 @@ def _events(path: Path) -> Iterator[dict[str, Any]]:
         yield event
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parsed(line: bytes) -> Event | None:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) and isinstance(found.get("type"), str) else None
 
 
-def _summary(path: Path) -> dict[str, Any]:
-    started: dict[str, Any] = {}
-    ended: dict[str, Any] = {}
+def _summary(path: Path) -> PastRun:
+    started, ended = _Started(), _Ended()
     for event in _events(path):
         if event["type"] == "run_started":
-            started = event
+            started = _read(event, started)
         elif event["type"] == "run_ended":
-            ended = event
-    return {
-        "id": path.stem,
-        "command": str(started.get("command", "")),
-        "stage": str(started.get("stage", "")),
-        "startedAt": str(started.get("time", "")),
-        "status": str(ended.get("status", "unfinished")),
-        **{name: _number(ended.get(name)) for name in ("ran", "skipped", "failed", "ms")},
-    }
+            ended = _read(event, ended)
+    return PastRun(
+        path.stem,
+        started.command,
+        started.stage,
+        started.time,
+        *(ended.status, ended.ran, ended.skipped, ended.failed, ended.ms),
+    )
 
 
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
+def _read(event: Event, unknown: _Form) -> _Form:
+    """A journal is talk: what does not fit tells nothing."""
+    try:
+        return convert(event, type(unknown))
+    except ValidationError:
+        return unknown
 
 
-def _line(row: dict[str, Any], style: Style) -> str:
-    counts = f"{row['ran']} ran, {row['skipped']} up to date, {row['failed']} failed"
-    head = f"{style.strong(row['id'])}  {row['command']:<16} {row['status']:<10}"
-    return f"{head} {counts}  {style.dim(duration(row['ms']))}"
+def _line(row: PastRun, style: Style) -> str:
+    counts = f"{row.ran} ran, {row.skipped} up to date, {row.failed} failed"
+    head = f"{style.strong(row.id)}  {row.command:<16} {row.status:<10}"
+    return f"{head} {counts}  {style.dim(duration(row.ms))}"

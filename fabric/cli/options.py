@@ -59,7 +59,7 @@ def selection_options(command: F) -> F:
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask first.")
 lock_timeout_option = click.option(
     "--lock-timeout", default="0", show_default=True, metavar="DURATION",
-    help="Wait so long for a lock that somebody holds: 30s, 2m.",
+    help="Wait so long for a lock that somebody holds: 90, 30s, 2m, 1h.",
 )  # fmt: skip
 compose_file = click.option(
     "-f", "--file", "compose", default="fabric.compose.yml", show_default=True,

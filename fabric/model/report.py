@@ -45,9 +45,9 @@ def failure(command: str, error: FabricError) -> Report:
     return Report(command, problems=error.problems, exit_code=error.exit_code)
 
 
-def as_document(report: Report) -> dict[str, Any]:
+def as_document(report: Report) -> dict[str, object]:
     """The JSON document of a report, the same shape for success and every failure."""
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "ok": not report.problems,
         "command": report.command,
         "formatVersion": FORMAT_VERSION,
@@ -62,7 +62,7 @@ def as_document(report: Report) -> dict[str, Any]:
     return document
 
 
-def problem_json(problem: Problem) -> dict[str, Any]:
+def problem_json(problem: Problem) -> dict[str, object]:
     where = problem.where
     place = where and {"file": where.file, "line": where.line, "column": where.column}
     return {

@@ -35,7 +35,9 @@ def verify(**options: Any) -> int:
     epilog=examples("fabric cache prune --max-size 500M\nfabric cache prune --max-age 30d")
 )
 @click.option("--max-size", default="5G", show_default=True, metavar="SIZE", help="Keep at most.")
-@click.option("--max-age", default="", metavar="SPAN", help="Drop what is older, such as 30d.")
+@click.option(
+    "--max-age", default="", metavar="DURATION", help="Drop what is older: 90s, 2m, 1h, 30d."
+)
 @common_options
 def prune(max_size: str, max_age: str, **options: Any) -> int:
     """Drop the outputs that were unused for longest."""

@@ -41,10 +41,10 @@ def run_remove(command: str, **options: Any) -> int:
     from fabric.app.selection import run_chosen
     from fabric.app.settings import read_settings
     from fabric.cli.consent import asker
-    from fabric.cli.durations import seconds_of
     from fabric.cli.progress.listeners import ListenerOptions, listeners
     from fabric.cli.progress.log_lines import Logs
     from fabric.cli.screen import Screen
+    from fabric.model.time_spans import seconds_of
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])

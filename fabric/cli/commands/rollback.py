@@ -33,9 +33,9 @@ def rollback(**options: Any) -> int:
     from fabric.app.deploy.rollback import RollbackOptions
     from fabric.app.deploy.rollback import rollback as go_back
     from fabric.app.settings import read_settings
-    from fabric.cli.durations import seconds_of
     from fabric.cli.progress.listeners import ListenerOptions, listeners
     from fabric.cli.screen import Screen
+    from fabric.model.time_spans import seconds_of
 
     settings = read_settings()
     screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])

@@ -6,7 +6,10 @@ import click
 
 from fabric.cli.options import common_options, examples
 
-_NAMES = ("config", "compose", "plan", "events", "report", "state")
+_NAMES = (
+    "config", "compose", "plan", "events", "report", "state",
+    "backup", "deploy-answer", "deploy-record", "receipt", "saved-plan",
+)  # fmt: skip
 
 
 @click.command(

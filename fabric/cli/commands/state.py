@@ -37,7 +37,7 @@ def scope_options(command: F) -> F:
 def asked_of(command: str, **options: Any) -> Any:
     from fabric.app.request import Where
     from fabric.app.state.scope import StateRequest
-    from fabric.cli.durations import seconds_of
+    from fabric.model.time_spans import seconds_of
 
     where = Where(options["config"], "", options["stage"], options["provider"])
     timeout = seconds_of("--lock-timeout", options.get("lock_timeout", "0"))
