@@ -43,7 +43,7 @@ def digest_of_sources(*places: Path) -> str:
     for place in places:
         for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
             if path.is_file() and "__pycache__" not in path.parts:
-                digest.update(f"{path.relative_to(REPO)}\0".encode() + path.read_bytes())
+                digest.update(f"{path.relative_to(place)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
 
@@ -73,3 +73,16 @@ def _make_venv(folder: Path) -> None:
 
 def program(name: str) -> str:
     return str(venv() / "bin" / name)
+
+
+@cache
+def program_of(checkout: Path) -> str:
+    """The command line of another checkout of fabric, installed from a wheel as well."""
+
+    def make(folder: Path) -> None:
+        run(sys.executable, "-m", "venv", folder)
+        run(folder / "bin/pip", "install", "--quiet", "--compile", checkout)
+
+    name = hashlib.sha256(str(checkout).encode()).hexdigest()[:8]
+    sources = digest_of_sources(checkout / "fabric", checkout / "schemas")
+    return str(made(WORK / f"venv-{name}", make, sources) / "bin/fabric")

@@ -3,10 +3,9 @@
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from benchmarks.copygraph import LIBS, Shape
 from benchmarks.copytree import primed
