@@ -22,7 +22,9 @@ async function build({ entryPoints, outdir, outfile, absWorkingDir }) {
     outputFiles: outs.map((out, at) => ({ path: `${absWorkingDir}/${out}`, contents: names[at] })),
     metafile: {
       inputs: Object.fromEntries(names.map((name) => [name, { imports: [] }])),
-      outputs: Object.fromEntries(outs.map((out, at) => [out, { entryPoint: names[at] }])),
+      outputs: Object.fromEntries(
+        outs.map((out, at) => [out, { entryPoint: names[at], inputs: {} }]),
+      ),
     },
     warnings: [],
   };

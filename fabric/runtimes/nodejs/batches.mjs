@@ -23,37 +23,40 @@ function kindOf({ bundler, folder, options }) {
   return isKnown && isPlain ? JSON.stringify([folder, rest]) : "";
 }
 
-/** The answers for a batch, one for each request; null if one of them is not plain. */
+/** The answers for a batch, one for each request; none for those that are not plain. */
 async function together(batch) {
   const { outfile, ...options } = batch[0].options;
   const names = [...new Set(batch.map((one) => one.options.entryPoints[0]))];
   const entryPoints = names.map((name, number) => ({ in: name, out: `${number}` }));
   const result = await batch[0].bundler.build({ ...options, ...QUIET, entryPoints, outdir: "." });
-  // A warning does not tell whose it is, and a stylesheet has a file of its own.
-  if (result.warnings.length || result.outputFiles.length !== names.length) return null;
+  // A warning does not tell whose it is.
+  if (result.warnings.length) return [];
   const built = new Map(names.map((name, number) => [name, answerOf(result, number, outfile)]));
-  const answers = batch.map((one) => built.get(one.options.entryPoints[0]));
-  return answers.every(Boolean) ? answers : null;
+  return batch.map((one) => built.get(one.options.entryPoints[0]));
 }
 
-function answerOf({ outputFiles, metafile }, number, outfile) {
+function answerOf({ outputFiles, metafile: { inputs, outputs } }, number, outfile) {
   const name = `${number}.js`;
   const file = outputFiles.find(({ path }) => path.endsWith(`/${name}`));
-  const entry = metafile.outputs[name]?.entryPoint;
-  if (!file || !Object.hasOwn(metafile.inputs, entry ?? "")) return null;
+  const output = outputs[name];
+  // A stylesheet has a file of its own.
+  const found = file && output?.entryPoint && !output.cssBundle ? reached(output.entryPoint, inputs) : null;
+  if (!found || Object.keys(output.inputs).some((one) => !found.has(one))) return null;
   const path = file.path.slice(0, -name.length) + outfile;
-  return { files: [{ path, contents: file.contents }], inputs: reached(entry, metafile.inputs), warnings: [] };
+  const own = Object.fromEntries([...found].map((one) => [one, inputs[one]]));
+  return { files: [{ path, contents: file.contents }], inputs: own, warnings: [] };
 }
 
-/** The inputs that one entry leads to. */
+/** The inputs that one entry leads to; null where an import with a wildcard leads to some untold. */
 function reached(entry, inputs) {
   const found = new Set([entry]);
   for (const name of found) {
     for (const { path, external } of inputs[name].imports) {
+      if (path.includes("*")) return null;
       if (!external && Object.hasOwn(inputs, path)) found.add(path);
     }
   }
-  return Object.fromEntries(Object.entries(inputs).filter(([name]) => found.has(name)));
+  return found;
 }
 
 /** Takes builds one by one and answers each; a few batches are at work, the others gather. */
@@ -89,15 +92,16 @@ export class Batches {
   }
 
   async #carryOut(batch) {
-    const answers = batch.length > 1 ? await this.#joined(batch) : null;
-    if (answers) batch.forEach((one, number) => one.resolve(answers[number]));
-    else await Promise.allSettled(batch.map((one) => alone(one).then(one.resolve, one.reject)));
+    const answers = batch.length > 1 ? await this.#joined(batch) : [];
+    const settled = batch.map(async (one, number) => answers[number] ?? alone(one));
+    await Promise.allSettled(settled.map((answer, number) => answer.then(batch[number].resolve, batch[number].reject)));
   }
 
-  /** Where batches come to nothing, they get smaller: soon each is built by itself. */
+  /** Where batches come to little, they get smaller: soon each is built by itself. */
   async #joined(batch) {
-    const answers = await together(batch).catch(() => null);
-    this.#most = answers ? Math.min(MOST, this.#most * 2) : Math.max(1, Math.floor(batch.length / 2));
+    const answers = await together(batch).catch(() => []);
+    const came = answers.filter(Boolean).length * 2 >= batch.length;
+    this.#most = came ? Math.min(MOST, this.#most * 2) : Math.max(1, Math.floor(batch.length / 2));
     return answers;
   }
 }
