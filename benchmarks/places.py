@@ -55,10 +55,15 @@ def venv() -> Path:
     return made(WORK / "venv", _make_venv, sources)
 
 
-def _make_venv(folder: Path) -> None:
+def _install(folder: Path, checkout: Path) -> None:
     run(sys.executable, "-m", "venv", folder)
+    # Older ones write a script that imports `re`: that alone takes as long as stage 0.
     run(folder / "bin/pip", "install", "--quiet", "--upgrade", "pip")
-    run(folder / "bin/pip", "install", "--quiet", "--compile", REPO)
+    run(folder / "bin/pip", "install", "--quiet", "--compile", checkout)
+
+
+def _make_venv(folder: Path) -> None:
+    _install(folder, REPO)
     info = next((folder / "lib").glob("python3*/site-packages"))
     own = info / "benchmarks"
     own.mkdir()
@@ -79,10 +84,9 @@ def program(name: str) -> str:
 def program_of(checkout: Path) -> str:
     """The command line of another checkout of fabric, installed from a wheel as well."""
 
-    def make(folder: Path) -> None:
-        run(sys.executable, "-m", "venv", folder)
-        run(folder / "bin/pip", "install", "--quiet", "--compile", checkout)
-
     name = hashlib.sha256(str(checkout).encode()).hexdigest()[:8]
     sources = digest_of_sources(checkout / "fabric", checkout / "schemas")
-    return str(made(WORK / f"venv-{name}", make, sources) / "bin/fabric")
+    return str(
+        made(WORK / f"venv-{name}", lambda folder: _install(folder, checkout), sources)
+        / "bin/fabric"
+    )

@@ -4,11 +4,10 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 from benchmarks.copygraph import LIBS, Shape
-from benchmarks.copytree import primed
+from benchmarks.copytree import primed, revisions
 from benchmarks.peers import FABRIC, TURBO, Tool, side
 from benchmarks.places import program
 from benchmarks.rounds import Side, alternate
@@ -35,7 +34,7 @@ def planning(tool: Tool, shape: Shape) -> Side:
 
 
 def _reviser() -> Callable[[Path], None]:
-    numbers = count(1)
+    numbers = revisions()
 
     def revise(root: Path) -> None:
         restore(root, f"-- revision {next(numbers)}\n")
