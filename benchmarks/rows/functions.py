@@ -40,7 +40,7 @@ def _from_nothing(options: Options) -> Sequence[Result]:
     _same_bundles(root, (ours, many), count)
     claim = f"cold `fabric build` of {count} TypeScript functions"
     return [
-        beside(f"{claim} / {count} builds on one warm esbuild", durations[0], durations[1], 1.3),
+        beside(f"{claim} / {count} builds on one warm esbuild", durations[0], durations[1], 1.2),
         beside(f"{claim} / one esbuild call with {count} entry points", durations[0], durations[2]),
     ]
 
