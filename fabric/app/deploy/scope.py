@@ -21,6 +21,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef
 from fabric.model.task import DeployInputs, RestoreInputs, Task
 from fabric.model.task_id import kind_of
+from fabric.model.time_spans import FORMS, seconds_of
 from fabric.state.locks.leases import Terms
 from fabric.state.records.missing import missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
@@ -31,6 +32,8 @@ from fabric.tasks.deploy_tools import DeployTools
 
 LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
 _LEASE = 60.0
+# Longer than any lock should lie dead.
+_LONGEST_LEASE = 3600.0
 
 
 class DeployScope(Struct, frozen=True):
@@ -116,16 +119,11 @@ def _lease(settings: Settings) -> float:
     text = settings.env.get(LEASE_VARIABLE, "")
     if not text:
         return _LEASE
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 3600:  # noqa: PLR2004 - an hour is longer than any lock should lie dead
-        problem = Problem(
-            "usage/bad-value", f"{LEASE_VARIABLE}={text} is no number of seconds from 0 to 3600"
-        )
-        raise FabricError(problem)
-    return seconds
+    seconds = seconds_of(LEASE_VARIABLE, text, "usage/bad-value")
+    if 0 < seconds <= _LONGEST_LEASE:
+        return seconds
+    message = f"{LEASE_VARIABLE} {text} is no lease: more than nothing, and at most an hour"
+    raise FabricError(Problem("usage/bad-value", message, hint=f"for example {FORMS}"))
 
 
 def new_deployment_id(ref: RecordRef) -> str:

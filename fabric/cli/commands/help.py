@@ -31,7 +31,7 @@ Environment variables
                          your own commands in place of a provider
   FABRIC_ROLLBACK_ON_FAILURE=1
                          the default of --rollback-on-failure
-  FABRIC_LOCK_LEASE      seconds without a beat until a lock may be taken over (default 60)
+  FABRIC_LOCK_LEASE      how long without a beat until a lock may be taken over (default 60s)
   FABRIC_STATE_SQL_URL   the state database: postgresql://..., sqlite:///file
   NO_COLOR, FORCE_COLOR  never, or always, use colour; TERM=dumb counts as NO_COLOR
   CI                     quiet progress lines; GITHUB_ACTIONS adds groups and annotations
