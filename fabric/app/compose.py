@@ -10,8 +10,10 @@ from fabric.model.report import Report
 from fabric.views.deploy_text import outputs_text
 from fabric.views.style import Style
 
+_PLAIN = Style()
 
-def list_services(file: str, settings: Settings, style: Style) -> Report:
+
+def list_services(file: str, settings: Settings, style: Style = _PLAIN) -> Report:
     services = named_services(file or COMPOSE_NAME, settings)
     rows = [
         {"name": one.name, "config": one.config, "dependsOn": list(one.depends_on)}

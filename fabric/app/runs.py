@@ -15,13 +15,15 @@ from fabric.model.spelling import nearest
 from fabric.system.disk import read_bytes
 from fabric.views.style import Style
 
+_PLAIN = Style()
 
-def list_runs(settings: Settings, style: Style) -> Report:
+
+def list_runs(settings: Settings, style: Style = _PLAIN) -> Report:
     rows = [_summary(path) for path in _journals(workspace_of(settings.cwd))]
     return Report("runs list", {"runs": rows}, text=_lines(rows, style))
 
 
-def compose_runs(file: str, settings: Settings, style: Style) -> Report:
+def compose_runs(file: str, settings: Settings, style: Style = _PLAIN) -> Report:
     """The runs over all services of a compose file, of those that are kept."""
     folder = file_at(settings.cwd / file, COMPOSE_NAME).parent
     rows = [_summary(path) for path in _journals(folder)]
@@ -33,7 +35,7 @@ def _lines(rows: list[dict[str, Any]], style: Style) -> str:
     return "\n".join(_line(row, style) for row in rows) or "No runs yet."
 
 
-def show_run(run_id: str, settings: Settings, style: Style) -> Report:
+def show_run(run_id: str, settings: Settings, style: Style = _PLAIN) -> Report:
     """The events of one run; `latest` is the newest."""
     paths = {path.stem: path for path in _journals(workspace_of(settings.cwd))}
     chosen = next(iter(paths), "") if run_id == "latest" else run_id
@@ -46,7 +48,7 @@ def show_run(run_id: str, settings: Settings, style: Style) -> Report:
     return Report("runs show", {"run": chosen, "events": events}, text="\n".join(lines))
 
 
-def _task_line(event: dict[str, Any], style: Style) -> str:
+def _task_line(event: dict[str, Any], style: Style = _PLAIN) -> str:
     status, task, reason = (str(event.get(name, "")) for name in ("status", "task", "reason"))
     return f"  {status:<9} {task}  {style.dim(reason)}"
 
@@ -104,7 +106,7 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _line(row: dict[str, Any], style: Style) -> str:
+def _line(row: dict[str, Any], style: Style = _PLAIN) -> str:
     counts = f"{row['ran']} ran, {row['skipped']} up to date, {row['failed']} failed"
     head = f"{style.strong(row['id'])}  {row['command']:<16} {row['status']:<10}"
     return f"{head} {counts}  {style.dim(duration(row['ms']))}"
