@@ -13,8 +13,8 @@ from typing import ClassVar
 from zipfile import ZipFile, ZipInfo
 
 from fabric.model.hashing import digest_bytes
-from fabric.model.names import TaskId
 from fabric.model.task import InputEntry, Lane, Output, Task
+from fabric.model.task_id import TaskId
 from fabric.tasks.contract import Made, MadeFile, Registry, TaskTools
 
 LEVELS = 8

@@ -22,8 +22,8 @@ from fabric.engine.schedule import Caps
 from fabric.engine.task_runner import TaskRunner
 from fabric.graph.build_graph import build_graph
 from fabric.model.hashing import digest_bytes
-from fabric.model.names import TaskId
 from fabric.model.task import InputEntry, Lane, Output, Task
+from fabric.model.task_id import TaskId
 from fabric.system.clock import SystemClock
 from fabric.tasks.contract import Made, MadeFile, TaskTools
 

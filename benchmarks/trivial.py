@@ -23,8 +23,8 @@ from fabric.graph.build_graph import build_graph
 from fabric.graph.decide import Action, Decision
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.hashing import digest_bytes
-from fabric.model.names import TaskId
 from fabric.model.task import InputEntry, Output, Task
+from fabric.model.task_id import TaskId
 from fabric.system.clock import SystemClock
 from fabric.tasks.contract import Made, TaskTools
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fabric.__main__ import main as fabric
-from fabric.app.deploy import tools
+from fabric.app.deploy import placed_deployers
 from fabric.model.catalog import DeployUnit
 from fabric.model.records.record import Mode
 from fabric.providers.contract import (
@@ -34,29 +34,29 @@ class Waiting:
         self._folder = folder
         self._answers = Simulated(DeployUnit.SERVICE)
 
-    def deploy(self, info: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
-        nap = float((self._folder / "naps" / info.service).read_text())
-        (self._folder / "calls" / f"{info.service}.begin").touch()
+    def deploy(self, address: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
+        nap = float((self._folder / "naps" / address.service).read_text())
+        (self._folder / "calls" / f"{address.service}.begin").touch()
         time.sleep(nap)
-        (self._folder / "calls" / f"{info.service}.end").touch()
-        return self._answers.deploy(info, functions)
+        (self._folder / "calls" / f"{address.service}.end").touch()
+        return self._answers.deploy(address, functions)
 
     def release(
         self,
-        info: DeploymentAddress,
+        address: DeploymentAddress,
         functions: Sequence[LiveFunction],
         given: tuple[tuple[str, str], ...],
     ) -> Released:
-        return self._answers.release(info, functions, given)
+        return self._answers.release(address, functions, given)
 
-    def destroy(self, info: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
-        return self._answers.destroy(info, functions)
+    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+        return self._answers.destroy(address, functions)
 
-    def dissolve(self, info: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
-        return self._answers.dissolve(info, functions)
+    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+        return self._answers.dissolve(address, functions)
 
-    def find(self, info: DeploymentAddress, function: str) -> LiveFunction | None:
-        return self._answers.find(info, function)
+    def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:
+        return self._answers.find(address, function)
 
 
 def main() -> None:
@@ -68,7 +68,7 @@ def main() -> None:
         del provider_id, mode, around, extension
         return provider
 
-    vars(tools)["deployer_of"] = deployer
+    vars(placed_deployers)["deployer_of"] = deployer
     fabric()
 
 

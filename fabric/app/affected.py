@@ -17,8 +17,8 @@ from fabric.graph.compile import ServiceUnit
 from fabric.graph.decide import Action
 from fabric.graph.selection import Territory, affected
 from fabric.graph.traces import Trace
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
+from fabric.model.task_id import TaskId, task_id
 from fabric.runtimes.nodejs.locks import LOCK_FILES
 from fabric.runtimes.vendor import find_source
 from fabric.system.clock import file_time_ns
@@ -80,7 +80,7 @@ def _territories(project: Project, settings: Settings) -> list[Territory]:
 
 
 def _builds(unit: ServiceUnit) -> Iterator[TaskId]:
-    return (TaskId(f"build:{unit.service}/{one.name}") for one in unit.config.functions)
+    return (task_id("build", unit.service, one.name) for one in unit.config.functions)
 
 
 def _territory(project: Project, number: int, memory: Sequence[Sequence[Trace]]) -> Territory:

@@ -108,7 +108,7 @@ def _live(
     opening = SessionOptions(file_time_ns(settings.cwd), create=False, tools=scope.tools)
     session = stack.enter_context(open_session(Path(work.info.workspace), settings, opening))
     seen = preview(session, work, scope)
-    told = [mismatch(one, scope.transaction.record(ref)) for ref, one in scope.placements.items()]
+    told = [mismatch(one, scope.record(ref)) for ref, one in scope.placements.items()]
     return session, _warned(seen, *(one for one in told if one))
 
 

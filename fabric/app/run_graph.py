@@ -15,6 +15,7 @@ from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.run_info import MakeListeners, RunInfo
+from fabric.engine.run_tools import StopSign
 from fabric.graph.critical_path import UNTIMED_S
 from fabric.graph.decide import UP_TO_DATE, Action
 from fabric.graph.plan import Plan, make_plan, taken
@@ -113,9 +114,8 @@ def announced(
         bus.close()
 
 
-def run_tasks(session: Session, job: Job, bus: Bus) -> RunResult:
-    session.runner.tell(bus.emit)
-    result = carried_out(Run(job, session.runner, bus, SystemClock()))
+def run_tasks(session: Session, job: Job, bus: Bus, stop: StopSign | None = None) -> RunResult:
+    result = carried_out(Run(job, session.runner, bus, SystemClock(), stop))
     remember_durations(session, result)
     return result
 

@@ -7,13 +7,14 @@ from msgspec import Struct, field
 
 from fabric.engine.bus import Bus
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
+from fabric.engine.run_tools import RunTools, StopSign
 from fabric.engine.schedule import Agenda, Caps, Schedule
 from fabric.engine.task_runner import TaskRunner, Upstream
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.task import Output
+from fabric.model.task_id import TaskId
 from fabric.system.clock import Clock
 
 _LOOK = 0.1
@@ -37,10 +38,12 @@ class Job(Struct, frozen=True):
 class Run:
     """One pass over a job."""
 
-    def __init__(self, job: Job, runner: TaskRunner, bus: Bus, clock: Clock) -> None:
+    def __init__(
+        self, job: Job, runner: TaskRunner, bus: Bus, clock: Clock, stop: StopSign | None = None
+    ) -> None:
         graph = job.graph
         self._job = job
-        self._stepper = runner
+        self._runner = runner
         self._bus = bus
         self._clock = clock
         agenda = Agenda(
@@ -61,11 +64,11 @@ class Run:
         self._wishes = 0
         self._interrupted = False
         self._cut = False
-        self._stop = ""
+        self._stop = stop or StopSign()
+        self._tools = RunTools(runner, self._stop, bus.emit)
         self._left = job.grace
         self._fallen: BaseException | None = None
         self._begin = clock.monotonic()
-        runner.heed(self._go_on)
 
     def go(self) -> RunResult:
         """Run to the end. A wish to stop stops new tasks; running ones finish.
@@ -167,7 +170,7 @@ class Run:
         """Book an ended task and take the next one, in one go: half the locking."""
         with self._changed:
             if ended is not None:
-                self._transaction(*ended)
+                self._book(*ended)
             while not self._schedule.over:
                 number = self._schedule.start()
                 if number is not None:
@@ -180,7 +183,7 @@ class Run:
             self._ended.notify_all()
             return None
 
-    def _transaction(self, number: int, outcome: Outcome) -> None:
+    def _book(self, number: int, outcome: Outcome) -> None:
         self._outcomes[number] = outcome
         if outcome.status in GOOD:
             self._schedule.succeed(number)
@@ -190,14 +193,10 @@ class Run:
             cause = ids[self._schedule.blocked_by[blocked]]
             self._end_unstarted(blocked, Status.BLOCKED, f"needs {cause}, which did not succeed")
         if self._job.fail_fast:
-            self._cancel(self._stop or _why_stopped(ids[number]))
+            self._cancel(_why_stopped(ids[number]))
 
-    def _go_on(self) -> None:
-        if self._stop:
-            raise StoppedError(Problem("run/cancelled", self._stop))
-
-    def _cancel(self, reason: str) -> None:
-        self._stop = self._stop or reason
+    def _cancel(self, why: str) -> None:
+        reason = self._stop.stop(why)
         for number in self._schedule.cancel_rest():
             self._end_unstarted(number, Status.CANCELLED, reason)
 
@@ -210,7 +209,7 @@ class Run:
         task_id = graph.ids[number]
         started = self._clock.monotonic() - self._begin
         try:
-            with self._stepper.turn(graph.tasks[number], self._schedule.urgency(number)):
+            with self._tools.turn(graph.tasks[number], self._schedule.urgency(number)):
                 # To wait for a turn is no part of the work: how long that takes is remembered.
                 started = self._clock.monotonic() - self._begin
                 outcome = self._carry_out(number)
@@ -236,19 +235,19 @@ class Run:
     def _failed(self, task_id: TaskId, error: FabricError) -> Outcome:
         if self._job.fail_fast:
             # Before anybody is told: every moment now, others may begin.
-            self._stop = self._stop or _why_stopped(task_id)
+            self._stop.stop(_why_stopped(task_id))
         reason = _CUT_OFF if self._cut else error.first.message
         return Outcome(Status.FAILED, reason, problems=error.problems)
 
     def _carry_out(self, number: int) -> Outcome:
         task = self._job.graph.tasks[number]
         upstream = self._upstream(number)
-        decision = self._stepper.decide(task, upstream)
-        recalled = self._stepper.recall(task, upstream, decision)
+        decision = self._runner.decide(task, upstream, self._tools)
+        recalled = self._runner.recall(task, upstream, decision)
         if recalled is not None:
             return recalled
         self._bus.emit(TaskStarted(task.id, decision.reason))
-        return self._stepper.run(task, upstream, decision)
+        return self._runner.run(task, upstream, decision, self._tools)
 
     def _upstream(self, number: int) -> Upstream:
         graph = self._job.graph

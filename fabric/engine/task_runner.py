@@ -1,9 +1,7 @@
 """One task of a run: decide, then take the remembered result or make it anew."""
 
-import contextlib
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,24 +14,18 @@ from fabric.engine.memory.memo import Memo
 from fabric.engine.memory.traces import TraceStore
 from fabric.engine.output_folders import is_shown, show, shown_content, shown_files
 from fabric.engine.result import Outcome, Status
-from fabric.engine.schedule import Urgency
-from fabric.engine.turns import Turns
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known, Memory, judge_known
 from fabric.graph.traces import Trace, full_key, static_digest
-from fabric.model.events import TaskOutput
 from fabric.model.hashing import digest_bytes
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import InputEntry, Output, OutputFile, Task
+from fabric.model.task_id import TaskId
 from fabric.system.clock import Clock
 from fabric.system.source.names import is_plain_name
-from fabric.tasks.contract import Made, RecordKind, Registry
+from fabric.tasks.contract import Made, RecordKind, Registry, TaskTools
 
 Upstream = Sequence[tuple[Task, Output]]
-Tell = Callable[[TaskOutput], None]
-# One task computes, and another one may be at the disk: the interpreter runs one at a time.
-_PLACES = 2
 _NAMED = 3
 
 
@@ -53,14 +45,13 @@ class TaskRunner:
     def __init__(
         self, stores: Stores, registry: Registry, clock: Clock, *, use_cache: bool = True
     ) -> None:
-        self._tell: Tell = lambda _: None
-        self._turns = Turns(_PLACES)
         self._is_claimed = False
-        self._go_on: Callable[[], None] = lambda: None
         self._stores = stores
         self._registry = registry
         # Asked once: the check of a protocol costs more than a decision.
-        self._world = {name: one for name, one in registry.items() if isinstance(one, RecordKind)}
+        self._record_kinds = {
+            name: one for name, one in registry.items() if isinstance(one, RecordKind)
+        }
         self._clock = clock
         self._use_cache = use_cache
         self.elsewhere = NOTHING
@@ -101,34 +92,14 @@ class TaskRunner:
 
     def _live(self, known: Known) -> Decision | None:
         """The verdict of the record, on tasks that change the world."""
-        kind = self._world.get(known.task.kind)
+        kind = self._record_kinds.get(known.task.kind)
         decision = kind.judge(known) if kind else None
         if decision is None or decision.action is Action.SKIP:
             return decision
         return replace(decision, took=self._stores.trace_store.durations.ms(known.task.id))
 
-    def tell(self, tell: Tell) -> None:
-        """Where tasks' talk goes."""
-        self._tell = tell
-
-    def say(self, owner: TaskId, text: str) -> None:
-        if text:
-            self._tell(TaskOutput(owner, text))
-
-    def heed(self, go_on: Callable[[], None]) -> None:
-        """Who is asked before the world is changed; raises where the run was stopped."""
-        self._go_on = go_on
-
-    def go_on(self) -> None:
-        self._go_on()
-
-    def turn(self, task: Task, urgency: Urgency) -> AbstractContextManager[None]:
-        """To be held around a task. Those that change the world are many at a time, and say when
-        they wait for others; the rest mostly waits, and is left alone."""
-        return self._turns.turn(urgency) if task.kind in self._world else contextlib.nullcontext()
-
-    def away(self) -> AbstractContextManager[None]:
-        return self._turns.away()
+    def changes_records(self, task: Task) -> bool:
+        return task.kind in self._record_kinds
 
     def _code(self, task: Task) -> tuple[InputEntry, ...]:
         kind = self._registry.get(task.kind)
@@ -140,18 +111,18 @@ class TaskRunner:
         if outcome.trace:
             self._stores.trace_store.preset(task.id, (outcome.trace,))
 
-    def decide(self, task: Task, upstream: Upstream) -> Decision:
+    def decide(self, task: Task, upstream: Upstream, tools: TaskTools) -> Decision:
         known = [(need.id, output.digest) for need, output in upstream]
         was_claimed = self._is_claimed
         decision = judge_known(task, known, self.memory)
-        kind = self._world.get(task.kind)
+        kind = self._record_kinds.get(task.kind)
         if kind is not None:
             if decision.action is Action.RUN:
-                self.go_on()
-                with self._turns.away():
+                tools.go_on()
+                with tools.away():
                     kind.claim(task)
                 self._is_claimed = True
-                self.go_on()
+                tools.go_on()
                 if not was_claimed:
                     # Under the lock it may turn out that somebody else has done it.
                     decision = judge_known(task, known, self.memory)
@@ -184,10 +155,10 @@ class TaskRunner:
     def _is_there(self, task: Task, output: Output) -> bool:
         return not task.inputs.shown_in or is_shown(task.inputs, output, self._stores.files)
 
-    def run(self, task: Task, upstream: Upstream, decision: Decision) -> Outcome:
+    def run(self, task: Task, upstream: Upstream, decision: Decision, tools: TaskTools) -> Outcome:
         self._remakes[task.id] = (task, upstream)
         begin, began_ns = self._clock.monotonic(), self._stores.files.now_ns()
-        made = self._make(task, upstream)
+        made = self._make(task, upstream, tools)
         output = self._keep(task, made)
         ms = round((self._clock.monotonic() - begin) * 1000)
         trace, moved = self._remember(task, upstream, made, (output, ms, began_ns))
@@ -196,12 +167,12 @@ class TaskRunner:
             warnings=(*made.warnings, *_inputs_moved(task, made, moved)), trace=trace,
         )  # fmt: skip
 
-    def content(self, owner: TaskId, file: OutputFile) -> bytes:
+    def content(self, owner: TaskId, file: OutputFile, tools: TaskTools) -> bytes:
         """An upstream's file. Damaged in the store: taken from the view, or made once more."""
         found = self._stores.blobs.get(file.digest)
         if found is None:
             with self._remaking:
-                found = self._remade(owner, file)
+                found = self._remade(owner, file, tools)
         return found
 
     def _kept(self, task: Task, file: OutputFile) -> bytes | None:
@@ -214,12 +185,12 @@ class TaskRunner:
             self._stores.blobs.put(content)
         return content
 
-    def _remade(self, owner: TaskId, file: OutputFile) -> bytes:
+    def _remade(self, owner: TaskId, file: OutputFile, tools: TaskTools) -> bytes:
         task, upstream = self._remakes[owner]
         kept = self._kept(task, file)
         if kept is not None:
             return kept
-        for one in self._make(task, upstream).files:
+        for one in self._make(task, upstream, tools).files:
             if digest_bytes(one.content) == file.digest:
                 self._stores.blobs.put(one.content)
                 return one.content
@@ -232,9 +203,9 @@ class TaskRunner:
             )
         )
 
-    def _make(self, task: Task, upstream: Upstream) -> Made:
+    def _make(self, task: Task, upstream: Upstream, tools: TaskTools) -> Made:
         outputs = {need.id: output for need, output in upstream}
-        return self._registry[task.kind].run(task, outputs, self)
+        return self._registry[task.kind].run(task, outputs, tools)
 
     def _keep(self, task: Task, made: Made) -> Output:
         """Content into the store first, then what people see."""

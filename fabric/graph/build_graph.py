@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import networkx as nx
 
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Task
+from fabric.model.task_id import TaskId
 
 
 def build_graph(tasks: Iterable[Task]) -> TaskGraph:

@@ -9,7 +9,7 @@ from fabric.config.values import Config, Function
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import DeployUnit, facts_of
 from fabric.model.hashing import digest_fields
-from fabric.model.names import TaskId, Verb
+from fabric.model.names import Verb
 from fabric.model.records.record import Mode
 from fabric.model.task import (
     BuildInputs,
@@ -21,6 +21,7 @@ from fabric.model.task import (
     Task,
     VendorInputs,
 )
+from fabric.model.task_id import TaskId, release_id, task_id
 
 
 class ServiceUnit(Struct, frozen=True):
@@ -165,16 +166,11 @@ def _address(unit: ServiceUnit, function: str) -> tuple[str, str, str, str]:
 
 
 def _id(kind: str, unit: ServiceUnit, function: Function) -> TaskId:
-    return TaskId(f"{kind}:{unit.service}/{function.name}")
+    return task_id(kind, unit.service, function.name)
 
 
 def _deploy_id(unit: ServiceUnit, function: str) -> TaskId:
-    name = f"{unit.service}/{function}" if function else unit.service
-    return TaskId(f"deploy:{name}@{unit.config.provider.label}")
-
-
-def release_id(service: str, label: str) -> TaskId:
-    return TaskId(f"release:{service}@{label}")
+    return task_id("deploy", unit.service, function, unit.config.provider.label)
 
 
 def _upstream_releases(services: Services, unit: ServiceUnit) -> tuple[TaskId, ...]:
@@ -194,7 +190,7 @@ def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
     platform = "aarch64" if function.architecture == "arm64" else "x86_64"
     name = digest_fields((unit.root, version, platform))[:12]
     inputs = VendorInputs(unit.service, unit.root, unit.lock, version, platform)
-    return Task(TaskId(f"vendor:{name}"), inputs)
+    return Task(task_id("vendor", name), inputs)
 
 
 def _build_inputs(unit: ServiceUnit, function: Function) -> BuildInputs:

@@ -33,6 +33,7 @@ from fabric.model.task import (
     RestoreInputs,
     Spec,
 )
+from fabric.model.task_id import is_kind, package_id
 
 GONE = Output(digest_fields(("gone",)))
 
@@ -62,8 +63,8 @@ def wanted(
 ) -> Wanted:
     """Only its own archive counts for a function, beside what comes from other services."""
     name, _, env = spec
-    own = f"package:{inputs.service}/{name}"
-    seen = tuple(pair for pair in upstream if pair[0] == own or not pair[0].startswith("package:"))
+    own = package_id(inputs.service, name)
+    seen = tuple(pair for pair in upstream if pair[0] == own or not is_kind(pair[0], "package"))
     entries = (*code, *inputs.entries_of(spec))
     settings = tuple((one.name, one.value) for one in entries if one.kind != EntryKind.ENV)
     key = full_key(static_digest(inputs.kind, entries), (), seen)
@@ -163,7 +164,7 @@ def judge_release(known: Known, inputs: ReleaseInputs, record: Record | None) ->
 
 def release_key(known: Known, inputs: ReleaseInputs, record: Record | None) -> Digest:
     """Over all functions that are configured and live, whichever of them this run deploys."""
-    upstream = tuple(pair for pair in known.upstream or () if pair[0].startswith("release:"))
+    upstream = tuple(pair for pair in known.upstream or () if is_kind(pair[0], "release"))
     live = live_output(record, inputs.functions).digest if record else ""
     static = static_digest(inputs.kind, (*known.code, *inputs.entries()))
     return full_key(static, (("functions", live),), upstream)
@@ -181,7 +182,7 @@ def judge_remove(known: Known, inputs: RemoveInputs, record: Record | None) -> D
         return Decision(Action.SKIP, "not there", inputs=1, known=GONE)
     if known.upstream is None:
         return wait_for(known.unknown, 1)
-    after_release = any(need.startswith("release:") for need in known.task.needs)
+    after_release = any(is_kind(need, "release") for need in known.task.needs)
     reason = "no longer configured" if after_release else "to be removed"
     return Decision(Action.RUN, reason, digest_fields((known.task.id,)), 1)
 

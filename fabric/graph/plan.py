@@ -7,8 +7,9 @@ from msgspec import Struct
 from fabric.graph.decide import Action, Decision, Question, decide, not_kept
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Look, Trace
-from fabric.model.names import Digest, TaskId
+from fabric.model.names import Digest
 from fabric.model.task import RECORD_KINDS, InputEntry, Output, Pairs, Task
+from fabric.model.task_id import TaskId
 
 
 class Known(Struct, frozen=True):

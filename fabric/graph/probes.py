@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.names import TaskId
 from fabric.model.records.record import RecordRef
 from fabric.model.task import ProbeInputs, Task
+from fabric.model.task_id import task_id
 
 
 def probe_graph(ref: RecordRef, checks: Iterable[str]) -> TaskGraph:
@@ -18,6 +18,6 @@ def probe_graph(ref: RecordRef, checks: Iterable[str]) -> TaskGraph:
 
 def probe_task(ref: RecordRef, check: str) -> Task:
     """Without a service, as where no config could be read, the check alone is the name."""
-    owner = f"{ref.service}/{check}@{ref.provider}" if ref.service else check
     inputs = ProbeInputs(ref.service, ref.provider, ref.stage, check)
-    return Task(TaskId(f"probe:{owner}"), inputs)
+    whole = task_id("probe", ref.service, check, ref.provider)
+    return Task(whole if ref.service else task_id("probe", check), inputs)

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.model.names import TaskId
 from fabric.model.task import Task, TaskInputs
+from fabric.model.task_id import TaskId, is_kind
 
 
 class TaskGraph(Struct, frozen=True):
@@ -21,8 +21,7 @@ class TaskGraph(Struct, frozen=True):
 
     def numbers_of(self, kind: str) -> Iterator[int]:
         """The tasks of a kind, told by their names: none of them is looked at."""
-        prefix = f"{kind}:"
-        return (number for number, one in enumerate(self.ids) if one.startswith(prefix))
+        return (number for number, one in enumerate(self.ids) if is_kind(one, kind))
 
     def inputs_of(self, kind: str) -> Iterator[TaskInputs]:
         """The inputs of all tasks of a kind."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.names import TaskId
 from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.task import RemoveInputs, RestoreInputs, Task
+from fabric.model.task_id import TaskId, task_id
 
 
 def way_back(record: Record, target: Deployment) -> list[Task]:
@@ -14,7 +14,7 @@ def way_back(record: Record, target: Deployment) -> list[Task]:
     ref = record.ref
     then = {one.name: one for one in target.functions}
     moved = tuple(name for name, one in then.items() if record.function(name) != one)
-    service = TaskId(f"restore:{ref.service}@{ref.provider}")
+    service = task_id("restore", ref.service, provider=ref.provider)
     if deploys_whole_services(record.provider_id, record.mode):
         return [Task(service, _restore(record, target, "", tuple(then)))]
     restores = [
@@ -37,7 +37,7 @@ def way_out(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
     single = () if whole else tuple(one.name for one in record.functions)
     tasks = [Task(_id("remove", ref, name), _remove(record, name), tuple(after)) for name in single]
     needs = tuple(task.id for task in tasks) or tuple(after)
-    last = Task(TaskId(f"remove:{ref.service}@{ref.provider}"), _remove(record, ""), needs)
+    last = Task(task_id("remove", ref.service, provider=ref.provider), _remove(record, ""), needs)
     return [*tasks, last]
 
 
@@ -65,4 +65,4 @@ def _remove(record: Record, function: str) -> RemoveInputs:
 
 
 def _id(kind: str, ref: RecordRef, function: str) -> TaskId:
-    return TaskId(f"{kind}:{ref.service}/{function}@{ref.provider}")
+    return task_id(kind, ref.service, function, ref.provider)

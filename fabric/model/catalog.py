@@ -28,7 +28,14 @@ class Credentials(Struct, frozen=True):
 class ProviderFacts(Struct, frozen=True):
     """`prefix` is the P in `FABRIC_<P>_REAL_DEPLOY`; `env_bytes` caps a function's environment
     (names and values together), 0 where the provider sets no limit of its own. `account` are
-    variables that tell one account, project or namespace from another: no credentials."""
+    variables that tell one account, project or namespace from another, `endpoints` those that name
+    another address of its API: no credentials.
+
+    `role_variable` names the role that functions run under, where one has to be given.
+    `tells_documents`: deploy commands are told of queues, rules and the like. `long_batches_wait`:
+    a big batch needs a window. `deletes_by_own_switch`: the switch for all providers is not enough
+    to delete there.
+    """
 
     id: str
     title: str
@@ -39,6 +46,11 @@ class ProviderFacts(Struct, frozen=True):
     env_bytes: int = 0
     attaches_layers: bool = False
     account: tuple[str, ...] = ()
+    endpoints: tuple[str, ...] = ()
+    role_variable: str = ""
+    tells_documents: bool = False
+    long_batches_wait: bool = False
+    deletes_by_own_switch: bool = False
 
     @property
     def real_deploy_variable(self) -> str:
@@ -47,8 +59,8 @@ class ProviderFacts(Struct, frozen=True):
     @property
     def world_variables(self) -> tuple[str, ...]:
         """What decides which world a deploy reaches: these are part of its key."""
-        own = ("AWS_ENDPOINT_URL",) if self.prefix == "CLOUD1" else ()
-        return (*self.account, f"{self.prefix}_REGION", f"{self.prefix}_API_BASE_URL", *own)
+        own = (f"{self.prefix}_REGION", f"{self.prefix}_API_BASE_URL")
+        return (*self.account, *own, *self.endpoints)
 
     @property
     def deploy_command_variable(self) -> str:
@@ -83,6 +95,11 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         ),
         env_bytes=4 * _KB,
         attaches_layers=True,
+        endpoints=("AWS_ENDPOINT_URL",),
+        role_variable="FABRIC_CLOUD1_LAMBDA_ROLE_ARN",
+        tells_documents=True,
+        long_batches_wait=True,
+        deletes_by_own_switch=True,
     ),
     ProviderFacts(
         id="cloud2-functions",

@@ -3,7 +3,6 @@
 from enum import StrEnum
 from typing import NewType
 
-TaskId = NewType("TaskId", str)
 Digest = NewType("Digest", str)
 
 

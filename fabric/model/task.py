@@ -6,7 +6,8 @@ from typing import ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from msgspec import Struct
 
 from fabric.model.hashing import digest_fields
-from fabric.model.names import Digest, TaskId
+from fabric.model.names import Digest
+from fabric.model.task_id import TaskId
 
 # Behind the digest of a file that may be run: its mode is in archives, so it is in keys.
 EXECUTABLE = "+x"

@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from fabric.model.catalog import facts_of
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.naming import resource_name
 
 ARTIFACTS = "FABRIC_ARTIFACTS_JSON"
-_PAYLOAD_PROVIDER = "cloud1-lambda"
 _QUEUES = "FABRIC_CLOUD1_QUEUE_EVENT_SOURCES_JSON"
 _STORAGE = "FABRIC_CLOUD1_STORAGE_EVENTS_JSON"
 _STATEMENTS = "FABRIC_CLOUD1_IAM_ROLE_STATEMENTS_JSON"
@@ -70,7 +70,8 @@ def destroy_documents(
 
 def payloads(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
     """The documents that only this provider's commands know; all of them, also where empty."""
-    if address.provider_id != _PAYLOAD_PROVIDER:
+    facts = facts_of(address.provider_id)
+    if facts is None or not facts.tells_documents:
         return {}
     documents = {
         _QUEUES: _rows(orders, "queue", _queue),

@@ -11,9 +11,6 @@ from fabric.providers.contract import Deployer
 from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.simulated import Simulated
 
-_NEEDS_ROLE = "cloud1-lambda"
-_ROLE_VARIABLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
-
 
 def deployer_of(
     provider_id: str, mode: Mode, around: CommandEnvironment, extension: str = "{}"
@@ -50,7 +47,8 @@ _MAKERS: dict[Mode, Callable[[ProviderFacts, CommandEnvironment], Deployer]] = {
 def _role_problem(
     facts: ProviderFacts, around: CommandEnvironment, extension: str
 ) -> tuple[Problem, ...]:
-    if facts.id != _NEEDS_ROLE or around.env.reveal().get(_ROLE_VARIABLE):
+    variable = facts.role_variable
+    if not variable or around.env.reveal().get(variable):
         return ()
     if json.loads(extension).get("roleArn"):
         return ()
@@ -58,7 +56,7 @@ def _role_problem(
         Problem(
             "credentials/role-missing",
             f"`{facts.id}` cannot deploy for real without an execution role",
-            hint=f"set `{_ROLE_VARIABLE}`, or `roleArn` below `extensions.{facts.id}`",
+            hint=f"set `{variable}`, or `roleArn` below `extensions.{facts.id}`",
         ),
     )
 

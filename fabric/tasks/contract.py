@@ -10,9 +10,10 @@ from msgspec import Struct
 from fabric.graph.decide import Decision
 from fabric.graph.plan import Known
 from fabric.graph.traces import ListingTrace
-from fabric.model.names import Digest, TaskId
+from fabric.model.names import Digest
 from fabric.model.problems import Problem
 from fabric.model.task import InputEntry, Output, OutputFile, Pairs, Task
+from fabric.model.task_id import TaskId
 
 
 class MadeFile(Struct, frozen=True):

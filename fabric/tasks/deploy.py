@@ -16,7 +16,6 @@ from fabric.graph.judge import (
 )
 from fabric.graph.plan import Known
 from fabric.model.hashing import digest_fields
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import (
     FunctionDone,
@@ -27,6 +26,7 @@ from fabric.model.records.changes import (
 )
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.task import DeployInputs, EntryKind, InputEntry, Output, Pairs, Task
+from fabric.model.task_id import TaskId, package_id
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values
@@ -54,22 +54,22 @@ class DeployKind:
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
         known = with_outside(known, self._tools, inputs.outside)
-        decision = judge_deploy(known, inputs, self._tools.record(ref_of(inputs)))
+        decision = judge_deploy(known, inputs, self._tools.records.record(ref_of(inputs)))
         if self._tools.force and decision.action is Action.SKIP:
             return Decision(Action.RUN, "--force was given", decision.key, decision.inputs)
         return decision
 
     def claim(self, task: Task) -> None:
-        self._tools.locked_record(ref_of(_inputs(task)))
+        self._tools.records.locked_record(ref_of(_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         inputs = _inputs(task)
         ref = ref_of(inputs)
-        locked_record = self._tools.locked_record(ref)
-        outside = self._tools.as_found(inputs.stage, inputs.outside)
+        locked_record = self._tools.records.locked_record(ref)
+        outside = self._tools.records.as_found(inputs.stage, inputs.outside)
         asked = all_wanted(inputs, self.code(task), joined(digests_of(upstream), outside))
         stale = {one.name for one in stale_functions(locked_record.record, asked)}
-        values = {one.name: self._tools.values(ref, one.name) for one in asked}
+        values = {one.name: self._tools.values.values(ref, one.name) for one in asked}
         _refuse_other_values(inputs, values)
         shares = [
             self._share(ref, one, values[one.name], one.name in stale, (upstream, shop))
@@ -90,12 +90,12 @@ class DeployKind:
         sources: tuple[Mapping[TaskId, Output], TaskTools],
     ) -> _Share:
         upstream, shop = sources
-        owner = TaskId(f"package:{ref.service}/{one.name}")
+        owner = package_id(ref.service, one.name)
         package = upstream[owner]
         content = shop.content(owner, package.files[0])
         settings = dict(one.settings)
         with shop.away():
-            archive = self._tools.keep_archive(ref, content)
+            archive = self._tools.archives.keep(ref, content)
         artifact = Artifact(
             archive,
             package.fact("sha256"),
@@ -118,13 +118,13 @@ class DeployKind:
         """Ask the provider; after a failure what was there before is not taken for granted."""
         inputs = _inputs(task)
         ref, mode = ref_of(inputs), Mode(inputs.mode)
-        deployer = self._tools.deployer(ref, mode)
+        deployer = self._tools.deployers.deployer(ref, mode)
         locked_record.require_lock()
         with shop.away():
             adopted = self._adopted(task, locked_record, orders)
         if adopted is not None:
             return adopted
-        full_address = self._tools.full_address(ref)
+        full_address = self._tools.deployers.full_address(ref)
         shop.go_on()
         try:
             with shop.away():
@@ -139,13 +139,13 @@ class DeployKind:
         self, task: Task, locked_record: OpenRecord, orders: Sequence[FunctionOrder]
     ) -> Deployed | None:
         """An earlier run may have died between the provider's answer and its record of it."""
-        if not any(intent.task == task.id for intent in locked_record.earlier):
+        if not any(intent.task == task.id for intent in locked_record.unsettled):
             return None
         ref = ref_of(_inputs(task))
-        deployer = self._tools.deployer(ref, locked_record.record.mode)
+        deployer = self._tools.deployers.deployer(ref, locked_record.record.mode)
         found: list[LiveFunction] = []
         for order in orders:
-            live = deployer.find(self._tools.full_address(ref), order.name)
+            live = deployer.find(self._tools.deployers.full_address(ref), order.name)
             if live is None or live.artifact_sha256 != order.artifact.sha256:
                 return None
             found.append(live)
@@ -190,7 +190,7 @@ class DeployKind:
             environment=environment,
             environment_sha256=digest_fields(part for pair in environment for part in pair),
             upstream=one.upstream,
-            updated_at=was.updated_at if was and unchanged else self._tools.now(),
+            updated_at=was.updated_at if was and unchanged else self._tools.records.now(),
         )
 
 
@@ -230,7 +230,7 @@ def with_outside(known: Known, tools: DeployTools, releases: tuple[str, ...]) ->
     """What other services give counts the same, whether they are part of the run or not."""
     if known.upstream is None or not releases:
         return known
-    outside = tools.as_found(str(getattr(known.task.inputs, "stage", "")), releases)
+    outside = tools.records.as_found(str(getattr(known.task.inputs, "stage", "")), releases)
     return replace(known, upstream=joined(known.upstream, outside))
 
 

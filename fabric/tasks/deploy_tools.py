@@ -1,4 +1,4 @@
-"""What tasks that change the world work from: records, providers, and the values to deploy."""
+"""What tasks that change records work from, in parts: each kind takes the parts that it needs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ class OpenRecord(Protocol):
     @property
     def record(self) -> Record: ...
     @property
-    def earlier(self) -> tuple[Intent, ...]:
+    def unsettled(self) -> tuple[Intent, ...]:
         """What a run that died was about to do, and nobody has settled yet."""
 
     def require_lock(self) -> None:
@@ -27,6 +27,33 @@ class OpenRecord(Protocol):
 
     def add(self, *entries: RecordChange, durable: bool = True) -> None:
         """Keep results; on the disk when this returns, unless they can be had again."""
+
+
+class Records(Protocol):
+    """Thread-safe, like all of these: tasks of many services come here at once."""
+
+    def record(self, ref: RecordRef) -> Record | None:
+        """What is live, as far as this run knows; None where nothing ever was."""
+
+    def locked_record(self, ref: RecordRef) -> OpenRecord:
+        """The record under its lock; taken with all others of the run when first asked for."""
+
+    def as_found(self, stage: str, releases: Sequence[str]) -> Pairs:
+        """Releases that are no tasks of this run, with the digests of what they give today."""
+
+    def now(self) -> str: ...
+
+
+class Deployers(Protocol):
+    def deployer(self, ref: RecordRef, mode: Mode) -> Deployer: ...
+    def address(self, ref: RecordRef) -> DeploymentAddress:
+        """Just which deployment is meant: enough to take it away."""
+
+    def full_address(self, ref: RecordRef) -> DeploymentAddress:
+        """All that a deploy has to know of a service; raises while an upstream gives nothing."""
+
+    def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
+        """Raises when a service that asks for a check does not answer as it should."""
 
 
 class Values(Struct, frozen=True):
@@ -42,35 +69,26 @@ class Values(Struct, frozen=True):
     spec: Spec = ("", (), ())
 
 
-class DeployTools(Protocol):
-    """Thread-safe: tasks of many services come here at once."""
-
-    @property
-    def force(self) -> bool:
-        """Deploy what is up to date as well."""
-
-    def now(self) -> str: ...
-    def record(self, ref: RecordRef) -> Record | None:
-        """What is live, as far as this run knows; None where nothing ever was."""
-
-    def locked_record(self, ref: RecordRef) -> OpenRecord:
-        """The record under its lock; taken with all others of the run when first asked for."""
-
-    def as_found(self, stage: str, releases: Sequence[str]) -> Pairs:
-        """Releases that are no tasks of this run, with the digests of what they give today."""
-
-    def deployer(self, ref: RecordRef, mode: Mode) -> Deployer: ...
-    def full_address(self, ref: RecordRef) -> DeploymentAddress:
-        """All that a deploy has to know of a service; raises while an upstream gives nothing."""
-
-    def address(self, ref: RecordRef) -> DeploymentAddress:
-        """Just which deployment is meant: enough to take it away."""
-
+class FunctionValues(Protocol):
     def values(self, ref: RecordRef, function: str) -> Values: ...
-    def keep_archive(self, ref: RecordRef, content: bytes) -> Path: ...
-    def kept_archive(self, ref: RecordRef, sha256: str) -> Path: ...
+
+
+class Archives(Protocol):
+    def keep(self, ref: RecordRef, content: bytes) -> Path: ...
+    def kept(self, ref: RecordRef, sha256: str) -> Path: ...
+
+
+class Targets(Protocol):
     def target(self, ref: RecordRef) -> Deployment:
         """What a record is to go back to."""
 
-    def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
-        """Raises when a service that asks for a check does not answer as it should."""
+
+class DeployTools(Struct, frozen=True):
+    """All of them. With `force` what is up to date is deployed as well."""
+
+    records: Records
+    deployers: Deployers
+    values: FunctionValues
+    archives: Archives
+    targets: Targets
+    force: bool = False

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from fabric.graph.decide import Action, Decision
 from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
-from fabric.model.names import TaskId
 from fabric.model.records.changes import ReleaseDone
 from fabric.model.records.record import Mode
 from fabric.model.task import EntryKind, InputEntry, Output, ReleaseInputs, Task
+from fabric.model.task_id import TaskId
 from fabric.providers.contract import LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import digests_of, joined, ref_of, with_outside
@@ -28,26 +28,26 @@ class ReleaseKind:
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
         known = with_outside(known, self._tools, inputs.outside)
-        decision = judge_release(known, inputs, self._tools.record(ref_of(inputs)))
+        decision = judge_release(known, inputs, self._tools.records.record(ref_of(inputs)))
         if self._tools.force and decision.action is Action.SKIP:
             return Decision(Action.RUN, "--force was given", decision.key, decision.inputs)
         return decision
 
     def claim(self, task: Task) -> None:
-        self._tools.locked_record(ref_of(_inputs(task)))
+        self._tools.records.locked_record(ref_of(_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         inputs = _inputs(task)
         ref, mode = ref_of(inputs), Mode(inputs.mode)
-        locked_record = self._tools.locked_record(ref)
+        locked_record = self._tools.records.locked_record(ref)
         locked_record.require_lock()
         sites = lives_of(locked_record, inputs.functions)
-        deployer = self._tools.deployer(ref, mode)
-        full_address = self._tools.full_address(ref)
+        deployer = self._tools.deployers.deployer(ref, mode)
+        full_address = self._tools.deployers.full_address(ref)
         with shop.away():
             released = deployer.release(full_address, sites, locked_record.record.outputs)
-            self._tools.check_health(ref, mode, released)
-        outside = self._tools.as_found(inputs.stage, inputs.outside)
+            self._tools.deployers.check_health(ref, mode, released)
+        outside = self._tools.records.as_found(inputs.stage, inputs.outside)
         known = Known(task, self.code(task), joined(digests_of(upstream), outside))
         key = release_key(known, inputs, locked_record.record)
         done = ReleaseDone(task.id, released.endpoint, released.outputs, key)

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_remove
 from fabric.graph.plan import Known
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import FunctionGone, FunctionUnsure, ReleaseDone
 from fabric.model.records.record import Mode
 from fabric.model.task import EntryKind, InputEntry, Output, RemoveInputs, Task
+from fabric.model.task_id import TaskId
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import ref_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord
@@ -28,15 +28,15 @@ class RemoveKind:
 
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
-        return judge_remove(known, inputs, self._tools.record(ref_of(inputs)))
+        return judge_remove(known, inputs, self._tools.records.record(ref_of(inputs)))
 
     def claim(self, task: Task) -> None:
-        self._tools.locked_record(ref_of(_inputs(task)))
+        self._tools.records.locked_record(ref_of(_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
         inputs = _inputs(task)
-        locked_record = self._tools.locked_record(ref_of(inputs))
+        locked_record = self._tools.records.locked_record(ref_of(inputs))
         locked_record.require_lock()
         names = tuple(one.name for one in locked_record.record.functions)
         gone = (inputs.function,) if inputs.function else names
@@ -59,8 +59,8 @@ class RemoveKind:
         self, inputs: RemoveInputs, locked_record: OpenRecord, names: tuple[str, ...]
     ) -> str:
         ref = ref_of(inputs)
-        deployer = self._tools.deployer(ref, Mode(inputs.mode))
-        full_address, functions = self._tools.address(ref), lives_of(locked_record, names)
+        deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
+        full_address, functions = self._tools.deployers.address(ref), lives_of(locked_record, names)
         if inputs.function:
             return deployer.destroy(full_address, functions)
         return deployer.dissolve(full_address, functions)

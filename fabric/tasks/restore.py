@@ -8,7 +8,6 @@ from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_restore, keyed
 from fabric.graph.plan import Known
 from fabric.model.hashing import digest_fields
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import (
     FunctionDone,
@@ -20,6 +19,7 @@ from fabric.model.records.changes import (
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.secret import Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, RestoreInputs, Task
+from fabric.model.task_id import TaskId
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import ref_of
@@ -40,15 +40,17 @@ class RestoreKind:
     def judge(self, known: Known) -> Decision:
         inputs = _inputs(known.task)
         ref = ref_of(inputs)
-        return judge_restore(known, inputs, self._tools.record(ref), self._tools.target(ref))
+        return judge_restore(
+            known, inputs, self._tools.records.record(ref), self._tools.targets.target(ref)
+        )
 
     def claim(self, task: Task) -> None:
-        self._tools.locked_record(ref_of(_inputs(task)))
+        self._tools.records.locked_record(ref_of(_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
         inputs = _inputs(task)
-        locked_record = self._tools.locked_record(ref_of(inputs))
+        locked_record = self._tools.records.locked_record(ref_of(inputs))
         locked_record.require_lock()
         if inputs.functions:
             self._functions(task, locked_record, shop)
@@ -59,12 +61,12 @@ class RestoreKind:
     def _functions(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
         inputs = _inputs(task)
         ref = ref_of(inputs)
-        target = self._tools.target(ref)
+        target = self._tools.targets.target(ref)
         then = [one for one in target.functions if one.name in inputs.functions]
         orders = [self._order(ref, one, locked_record.record.salt) for one in then]
-        deployer = self._tools.deployer(ref, Mode(inputs.mode))
+        deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         try:
-            full_address = self._tools.full_address(ref)
+            full_address = self._tools.deployers.full_address(ref)
             with shop.away():
                 deployed = deployer.deploy(full_address, orders)
         except FabricError:
@@ -88,11 +90,11 @@ class RestoreKind:
     def _service(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
         inputs = _inputs(task)
         ref = ref_of(inputs)
-        target = self._tools.target(ref)
+        target = self._tools.targets.target(ref)
         names = tuple(one.name for one in target.functions)
-        deployer = self._tools.deployer(ref, Mode(inputs.mode))
+        deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         given = locked_record.record.outputs if inputs.functions else target.outputs
-        full_address = self._tools.full_address(ref)
+        full_address = self._tools.deployers.full_address(ref)
         with shop.away():
             released = deployer.release(full_address, lives_of(locked_record, names), given)
         locked_record.add(
@@ -101,7 +103,7 @@ class RestoreKind:
 
     def _order(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionOrder:
         settings = dict(one.settings)
-        path = self._tools.kept_archive(ref, one.artifact_sha256)
+        path = self._tools.archives.kept(ref, one.artifact_sha256)
         artifact = Artifact(
             path, one.artifact_sha256, path.stat().st_size, one.handler, settings.get("runtime", "")
         )
@@ -111,7 +113,7 @@ class RestoreKind:
 
     def _as_live(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionRecord:
         """With other values than it had then, it is not what its key says."""
-        declared = self._tools.values(ref, one.name).declared.reveal()
+        declared = self._tools.values.values(ref, one.name).declared.reveal()
         if not moved_variables(one, declared, salt):
             return one
         names = {name for name, _ in one.environment}
@@ -120,7 +122,7 @@ class RestoreKind:
 
     def _environment(self, ref: RecordRef, one: FunctionRecord, salt: str) -> Pairs:
         """Values are never kept, so those of today have to be those of then."""
-        values = self._tools.values(ref, one.name)
+        values = self._tools.values.values(ref, one.name)
         moved = moved_variables(one, values.declared.reveal(), salt)
         if moved and not self._tools.force:
             raise FabricError(moved_problem(ref, one.name, moved))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from fabric.model.amounts import duration
+from fabric.model.task_id import name_of
 from fabric.views.style import Style
 
 # In this order services are shown where not all of them fit.
@@ -166,9 +167,9 @@ def _detail(row: ServiceRow, running: Sequence[RunningTask]) -> str:
 
 def _short(one: RunningTask) -> str:
     """A task in the row of its service: `build:api/hello` is `build hello`."""
-    kind, _, rest = one.task.partition(":")
-    name = rest.removeprefix(one.service).lstrip("/")
-    return f"{kind} {name.partition('@')[0]}".strip()
+    name = name_of(one.task)
+    own = name.service if name.service != one.service else ""
+    return " ".join(filter(None, (name.kind, name.function or own)))
 
 
 def _foot(board: Board) -> str:

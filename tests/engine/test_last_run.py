@@ -1,10 +1,13 @@
 """A packed task comes back as it was: a key must not change because a run was remembered."""
 
+import marshal
+
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.shortcuts.last_run import last_run_of
+from fabric.engine.shortcuts.last_run import info_of, last_run_of, packed_info
 from fabric.graph.build_graph import build_graph
 from fabric.graph.traces import Trace, static_digest
-from fabric.model.names import Digest, TaskId
+from fabric.model.names import Digest
+from fabric.model.problems import Place, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import (
     INPUTS_BY_KIND,
@@ -15,6 +18,7 @@ from fabric.model.task import (
     TaskInputs,
     VendorInputs,
 )
+from fabric.model.task_id import TaskId
 
 BUILD = BuildInputs(
     "shop", "hello", ".", "src/a.ts", "nodejs20.x", include=("a/*", "b"), ignore=("c",),
@@ -46,3 +50,9 @@ def test_tasks_and_traces_survive_packing() -> None:
         assert warm.task(number, INPUTS_BY_KIND) == task
         assert warm.task(number, INPUTS_BY_KIND).inputs.entries() == task.inputs.entries()
         assert warm.traces(number)[0] == traces[number]
+
+
+def test_what_was_said_of_a_project_survives_packing() -> None:
+    told = Problem("a/b", "message", "hint", Place("fabric.yml", 3, 4), "frame")
+    info = ProjectInfo("/w", "dev", (told, Problem("c/d", "plain")))
+    assert info_of(marshal.loads(marshal.dumps(packed_info(info)))) == info

@@ -18,9 +18,9 @@ from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known
 from fabric.model.events import Stamped, TaskEnded, TaskStarted
 from fabric.model.hashing import digest_bytes
-from fabric.model.names import TaskId
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.task import Output, Task
+from fabric.model.task_id import TaskId
 from fabric.tasks.contract import Made, TaskTools
 from tests.support.fakes import Bench, JoinKind, LateClock, join
 

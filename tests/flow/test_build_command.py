@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.names import TaskId
 from fabric.model.task import BuildInputs, EntryKind, Task
+from fabric.model.task_id import TaskId
 from fabric.runtimes.build import Runtimes
 from fabric.tasks.build import BuildKind
 from tests.support.bundler_cache import ENVIRONMENT

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fabric.engine.memory.file_index import FileIndex, settled
-from fabric.model.names import TaskId
 from fabric.model.task import Output, Task
+from fabric.model.task_id import TaskId
 from fabric.system.clock import file_time_ns
 from fabric.tasks.contract import Made, TaskTools
 from tests.support.fakes import Bench, JoinInputs, JoinKind, join

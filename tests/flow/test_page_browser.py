@@ -8,7 +8,7 @@ import pytest
 from fabric.graph.critical_path import critical_path
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
-from fabric.model.names import TaskId
+from fabric.model.task_id import TaskId
 from fabric.views.pictures.draw import draw
 from tests.support.browser import Browser, Look, Tab, browser
 from tests.support.plans import build, large, plan_of, shop

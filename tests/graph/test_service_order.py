@@ -3,8 +3,8 @@
 from fabric.graph.build_graph import build_graph
 from fabric.graph.service_order import levels_of, ties_of
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.names import TaskId
 from fabric.model.task import PackageInputs, Task
+from fabric.model.task_id import TaskId
 
 
 def graph(**needs: str) -> TaskGraph:

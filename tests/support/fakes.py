@@ -21,9 +21,9 @@ from fabric.graph.build_graph import build_graph
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import Event, Stamped
 from fabric.model.hashing import digest_bytes
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EntryKind, InputEntry, Lane, Output, Task
+from fabric.model.task_id import TaskId
 from fabric.system.clock import Clock, SystemClock
 from fabric.tasks.contract import Made, MadeFile, TaskTools
 

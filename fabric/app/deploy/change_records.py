@@ -33,6 +33,7 @@ from fabric.app.session import Session, SessionOptions, open_session
 from fabric.engine.bus import Bus
 from fabric.engine.result import RunResult
 from fabric.engine.run_info import MakeListeners
+from fabric.engine.run_tools import StopSign
 from fabric.model.events import ProblemFound
 from fabric.model.problems import Problem
 from fabric.model.project_info import ProjectInfo
@@ -87,8 +88,9 @@ def _changed(
     scope, work = change.scope, change.work
     job = job_of(request, session, work)
     with announced(request, work, job, make_listeners) as bus:
-        _hear_locks(scope, session, bus)
-        result = run_tasks(session, job, bus)
+        stop = StopSign()
+        _hear_locks(scope, bus, stop)
+        result = run_tasks(session, job, bus, stop)
         back = TakenBack(result, frozenset())
         if _goes_back(change.purpose, result):
             back = take_back(session, scope, bus, job.caps, result)
@@ -110,16 +112,16 @@ def _finals(change: Change, back: TakenBack) -> dict[RecordRef, Record | None]:
     for locked in scope.transaction.locked_records:
         ref = locked.base.ref
         ok = is_good(outcomes.get(ref, ()))
-        ending = Ending(ok, ref in back.refs, scope.deployment_ids[ref], scope.tools.now())
+        ending = Ending(ok, ref in back.refs, scope.deployment_ids[ref], scope.tools.records.now())
         finals[ref] = final_record(change.purpose, locked, ending)
     return finals
 
 
-def _hear_locks(scope: DeployScope, session: Session, bus: Bus) -> None:
+def _hear_locks(scope: DeployScope, bus: Bus, stop: StopSign) -> None:
     def tell(text: str) -> None:
         bus.emit(ProblemFound("", "warning", Problem("lock/waiting", text)))
 
-    scope.transaction.tell(tell, session.runner.go_on)
+    scope.transaction.tell(tell, stop.go_on)
 
 
 def _opening(request: Request, change: Change) -> SessionOptions:

@@ -9,9 +9,9 @@ from msgspec import Struct
 from fabric.graph.decide import Action, Change, Decision
 from fabric.graph.judge import changes_of, wanted
 from fabric.graph.plan import Plan
-from fabric.model.names import TaskId
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
 from fabric.model.task import DeployInputs, EntryKind, InputEntry, Pairs, Spec, Task
+from fabric.model.task_id import TaskId, is_kind, package_id
 
 Row = dict[str, Any]
 Code = tuple[InputEntry, ...]
@@ -53,7 +53,7 @@ def _outlooks(made: Plan) -> Iterator[Outlook]:
         if isinstance(task.inputs, DeployInputs):
             upstream = tuple(sorted(_digests(task, decisions)))
             for spec in task.inputs.functions:
-                package = decisions[TaskId(f"package:{task.inputs.service}/{spec[0]}")]
+                package = decisions[package_id(task.inputs.service, spec[0])]
                 yield Outlook(task, spec, decisions[task.id], package, upstream)
 
 
@@ -130,7 +130,7 @@ def _field(change: Change, row: Mapping[str, Any], was: FunctionRecord) -> tuple
         old, new = (_SET if change.old else None), (_SET if change.new else None)
         return f"env.{change.name}", [old, _OTHER if old and new else new]
     if change.kind == EntryKind.UPSTREAM:
-        name = "code" if change.name.startswith("package:") else change.name
+        name = "code" if is_kind(change.name, "package") else change.name
         return name, [_short(change.old), _short(change.new)]
     if change.name == "triggers":
         return "triggers", [[json.loads(one) for one in was.triggers], row["triggers"]]

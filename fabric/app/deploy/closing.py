@@ -86,7 +86,7 @@ class _Closing:
 
     def _unfinished(self, locked: LockedRecord) -> None:
         """Its receipt is not written: the record says so, and the next run comes back for it."""
-        ref, now = locked.base.ref, self._scope.tools.now()
+        ref, now = locked.base.ref, self._scope.tools.records.now()
         record = self.finals[ref] or locked.record
         ended = replace(record, pending=(), lifecycle=Lifecycle.FAILED, updated_at=now)
         deployment_id = ended.deployment_id or self._scope.deployment_ids[ref]

@@ -79,7 +79,9 @@ def deploy(
                 report = unchanged_report(request, seen, scope)
                 keep_preview(command_line, session, seen, report)
                 return report
-        rollback = any(rolls_back(options, unit.config, settings) for unit in scope.tools.units)
+        rollback = any(
+            rolls_back(options, unit.config, settings) for unit in scope.work.units.all().values()
+        )
         request = replace(request, fail_fast=request.fail_fast or rollback)
         work_to_do = GraphJob(seen.work.info, seen.work.graph, elsewhere=seen.elsewhere)
         change = Change(
@@ -142,7 +144,7 @@ def refuse(scope: DeployScope, work: Compiled | None = None) -> None:
             for ref, placement in sorted(scope.placements.items())
             for problem in (
                 *_of_mode(scope, ref),
-                mismatch(placement, scope.transaction.record(ref)),
+                mismatch(placement, scope.record(ref)),
                 unwritten_problem(scope.transaction.record_store(ref).home, ref),
             )
             if problem is not None
@@ -157,7 +159,7 @@ def _of_mode(scope: DeployScope, ref: RecordRef) -> Sequence[Problem]:
     if scope.placements[ref].mode == Mode.SIMULATED:
         return ()
     try:
-        scope.tools.deployer(ref, Mode(scope.placements[ref].mode))
+        scope.tools.deployers.deployer(ref, Mode(scope.placements[ref].mode))
     except FabricError as error:
         return error.problems
     return ()

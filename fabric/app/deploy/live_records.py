@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.deploy.back_ends import BackEnds
-from fabric.app.deploy.tools import options_of
+from fabric.app.deploy.deploy_work import options_of
 from fabric.app.project.place_services import as_recorded, placement_of
 from fabric.app.project.placement import Placement
 from fabric.app.project.project import Project

@@ -15,14 +15,14 @@ from fabric.engine.memory.made_elsewhere import MadeElsewhere, Traces
 from fabric.engine.memory.traces import TraceStore
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
-from fabric.model.names import TaskId
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import Task
+from fabric.model.task_id import TaskId, is_kind, name_of, package_id
 from fabric.state.contract import MovedError, Stored, traces_key
 from fabric.state.records.archives import LOCAL
 from fabric.state.store import RecordStore
 
-_PACKAGE = "package:"
+_PACKAGE = "package"
 
 
 def made_elsewhere(session: Session, graph: TaskGraph, scope: DeployScope) -> MadeElsewhere:
@@ -31,7 +31,7 @@ def made_elsewhere(session: Session, graph: TaskGraph, scope: DeployScope) -> Ma
     strange = _strange(session.stores.trace_store, graph)
     tasks = dict(zip(graph.ids, graph.tasks, strict=True)) if strange else {}
     for ref in scope.placements:
-        record = scope.transaction.record(ref)
+        record = scope.record(ref)
         if ref.service not in strange or record is None:
             continue
         for row in _document(scope.transaction.record_store(ref), record).values():
@@ -53,12 +53,8 @@ def _taken_in(session: Session, task: Task, told: Any, salt: str) -> Trace | Non
 
 def _strange(trace_store: TraceStore, graph: TaskGraph) -> set[str]:
     """The services of which some function was never packaged here."""
-    packages = (one for one in graph.ids if one.startswith(_PACKAGE))
-    return {
-        one.removeprefix(_PACKAGE).partition("/")[0]
-        for one in packages
-        if not trace_store.traces(one)
-    }
+    packages = (one for one in graph.ids if is_kind(one, _PACKAGE))
+    return {name_of(one).service for one in packages if not trace_store.traces(one)}
 
 
 Makers = Mapping[str, tuple[TaskId, ...]]
@@ -72,7 +68,7 @@ def keep_traces(
     stored = record_store.stores.state.read(traces_key(ref))
     before = decoded(stored.content if stored else b"", salt)
     learned = {
-        one.name: _learned(trace_store, makers.get(f"{_PACKAGE}{ref.service}/{one.name}", ()), salt)
+        one.name: _learned(trace_store, makers.get(package_id(ref.service, one.name), ()), salt)
         for one in final.functions
     }
     rows = {name: tasks or before.get(name, {}) for name, tasks in learned.items()}
@@ -83,7 +79,7 @@ def renew_traces(scope: DeployScope) -> None:
     """Where nothing is to be done: bring documents of an older form, which held more than they
     should, into today's. Those behind a network wait for the next deploy that writes."""
     for ref in scope.placements:
-        record_store, record = scope.transaction.record_store(ref), scope.transaction.record(ref)
+        record_store, record = scope.transaction.record_store(ref), scope.record(ref)
         if record is not None and record_store.stores.state.kind == LOCAL:
             stored = record_store.stores.state.read(traces_key(ref))
             if stored is not None:
@@ -108,7 +104,7 @@ def makers_of(graph: TaskGraph) -> Makers:
     return {
         one: (one, *(graph.ids[need] for need in needs))
         for one, needs in zip(graph.ids, graph.needs, strict=True)
-        if one.startswith(_PACKAGE)
+        if is_kind(one, _PACKAGE)
     }
 
 

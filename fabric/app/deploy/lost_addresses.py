@@ -28,7 +28,7 @@ def lost_addresses(work: Compiled, scope: DeployScope) -> Iterator[Problem]:
 
 
 def _lost(inputs: DeployInputs, scope: DeployScope) -> Iterator[str]:
-    record = scope.transaction.record(ref_of(inputs))
+    record = scope.record(ref_of(inputs))
     for name, _, env in inputs.functions:
         live = record.function(name) if record else None
         wanted = {variable for variable, _ in env}

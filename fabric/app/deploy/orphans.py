@@ -21,10 +21,10 @@ def left_behind(scope: DeployScope) -> tuple[Problem, ...]:
     fresh = [
         placement
         for ref, placement in sorted(scope.placements.items())
-        if scope.transaction.record(ref) is None
+        if scope.record(ref) is None
     ]
     return tuple(
-        _warning(ref, scope.tools.options(placement.ref, ref.provider))
+        _warning(ref, scope.work.options(placement.ref, ref.provider))
         for placement, ref in _elsewhere(fresh, scope)
         if ref.provider not in (placement.provider, *placement.labels)
         and _is_live(scope.transaction.record_store(placement.ref), ref)

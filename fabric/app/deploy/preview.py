@@ -7,10 +7,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from fabric.app.deploy.changes import live_rows
+from fabric.app.deploy.known_records import not_deployed, ref_of_release
 from fabric.app.deploy.live_traces import made_elsewhere
 from fabric.app.deploy.orphans import left_behind
 from fabric.app.deploy.scope import DeployScope
-from fabric.app.deploy.tools import not_deployed, ref_of_release
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.run_graph import entries_of, plan_graph
@@ -19,10 +19,10 @@ from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.names import TaskId
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
+from fabric.model.task_id import task_id
 from fabric.state.contract import state_key, traces_key
 from fabric.state.records.unsure import unsure_path
 from fabric.state.records.unwritten import unwritten_path
@@ -55,7 +55,7 @@ def _states(scope: DeployScope) -> frozenset[str]:
     found: set[str] = set()
     for ref, placement in {**scope.dependencies, **scope.placements}.items():
         home = Path(placement.home)
-        record = scope.transaction.record(ref)
+        record = scope.record(ref)
         keys = (state_key(ref), traces_key(ref))
         found |= {str(unwritten_path(home, ref)), str(unsure_path(home, ref))}
         found |= {str(home / "state" / key) for key in keys}
@@ -65,7 +65,7 @@ def _states(scope: DeployScope) -> frozenset[str]:
 
 
 def against_live(work: Compiled, made: Plan, scope: DeployScope) -> Compiled:
-    records = {ref: scope.transaction.record(ref) for ref in scope.placements}
+    records = {ref: scope.record(ref) for ref in scope.placements}
     deploys = [task for task in made.graph.tasks if task.kind == "deploy"]
     code = DeployKind(scope.tools).code(deploys[0]) if deploys else ()
     large = grown_too_large(scope)
@@ -88,7 +88,7 @@ def missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]
     for inputs in releases:
         for name in inputs.outside:
             upstream_service = ref_of_release(name, inputs.stage)
-            if (inputs.service, upstream_service) not in seen and scope.transaction.record(
+            if (inputs.service, upstream_service) not in seen and scope.record(
                 upstream_service
             ) is None:
                 yield not_deployed(inputs.service, upstream_service)
@@ -105,13 +105,13 @@ def grown_too_large(scope: DeployScope) -> dict[str, tuple[Problem, ...]]:
         if waits and size + sum(count * _length(one, ref, scope) for one, count in waits) > limit:
             found[ref.service] = tuple(
                 replace(one, message=f"{one.message}, with the addresses of its upstreams")
-                for one in scope.tools.too_large_now(ref)
+                for one in scope.values.too_large_now(ref)
             )
     return found
 
 
 def _length(release: str, taker: RecordRef, scope: DeployScope) -> int:
-    record = scope.transaction.record(ref_of_release(release, taker.stage))
+    record = scope.record(ref_of_release(release, taker.stage))
     return len(record.endpoint.encode()) if record else SHORT_ADDRESS
 
 
@@ -147,15 +147,15 @@ def _removals(
     if not isinstance(inputs, ReleaseInputs):
         return
     # A run over a few functions leaves all others alone, wanted or not.
-    record = scope.transaction.record(ref_of(inputs))
+    record = scope.record(ref_of(inputs))
     if record is None or not deployed.get(inputs.service, set()).issuperset(inputs.functions):
         return
     if deploys_whole_services(record.provider_id, record.mode):
         return  # its next deploy leaves them out
     for name in sorted(_gone(record, inputs)):
-        task_id = TaskId(f"remove:{inputs.service}/{name}@{inputs.provider}")
+        own = task_id("remove", inputs.service, name, inputs.provider)
         remove = RemoveInputs(inputs.service, name, inputs.provider, inputs.stage, record.mode)
-        yield Task(task_id, remove, (release.id,))
+        yield Task(own, remove, (release.id,))
 
 
 def _gone(record: Record, inputs: ReleaseInputs) -> set[str]:

@@ -23,12 +23,12 @@ from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import way_out
 from fabric.model.catalog import PROVIDER_IDS, facts_of
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import did_you_mean
+from fabric.model.task_id import TaskId, task_id
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
 from fabric.system.file_systems import free_bytes, same_disk
@@ -121,7 +121,7 @@ def _refuse(scope: DeployScope, found: LiveRecords, settings: Settings) -> None:
     for ref, record in sorted(found.records.items()):
         placement = scope.placements[ref]
         switched = replace(placement, mode=_mode_now(record, settings))
-        said = _not_for_cloud1(record, settings) or mismatch(switched, record)
+        said = _not_enabled(record, settings) or mismatch(switched, record)
         said = said or unwritten_problem(Path(placement.home), ref) or _no_command(record, settings)
         problems += [said] if said else []
     if problems:
@@ -140,10 +140,10 @@ def _mode_now(record: Record, settings: Settings) -> str:
     return mode_of(record.provider_id, settings.env)
 
 
-def _not_for_cloud1(record: Record, settings: Settings) -> Problem | None:
+def _not_enabled(record: Record, settings: Settings) -> Problem | None:
     """Deleting in this cloud needs its own switch: the one for all providers is not enough."""
     facts = facts_of(record.provider_id)
-    if record.mode is Mode.SIMULATED or facts is None or facts.prefix != "CLOUD1":
+    if record.mode is Mode.SIMULATED or facts is None or not facts.deletes_by_own_switch:
         return None
     if settings.env.get(facts.real_deploy_variable) == "1":
         return None
@@ -191,7 +191,9 @@ def _removed_first(
 ) -> list[TaskId]:
     named = dependents.get(record.ref.service, frozenset())
     return [
-        TaskId(f"remove:{one.service}@{one.provider}") for one in records if one.service in named
+        task_id("remove", one.service, provider=one.provider)
+        for one in records
+        if one.service in named
     ]
 
 

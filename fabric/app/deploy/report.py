@@ -33,9 +33,9 @@ def unchanged_report(request: Request, seen: Preview, scope: DeployScope) -> Rep
     rows = [
         _row(
             placement,
-            scope.transaction.record(ref),
+            scope.record(ref),
             "unchanged",
-            _unchanged(scope.transaction.record(ref)),
+            _unchanged(scope.record(ref)),
         )
         for ref, placement in sorted(scope.placements.items())
     ]
@@ -126,7 +126,7 @@ def _deployment(placement: Placement, parts: Sequence[Part], changed: Changed) -
     ref = placement.ref
     own = [part for part in parts if part[0].kind in RECORD_KINDS and ref_of(part[0].inputs) == ref]
     outcomes = [outcome for _, outcome in own]
-    record = changed.finals.get(ref, changed.scope.transaction.record(ref))
+    record = changed.finals.get(ref, changed.scope.record(ref))
     functions = list(_functions(placement, own, changed))
     error = _error(outcome for _, outcome in parts)
     row = _row(placement, record, _status(placement, outcomes, changed), functions, error)

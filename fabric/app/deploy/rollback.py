@@ -52,13 +52,11 @@ def rollback(
     )
     with open_deploy_scope(placements, settings, scope_options) as scope:
         refuse(scope)
-        records = {
-            ref: record for ref in scope.placements if (record := scope.transaction.record(ref))
-        }
+        records = {ref: record for ref in scope.placements if (record := scope.record(ref))}
         ref, target = _target(records, options)
         _refuse_other_values(scope, records[ref], target)
         graph = undoing(records[ref], target)
-        scope.tools.go_back_to({ref: target})
+        scope.targets.go_back_to({ref: target})
         work = GraphJob(info_of(project), graph)
         purpose = GoingBack({ref: target})
         change = Change(scope, purpose, work, tuple(graph.tasks), started)
@@ -89,7 +87,7 @@ def _refuse_other_values(scope: DeployScope, record: Record, target: Deployment)
 
 
 def _declared(scope: DeployScope, ref: RecordRef, function: str) -> Pairs:
-    return scope.tools.values(ref, function).declared.reveal()
+    return scope.tools.values.values(ref, function).declared.reveal()
 
 
 def _document(ref: RecordRef, before: Record, after: Record) -> dict[str, Any]:

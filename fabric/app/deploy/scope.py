@@ -8,7 +8,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.back_ends import BackEnds
-from fabric.app.deploy.tools import DeployWork, RecordTools, Units, options_of
+from fabric.app.deploy.config_values import ConfigValues
+from fabric.app.deploy.deploy_work import DeployWork, Units
+from fabric.app.deploy.kept_archives import KeptArchives
+from fabric.app.deploy.known_records import KnownRecords, RollbackTargets, UpstreamAddresses
+from fabric.app.deploy.placed_deployers import PlacedDeployers
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
 from fabric.graph.compile import ServiceUnit
@@ -16,26 +20,44 @@ from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef
 from fabric.model.task import DeployInputs, RestoreInputs, Task
+from fabric.model.task_id import kind_of
 from fabric.state.locks.leases import Terms
 from fabric.state.records.missing import missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
 from fabric.system.clock import SystemClock, stamp
 from fabric.system.parallel import for_each
 from fabric.system.process_identity import this_process
+from fabric.tasks.deploy_tools import DeployTools
 
 LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
 _LEASE = 60.0
 
 
 class DeployScope(Struct, frozen=True):
-    """`placements` are what this run may change; `dependencies` are only looked at."""
+    """What a run may change, and what it works with; `dependencies` are only looked at."""
 
-    placements: Mapping[RecordRef, Placement]
+    work: DeployWork
     dependencies: Mapping[RecordRef, Placement]
     transaction: RecordTransaction
-    tools: RecordTools
-    deployment_ids: Mapping[RecordRef, str]
-    settings: Settings
+    values: ConfigValues
+    targets: RollbackTargets
+    tools: DeployTools
+
+    @property
+    def placements(self) -> Mapping[RecordRef, Placement]:
+        return self.work.placements
+
+    @property
+    def deployment_ids(self) -> Mapping[RecordRef, str]:
+        return self.work.deployment_ids
+
+    @property
+    def settings(self) -> Settings:
+        return self.work.settings
+
+    def record(self, ref: RecordRef) -> Record | None:
+        """What is live, as far as this run knows."""
+        return self.transaction.record(ref)
 
 
 class ScopeOptions(Struct, frozen=True):
@@ -50,25 +72,40 @@ class ScopeOptions(Struct, frozen=True):
 
 @contextlib.contextmanager
 def open_deploy_scope(
-    placements: Iterable[Placement], settings: Settings, scope_options: ScopeOptions
+    placements: Iterable[Placement], settings: Settings, options: ScopeOptions
 ) -> Iterator[DeployScope]:
     by_ref = {placement.ref: placement for placement in placements}
-    back_ends = BackEnds(settings, blind=scope_options.blind)
+    back_ends = BackEnds(settings, blind=options.blind)
     try:
-        beside = {placement.ref: placement for placement in scope_options.dependencies}
+        beside = {placement.ref: placement for placement in options.dependencies}
         everything = {**beside, **by_ref}
         ids = {ref: new_deployment_id(ref) for ref in by_ref}
-        work = DeployWork(by_ref, Units(scope_options.units), ids, scope_options.force)
-        surroundings = replace(
-            lock_policy(settings, scope_options.lock_timeout),
-            options=lambda ref: options_of(ref, work.file(ref), settings),
-        )
-        transaction = RecordTransaction(back_ends.of(everything.values()), surroundings)
-        yield DeployScope(
-            by_ref, beside, transaction, RecordTools(transaction, work, settings), ids, settings
-        )
+        work = DeployWork(by_ref, Units(options.units), ids, settings)
+        policy = replace(lock_policy(settings, options.lock_timeout), options=work.options)
+        transaction = RecordTransaction(back_ends.of(everything.values()), policy)
+        yield _scope(work, transaction, beside, force=options.force)
     finally:
         back_ends.close()
+
+
+def _scope(
+    work: DeployWork,
+    transaction: RecordTransaction,
+    dependencies: Mapping[RecordRef, Placement],
+    *,
+    force: bool,
+) -> DeployScope:
+    upstreams = UpstreamAddresses(transaction, work.units)
+    values, targets = ConfigValues(work, upstreams), RollbackTargets()
+    tools = DeployTools(
+        KnownRecords(transaction),
+        PlacedDeployers(work, upstreams),
+        values,
+        KeptArchives(transaction, work.placements),
+        targets,
+        force,
+    )
+    return DeployScope(work, dependencies, transaction, values, targets, tools)
 
 
 def lock_policy(settings: Settings, lock_timeout: float = 0.0) -> LockPolicy:
@@ -125,7 +162,7 @@ def functions_of(task: Task) -> str:
 
 
 def _operation(task: str) -> Operation:
-    kind = task.partition(":")[0]
+    kind = kind_of(task)
     return Operation.DEPLOY if kind == "restore" else Operation(kind)
 
 
@@ -133,11 +170,11 @@ def lost_records(scope: DeployScope) -> tuple[Problem, ...]:
     """Records that are not there though something tells of them: all that may be written to, and
     those of upstreams."""
     looked_at = sorted({*scope.placements, *scope.dependencies})
-    absent = [ref for ref in looked_at if scope.transaction.record(ref) is None]
+    absent = [ref for ref in looked_at if scope.record(ref) is None]
     found: dict[RecordRef, Problem] = {}
 
     def look(ref: RecordRef) -> None:
-        problem = missing_problem(scope.transaction.record_store(ref), ref, scope.tools.options)
+        problem = missing_problem(scope.transaction.record_store(ref), ref, scope.work.options)
         if problem is not None:
             found[ref] = problem
 

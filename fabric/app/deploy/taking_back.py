@@ -60,7 +60,7 @@ def _put_back(
 ) -> dict[RecordRef, RunResult]:
     """One after the other, each a run of its own: who cannot go back holds up nobody else."""
     targets = {one.base.ref: snapshot(one.base) for one in locked}
-    scope.tools.go_back_to(targets)
+    scope.targets.go_back_to(targets)
     undone: dict[RecordRef, RunResult] = {}
     for one in locked:
         ref = one.base.ref
@@ -90,7 +90,7 @@ def _not_taken_back(base: Record, scope: DeployScope) -> Problem:
     return Problem(
         "rollback/incomplete",
         f"{base.ref.title} could not be put back as it was",
-        hint=f"when the cause is gone: fabric {verb} {scope.tools.options(base.ref)}",
+        hint=f"when the cause is gone: fabric {verb} {scope.work.options(base.ref)}",
     )
 
 

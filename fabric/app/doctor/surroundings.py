@@ -7,8 +7,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.deploy_work import DeployWork, Units, options_of
+from fabric.app.deploy.known_records import UpstreamAddresses
+from fabric.app.deploy.placed_deployers import PlacedDeployers
 from fabric.app.deploy.scope import lock_policy
-from fabric.app.deploy.tools import DeployWork, RecordTools, Units, options_of
 from fabric.app.project.files import calling_environment
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
@@ -80,10 +82,12 @@ def _has_aws_files(env: Mapping[str, str]) -> bool:
 def deployer_checks(where: ServiceUnderTest) -> Iterator[Check]:
     """Whether there is somebody to deploy, and to remove again, in the mode that is asked for."""
     placement, facts = where.placement, where.facts
-    work = DeployWork({placement.ref: placement}, Units(lambda: (where.unit,)))
-    tools = RecordTools(RecordTransaction({}, lock_policy(where.settings)), work, where.settings)
+    units = Units(lambda: (where.unit,))
+    work = DeployWork({placement.ref: placement}, units, {}, where.settings)
+    nobody = RecordTransaction({}, lock_policy(where.settings))
+    deployers = PlacedDeployers(work, UpstreamAddresses(nobody, units))
     try:
-        tools.deployer(placement.ref, Mode(placement.mode))
+        deployers.deployer(placement.ref, Mode(placement.mode))
     except FabricError as error:
         yield from (failed("deployer", problem) for problem in error.problems)
         return

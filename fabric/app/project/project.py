@@ -215,7 +215,6 @@ def _project(
     units = []
     looked: list[Path] = [*looked_for]
     here = {row.config.service for row in scenery.rows}
-    named = frozenset(f"release:{service}" for service in here)
     upstream_services = scenery.upstream_services()
     for row in scenery.rows:
         unit, found = unit_of(row, upstream_services[row.entry.name], workspace, settings)
@@ -226,7 +225,7 @@ def _project(
     return Project(
         workspace,
         stage,
-        tuple(with_outside(unit, named) for unit in units),
+        tuple(with_outside(unit, here) for unit in units),
         sources=tuple(files),
         looked_for=(*looked, *(path.parent / ".env" for path in files)),
         bound_names=frozenset().union(

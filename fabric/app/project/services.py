@@ -1,6 +1,6 @@
 """Configs to units: a service as the compiler takes it, with what its upstreams give to it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import without_userinfo
 from fabric.model.task import Pairs
+from fabric.model.task_id import name_of
 from fabric.runtimes.vendor import VendorSource, find_source
 
 _NAMED_AT_ONCE = 6
@@ -57,10 +58,10 @@ def unit_of(
     return unit, found
 
 
-def with_outside(unit: ServiceUnit, named: frozenset[str]) -> ServiceUnit:
+def with_outside(unit: ServiceUnit, here: Collection[str]) -> ServiceUnit:
     """Releases that the unit stands on and that are no tasks of this run."""
     releases = dict.fromkeys(release for _, release in unit.upstream_outputs)
-    outside = (one for one in releases if one.partition("@")[0] not in named)
+    outside = (one for one in releases if name_of(one).service not in here)
     return replace(unit, outside=tuple(outside))
 
 

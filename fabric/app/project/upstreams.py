@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.config.resolve.placeholders import mark
 from fabric.config.values import ComposeService
-from fabric.graph.compile import release_id
+from fabric.model.task_id import release_id
 
 
 class UpstreamService(Struct, frozen=True):

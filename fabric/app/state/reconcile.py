@@ -151,8 +151,8 @@ def _live(
         with open_deploy_scope(
             [placement], settings, ScopeOptions(lambda: scope.project.units)
         ) as world:
-            deployer = world.tools.deployer(record.ref, record.mode)
-            full_address = world.tools.full_address(record.ref)
+            deployer = world.tools.deployers.deployer(record.ref, record.mode)
+            full_address = world.tools.deployers.full_address(record.ref)
             found = {one.name: deployer.find(full_address, one.name) for one in record.functions}
     except FabricError as error:
         warnings += error.problems

@@ -7,8 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.deploy_work import options_of
 from fabric.app.deploy.scope import lock_policy
-from fabric.app.deploy.tools import options_of
 from fabric.app.project.place_services import placement_in, placement_of
 from fabric.app.project.placement import Placement
 from fabric.app.project.project import Project, open_project

@@ -123,8 +123,8 @@ def _batch_window(function: _Function, node: Mapping) -> Iterator[Finding]:
     size = child(node, "batchSize")
     is_big = read.whole(node, "batchSize", _SMALL_BATCH) > _SMALL_BATCH
     has_window = read.whole(node, "maximumBatchingWindowSeconds") > 0
-    is_cloud1 = function.facts is not None and function.facts.id == "cloud1-lambda"
-    if size is not None and is_cloud1 and is_big and not has_window:
+    waits = function.facts is not None and function.facts.long_batches_wait
+    if size is not None and waits and is_big and not has_window:
         message = f"function `{function.name}`: a batchSize over 10 needs a batching window"
         hint = "set maximumBatchingWindowSeconds to 1 or more"
         yield _error("config/batch-window", message, size, hint)

@@ -69,8 +69,12 @@ _ROUTER = Fields(
 )
 
 
+# Providers with keys of their own; of the others only what all have is known.
+_OWN = {"cloud1-lambda": _CLOUD1}
+
+
 def _of(provider_id: str) -> Fields:
-    return _CLOUD1 if provider_id == "cloud1-lambda" else _OTHER
+    return _OWN.get(provider_id, _OTHER)
 
 
 EXTENSIONS = Fields(

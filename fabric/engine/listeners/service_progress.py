@@ -6,6 +6,7 @@ from fabric.engine.run_info import RunInfo
 from fabric.graph.critical_path import tails
 from fabric.graph.service_order import levels_of, ties_of
 from fabric.model.events import Stamped, TaskEnded, TaskStarted
+from fabric.model.task_id import kind_of
 from fabric.views.board import Board, RunningTask, ServiceRow
 
 _ENOUGH = 3
@@ -78,7 +79,7 @@ class ServiceProgress:
         number = self._numbers[event.task]
         if event.status == "ran":
             self._ran += 1
-            pace = self._paces.setdefault(_kind(event.task), _Pace())
+            pace = self._paces.setdefault(kind_of(event.task), _Pace())
             pace.guessed += self._left[number]
             pace.taken += event.ms / 1000
         self._left[number] = 0.0
@@ -107,7 +108,7 @@ class ServiceProgress:
         """Seconds, from what tasks took last time and how well that foretold this run."""
         if self._ran < _ENOUGH:
             return None
-        kinds = map(_kind, self._scene.graph.ids)
+        kinds = map(kind_of, self._scene.graph.ids)
         left = [
             one * self._paces[kind].ratio if kind in self._paces else one
             for one, kind in zip(self._left, kinds, strict=True)
@@ -117,7 +118,3 @@ class ServiceProgress:
             left[number] = max(0.0, left[number] - (elapsed - begun))
         longest = max(tails(self._scene.graph.needs, left), default=0.0)
         return max(longest, sum(left) / self._scene.width)
-
-
-def _kind(task: str) -> str:
-    return task.partition(":")[0]

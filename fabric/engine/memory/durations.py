@@ -5,7 +5,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from fabric.engine.memory.memo import Memo
-from fabric.model.names import TaskId
+from fabric.model.task_id import TaskId
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

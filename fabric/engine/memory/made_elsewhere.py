@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from fabric.graph.traces import Trace
-from fabric.model.names import TaskId
+from fabric.model.task_id import TaskId
 
 Traces: TypeAlias = tuple[Trace, ...]
 

@@ -9,8 +9,9 @@ from fabric.engine.memory.durations import Durations
 from fabric.engine.memory.memo import Memo
 from fabric.graph.traces import ListingTrace, Trace
 from fabric.model.hashing import is_digest
-from fabric.model.names import Digest, TaskId
+from fabric.model.names import Digest
 from fabric.model.task import InputEntry, Output, OutputFile, Pairs
+from fabric.model.task_id import TaskId
 from fabric.system.source.names import is_plain_name
 
 # Enough for a few stages and branches; the oldest falls out.

@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from fabric import manifest
 from fabric.engine.memory.file_index import is_racy, settled
-from fabric.engine.shortcuts.last_run import Kinds, plain_inputs, site_of
+from fabric.engine.shortcuts.last_run import Kinds, info_of, packed_info, plain_inputs
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.hashing import sealed, unsealed
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task
+from fabric.model.task_id import TaskId
 from fabric.system.clock import file_time_ns
 from fabric.system.disk import read_bytes, write_atomic
 
@@ -73,7 +72,7 @@ def load(
     graph = TaskGraph(_tasks(records, kinds), ids, needs, levels)
     rows = tuple(json.loads(services))
     sources = frozenset((*paths, *absent))
-    return KeptGraph(site_of(info), graph, rows, sources, frozenset(names), placements)
+    return KeptGraph(info_of(info), graph, rows, sources, frozenset(names), placements)
 
 
 def save(
@@ -93,7 +92,7 @@ def save(
     salt = os.urandom(16)
     names = sorted(kept.names)
     digest = _surroundings(salt, asked, names, env)
-    info = (kept.info.workspace, kept.info.stage, tuple(map(astuple, kept.info.warnings)))
+    info = packed_info(kept.info)
     services = json.dumps(kept.services)
     packed: Any = (
         manifest.FORMAT, salt, digest, names, paths, stats, absent, info, services,

@@ -20,10 +20,10 @@ from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.hashing import sealed, unsealed
-from fabric.model.names import TaskId
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task, TaskInputs
+from fabric.model.task_id import TaskId
 from fabric.system.disk import read_bytes, write_atomic
 
 _SUFFIX = ".warm"
@@ -156,11 +156,11 @@ def load_last_run(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> La
     if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
         return None
     _, own, info, ids, levels, needs, records, owners = found
-    return LastRun(own, site_of(info), ids, levels, needs, records, owners) if own == salt else None
+    return LastRun(own, info_of(info), ids, levels, needs, records, owners) if own == salt else None
 
 
 def save_last_run(folder: str, argv: Sequence[str], cwd: str, warm: LastRun) -> None:
-    info = (warm.info.workspace, warm.info.stage, tuple(map(_packed_problem, warm.info.warnings)))
+    info = packed_info(warm.info)
     packed: Any = (
         manifest.FORMAT, warm.salt, info, warm.ids, warm.levels, warm.needs,
         warm.records, dict(warm.owners),
@@ -265,11 +265,16 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _packed_problem(problem: Problem) -> tuple[Any, ...]:
-    return astuple(problem)
+def packed_info(info: ProjectInfo) -> tuple[Any, ...]:
+    return info.workspace, info.stage, tuple(map(_packed_problem, info.warnings))
 
 
-def site_of(found: Any) -> ProjectInfo:
+def _packed_problem(one: Problem) -> tuple[Any, ...]:
+    where = astuple(one.where) if one.where else None
+    return one.code, one.message, one.hint, where, one.frame
+
+
+def info_of(found: Any) -> ProjectInfo:
     workspace, stage, warnings = found
     return ProjectInfo(workspace, stage, tuple(_problem(*one) for one in warnings))
 

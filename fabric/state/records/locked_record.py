@@ -41,7 +41,7 @@ class LockedRecord:
         self._clock = clock
         self._record = opening.record
         self._version = opening.version
-        self._standing: tuple[Record | None, Record] = (None, opening.record)
+        self._as_found: tuple[Record | None, Record] = (None, opening.record)
         self._dirty = False
         self._intents: Sequence[Intent] = ()
         self.is_overtaken = False
@@ -61,15 +61,15 @@ class LockedRecord:
     def as_found(self) -> Record:
         """What the record says of the world: not what this run means to do, but what a dead one
         did. Asked for by each dependent, so it is made anew only after a change."""
-        seen, as_found = self._standing
+        seen, as_found = self._as_found
         record = self.record
         if seen is not record:
-            as_found = replace(record, pending=self.earlier, lifecycle=self.base.lifecycle)
-            self._standing = (record, as_found)
+            as_found = replace(record, pending=self.unsettled, lifecycle=self.base.lifecycle)
+            self._as_found = (record, as_found)
         return as_found
 
     @property
-    def earlier(self) -> tuple[Intent, ...]:
+    def unsettled(self) -> tuple[Intent, ...]:
         """What an earlier run was about to do, as far as this run has not settled it."""
         left = {one.task for one in self.record.pending}
         return tuple(one for one in self.base.pending if one.task in left)

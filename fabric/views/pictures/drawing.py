@@ -9,6 +9,7 @@ from fabric.graph.critical_path import CriticalPath, critical_path
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Plan
 from fabric.model.task import Task
+from fabric.model.task_id import name_of
 
 
 class Node(Struct, frozen=True):
@@ -27,7 +28,7 @@ class Node(Struct, frozen=True):
     @property
     def name(self) -> str:
         """What tells it from the other tasks of its kind and service."""
-        return self.function or self.provider or self.id.partition(":")[2] or self.id
+        return self.function or self.provider or name_of(self.id).service or self.id
 
 
 class Drawing(Struct, frozen=True):

@@ -1,0 +1,70 @@
+"""What functions are given, as their configs say it and their upstreams fill it in."""
+
+import json
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from fabric.app.deploy.deploy_work import DeployWork
+from fabric.app.deploy.known_records import UpstreamAddresses, with_values
+from fabric.app.project.plan_rows import trigger_json
+from fabric.config.rules.env_size import excess
+from fabric.config.values import Config, Function
+from fabric.graph.compile import spec_of
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import RecordRef
+from fabric.model.secrecy import without_values
+from fabric.model.secret import Secret
+from fabric.tasks.deploy_tools import Values
+
+_TOO_LARGE = "deploy/environment-too-large"
+
+
+class ConfigValues:
+    def __init__(self, work: DeployWork, upstreams: UpstreamAddresses) -> None:
+        self._work = work
+        self._upstreams = upstreams
+
+    def values(self, ref: RecordRef, function: str) -> Values:
+        config = self._work.config(ref)
+        found = _function(config, function)
+        if config is None or found is None:
+            return Values()
+        hidden = config.secret_values.reveal()
+        env = with_values(found.env, self._upstreams.all(ref))
+        crowded = excess(function, env, config.provider.id)
+        if crowded:
+            raise FabricError(replace(crowded, code=_TOO_LARGE))
+        unit = self._work.units.all()[ref.service]
+        return Values(
+            _triggers(found, frozenset()),
+            found.layers,
+            _triggers(found, hidden),
+            tuple(without_values(layer, hidden) for layer in found.layers),
+            Secret(env),
+            Secret(found.env),
+            spec_of(unit, found),
+        )
+
+    def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:
+        """Functions that would be refused with the addresses that their upstreams have now."""
+        config = self._work.config(ref)
+        known = self._upstreams.known(ref)
+        for one in config.functions if config else ():
+            env = with_values(one.env, known)
+            crowded = excess(f"{ref.service}/{one.name}", env, self._provider_id(ref))
+            if crowded:
+                yield replace(crowded, code=_TOO_LARGE)
+
+    def _provider_id(self, ref: RecordRef) -> str:
+        return self._work.placements[ref].provider_id
+
+
+def _function(config: Config | None, name: str) -> Function | None:
+    functions = config.functions if config else ()
+    return next((one for one in functions if one.name == name), None)
+
+
+def _triggers(function: Function, hidden: frozenset[str]) -> tuple[str, ...]:
+    rows = (trigger_json(trigger, hidden) for trigger in function.triggers)
+    return tuple(json.dumps(row, sort_keys=True) for row in rows)

@@ -1,0 +1,64 @@
+"""What a deploy works on: where its records lie, and the services with their configs."""
+
+import os
+import shlex
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.app.project.placement import Placement
+from fabric.app.settings import Settings
+from fabric.config.values import Config
+from fabric.graph.compile import ServiceUnit
+from fabric.model.records.record import RecordRef
+
+_USUAL = "fabric.yml"
+
+
+class Units:
+    """The services with their configs, read when the first of them is asked for."""
+
+    def __init__(self, load: Callable[[], Iterable[ServiceUnit]]) -> None:
+        self._load = load
+        self._lock = threading.Lock()
+        self._found: dict[str, ServiceUnit] | None = None
+
+    def all(self) -> Mapping[str, ServiceUnit]:
+        with self._lock:
+            if self._found is None:
+                self._found = {unit.service: unit for unit in self._load()}
+            return self._found
+
+    def get(self, service: str) -> ServiceUnit | None:
+        return self.all().get(service)
+
+
+class DeployWork(Struct, frozen=True):
+    """A plan asks for records only: no config is read for it, unless what it has to warn of needs
+    more words than a placement has."""
+
+    placements: Mapping[RecordRef, Placement]
+    units: Units
+    deployment_ids: Mapping[RecordRef, str]
+    settings: Settings
+
+    def config(self, ref: RecordRef) -> Config | None:
+        unit = self.units.get(ref.service)
+        return unit.config if unit else None
+
+    def options(self, ref: RecordRef, provider: str = "") -> str:
+        """How a command that is given from here names a record's config, stage and provider,
+        or another provider of the same service."""
+        config = self.config(ref)
+        file = Path(self.placements[ref].folder, Path(config.file).name if config else _USUAL)
+        named = RecordRef(ref.service, ref.stage, provider or ref.provider)
+        return options_of(named, file, self.settings)
+
+
+def options_of(ref: RecordRef, config: Path, settings: Settings) -> str:
+    """How a command that is given from here names a record of a config."""
+    file = os.path.relpath(config, settings.cwd)
+    words = ("-c", file) if file != _USUAL else ()
+    return shlex.join((*words, "--stage", ref.stage, "--provider", ref.provider))

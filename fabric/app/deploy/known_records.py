@@ -1,0 +1,95 @@
+"""Records as tasks ask for them, and what upstreams give as their records tell."""
+
+from collections.abc import Mapping, Sequence
+
+from fabric.app.deploy.deploy_work import Units
+from fabric.config.resolve.placeholders import filled_in
+from fabric.graph.judge import release_output
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Deployment, Record, RecordRef
+from fabric.model.task import Pairs
+from fabric.model.task_id import name_of
+from fabric.state.records.transaction import RecordTransaction
+from fabric.system.clock import SystemClock, stamp
+from fabric.tasks.deploy_tools import OpenRecord
+
+
+class KnownRecords:
+    def __init__(self, transaction: RecordTransaction) -> None:
+        self._transaction = transaction
+
+    def record(self, ref: RecordRef) -> Record | None:
+        return self._transaction.record(ref)
+
+    def locked_record(self, ref: RecordRef) -> OpenRecord:
+        return self._transaction.locked_record(ref)
+
+    def as_found(self, stage: str, releases: Sequence[str]) -> Pairs:
+        found = ((name, self.record(ref_of_release(name, stage))) for name in releases)
+        return tuple((name, release_output(one).digest) for name, one in found if one)
+
+    def now(self) -> str:
+        return stamp(SystemClock())
+
+
+class UpstreamAddresses:
+    """What the upstreams of a service give."""
+
+    def __init__(self, transaction: RecordTransaction, units: Units) -> None:
+        self._transaction = transaction
+        self._units = units
+
+    def all(self, ref: RecordRef) -> dict[str, str]:
+        """Now that the service is to be deployed: each of them has to be live."""
+        return {
+            name: self._endpoint(upstream, ref) for name, upstream in self._upstreams(ref).items()
+        }
+
+    def known(self, ref: RecordRef) -> dict[str, str]:
+        """Those that are live, whoever else may not be yet."""
+        records = {
+            name: self._transaction.record(one) for name, one in self._upstreams(ref).items()
+        }
+        return {name: record.endpoint for name, record in records.items() if record}
+
+    def _upstreams(self, ref: RecordRef) -> dict[str, RecordRef]:
+        unit = self._units.get(ref.service)
+        outputs = unit.upstream_outputs if unit else ()
+        return {name: ref_of_release(release, ref.stage) for name, release in outputs}
+
+    def _endpoint(self, upstream: RecordRef, taker: RecordRef) -> str:
+        record = self._transaction.record(upstream)
+        if record is None:
+            raise FabricError(not_deployed(taker.service, upstream))
+        return record.endpoint
+
+
+class RollbackTargets:
+    """What restores take records back to: known once it was decided that something goes back."""
+
+    def __init__(self) -> None:
+        self._targets: Mapping[RecordRef, Deployment] = {}
+
+    def go_back_to(self, targets: Mapping[RecordRef, Deployment]) -> None:
+        self._targets = targets
+
+    def target(self, ref: RecordRef) -> Deployment:
+        return self._targets[ref]
+
+
+def ref_of_release(name: str, stage: str) -> RecordRef:
+    release = name_of(name)
+    return RecordRef(release.service, stage, release.provider)
+
+
+def not_deployed(service: str, upstream: RecordRef) -> Problem:
+    return Problem(
+        "deploy/upstream-not-deployed",
+        f"`{service}` depends on `{upstream.service}`, "
+        f"which is not deployed in stage `{upstream.stage}`",
+        hint=f"deploy `{upstream.service}` first, or all of them with `fabric compose deploy`",
+    )
+
+
+def with_values(env: Pairs, outputs: Mapping[str, str]) -> Pairs:
+    return tuple((name, filled_in(value, outputs)) for name, value in env)

@@ -1,0 +1,116 @@
+"""Who deploys a record, in which surroundings, and what it is told of the service."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from fabric.app.deploy.deploy_work import DeployWork
+from fabric.app.deploy.known_records import UpstreamAddresses, with_values
+from fabric.app.left_payloads import PAYLOADS
+from fabric.app.project.files import calling_environment
+from fabric.config.resolve.placeholders import filled_in
+from fabric.config.values import Config
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Mode, RecordRef
+from fabric.model.secrecy import looks_secret
+from fabric.model.secret import Secret
+from fabric.providers.contract import Deployer, DeploymentAddress, Released, ResourceAddress
+from fabric.providers.registry import deployer_of
+from fabric.providers.run_command import CommandEnvironment
+
+# Shorter values stand inside of common words: to hide them would hide nothing.
+_SHORTEST_HIDDEN = 4
+
+
+class PlacedDeployers:
+    def __init__(self, work: DeployWork, upstreams: UpstreamAddresses) -> None:
+        self._work = work
+        self._upstreams = upstreams
+        self._around: dict[RecordRef, CommandEnvironment] = {}
+
+    def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
+        placement = self._work.placements[ref]
+        extension = _extension(self._work.config(ref), placement.provider_id)
+        return deployer_of(placement.provider_id, mode, self._environment(ref), extension)
+
+    def address(self, ref: RecordRef) -> DeploymentAddress:
+        one = self._work.placements[ref]
+        deployment_id = self._work.deployment_ids.get(ref, "")
+        return DeploymentAddress(
+            *(ref.service, ref.stage, ref.provider), one.provider_id, one.region, deployment_id
+        )
+
+    def full_address(self, ref: RecordRef) -> DeploymentAddress:
+        config = self._work.config(ref)
+        outputs = self._upstreams.all(ref)
+        provider_id = self._work.placements[ref].provider_id
+        extension = filled_in(_extension(config, provider_id), outputs)
+        address = replace(self.address(ref), extension=extension)
+        if config is None:
+            return address
+        return replace(
+            address,
+            resources=_resources(config, outputs),
+            workflows=tuple((one.name, one.steps) for one in config.workflows),
+            secret_refs=tuple(pair for one in config.addons for pair in one.secrets),
+        )
+
+    def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
+        config = self._work.config(ref)
+        if mode is Mode.SIMULATED or config is None or not config.deploy.health_check_enabled:
+            return
+        from fabric.system.http_check import answers
+
+        url = health_url(config.deploy.health_check_url, released.endpoint)
+        said = answers(url)
+        if said:
+            raise FabricError(
+                Problem(
+                    "deploy/unhealthy",
+                    f"the health check of `{ref.service}` failed: {url} {said}",
+                    hint="mend the service or the check and deploy again, or `fabric rollback`",
+                )
+            )
+
+    def _environment(self, ref: RecordRef) -> CommandEnvironment:
+        """Made once for each record: its deploy and its release see the same."""
+        if ref not in self._around:
+            folder = Path(self._work.placements[ref].folder)
+            env = calling_environment(folder, self._work.settings.env)
+            hidden = hidden_values(env, self._work.config(ref))
+            payloads = Path(self._work.placements[ref].home, PAYLOADS)
+            self._around[ref] = CommandEnvironment(folder, Secret(env), Secret(hidden), payloads)
+        return self._around[ref]
+
+
+def health_url(said: str, endpoint: str) -> str:
+    """A path is below the endpoint, whatever path that has itself."""
+    if not said or "://" in said:
+        return said or endpoint
+    return f"{endpoint.rstrip('/')}/{said.lstrip('/')}"
+
+
+def hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[str]:
+    """Values that must not be shown: secrets of the config, and credentials around us."""
+    found = {value for name, value in env.items() if looks_secret(name)}
+    if config is not None:
+        found |= config.secret_values.reveal()
+        pairs = (pair for function in config.functions for pair in function.env)
+        found |= {value for name, value in pairs if name in config.secret_names}
+    return frozenset(value for value in found if len(value) >= _SHORTEST_HIDDEN)
+
+
+def _extension(config: Config | None, provider_id: str) -> str:
+    extensions = json.loads(config.extensions) if config else {}
+    return json.dumps(extensions.get(provider_id) or {}, sort_keys=True)
+
+
+def _resources(config: Config, outputs: Mapping[str, str]) -> tuple[ResourceAddress, ...]:
+    values = {name: value for one in config.functions for name, value in one.env}
+    values = dict(with_values(tuple(values.items()), outputs))
+    return tuple(
+        ResourceAddress(one.name, one.type, one.env_var, Secret(values.get(one.env_var, "")))
+        for one in config.resources
+    )

@@ -1,0 +1,68 @@
+"""What the tasks of one run share: leave to go on, turns to compute, and a voice."""
+
+import contextlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from fabric.engine.schedule import Urgency
+from fabric.engine.task_runner import TaskRunner
+from fabric.engine.turns import Turns
+from fabric.model.events import TaskOutput
+from fabric.model.problems import Problem, StoppedError
+from fabric.model.task import OutputFile, Task
+from fabric.model.task_id import TaskId
+
+# One task computes, and another one may be at the disk: the interpreter runs one at a time.
+_PLACES = 2
+
+
+class StopSign:
+    """Whether a run is to start nothing new, and why; the first reason stays."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+
+    def stop(self, reason: str) -> str:
+        self.reason = self.reason or reason
+        return self.reason
+
+    def go_on(self) -> None:
+        """To be asked before the world is changed, or waited for: raises once it is set."""
+        if self.reason:
+            raise StoppedError(Problem("run/cancelled", self.reason))
+
+
+class RunTools:
+    """The tools of all tasks of a run, whichever of them asks."""
+
+    def __init__(
+        self, runner: TaskRunner, stop: StopSign, tell: Callable[[TaskOutput], None]
+    ) -> None:
+        self._runner = runner
+        self._stop = stop
+        self._tell = tell
+        self._turns = Turns(_PLACES)
+
+    @property
+    def workspace(self) -> Path:
+        return self._runner.workspace
+
+    def content(self, owner: TaskId, file: OutputFile) -> bytes:
+        return self._runner.content(owner, file, self)
+
+    def go_on(self) -> None:
+        self._stop.go_on()
+
+    def away(self) -> AbstractContextManager[None]:
+        return self._turns.away()
+
+    def say(self, owner: TaskId, text: str) -> None:
+        if text:
+            self._tell(TaskOutput(owner, text))
+
+    def turn(self, task: Task, urgency: Urgency) -> AbstractContextManager[None]:
+        """To be held around a task. Those that change records are many at a time, and say when
+        they wait for others; the rest mostly waits, and is left alone."""
+        is_counted = self._runner.changes_records(task)
+        return self._turns.turn(urgency) if is_counted else contextlib.nullcontext()
