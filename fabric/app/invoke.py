@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.project.files import config_in
@@ -13,6 +14,8 @@ from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import Project, open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
+from fabric.model.outcomes.json_struct import Json
+from fabric.model.outcomes.looked_up import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.records.receipt import entries_of, receipt_entry
 from fabric.model.records.record import Mode, RecordRef
@@ -196,17 +199,17 @@ def _there(request: Request, called: Called, event: str) -> Report:
         return report
     message = f"`{called.name}` at {called.url} answered {answer.status}"
     problems = (Problem("invoke/failed", message),)
-    return Report(request.command, report.result, problems=problems, exit_code=ExitCode.FAILED)
+    return replace(report, text="", notes="", problems=problems, exit_code=ExitCode.FAILED)
 
 
-def _report(request: Request, called: Called, answer: tuple[Any, str, int]) -> Report:
+def _report(request: Request, called: Called, answer: tuple[Json, str, int]) -> Report:
     response, logs, ms = answer
-    document = {
-        "function": called.name,
-        "provider": called.entry.get("provider"),
-        "simulated": called.entry.get("mode") == Mode.SIMULATED,
-        "response": response,
-        "logs": logs,
-        "ms": ms,
-    }
-    return Report(request.command, document, text=json.dumps(response), notes=logs.rstrip("\n"))
+    outcome = InvokeOutcome(
+        called.name,
+        str(called.entry.get("provider")),
+        simulated=called.entry.get("mode") == Mode.SIMULATED,
+        response=response,
+        logs=logs,
+        ms=ms,
+    )
+    return Report(request.command, outcome, notes=logs.rstrip("\n"))

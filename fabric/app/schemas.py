@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from fabric.model.outcomes.looked_up import Plain
 from fabric.model.report import Report
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -11,7 +12,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 def schema(name: str) -> Report:
     """One schema, as it lies in the installed package or beside it in a checkout."""
     text = schema_text(name)
-    return Report("schema", json.loads(text), text=text.rstrip("\n"))
+    return Report("schema", Plain(json.loads(text), text.rstrip("\n")))
 
 
 def schema_text(name: str) -> str:

@@ -51,6 +51,4 @@ def explain(flags: ExplainFlags) -> int:
     from fabric.cli.perform import Order, perform, question
 
     order = Order(question("explain", flags.where), flags.screen)
-    return perform(
-        order, lambda one, caller: explain_task(one, flags.task, caller.settings, caller.screen.out)
-    )
+    return perform(order, lambda one, caller: explain_task(one, flags.task, caller.settings))

@@ -58,11 +58,12 @@ fabric help environment   the variables that fabric reads
 def help_topic(flags: HelpFlags) -> int:
     """Show a topic: exit-codes or environment."""
     from fabric.cli.perform import answer
+    from fabric.model.outcomes.looked_up import Plain
     from fabric.model.report import Report
 
     text = _LIST if flags.topic is None else _text(flags.topic)
-    result = {"topic": flags.topic, "topics": list(_TOPICS), "text": text}
-    return answer(flags.screen, lambda _: Report("help", result, text=text))
+    outcome = Plain({"topic": flags.topic, "topics": list(_TOPICS), "text": text}, text)
+    return answer(flags.screen, lambda _: Report("help", outcome))
 
 
 def _text(topic: str) -> str:

@@ -88,7 +88,5 @@ def show_plan(command: str, flags: PlanFlags | ComposePlanFlags) -> int:
     order = Order(request, flags.screen, may_be_kept=chosen.is_plain)
     return perform(
         order,
-        lambda one, caller: make_plan(
-            one, shown, caller.settings, caller.screen.out, caller.command_line
-        ),
+        lambda one, caller: make_plan(one, shown, caller.settings, caller.command_line),
     )
