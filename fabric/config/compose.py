@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from fabric.config.cycles import find_cycle
 from fabric.config.resolve.stages import named_entries
 from fabric.config.schema.check import check
 from fabric.config.schema.compose import COMPOSE
@@ -13,6 +12,7 @@ from fabric.config.yaml.problems import error_of, open_document
 from fabric.config.yaml.syntax import shown
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import did_you_mean
+from fabric.model.walks import cycle_in
 
 _NONE = Problem("compose/no-services", "the file names no services", "list them under `services`")
 
@@ -129,7 +129,7 @@ def _unknown_names(services: tuple[ComposeService, ...]) -> Iterator[tuple[str, 
 
 
 def _cycles(services: tuple[ComposeService, ...]) -> Iterator[Problem]:
-    cycle = find_cycle({service.name: service.depends_on for service in services})
+    cycle = cycle_in({service.name: service.depends_on for service in services})
     if cycle:
         message = f"the services depend on each other in a circle: {' -> '.join(cycle)}"
         yield Problem("compose/cycle", message, "drop one of these dependencies")

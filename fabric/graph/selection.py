@@ -3,12 +3,13 @@
 Values in, names out: who asks git, or the memory of past builds, is not known here.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from posixpath import basename, dirname, splitext
 
 from msgspec import Struct
 
-Needs = Mapping[str, Collection[str]]
+from fabric.model.walks import Needs, reached, turned
+
 # Text for people: outside of all services no build reads it unless it remembers having done so.
 _PROSE = frozenset({".md", ".rst", ".adoc"})
 _PAPERS = frozenset({"LICENSE", ".gitignore", ".gitattributes", ".editorconfig"})
@@ -85,27 +86,3 @@ def widened(names: Iterable[str], needs: Needs, by: Widening) -> frozenset[str]:
     after = reached(start, turned(needs)) if by.dependents else start
     before = reached(start, needs) if by.dependencies else start
     return after | before
-
-
-def reached(start: Iterable[str], edges: Needs) -> frozenset[str]:
-    """All that edges lead to from these, themselves too. A circle ends where it began."""
-    found = set(start)
-    waiting = list(found)
-    while waiting:
-        for name in edges.get(waiting.pop(), ()):
-            if name not in found:
-                found.add(name)
-                waiting.append(name)
-    return frozenset(found)
-
-
-def turned(needs: Needs) -> dict[str, set[str]]:
-    """Edges the other way around."""
-    found: dict[str, set[str]] = {}
-    for name, need in _pairs(needs):
-        found.setdefault(need, set()).add(name)
-    return found
-
-
-def _pairs(needs: Needs) -> Iterator[tuple[str, str]]:
-    return ((name, need) for name, ups in needs.items() for need in ups)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from fabric.graph.taskgraph import TaskGraph
+from fabric.model.walks import depths
 
 # The upstream first.
 Tie = tuple[str, str]
@@ -30,16 +31,11 @@ def _follows(tie: Tie, after: dict[str, set[str]]) -> bool:
 
 def levels_of(names: Iterable[str], ties: Iterable[Tie]) -> dict[str, int]:
     """How many services stand before each one, on the longest way. Ties never go in a circle."""
-    before: dict[str, list[str]] = {name: [] for name in names}
+    return depths(names, _needs(ties))
+
+
+def _needs(ties: Iterable[Tie]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
     for upstream, service in ties:
-        before[service].append(upstream)
-    levels: dict[str, int] = {}
-    waiting = list(before)
-    while waiting:
-        missing = [one for one in before[waiting[-1]] if one not in levels]
-        if missing:
-            waiting.extend(missing)
-            continue
-        name = waiting.pop()
-        levels[name] = max((levels[one] + 1 for one in before[name]), default=0)
-    return levels
+        found.setdefault(service, []).append(upstream)
+    return found

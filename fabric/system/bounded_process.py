@@ -55,7 +55,7 @@ def run_bounded(
     """Run to the end, or end the child's whole session. Its stdin is closed."""
     child = start_child(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, pass_fds=pass_fds)
     assert child.stdout is not None and child.stderr is not None  # noqa: S101, PT018 - both piped
-    out, err = _Stream(child.stdout, limits.stdout), _Stream(child.stderr, limits.stderr)
+    out, err = _HeardStream(child.stdout, limits.stdout), _HeardStream(child.stderr, limits.stderr)
     try:
         ending = _hear(child, out, err, limits.seconds)
     except BaseException:
@@ -67,7 +67,7 @@ def run_bounded(
     return Overheard(ending, child.returncode or 0, out.kept(), err.kept())
 
 
-class _Stream:
+class _HeardStream:
     """Takes what a stream says, so that the child never waits; keeps the last bytes of it."""
 
     def __init__(self, stream: IO[bytes], keep: int) -> None:
@@ -111,7 +111,7 @@ class _Stream:
 class _Ears:
     """What is heard of a child: its streams, and its end where a descriptor tells that."""
 
-    def __init__(self, child: subprocess.Popen[bytes], streams: Sequence[_Stream]) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], streams: Sequence[_HeardStream]) -> None:
         self._poll = selectors.PollSelector()
         self._open = len(streams)
         self._end = _end_of(child)
@@ -127,7 +127,7 @@ class _Ears:
     def listen(self, seconds: float) -> None:
         """Wait for what comes next, but not for longer than this."""
         for key, _ in self._poll.select(seconds if self._end is not None else min(seconds, _LOOK)):
-            if not isinstance(key.fileobj, _Stream):
+            if not isinstance(key.fileobj, _HeardStream):
                 self._poll.unregister(key.fileobj)
             elif not key.fileobj.take():
                 self._poll.unregister(key.fileobj)
@@ -150,7 +150,9 @@ def _end_of(child: subprocess.Popen[bytes]) -> int | None:
         return None
 
 
-def _hear(child: subprocess.Popen[bytes], out: _Stream, err: _Stream, seconds: float) -> Ending:
+def _hear(
+    child: subprocess.Popen[bytes], out: _HeardStream, err: _HeardStream, seconds: float
+) -> Ending:
     """Listen until the child has ended; to what it left behind, only for a moment longer."""
     ending, over, until = Ending.EXITED, False, time.monotonic() + seconds
     with contextlib.closing(_Ears(child, (out, err))) as ears:

@@ -78,7 +78,7 @@ class Archives(Protocol):
     def kept(self, ref: RecordRef, sha256: str) -> Path: ...
 
 
-class Targets(Protocol):
+class TargetOfRecords(Protocol):
     def target(self, ref: RecordRef) -> Deployment:
         """What a record is to go back to."""
 
@@ -90,5 +90,5 @@ class DeployTools(Struct, frozen=True):
     deployers: Deployers
     values: FunctionValues
     archives: Archives
-    targets: Targets
+    targets: TargetOfRecords
     force: bool = False

@@ -3,10 +3,10 @@
 import pytest
 
 from fabric.config.compose import compose_services, load_compose
-from fabric.config.cycles import find_cycle
 from fabric.config.values import Compose, ComposeService
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import distance, nearest
+from fabric.model.walks import cycle_in
 
 
 def _loaded(text: str) -> Compose:
@@ -106,8 +106,8 @@ def test_an_include_without_a_match_is_no_services() -> None:
 
 def test_a_long_chain_is_no_cycle() -> None:
     chain = {str(i): [str(i + 1)] for i in range(20_000)}
-    assert find_cycle(chain) == ()
-    assert find_cycle(chain | {"20000": ["0"]})[0] == "0"
+    assert cycle_in(chain) == ()
+    assert cycle_in(chain | {"20000": ["0"]})[0] == "0"
 
 
 def test_the_nearest_word_is_close_or_none() -> None:

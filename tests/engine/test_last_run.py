@@ -55,4 +55,4 @@ def test_tasks_and_traces_survive_packing() -> None:
 def test_what_was_said_of_a_project_survives_packing() -> None:
     told = Problem("a/b", "message", "hint", Place("fabric.yml", 3, 4), "frame")
     info = ProjectInfo("/w", "dev", (told, Problem("c/d", "plain")))
-    assert info_of(marshal.loads(marshal.dumps(packed_info(info)))) == info
+    assert info_of(marshal.loads(marshal.dumps(packed_info(info)))) == info  # noqa: S302

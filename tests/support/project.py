@@ -86,6 +86,7 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
         "LANG": "C.UTF-8",
         "PYTHONPATH": str(REPO),
         "FABRIC_TOOLCHAIN_DIR": str(TOOLCHAIN),
+        **{name: ENVIRONMENT[name] for name in ("FABRIC_NO_SHORTCUTS",) if name in ENVIRONMENT},
         **(extra or {}),
     }
 

@@ -12,8 +12,8 @@ from msgspec import Struct
 from fabric.app.deploy.closing import closed
 from fabric.app.deploy.purpose import (
     Deploying,
-    Ending,
     Purpose,
+    RecordEnding,
     final_record,
     operation_of,
 )
@@ -43,7 +43,7 @@ from fabric.state.records.transaction import Claim
 from fabric.tasks.deploy import ref_of
 
 
-class Change(Struct, frozen=True):
+class RecordsChange(Struct, frozen=True):
     """A change to be made: to which records, for what purpose, by which graph.
 
     `claimed` are the tasks that may change something. `started_ns` is when the command began; on a
@@ -69,7 +69,9 @@ class Changed(Struct, frozen=True):
     rolled_back: frozenset[RecordRef]
 
 
-def change_records(request: Request, change: Change, make_listeners: MakeListeners) -> Changed:
+def change_records(
+    request: Request, change: RecordsChange, make_listeners: MakeListeners
+) -> Changed:
     scope = change.scope
     scope.transaction.expect(_claims(change))
     try:
@@ -83,7 +85,7 @@ def change_records(request: Request, change: Change, make_listeners: MakeListene
 
 
 def _changed(
-    request: Request, session: Session, change: Change, make_listeners: MakeListeners
+    request: Request, session: Session, change: RecordsChange, make_listeners: MakeListeners
 ) -> Changed:
     scope, work = change.scope, change.work
     job = job_of(request, session, work)
@@ -105,14 +107,16 @@ def _goes_back(purpose: Purpose, result: RunResult) -> bool:
     return isinstance(purpose, Deploying) and purpose.rollback and not result.ok
 
 
-def _finals(change: Change, back: TakenBack) -> dict[RecordRef, Record | None]:
+def _finals(change: RecordsChange, back: TakenBack) -> dict[RecordRef, Record | None]:
     """What every record becomes."""
     scope, outcomes = change.scope, outcomes_of(back.result)
     finals: dict[RecordRef, Record | None] = {}
     for locked in scope.transaction.locked_records:
         ref = locked.base.ref
         ok = is_good(outcomes.get(ref, ()))
-        ending = Ending(ok, ref in back.refs, scope.deployment_ids[ref], scope.tools.records.now())
+        ending = RecordEnding(
+            ok, ref in back.refs, scope.deployment_ids[ref], scope.tools.records.now()
+        )
         finals[ref] = final_record(change.purpose, locked, ending)
     return finals
 
@@ -124,7 +128,7 @@ def _hear_locks(scope: DeployScope, bus: Bus, stop: StopSign) -> None:
     scope.transaction.tell(tell, stop.go_on)
 
 
-def _opening(request: Request, change: Change) -> SessionOptions:
+def _opening(request: Request, change: RecordsChange) -> SessionOptions:
     homes = {Path(one.home) for one in change.scope.placements.values()}
     return SessionOptions(
         change.started_ns,
@@ -135,7 +139,7 @@ def _opening(request: Request, change: Change) -> SessionOptions:
     )
 
 
-def _claims(change: Change) -> Iterator[Claim]:
+def _claims(change: RecordsChange) -> Iterator[Claim]:
     """The records of all tasks that may change something, each with what may happen to it."""
     claimed: dict[RecordRef, list[Task]] = {}
     for task in _of_records(change.claimed):

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.build import copy_artifacts
-from fabric.app.deploy.change_records import Change, Changed, change_records
+from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.live_traces import renew_traces
 from fabric.app.deploy.lost_addresses import lost_addresses
 from fabric.app.deploy.plan_file import read_seal, refuse_moved
@@ -84,7 +84,7 @@ def deploy(
         )
         request = replace(request, fail_fast=request.fail_fast or rollback)
         work_to_do = GraphJob(seen.work.info, seen.work.graph, elsewhere=seen.elsewhere)
-        change = Change(
+        change = RecordsChange(
             scope, Deploying(rollback=rollback), work_to_do, tuple(_claimed(seen, scope)), started
         )
         changed = change_records(request, change, make_listeners)

@@ -29,7 +29,7 @@ class GoingBack(Struct, frozen=True):
 Purpose: TypeAlias = Deploying | Removing | GoingBack
 
 
-class Ending(Struct, frozen=True):
+class RecordEnding(Struct, frozen=True):
     """How the tasks of one record ended; `is_as_before` where all of it was taken back."""
 
     ok: bool
@@ -48,7 +48,7 @@ def operation_of(purpose: Purpose) -> str:
             return "rollback"
 
 
-def final_record(purpose: Purpose, locked: LockedRecord, ending: Ending) -> Record | None:
+def final_record(purpose: Purpose, locked: LockedRecord, ending: RecordEnding) -> Record | None:
     """The record as it is to be written at the end; None where nothing is left to tell of."""
     base, record = locked.base, locked.record
     if ending.is_as_before:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.app.build import owners_of, problems_of
 from fabric.app.cache_place import cache_folder, is_usable
-from fabric.app.deploy.change_records import Change, Changed, change_records
+from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.deploy.purpose import Removing
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, mismatch, open_deploy_scope
@@ -65,7 +65,9 @@ def remove(
         project = replace(project, notes=(*project.notes, *emptied))
         graph = removal_graph(found.records, _dependents(project))
         work = GraphJob(info_of(project), graph)
-        change = Change(scope, Removing(), work, tuple(graph.tasks), started, keeps=not emptied)
+        change = RecordsChange(
+            scope, Removing(), work, tuple(graph.tasks), started, keeps=not emptied
+        )
         changed = change_records(request, change, make_listeners)
     gone = frozenset(ref for ref, final in changed.finals.items() if final is None)
     return _ended(_report(request, project, found, gone), changed)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from fabric.app.build import problems_of
-from fabric.app.deploy.change_records import Change, change_records
+from fabric.app.deploy.change_records import RecordsChange, change_records
 from fabric.app.deploy.deploy import refuse
 from fabric.app.deploy.live_records import find_records
 from fabric.app.deploy.purpose import GoingBack
@@ -58,7 +58,7 @@ def rollback(
         scope.targets.go_back_to({ref: target})
         work = GraphJob(info_of(project), graph)
         purpose = GoingBack({ref: target})
-        change = Change(scope, purpose, work, tuple(graph.tasks), started)
+        change = RecordsChange(scope, purpose, work, tuple(graph.tasks), started)
         changed = change_records(request, change, make_listeners)
     result, final = changed.result, changed.finals.get(ref) or records[ref]
     outcome = _outcome(ref, records[ref], final)

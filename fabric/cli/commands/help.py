@@ -26,6 +26,7 @@ _ENVIRONMENT = """\
 Environment variables
   FABRIC_STAGE           the default of --stage
   FABRIC_CACHE_DIR       where the cache lies (default .fabric/cache of the project)
+  FABRIC_NO_SHORTCUTS=1  read and check everything anew; same results, slower
   FABRIC_TOOLCHAIN_DIR   where fetched tools lie (default ~/.cache/fabric/toolchain)
   FABRIC_REAL_DEPLOY=1   deploy for real; FABRIC_<PROVIDER>_REAL_DEPLOY for one provider (=0: not)
   FABRIC_<PROVIDER>_DEPLOY_CMD, FABRIC_<PROVIDER>_DESTROY_CMD

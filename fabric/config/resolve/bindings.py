@@ -43,7 +43,7 @@ class Filled(NamedTuple):
     secret_values: frozenset[str]
 
 
-class _Text(NamedTuple):
+class _PlainText(NamedTuple):
     text: str
     is_secret: bool = False
 
@@ -177,7 +177,7 @@ class _Filler:
         text = filled.text
         return node._replace(value=text, text=text, bound=True, secret=is_secret, written=node.text)
 
-    def _fill(self, text: str, depth: int) -> _Text | None:
+    def _fill(self, text: str, depth: int) -> _PlainText | None:
         """None when nothing in the text is a binding."""
         parts = tuple(islice(parts_of(text, depth), self._parts_left + 1))
         self._parts_left -= len(parts)
@@ -189,27 +189,27 @@ class _Filler:
         if self._parts_left < 0 or self._letters_left < 0:
             raise BindingError("config/binding-limit", "the bindings of this file grow too big")
         is_secret = any(piece.is_secret for piece in pieces)
-        return _Text("".join(piece.text for piece in pieces), is_secret)
+        return _PlainText("".join(piece.text for piece in pieces), is_secret)
 
-    def _piece(self, part: _Part, depth: int) -> _Text:
+    def _piece(self, part: _Part, depth: int) -> _PlainText:
         if isinstance(part, _Literal):
-            return _Text(part.text)
+            return _PlainText(part.text)
         if part.word == "env":
             return self._variable(part, depth)
         if part.word == "secret":
-            return _Text(self._secret(part.name, depth), is_secret=True)
-        return _Text(self._scope.stage)
+            return _PlainText(self._secret(part.name, depth), is_secret=True)
+        return _PlainText(self._scope.stage)
 
-    def _variable(self, part: _Binding, depth: int) -> _Text:
+    def _variable(self, part: _Binding, depth: int) -> _PlainText:
         self.names.add(part.name)
         value = self._scope.env.get(part.name)
         if value is not None:
-            return _Text(value, looks_secret(part.name))
+            return _PlainText(value, looks_secret(part.name))
         if part.default is None:
             message = f"the variable `{shown(part.name)}` is not set and has no default"
             hint = f"set it, or write ${{env:{shown(part.name)},default}}"
             raise BindingError("config/unset-variable", message, hint)
-        return self._fill(part.default, depth + 1) or _Text(part.default)
+        return self._fill(part.default, depth + 1) or _PlainText(part.default)
 
     def _secret(self, key: str, depth: int) -> str:
         if depth > MAX_DEPTH:

@@ -29,7 +29,7 @@ _LISTED = {
 _NOUNS = {"layers": "layer", "resources": "resource", "addons": "addon"}
 
 
-class _Function(NamedTuple):
+class _FunctionNode(NamedTuple):
     name: str
     node: Mapping
     runtime: str
@@ -45,14 +45,14 @@ def function_findings(
     known: Known[str, frozenset[str]],
 ) -> Iterator[Finding]:
     """All that is wrong with a function; `known` has the names that it may refer to."""
-    function = _Function(shown(name), node, read.text(node, "runtime", runtime), facts, known)
+    function = _FunctionNode(shown(name), node, read.text(node, "runtime", runtime), facts, known)
     yield from _entry(function)
     yield from _triggers(function)
     yield from _references(function)
     yield from _ignored_layers(function)
 
 
-def _entry(function: _Function) -> Iterator[Finding]:
+def _entry(function: _FunctionNode) -> Iterator[Finding]:
     leaf = child(function.node, "entry")
     if not isinstance(leaf, Scalar) or has_binding(leaf.text):
         return
@@ -85,7 +85,7 @@ def _suits(entry: str, runtime: str) -> bool:
     return not (entry.endswith(PYTHON_SUFFIXES) and runtime.startswith("nodejs"))
 
 
-def _triggers(function: _Function) -> Iterator[Finding]:
+def _triggers(function: _FunctionNode) -> Iterator[Finding]:
     for kind, node in kinds_of(function.node):
         yield from _capability(function, kind, node)
         if kind is TriggerKind.CRON:
@@ -94,7 +94,7 @@ def _triggers(function: _Function) -> Iterator[Finding]:
             yield from _batch_window(function, node)
 
 
-def _capability(function: _Function, kind: TriggerKind, node: Mapping) -> Iterator[Finding]:
+def _capability(function: _FunctionNode, kind: TriggerKind, node: Mapping) -> Iterator[Finding]:
     """Kinds that no provider has load all the same: local runs know them."""
     facts = function.facts
     if facts is None or kind in facts.triggers or kind not in DEPLOYABLE_TRIGGERS:
@@ -107,7 +107,7 @@ def _capability(function: _Function, kind: TriggerKind, node: Mapping) -> Iterat
     yield _error("config/trigger-unsupported", message, child(node, "type") or node, hint)
 
 
-def _schedule(function: _Function, node: Mapping) -> Iterator[Finding]:
+def _schedule(function: _FunctionNode, node: Mapping) -> Iterator[Finding]:
     leaf = child(node, "schedule")
     if not isinstance(leaf, Scalar) or not leaf.text.strip() or has_binding(leaf.text):
         return
@@ -119,7 +119,7 @@ def _schedule(function: _Function, node: Mapping) -> Iterator[Finding]:
         yield _error("config/bad-schedule", message, leaf)
 
 
-def _batch_window(function: _Function, node: Mapping) -> Iterator[Finding]:
+def _batch_window(function: _FunctionNode, node: Mapping) -> Iterator[Finding]:
     size = child(node, "batchSize")
     is_big = read.whole(node, "batchSize", _SMALL_BATCH) > _SMALL_BATCH
     has_window = read.whole(node, "maximumBatchingWindowSeconds") > 0
@@ -130,7 +130,7 @@ def _batch_window(function: _Function, node: Mapping) -> Iterator[Finding]:
         yield _error("config/batch-window", message, size, hint)
 
 
-def _references(function: _Function) -> Iterator[Finding]:
+def _references(function: _FunctionNode) -> Iterator[Finding]:
     for key, names in function.known.items():
         for leaf in _leaves(function.node, key):
             is_fine = leaf.text in names or (key == "layers" and is_address(leaf.text))
@@ -141,7 +141,7 @@ def _references(function: _Function) -> Iterator[Finding]:
                 yield _error(f"config/unknown-{noun}", message, leaf, hint)
 
 
-def _ignored_layers(function: _Function) -> Iterator[Finding]:
+def _ignored_layers(function: _FunctionNode) -> Iterator[Finding]:
     layers = child(function.node, "layers")
     facts = function.facts
     if facts is None or facts.attaches_layers or not _leaves(function.node, "layers"):

@@ -24,6 +24,7 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task, TaskInputs
 from fabric.model.task_id import TaskId
+from fabric.model.walks import with_dependents
 from fabric.system.disk import read_bytes, write_atomic
 
 _SUFFIX = ".warm"
@@ -91,18 +92,9 @@ class Reached(Struct, frozen=True):
         return tuple(one for place, one in enumerate(self.numbers) if place not in self.known)
 
 
-def _wave(needs: Sequence[tuple[int, ...]], dirty: set[int]) -> set[int]:
-    """The dirty tasks and all that need one; needs stand before what needs them, so one pass."""
-    wave = set(dirty)
-    for number in range(min(dirty, default=0), len(needs)):
-        if not wave.isdisjoint(needs[number]):
-            wave.add(number)
-    return wave
-
-
 def reached(warm: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
     """The dirty tasks, all that need them, and what these need (as known outcomes)."""
-    wave = _wave(warm.needs, dirty)
+    wave = with_dependents(dirty, warm.needs)
     numbers = tuple(sorted(wave.union(*(warm.needs[number] for number in wave))))
     place = {number: position for position, number in enumerate(numbers)}
     graph = TaskGraph(

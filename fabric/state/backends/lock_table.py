@@ -20,7 +20,7 @@ _TEXT_KEY = {"AttributeName": _KEY, "AttributeType": "S"}
 _UNTIL_ACTIVE = {"Delay": 1, "MaxAttempts": 60}
 
 
-class _NoTableError(Exception):
+class _NoLockTableError(Exception):
     """The table is not there. Nothing was changed."""
 
 
@@ -46,7 +46,7 @@ class LockTable:
                 key,
                 lambda: self._client.get_item(**self._item(key), ConsistentRead=True),
             )
-        except _NoTableError:
+        except _NoLockTableError:
             return None
         with understood(self.place):
             item = answer.get("Item")
@@ -60,7 +60,7 @@ class LockTable:
         version = Version(secrets.token_hex(16))
         try:
             self._put(key, content, version, expected)
-        except _NoTableError:
+        except _NoLockTableError:
             if expected is not None:
                 raise MovedError(key) from None
             self._make_table()
@@ -71,13 +71,13 @@ class LockTable:
         condition = _condition(expected)
         try:
             self._ask(key, lambda: self._client.delete_item(**self._item(key), **condition))
-        except _NoTableError:
+        except _NoLockTableError:
             raise MovedError(key) from None
 
     def list(self, prefix: str) -> tuple[str, ...]:
         try:
             names = self._ask(prefix, lambda: self._names(self._folder + prefix))
-        except _NoTableError:
+        except _NoLockTableError:
             return ()
         return tuple(sorted(name.removeprefix(self._folder) for name in names))
 
@@ -121,7 +121,7 @@ class LockTable:
             if code == "ConditionalCheckFailedException":
                 raise MovedError(key) from error
             if code == "ResourceNotFoundException":
-                raise _NoTableError from error
+                raise _NoLockTableError from error
             raise
 
     def _make_table(self) -> None:

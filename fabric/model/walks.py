@@ -1,0 +1,93 @@
+"""Walks over what needs what: the one place where names, or numbers, are followed to others."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+Needs: TypeAlias = Mapping[str, Iterable[str]]
+
+
+def reached(start: Iterable[str], edges: Needs) -> frozenset[str]:
+    """All that edges lead to from these, themselves too. A circle ends where it began."""
+    found = set(start)
+    waiting = list(found)
+    while waiting:
+        for name in edges.get(waiting.pop(), ()):
+            if name not in found:
+                found.add(name)
+                waiting.append(name)
+    return frozenset(found)
+
+
+def turned(edges: Needs) -> dict[str, set[str]]:
+    """Edges the other way around."""
+    found: dict[str, set[str]] = {}
+    for name, needs in edges.items():
+        for need in needs:
+            found.setdefault(need, set()).add(name)
+    return found
+
+
+def needs_first(names: Iterable[str], needs: Needs) -> Iterator[str]:
+    """Every name after all that it needs, as far as there is such an order; else as they come."""
+    entered: set[str] = set()
+    given: set[str] = set()
+    waiting = list(reversed(list(names)))
+    known = frozenset(waiting)
+    while waiting:
+        name = waiting[-1]
+        missing = [one for one in needs.get(name, ()) if one in known and one not in given]
+        # Entered once already: what is missing still leads back to it in a circle.
+        if missing and name not in entered:
+            entered.add(name)
+            waiting.extend(missing)
+            continue
+        waiting.pop()
+        if name not in given:
+            given.add(name)
+            yield name
+
+
+def depths(names: Iterable[str], needs: Needs) -> dict[str, int]:
+    """How many names stand before each one, on the longest way. There must be no circle."""
+    found: dict[str, int] = {}
+    for name in needs_first(names, needs):
+        found[name] = max((found[need] + 1 for need in needs.get(name, ())), default=0)
+    return found
+
+
+def cycle_in(needs: Needs) -> tuple[str, ...]:
+    """A circle with its first name again at the end, or (); no recursion, so depth is no limit."""
+    done: set[str] = set()
+    for start in needs:
+        cycle = _cycle_from(start, needs, done)
+        if cycle:
+            return cycle
+    return ()
+
+
+def _cycle_from(start: str, needs: Needs, done: set[str]) -> tuple[str, ...]:
+    path = [start]
+    rest = [iter(needs.get(start, ()))]
+    on_path = {start}
+    while path:
+        following = next((name for name in rest[-1] if name not in done), None)
+        if following is None:
+            rest.pop()
+            on_path.discard(path[-1])
+            done.add(path.pop())
+        elif following in on_path:
+            return (*path[path.index(following) :], following)
+        else:
+            path.append(following)
+            on_path.add(following)
+            rest.append(iter(needs.get(following, ())))
+    return ()
+
+
+def with_dependents(start: Iterable[int], needs: Sequence[Sequence[int]]) -> set[int]:
+    """These and all that need one of them; a need stands before what needs it, so one pass does."""
+    found = set(start)
+    for number in range(min(found, default=len(needs)), len(needs)):
+        if not found.isdisjoint(needs[number]):
+            found.add(number)
+    return found
