@@ -2,7 +2,7 @@
 
 from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.project.files import COMPOSE_NAME
-from fabric.app.project.project import named_services, open_project
+from fabric.app.project.project import named_services, open_project, services_in
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.outcomes.deployed import OutputsOutcome, ServiceAt, ServiceOutputs
@@ -11,8 +11,13 @@ from fabric.model.problems import ExitCode
 from fabric.model.report import Report
 
 
-def list_services(file: str, settings: Settings) -> Report:
-    services = named_services(file or COMPOSE_NAME, settings)
+def list_services(file: str, stage: str, settings: Settings) -> Report:
+    """What the compose file lists; of a stage that is named, as its configs have it."""
+    path = file or COMPOSE_NAME
+    if stage:
+        services = services_in(settings.cwd / path, settings, stage)
+    else:
+        services = named_services(path, settings)
     rows = tuple(ListedService(one.name, one.config, tuple(one.depends_on)) for one in services)
     return Report("compose list", ServicesOutcome(rows))
 

@@ -126,11 +126,14 @@ fabric compose list --json
 )
 @flags_of(ListFlags)
 def list_services(flags: ListFlags) -> int:
-    """List the services, their configs and what they depend on."""
+    """List the services, their configs and what they depend on.
+
+    With --stage their configs are read as that stage has them.
+    """
     from fabric.app.compose import list_services as services
     from fabric.cli.perform import answer
 
-    return answer(flags.screen, lambda settings: services(flags.compose, settings))
+    return answer(flags.screen, lambda settings: services(flags.compose, flags.stage, settings))
 
 
 @click.command(

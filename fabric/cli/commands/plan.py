@@ -67,8 +67,8 @@ fabric plan --graph html --out plan.html   the task graph as a page
 def plan(flags: PlanFlags) -> int:
     """Show what would run and why.
 
-    Changes nothing: no task runs, and only the cache may be read. The decisions are those that
-    the run itself would make.
+    No task runs, and nothing that is live is touched. The decisions are those that the run itself
+    would make. What was looked at is remembered in the cache, if there is one, for the next time.
     """
     return show_plan("plan", flags)
 
