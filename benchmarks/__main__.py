@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks.places import WORK
 from benchmarks.reliability.catalog import CAMPAIGNS
@@ -14,6 +15,7 @@ from benchmarks.rows import (
     edit,
     functions,
     growth,
+    handlers,
     makespan,
     nothing,
     overhead,
@@ -24,6 +26,7 @@ from benchmarks.rows import (
 MODULES = (
     startup,
     functions,
+    handlers,
     nothing,
     edit,
     cold,
@@ -51,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
     if unknown:
         print(f"no such benchmark: {', '.join(unknown)} (see --list)", file=sys.stderr)
         return 64
-    options = Options(asked.rounds, asked.small)
+    options = Options(asked.rounds, asked.small, asked.before)
     rows = [known[name] for name in asked.names] or ROWS
     WORK.mkdir(exist_ok=True)
     results = [result for row in rows for result in _measured(row, options)]
@@ -73,6 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("names", nargs="*", metavar="name", help="rows to run (default: all)")
     parser.add_argument("--list", action="store_true", help="list the rows and stop")
     parser.add_argument("-n", dest="rounds", type=int, default=7, help="rounds of each side")
+    parser.add_argument(
+        "--before", type=Path, metavar="CHECKOUT", help="rows that can set an older fabric beside"
+    )
     parser.add_argument("--small", action="store_true", help="a twentieth of the size: a smoke")
     return parser
 

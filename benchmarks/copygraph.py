@@ -6,11 +6,12 @@ The same tree and the same graph are given to the peers (see peers.py).
 import hashlib
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import ClassVar
 from zipfile import ZipFile, ZipInfo
+
+from msgspec import Struct
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.task import InputEntry, Lane, Output, Task
@@ -21,8 +22,7 @@ LEVELS = 8
 LIBS = tuple(f"lib/lib_{number}.txt" for number in range(10))
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     services: int
     functions: int
 
@@ -69,8 +69,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-@dataclass(frozen=True, slots=True)
-class CopyInputs:
+class CopyInputs(Struct, frozen=True):
     kind: ClassVar[str] = "copy"
     lane: ClassVar[Lane] = Lane.CPU
     owns_folder: ClassVar[bool] = False
@@ -86,8 +85,7 @@ class CopyInputs:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
-class ZipInputs:
+class ZipInputs(Struct, frozen=True):
     kind: ClassVar[str] = "zip"
     lane: ClassVar[Lane] = Lane.CPU
     owns_folder: ClassVar[bool] = False
@@ -103,8 +101,7 @@ class ZipInputs:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
-class PublishInputs:
+class PublishInputs(Struct, frozen=True):
     kind: ClassVar[str] = "publish"
     lane: ClassVar[Lane] = Lane.IO
     owns_folder: ClassVar[bool] = False

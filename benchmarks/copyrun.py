@@ -6,8 +6,9 @@ The engine is used as fabric.app uses it: the warm part if stage 0 saw what move
 import json
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from benchmarks.copygraph import KINDS, REGISTRY, Shape
 from benchmarks.stores import opened
@@ -37,8 +38,7 @@ CONFIG = "graph.json"
 _CAPS = Caps(total=16, cpu=2)
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
+class Desk(Struct, frozen=True):
     """A command line in its folder, and when it began."""
 
     argv: tuple[str, ...]

@@ -15,6 +15,7 @@ from benchmarks.rounds import Side, alternate
 
 # A file written in the clock tick of a look at it could change again unseen: let the tick pass.
 _SETTLE = 0.05
+_FIRST = time.time_ns()
 
 
 def outputs(root: Path) -> str:
@@ -68,9 +69,14 @@ def idle(tool: Tool, shape: Shape) -> Side:
     return side(tool, shape, lambda _: None, 0)
 
 
+def revisions() -> Iterator[int]:
+    """Numbers that no earlier run used: what it built is remembered. Equal for all sides."""
+    return count(_FIRST)
+
+
 def edited(tool: Tool, shape: Shape, text: str, expect: int | None) -> Side:
     """One function of a service in the middle, changed anew before each round."""
-    numbers = count(1)
+    numbers = revisions()
 
     def edit(root: Path) -> None:
         _revise(root, shape, text.format(number=next(numbers)))

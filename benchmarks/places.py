@@ -43,7 +43,7 @@ def digest_of_sources(*places: Path) -> str:
     for place in places:
         for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
             if path.is_file() and "__pycache__" not in path.parts:
-                digest.update(f"{path.relative_to(REPO)}\0".encode() + path.read_bytes())
+                digest.update(f"{path.relative_to(place)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
 
@@ -55,10 +55,15 @@ def venv() -> Path:
     return made(WORK / "venv", _make_venv, sources)
 
 
-def _make_venv(folder: Path) -> None:
+def _install(folder: Path, checkout: Path) -> None:
     run(sys.executable, "-m", "venv", folder)
+    # Older ones write a script that imports `re`: that alone takes as long as stage 0.
     run(folder / "bin/pip", "install", "--quiet", "--upgrade", "pip")
-    run(folder / "bin/pip", "install", "--quiet", "--compile", REPO)
+    run(folder / "bin/pip", "install", "--quiet", "--compile", checkout)
+
+
+def _make_venv(folder: Path) -> None:
+    _install(folder, REPO)
     info = next((folder / "lib").glob("python3*/site-packages"))
     own = info / "benchmarks"
     own.mkdir()
@@ -73,3 +78,15 @@ def _make_venv(folder: Path) -> None:
 
 def program(name: str) -> str:
     return str(venv() / "bin" / name)
+
+
+@cache
+def program_of(checkout: Path) -> str:
+    """The command line of another checkout of fabric, installed from a wheel as well."""
+
+    name = hashlib.sha256(str(checkout).encode()).hexdigest()[:8]
+    sources = digest_of_sources(checkout / "fabric", checkout / "schemas")
+    return str(
+        made(WORK / f"venv-{name}", lambda folder: _install(folder, checkout), sources)
+        / "bin/fabric"
+    )

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from benchmarks.copygraph import Shape
 from benchmarks.rounds import Timing
@@ -10,10 +11,11 @@ from benchmarks.rounds import Timing
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How long and how large."""
+    """How long and how large; `before` is another checkout, to be measured beside this one."""
 
     rounds: int = 7
     small: bool = False
+    before: Path | None = None
 
     def shape(self, services: int, functions: int = 5) -> Shape:
         return Shape(services // 20 if self.small else services, functions)

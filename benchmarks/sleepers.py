@@ -10,9 +10,10 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
+
+from msgspec import Struct
 
 from benchmarks.copygraph import upstream_of
 from benchmarks.stores import opened
@@ -30,8 +31,7 @@ from fabric.tasks.contract import Made, MadeFile, TaskTools
 _NAP = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class SleepInputs:
+class SleepInputs(Struct, frozen=True):
     kind: ClassVar[str] = "sleep"
     lane: ClassVar[Lane] = Lane.IO
     owns_folder: ClassVar[bool] = False

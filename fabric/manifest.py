@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-from array import array
+from _operator import attrgetter  # the built-in one: `operator` is a file to read
 from itertools import chain
 from marshal import dumps, loads
-from operator import attrgetter
+from struct import pack as pack_numbers
 from zlib import crc32
 
 TYPE_CHECKING = False
@@ -72,19 +72,23 @@ def header(
 
 def stats_of(paths: Sequence[str]) -> bytes:
     """The stats of paths as one run of int64; raises OSError if one is gone."""
-    return array("q", chain.from_iterable(map(_STAT, map(os.stat, paths)))).tobytes()
+    return _packed(chain.from_iterable(map(_STAT, map(os.stat, paths))))
 
 
 def changes_of(stats: bytes) -> Sequence[int]:
     """When stats last changed, in nanoseconds; a time of modification may be any."""
-    numbers = array("q")
-    numbers.frombytes(stats)
-    return numbers[1::NUMBERS]
+    return memoryview(stats).cast("q")[1::NUMBERS].tolist()
 
 
 def inodes_of(paths: Sequence[str]) -> bytes:
     """What stands at paths, links not followed; raises OSError if one is gone."""
-    return array("q", map(_INODE, map(os.lstat, paths))).tobytes()
+    return _packed(map(_INODE, map(os.lstat, paths)))
+
+
+def _packed(numbers: Iterable[int]) -> bytes:
+    # Not by `array`: that brings all of `collections` with it, and takes longer.
+    every = tuple(numbers)
+    return pack_numbers(f"{len(every)}q", *every)
 
 
 def moved(paths: Sequence[str], before: bytes, now: bytes) -> list[str]:

@@ -13,7 +13,7 @@ from fabric.app.plan import PlanOptions
 from fabric.app.plan import plan as make_plan
 from fabric.app.request import Request, Where
 from fabric.app.run_graph import new_run_id, run_ended
-from fabric.app.schemas import schema, schema_text
+from fabric.app.schemas import schema
 from fabric.app.settings import Settings
 from fabric.cli.commands.schema import schema as schema_command
 from fabric.engine.listeners.journal import EventFile
@@ -22,13 +22,15 @@ from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report, failure
 from fabric.system.clock import SystemClock, stamp
+from fabric.system.schemas import schema_text
 from fabric.views.report_json import as_document
 from fabric.views.report_text import report_text
 from fabric.views.style import Style
 from tests.support.fakes import Bench, join
 from tests.support.outcomes import deploy_outcome
 
-OWN = ("plan", "events", "report", "state")
+OUTSIDE = ("backup", "deploy-answer", "deploy-record", "receipt", "saved-plan")
+OWN = ("plan", "events", "report", "state", *OUTSIDE)
 CONFIG = """
 service: orders
 provider: {name: cloud1-lambda, runtime: nodejs20.x}

@@ -1,10 +1,8 @@
 """Many processes deploy one project at the same time, each its own function."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from benchmarks.reliability.field import REF, Field, new_field
 from benchmarks.reliability.tally import Tally

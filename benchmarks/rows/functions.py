@@ -4,9 +4,8 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from benchmarks.peers import node_peers
 from benchmarks.places import REPO
@@ -22,7 +21,7 @@ def _at_rest(options: Options) -> Sequence[Result]:
     for _ in range(3):
         alternate([side], 1, warm_up=0)
         time.sleep(0.1)
-    base, ours = shown(alternate([bare(), replace(side, check=_ran(0))], options.rounds * 3))
+    base, ours = shown(alternate([bare(), replace(side, check=ran(0))], options.rounds * 3))
     claim = f"nothing to do, `fabric build` of {count} functions / T1"
     return [beside(claim, ours, base, 3.0)]
 
@@ -41,17 +40,17 @@ def _from_nothing(options: Options) -> Sequence[Result]:
     _same_bundles(root, (ours, many), count)
     claim = f"cold `fabric build` of {count} TypeScript functions"
     return [
-        beside(f"{claim} / {count} builds on one warm esbuild", durations[0], durations[1], 1.3),
+        beside(f"{claim} / {count} builds on one warm esbuild", durations[0], durations[1], 1.2),
         beside(f"{claim} / one esbuild call with {count} entry points", durations[0], durations[2]),
     ]
 
 
 def _fabric(root: Path, prepare: Callable[[], None], expect: int | None) -> Side:
-    check = (lambda _: None) if expect is None else _ran(expect)
+    check = (lambda _: None) if expect is None else ran(expect)
     return Side("fabric build", build_argv(), root, environment(), prepare, check)
 
 
-def _ran(expect: int) -> Callable[[str], None]:
+def ran(expect: int) -> Callable[[str], None]:
     def check(output: str) -> None:
         document = next(line for line in output.splitlines() if line.startswith("{"))
         ran = json.loads(document)["result"]["summary"]["ran"]

@@ -1,9 +1,8 @@
 """Ten times the tasks must cost about ten times as much, not more."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-
-from msgspec.structs import replace
 
 from benchmarks.copygraph import Shape
 from benchmarks.copytree import from_nothing, idle, primed

@@ -3,13 +3,11 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from itertools import count
+from dataclasses import replace
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from benchmarks.copygraph import LIBS, Shape
-from benchmarks.copytree import primed
+from benchmarks.copytree import primed, revisions
 from benchmarks.peers import FABRIC, TURBO, Tool, side
 from benchmarks.places import program
 from benchmarks.rounds import Side, alternate
@@ -36,7 +34,7 @@ def planning(tool: Tool, shape: Shape) -> Side:
 
 
 def _reviser() -> Callable[[Path], None]:
-    numbers = count(1)
+    numbers = revisions()
 
     def revise(root: Path) -> None:
         restore(root, f"-- revision {next(numbers)}\n")

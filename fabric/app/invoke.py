@@ -1,9 +1,7 @@
 """`invoke run`: call a deployed function, where the receipt says that it is."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,18 +10,19 @@ from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.project.files import config_in
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import Project, open_project
+from fabric.app.read_receipts import found_receipt
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.records.receipt import entries_of, receipt_entry
+from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction, receipt_of
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
 from fabric.model.secret import Secret
 from fabric.model.spelling import nearest
 from fabric.state.records.archives import archive_path, find_archive
-from fabric.state.records.receipts import read_document, receipt_path
+from fabric.state.records.receipts import receipt_path
 from fabric.state.records.transaction import peek
 from fabric.state.store import RecordStore
 
@@ -33,18 +32,25 @@ _SECONDS = 900.0
 class Called(Struct, frozen=True):
     """A function as a receipt has it, and the deployment that it belongs to."""
 
-    entry: Mapping[str, Any]
-    function: Mapping[str, Any]
+    entry: ReceiptEntry
+    function: ReceiptFunction
 
     @property
     def name(self) -> str:
-        return str(self.function.get("name", ""))
+        return self.function.name
 
     @property
     def url(self) -> str:
-        outputs = self.entry.get("outputs") or {}
-        found = outputs.get(f"url_{self.name}") or self.function.get("endpoint")
-        return str(found or self.entry.get("endpoint") or "")
+        own = self.entry.outputs.get(f"url_{self.name}") or self.function.endpoint
+        return own or self.entry.endpoint
+
+
+class Answer(Struct, frozen=True):
+    """What a function gave back, and what it said meanwhile."""
+
+    response: Json
+    ms: int
+    logs: str = ""
 
 
 def invoke_run(request: Request, settings: Settings, payload: bytes) -> Report:
@@ -54,7 +60,7 @@ def invoke_run(request: Request, settings: Settings, payload: bytes) -> Report:
     project = _project(request, settings)
     entries = _entries(home, stage, project, settings)
     called = _called(_of_project(entries, project, request.where.provider), request, stage)
-    if called.entry.get("mode") == Mode.SIMULATED:
+    if called.entry.mode is Mode.SIMULATED:
         return _here(request, called, event, (home, project, settings))
     return _there(request, called, event)
 
@@ -78,11 +84,19 @@ def _project(request: Request, settings: Settings) -> Project | None:
 
 def _entries(
     home: Path, stage: str, project: Project | None, settings: Settings
-) -> list[dict[str, Any]]:
+) -> list[ReceiptEntry]:
     """From the receipt; a project whose state others write too may have none here yet."""
-    found = entries_of(read_document(receipt_path(home, stage)))
-    if found or project is None:
-        return found
+    receipt = found_receipt(receipt_path(home, stage))
+    if receipt.deployments:
+        return receipt.deployments
+    recorded = _recorded(project, settings) if project else []
+    if receipt.damage and not recorded:
+        raise FabricError(receipt.damage)
+    return recorded
+
+
+def _recorded(project: Project, settings: Settings) -> list[ReceiptEntry]:
+    """What shared back ends say."""
     placements = [placement_of(unit, project.workspace) for unit in project.units]
     back_ends = BackEnds(settings)
     try:
@@ -90,29 +104,29 @@ def _entries(
         records = [peek(back_ends.record_store(placement), placement.ref) for placement in remote]
     finally:
         back_ends.close()
-    return [receipt_entry(record) for record in records if record]
+    return [receipt_of(record) for record in records if record]
 
 
 def _of_project(
-    entries: list[dict[str, Any]], project: Project | None, provider: str
-) -> list[dict[str, Any]]:
+    entries: list[ReceiptEntry], project: Project | None, provider: str
+) -> list[ReceiptEntry]:
     """Several services may share a folder and its receipt; of a service's own providers the one
     that its config names comes first."""
     if project is None:
         return entries
     own = {unit.service: unit.config.provider.label for unit in project.units}
-    found = [one for one in entries if one.get("service") in own]
-    named = [one for one in found if own[str(one.get("service"))] == one.get("provider")]
+    found = [one for one in entries if one.service in own]
+    named = [one for one in found if own[one.service] == one.provider]
     return named if named and not provider else found
 
 
-def _called(entries: list[dict[str, Any]], request: Request, stage: str) -> Called:
+def _called(entries: list[ReceiptEntry], request: Request, stage: str) -> Called:
     provider = request.where.provider
     found = [
         Called(entry, function)
         for entry in entries
-        if provider in ("", entry.get("provider"))
-        for function in entry.get("functions") or ()
+        if provider in ("", entry.provider)
+        for function in entry.functions
     ]
     if not found:
         hint = "`fabric deploy`; if it was deployed, `fabric state reconcile --fix` writes receipts"
@@ -123,7 +137,7 @@ def _called(entries: list[dict[str, Any]], request: Request, stage: str) -> Call
     if not chosen:
         raise FabricError(_no_function(asked, [one.name for one in found], stage))
     if asked and len(chosen) > 1:
-        places = ", ".join(sorted(str(one.entry.get("provider")) for one in chosen))
+        places = ", ".join(sorted(one.entry.provider for one in chosen))
         hint = f"--provider, of {places}"
         raise FabricError(Problem("usage/no-provider", "which deployment is meant?", hint))
     if not asked and len(chosen) > 1:
@@ -151,27 +165,25 @@ def _here(
     call = Invocation(
         called.name,
         _archive(called, home, project, settings),
-        str(called.function.get("handler", "")),
-        str(called.function.get("runtime", "")),
+        called.function.handler,
+        called.function.runtime,
         event,
         Secret(_env(called, project)),
-        float(called.function.get("timeout") or _SECONDS),
+        float(called.function.timeout or _SECONDS),
     )
     answer = invoke(call, settings.env)
-    return _report(request, called, (json.loads(answer.response), answer.logs, answer.ms))
+    return _report(request, called, Answer(json.loads(answer.response), answer.ms, answer.logs))
 
 
 def _archive(called: Called, home: Path, project: Project | None, settings: Settings) -> bytes:
-    sha256 = str((called.entry.get("artifacts") or {}).get(called.name, ""))
+    sha256 = called.entry.artifacts.get(called.name, "")
     if project is None or archive_path(home, sha256).is_file():
         return archive_path(home, sha256).read_bytes()
     placement = placement_of(project.units[0], project.workspace)
     back_ends = BackEnds(settings)
     try:
         record_store = RecordStore(home, back_ends.record_store(placement).stores)
-        ref = RecordRef(
-            str(called.entry.get("service")), placement.stage, str(called.entry.get("provider"))
-        )
+        ref = RecordRef(called.entry.service, placement.stage, called.entry.provider)
         return find_archive(record_store, ref, sha256)
     finally:
         back_ends.close()
@@ -191,10 +203,10 @@ def _there(request: Request, called: Called, event: str) -> Report:
         raise FabricError(Problem("invoke/no-endpoint", message))
     answer = posted(called.url, event.encode(), _SECONDS)
     try:
-        response = json.loads(answer.text)
+        response: Json = json.loads(answer.text)
     except ValueError:
         response = answer.text
-    report = _report(request, called, (response, "", answer.ms))
+    report = _report(request, called, Answer(response, answer.ms))
     if answer.status < 400:  # noqa: PLR2004 - from here on HTTP says that it failed
         return report
     message = f"`{called.name}` at {called.url} answered {answer.status}"
@@ -202,14 +214,13 @@ def _there(request: Request, called: Called, event: str) -> Report:
     return replace(report, text="", notes="", problems=problems, exit_code=ExitCode.FAILED)
 
 
-def _report(request: Request, called: Called, answer: tuple[Json, str, int]) -> Report:
-    response, logs, ms = answer
+def _report(request: Request, called: Called, answer: Answer) -> Report:
     outcome = InvokeOutcome(
         called.name,
-        str(called.entry.get("provider")),
-        simulated=called.entry.get("mode") == Mode.SIMULATED,
-        response=response,
-        logs=logs,
-        ms=ms,
+        called.entry.provider,
+        simulated=called.entry.mode is Mode.SIMULATED,
+        response=answer.response,
+        logs=answer.logs,
+        ms=answer.ms,
     )
-    return Report(request.command, outcome, notes=logs.rstrip("\n"))
+    return Report(request.command, outcome, notes=answer.logs.rstrip("\n"))

@@ -3,16 +3,36 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
+
+from msgspec import Struct, ValidationError, convert
 
 from fabric.app.project.files import COMPOSE_NAME, file_at
 from fabric.app.project.workspace import workspace_of
 from fabric.app.settings import Settings
-from fabric.model.outcomes.json_struct import Json, JsonObject
+from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.outcomes.looked_up import PastRun, RunOutcome, RunsOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
 from fabric.system.disk import read_bytes
+
+
+class _Started(Struct, frozen=True):
+    command: str = ""
+    stage: str = ""
+    time: str = ""
+
+
+class _Ended(Struct, frozen=True):
+    status: str = "unfinished"
+    ran: int = 0
+    skipped: int = 0
+    failed: int = 0
+    ms: int = 0
+
+
+_Form = TypeVar("_Form", _Started, _Ended)
 
 
 def list_runs(settings: Settings) -> Report:
@@ -64,28 +84,30 @@ def _events(path: Path) -> Iterator[JsonObject]:
 def _parsed(line: bytes) -> JsonObject | None:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) and isinstance(found.get("type"), str) else None
 
 
 def _summary(path: Path) -> PastRun:
-    started: JsonObject = {}
-    ended: JsonObject = {}
+    started, ended = _Started(), _Ended()
     for event in _events(path):
         if event["type"] == "run_started":
-            started = event
+            started = _read(event, started)
         elif event["type"] == "run_ended":
-            ended = event
+            ended = _read(event, ended)
     return PastRun(
         path.stem,
-        str(started.get("command", "")),
-        str(started.get("stage", "")),
-        str(started.get("time", "")),
-        str(ended.get("status", "unfinished")),
-        *(_number(ended.get(name)) for name in ("ran", "skipped", "failed", "ms")),
+        started.command,
+        started.stage,
+        started.time,
+        *(ended.status, ended.ran, ended.skipped, ended.failed, ended.ms),
     )
 
 
-def _number(value: Json | None) -> int:
-    return value if isinstance(value, int) else 0
+def _read(event: JsonObject, unknown: _Form) -> _Form:
+    """A journal is talk: what does not fit tells nothing."""
+    try:
+        return convert(event, type(unknown))
+    except ValidationError:
+        return unknown

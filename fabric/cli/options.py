@@ -18,7 +18,7 @@ LockTimeout: TypeAlias = Annotated[
         default="0",
         show_default=True,
         metavar="DURATION",
-        help="Wait so long for a lock that somebody holds: 30s, 2m.",
+        help="Wait so long for a lock that somebody holds: 90, 30s, 2m, 1h.",
     ),
 ]
 ComposeFile: TypeAlias = Annotated[

@@ -8,6 +8,7 @@ from msgspec import Struct
 from fabric.config.values import Config, Function
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import DeployUnit, facts_of
+from fabric.model.concurrency import hashed_concurrency
 from fabric.model.hashing import digest_fields
 from fabric.model.names import Verb
 from fabric.model.records.record import Mode
@@ -226,7 +227,10 @@ def spec_of(unit: ServiceUnit, function: Function) -> Spec:
         ("triggers", digest_fields((repr(function.triggers),))),
         ("layers", digest_fields((repr(function.layers),))),
         ("tags", digest_fields((repr(function.tags),))),
-        ("concurrency", repr((function.reserved_concurrency, function.provisioned_concurrency))),
+        (
+            "concurrency",
+            hashed_concurrency(function.reserved_concurrency, function.provisioned_concurrency),
+        ),
     )
     env = tuple((name, digest_fields((value,))) for name, value in sorted(function.env))
     return function.name, settings, env

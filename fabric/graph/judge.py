@@ -19,6 +19,7 @@ from fabric.graph.decide import (
 )
 from fabric.graph.plan import Known
 from fabric.graph.traces import full_key, static_digest
+from fabric.model.concurrency import told_settings
 from fabric.model.hashing import digest_fields
 from fabric.model.names import Digest
 from fabric.model.records.record import Deployment, FunctionRecord, Lifecycle, Mode, Record
@@ -68,7 +69,7 @@ def wanted(
     entries = (*code, *inputs.entries_of(spec))
     settings = tuple((one.name, one.value) for one in entries if one.kind != EntryKind.ENV)
     key = full_key(static_digest(inputs.kind, entries), (), seen)
-    return Wanted(name, key, settings, env, seen)
+    return Wanted(name, key, told_settings(settings), env, seen)
 
 
 def all_wanted(inputs: DeployInputs, code: tuple[InputEntry, ...], upstream: Pairs) -> list[Wanted]:
@@ -78,7 +79,7 @@ def all_wanted(inputs: DeployInputs, code: tuple[InputEntry, ...], upstream: Pai
 def changes_of(one: Wanted, was: FunctionRecord, salt: str) -> tuple[Change, ...]:
     """What is different from the function that is live."""
     return (
-        *pair_changes(EntryKind.OPTION, was.settings, one.settings),
+        *pair_changes(EntryKind.OPTION, told_settings(was.settings), one.settings),
         *pair_changes(EntryKind.ENV, was.environment, one.environment(salt)),
         *pair_changes(EntryKind.UPSTREAM, was.upstream, one.upstream),
     )

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import asdict
 
 from fabric.model.problems import Problem
@@ -57,6 +57,4 @@ def encode_checks(checks: Iterable[Check]) -> str:
 
 
 def decode_checks(text: str) -> tuple[Check, ...]:
-    return tuple(
-        Check(**{**row, "severity": Severity(row["severity"])}) for row in json.loads(text)
-    )
+    return convert(json.loads(text), tuple[Check, ...])

@@ -112,7 +112,8 @@ def _outputs(call: Call, heard: Overheard, functions: Sequence[FunctionOrder]) -
         answer = read_output(heard.stdout)
     except ValueError as error:
         what = f"must write one JSON object with `endpoint` or `url`, but its output {error}"
-        raise call.problem(what, call.said(heard), "deploy/command-output") from error
+        hint = "`fabric schema deploy-answer` says what it may write"
+        raise call.problem(what, call.said(heard), "deploy/command-output", hint) from error
     named = (f"{kind}_{order.name}" for kind in ("url", "arn") for order in functions)
     return call.veil.outputs(answer, frozenset(named))
 

@@ -1,13 +1,16 @@
-"""What a deploy command answered: one JSON object that says where the service is. No effects."""
+"""What a deploy command answered: one JSON object that says where the service is."""
 
 import json
 import math
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from fabric.model.secrecy import REDACTED, looks_secret
 from fabric.model.task import Pairs
 from fabric.providers.payloads import as_json
+from fabric.system.schemas import listed, misfits
+
+SCHEMA = "deploy-answer"
 
 
 def read_output(stdout: bytes) -> Pairs:
@@ -16,16 +19,17 @@ def read_output(stdout: bytes) -> Pairs:
     Raises a ValueError that says what is wrong, in words that fit behind `its output`.
     """
     document = _document(stdout)
-    addresses = [_address(document, name) for name in ("endpoint", "url") if name in document]
-    if not addresses:
-        raise ValueError("has neither `endpoint` nor `url`")
-    outputs = {"url": addresses[0], **{name: _text(value) for name, value in document.items()}}
+    wrong = misfits(SCHEMA, document)
+    if wrong:
+        raise ValueError(f"does not fit: {listed(wrong)}")
+    texts = {name: _text(value) for name, value in document.items()}
+    outputs = {"url": texts.get("endpoint", texts.get("url", "")), **texts}
     if outputs.get("endpoint") == outputs["url"]:
         del outputs["endpoint"]
     return tuple(outputs.items())
 
 
-def _document(stdout: bytes) -> dict[str, Any]:
+def _document(stdout: bytes) -> dict[str, object]:
     if not stdout.strip():
         raise ValueError("is empty")
     try:
@@ -47,7 +51,7 @@ def _document(stdout: bytes) -> dict[str, Any]:
     return document
 
 
-def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     document = dict(pairs)
     if len(document) < len(pairs):
         raise ValueError("has a key twice")
@@ -63,13 +67,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError("has a number that is too large")
     return number
-
-
-def _address(document: dict[str, Any], name: str) -> str:
-    found = document[name]
-    if not isinstance(found, str) or not found.strip():
-        raise ValueError(f"has `{name}` that is no text")
-    return found
 
 
 def _text(value: object) -> str:

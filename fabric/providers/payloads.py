@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from fabric.model.catalog import facts_of
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
@@ -92,9 +91,9 @@ def payloads(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dic
     return {name: as_json(document) for name, document in documents.items()}
 
 
-def statements_of(extension: str) -> list[Any]:
+def statements_of(extension: str) -> list[object]:
     """`iam.role.statements`, as configured."""
-    found: Any = json.loads(extension)
+    found: object = json.loads(extension)
     for key in ("iam", "role", "statements"):
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, list) else []
@@ -105,7 +104,7 @@ def as_json(document: object) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _artifact(order: FunctionOrder) -> dict[str, Any]:
+def _artifact(order: FunctionOrder) -> dict[str, object]:
     artifact = order.artifact
     return {
         "function": order.name,
@@ -121,8 +120,8 @@ def _artifact(order: FunctionOrder) -> dict[str, Any]:
 def _rows(
     orders: Sequence[FunctionOrder],
     kind: str,
-    row: Callable[[Mapping[str, Any]], dict[str, Any]],
-) -> list[dict[str, Any]]:
+    row: Callable[[Mapping[str, object]], dict[str, object]],
+) -> list[dict[str, object]]:
     return [
         {"function": order.name, **row(trigger)}
         for order in orders
@@ -131,11 +130,11 @@ def _rows(
     ]
 
 
-def _triggers(order: FunctionOrder) -> Iterator[Mapping[str, Any]]:
+def _triggers(order: FunctionOrder) -> Iterator[Mapping[str, object]]:
     return (json.loads(text) for text in order.triggers)
 
 
-def _queue(trigger: Mapping[str, Any]) -> dict[str, Any]:
+def _queue(trigger: Mapping[str, object]) -> dict[str, object]:
     response = trigger.get("functionResponseType", "")
     return {
         "queue": trigger.get("queue", ""),
@@ -146,7 +145,7 @@ def _queue(trigger: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _storage(trigger: Mapping[str, Any]) -> dict[str, Any]:
+def _storage(trigger: Mapping[str, object]) -> dict[str, object]:
     return {
         "bucket": trigger.get("bucket", ""),
         "events": trigger.get("events", []),
@@ -156,5 +155,5 @@ def _storage(trigger: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _rule(trigger: Mapping[str, Any]) -> dict[str, Any]:
+def _rule(trigger: Mapping[str, object]) -> dict[str, object]:
     return {"bus": trigger.get("bus", "default"), "pattern": trigger.get("pattern", {})}

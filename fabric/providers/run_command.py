@@ -53,11 +53,10 @@ class Call(Struct, frozen=True):
             raise self.problem("names no program")
         return words
 
-    def problem(self, what: str, said: str = "", code: str = "") -> FabricError:
+    def problem(self, what: str, said: str = "", code: str = "", hint: str = "") -> FabricError:
         if _ROLE_TOO_NEW in said:
             hint = "a role that was just made cannot be used at once: wait 20 to 60 seconds, retry"
-        else:
-            hint = "run it by hand to see all that it says; it is run without a shell"
+        hint = hint or "run it by hand to see all that it says; it is run without a shell"
         lines = said.strip().splitlines()
         frame = "\n".join(lines[-_QUOTED_LINES:])
         # Programs that read JSON see no frame.

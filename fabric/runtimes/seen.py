@@ -20,14 +20,24 @@ class Probe:
     """What is at a path and where links lead; asked once a path, for the time of one build."""
 
     def __init__(self, workspace: str) -> None:
-        self._kinds: dict[str, Kind] = {}
+        self._modes: dict[str, int] = {}
         # The workspace is given as a real path; each folder below it costs one question more.
         self._real_folders: dict[str, str] = {workspace: workspace}
 
     def kind(self, path: str) -> Kind:
-        found = self._kinds.get(path)
+        mode = self._mode(path)
+        if not mode:
+            return Kind.NOTHING
+        return Kind.FOLDER if stat.S_ISDIR(mode) else Kind.FILE
+
+    def is_file(self, path: str) -> bool:
+        """Whether it can be read like one: no pipe, no device."""
+        return stat.S_ISREG(self._mode(path))
+
+    def _mode(self, path: str) -> int:
+        found = self._modes.get(path)
         if found is None:
-            found = self._kinds[path] = _kind_of(path)
+            found = self._modes[path] = _mode_of(path)
         return found
 
     def real(self, path: str) -> str:
@@ -44,15 +54,15 @@ class Probe:
         return found
 
 
-def _kind_of(path: str) -> Kind:
+def _mode_of(path: str) -> int:
+    """The mode of what is there; 0 where nothing is."""
     # Most paths are not there, and an exception costs more than the question.
     if not os.access(path, os.F_OK):
-        return Kind.NOTHING
+        return 0
     try:
-        mode = os.stat(path).st_mode
+        return os.stat(path).st_mode
     except OSError:
-        return Kind.NOTHING
-    return Kind.FOLDER if stat.S_ISDIR(mode) else Kind.FILE
+        return 0
 
 
 @functools.lru_cache(1 << 16)

@@ -186,7 +186,8 @@ class DeployKind:
             handler=artifact.handler,
             triggers=values.shown_triggers,
             layers=values.shown_layers,
-            settings=one.settings,
+            # The same key, the same settings: they stay as they were written.
+            settings=was.settings if was and unchanged else one.settings,
             environment=environment,
             environment_sha256=digest_fields(part for pair in environment for part in pair),
             upstream=one.upstream,

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_restore, keyed
 from fabric.graph.plan import Known
+from fabric.model.concurrency import told_settings
 from fabric.model.hashing import digest_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import (
@@ -102,12 +103,12 @@ class RestoreKind:
         )
 
     def _order(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionOrder:
-        settings = dict(one.settings)
+        plain = told_settings(one.settings)
+        settings = dict(plain)
         path = self._tools.archives.kept(ref, one.artifact_sha256)
         artifact = Artifact(
             path, one.artifact_sha256, path.stat().st_size, one.handler, settings.get("runtime", "")
         )
-        plain = tuple((name, value) for name, value in one.settings)
         env = self._environment(ref, one, salt)
         return FunctionOrder(one.name, artifact, plain, one.triggers, one.layers, Secret(env))
 

@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from fabric.app.schemas import schema_text
 from fabric.model.catalog import PROVIDER_IDS
+from fabric.system.schemas import schema_text
 from tests.support.project import (
     PYTHON,
     PYTHON_SOURCES,

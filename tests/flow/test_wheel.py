@@ -39,7 +39,8 @@ def test_the_wheel_carries_code_and_schemas_and_no_tests(wheel: Path) -> None:
     schemas = {path.name for path in (REPO / "schemas").iterdir()}
     assert schemas
     assert {f"fabric/schemas/{name}" for name in schemas} <= names
-    assert "fabric/runtimes/nodejs/worker.mjs" in names
+    scripts = ("worker.mjs", "batches.mjs", "harness.mjs")
+    assert {f"fabric/runtimes/nodejs/{name}" for name in scripts} <= names
     assert not [name for name in names if name.split("/")[0] in ("tests", "examples", "benchmarks")]
 
 

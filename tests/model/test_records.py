@@ -1,6 +1,7 @@
 """Records on disk: the same comes back, damage is seen; how a run ends is a pure fold."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,9 @@ from fabric.model.records.record import (
     Record,
     RecordRef,
 )
-from fabric.model.records.record_json import decode, encode
+from fabric.model.records.record_json import checksum_of, decode, encode, from_document
+from tests.support.documents import mutations
+from tests.support.old_files import old_file
 
 # What JSON, UTF-8 and digests could trip over; drawn letter by letter it would take minutes.
 TEXTS = st.sampled_from(["", "a", "b", "ü\n", '"\\', "\u2028", "\x00", "\U0001f40d", "1"])
@@ -73,6 +76,61 @@ def test_a_state_that_was_cut_off_is_damaged(record: Record, share: float) -> No
     with pytest.raises(FabricError) as caught:
         decode(content[: int(share * len(content))], "here")
     assert caught.value.first.code == "state/corrupt"
+
+
+SOUND: dict[str, Any] = json.loads(old_file("state-odd.json"))
+
+
+def redone(document: Any) -> Any:
+    """Under a checksum that fits: somebody meant it."""
+    return (
+        document | {"checksum": checksum_of(document)} if isinstance(document, dict) else document
+    )
+
+
+@given(mutations(SOUND))
+def test_a_changed_document_is_a_record_or_a_problem(document: Any) -> None:
+    try:
+        found = from_document(redone(document), "here")
+    except FabricError as error:
+        assert error.first.code in ("state/corrupt", "state/newer-version")  # noqa: PT017
+    else:
+        assert decode(encode(found), "here") == found
+
+
+MISFITS = {
+    "functions[0].key: expected a text, found a number": ("functions", 0, "key", 1),
+    "functions[1].settings: expected an object, found a list": ("functions", 1, "settings", []),
+    "functions[0].layers[0]: expected a text, found nothing": ("functions", 0, "layers", [None]),
+    "outputs[...]: expected a text, found true or false": ("outputs", "z", True),
+    "serial: expected a whole number, found true or false": ("serial", True),
+    "serial: expected a whole number >= 0": ("serial", -1),
+    "mode: invalid enum value 'magic'": ("mode", "magic"),
+    "version: invalid enum value 0": ("version", 0),
+    "pending[0].operation: invalid enum value 'x'": ("pending", 0, "operation", "x"),
+    "its history names a version that is not there": ("history", 0, "functions", ["none"]),
+}
+
+
+@pytest.mark.parametrize(("words", "change"), MISFITS.items(), ids=MISFITS)
+def test_what_does_not_fit_is_told_with_its_place(words: str, change: tuple[Any, ...]) -> None:
+    document = json.loads(old_file("state-odd.json"))
+    *path, last, value = change
+    spot = document
+    for step in path:
+        spot = spot[step]
+    spot[last] = value
+    with pytest.raises(FabricError) as caught:
+        from_document(redone(document), "here")
+    assert caught.value.first.code == "state/corrupt"
+    assert words in caught.value.first.message
+
+
+def test_a_field_that_is_missing_is_named() -> None:
+    document = json.loads(old_file("state-odd.json"))
+    del document["functions"][0]["handler"]
+    with pytest.raises(FabricError, match=r"functions\[0\]: `handler` is missing"):
+        from_document(redone(document), "here")
 
 
 # How a run ends.

@@ -102,3 +102,25 @@ def test_a_null_byte_is_a_problem_with_its_file(tmp_path: Path) -> None:
         RUNTIME.build(tmp_path, python())
     assert caught.value.first.code == "build/failed"
     assert str(caught.value.first.where).startswith("api/src/hello.py")
+
+
+def test_a_star_import_of_a_package_with_an_error_tells_its_place(tmp_path: Path) -> None:
+    write(tmp_path, {"api/src/hello.py": "from pkg import *", "api/pkg/__init__.py": "def"})
+    with pytest.raises(FabricError) as caught:
+        RUNTIME.build(tmp_path, python())
+    assert str(caught.value.first.where) == "api/pkg/__init__.py:1:4"
+
+
+def test_a_file_that_changed_is_read_anew_by_the_next_function(tmp_path: Path) -> None:
+    write(tmp_path, {"api/src/hello.py": "import a", "api/a.py": "", "api/b.py": ""})
+    assert build_names(tmp_path) == ["a.py", "src/hello.py"]
+    write(tmp_path, {"api/a.py": "import b"})
+    assert build_names(tmp_path) == ["a.py", "b.py", "src/hello.py"]
+
+
+def test_a_syntax_error_is_told_to_each_function_that_meets_it(tmp_path: Path) -> None:
+    write(tmp_path, {"api/src/hello.py": "import a", "api/a.py": "x = = 1"})
+    for _ in range(2):
+        with pytest.raises(FabricError) as caught:
+            RUNTIME.build(tmp_path, python())
+        assert str(caught.value.first.where) == "api/a.py:1:5"

@@ -6,12 +6,12 @@ A machine that never built them can tell from it, without a build, that nothing 
 import contextlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.deploy.shared_traces import Document, arrived, decoded, encoded, shared
 from fabric.app.session import Session
 from fabric.engine.memory.made_elsewhere import MadeElsewhere, Traces
+from fabric.engine.memory.trace_rows import Row
 from fabric.engine.memory.traces import TraceStore
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
@@ -43,7 +43,7 @@ def made_elsewhere(session: Session, graph: TaskGraph, scope: DeployScope) -> Ma
     return MadeElsewhere(found, frozenset(found))
 
 
-def _taken_in(session: Session, task: Task, told: Any, salt: str) -> Trace | None:
+def _taken_in(session: Session, task: Task, told: Row, salt: str) -> Trace | None:
     trace_store, memory = session.stores.trace_store, session.runner.memory
     if trace_store.traces(task.id):
         return None
@@ -108,9 +108,9 @@ def makers_of(graph: TaskGraph) -> Makers:
     }
 
 
-def _learned(trace_store: TraceStore, makers: Iterable[TaskId], salt: str) -> dict[str, Any]:
+def _learned(trace_store: TraceStore, makers: Iterable[TaskId], salt: str) -> dict[str, Row]:
     """The newest run of every task that made an archive; nothing if one is not known."""
-    found: dict[str, Any] = {}
+    found: dict[str, Row] = {}
     for task_id in makers:
         trace = next(iter(trace_store.traces(task_id)), None)
         if trace is None:

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct, convert, to_builtins
 
 from fabric.app.preview import Preview
 from fabric.graph.plan import Plan
@@ -11,69 +12,90 @@ from fabric.model.hashing import digest_fields
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import Task
 from fabric.system.disk import read_bytes
+from fabric.system.schemas import listed, misfits
 
 FORMAT = 1
 _SHOWN = 10
 
 
-def seal(made: Plan, serials: Mapping[str, int]) -> dict[str, Any]:
+class Seal(Struct, frozen=True):
     """Digests of all declared inputs, keys as far as they are known, serials of records."""
+
+    tasks: dict[str, str]
+    keys: dict[str, str]
+    serials: dict[str, int]
+
+
+class SavedPlan(Struct, frozen=True):
+    command: str
+    seal: Seal
+
+
+def seal(made: Plan, serials: Mapping[str, int]) -> dict[str, object]:
+    document: dict[str, object] = to_builtins(_seal(made, serials))
+    return document
+
+
+def _seal(made: Plan, serials: Mapping[str, int]) -> Seal:
     graph = made.graph
-    return {
-        "tasks": {task.id: _declared(task) for task in graph.tasks},
-        "keys": {
-            task_id: decision.key
-            for task_id, decision in zip(graph.ids, made.decisions, strict=True)
-            if decision.key is not None
-        },
-        "serials": dict(serials),
+    keys: dict[str, str] = {
+        task_id: decision.key
+        for task_id, decision in zip(graph.ids, made.decisions, strict=True)
+        if decision.key is not None
     }
+    return Seal({task.id: _declared(task) for task in graph.tasks}, keys, dict(serials))
 
 
-def read_seal(path: Path) -> Mapping[str, Any]:
+def read_seal(path: Path) -> SavedPlan:
+    document = _document(path)
+    if "seal" not in document or document.get("formatVersion") != FORMAT:
+        raise FabricError(_bad(path, "is no plan that this fabric saved"))
+    wrong = misfits("saved-plan", document)
+    if wrong:
+        raise FabricError(_bad(path, f"is damaged: {listed(wrong)}"))
+    return convert(document, SavedPlan)
+
+
+def _document(path: Path) -> dict[str, object]:
     try:
         document = json.loads(read_bytes(path))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise FabricError(_bad(path, f"cannot be read: {reason}")) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FabricError(_bad(path, "is not JSON")) from error
-    found = document.get("seal") if isinstance(document, dict) else None
-    if not isinstance(found, dict) or document.get("formatVersion") != FORMAT:
-        raise FabricError(_bad(path, "is no plan that this fabric saved"))
-    whole = document.get("command") == "compose plan"
-    return {**found, "command": "compose plan" if whole else "plan"}
+    return document if isinstance(document, dict) else {}
 
 
-def refuse_moved(sealed: Mapping[str, Any], seen: Preview) -> None:
+def refuse_moved(saved: SavedPlan, seen: Preview) -> None:
     """Raises when anything that the plan was made from is not what it was, naming it."""
-    today = seal(seen.plan, seen.work.serials)
-    moved = [*_tasks(sealed, today), *_inputs(sealed, today), *_states(sealed, today)]
+    was, today = saved.seal, _seal(seen.plan, seen.work.serials)
+    moved = [*_tasks(was, today), *_inputs(was, today), *_states(was, today)]
     if not moved:
         return
     rest = f" and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
     message = f"the plan does not fit any more: {'; '.join(moved[:_SHOWN])}{rest}"
-    hint = f"look at a new plan: fabric {sealed['command']} --out FILE"
+    hint = f"look at a new plan: fabric {saved.command} --out FILE"
     raise FabricError(Problem("plan/stale", message, hint))
 
 
-def _tasks(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    was, now = old["tasks"], new["tasks"]
+def _tasks(old: Seal, new: Seal) -> Iterator[str]:
+    was, now = old.tasks, new.tasks
     yield from (f"{one} is new" for one in sorted(now.keys() - was.keys()))
     yield from (f"{one} is gone" for one in sorted(was.keys() - now.keys()))
     changed = (one for one in sorted(was.keys() & now.keys()) if was[one] != now[one])
     yield from (f"the config of {one} changed" for one in changed)
 
 
-def _inputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    was, now = old["keys"], new["keys"]
-    same_config = {one for one, digest in old["tasks"].items() if new["tasks"].get(one) == digest}
+def _inputs(old: Seal, new: Seal) -> Iterator[str]:
+    was, now = old.keys, new.keys
+    same_config = {one for one, digest in old.tasks.items() if new.tasks.get(one) == digest}
     changed = (one for one in sorted(same_config & {*was, *now}) if was.get(one) != now.get(one))
     yield from (f"inputs of {one} changed" for one in changed)
 
 
-def _states(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    was, now = old["serials"], new["serials"]
+def _states(old: Seal, new: Seal) -> Iterator[str]:
+    was, now = old.serials, new.serials
     for path in sorted({*was, *now}):
         if was.get(path) != now.get(path):
             yield f"the state of {path} is at serial {now.get(path)}, not {was.get(path)}"
@@ -85,4 +107,5 @@ def _declared(task: Task) -> str:
 
 
 def _bad(path: Path, what: str) -> Problem:
-    return Problem("input/bad-plan", f"`{path.name}` {what}", where=Place(str(path)))
+    message, hint = f"`{path.name}` {what}", "save a new one: fabric plan --out FILE"
+    return Problem("input/bad-plan", message, hint, Place(str(path)))

@@ -7,20 +7,26 @@ salt of the record can only be compared, by who has the record.
 import hmac
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias
 
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from fabric.engine.memory.traces import decode_traces, encode_trace
+from fabric.engine.memory.trace_rows import Row, decode_traces, encode_trace
 from fabric.graph.traces import Look, Trace, full_key, static_digest
 from fabric.model.names import Digest
 from fabric.model.task import InputEntry
 
 VERSION = 2
-Document = dict[str, dict[str, Any]]
+# Rows by function, then by task. A row that is no trace says nothing, and spoils no other one.
+Document: TypeAlias = dict[str, dict[str, Row]]
 
 
-def shared(trace: Trace, salt: str) -> dict[str, Any]:
+class _Shared(Struct, frozen=True):
+    functions: Document
+
+
+def shared(trace: Trace, salt: str) -> Row:
     """The form that leaves this machine."""
     told = replace(
         trace,
@@ -33,13 +39,13 @@ def shared(trace: Trace, salt: str) -> dict[str, Any]:
 
 
 def arrived(
-    document: Any, salt: str, kind: str, entries: tuple[InputEntry, ...], look: Look
+    row: Row, salt: str, kind: str, entries: tuple[InputEntry, ...], look: Look
 ) -> Trace | None:
     """The trace, where it says just what this machine has: plain digests again, for comparing.
 
     What is different here keeps its keyed digest: it equals nothing, and counts as changed.
     """
-    found = next(iter(decode_traces([document])), None)
+    found = next(iter(decode_traces([row])), None)
     if found is None:
         return None
     static = static_digest(kind, entries)
@@ -57,7 +63,7 @@ def arrived(
     )
 
 
-def encoded(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def encoded(rows: Mapping[str, Mapping[str, Row]]) -> dict[str, object]:
     return {"version": VERSION, "functions": {name: dict(tasks) for name, tasks in rows.items()}}
 
 
@@ -65,29 +71,21 @@ def decoded(content: bytes, salt: str) -> Document:
     """The rows by function; what cannot be read says nothing. Documents of the first version said
     more than they should: what is good in them is brought into today's form."""
     try:
-        document: Any = json.loads(content)
+        document = json.loads(content)
+        if isinstance(document, dict) and document.get("version") == VERSION:
+            return convert(document, _Shared).functions
+        rows = convert(document, Document)
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(document, dict):
-        return {}
-    if document.get("version") == VERSION:
-        return _rows(document.get("functions"))
     return {
         name: {task: new for task, old in tasks.items() if (new := _renewed(old, salt))}
-        for name, tasks in _rows(document).items()
+        for name, tasks in rows.items()
     }
 
 
-def _renewed(old: Any, salt: str) -> dict[str, Any] | None:
+def _renewed(old: Row, salt: str) -> Row | None:
     trace = next(iter(decode_traces([old])), None)
     return shared(trace, salt) if trace else None
-
-
-def _rows(found: Any) -> Document:
-    if not isinstance(found, dict):
-        return {}
-    rows: Mapping[str, Any] = found
-    return {name: tasks for name, tasks in rows.items() if isinstance(tasks, dict)}
 
 
 def _keyed(digest: str, salt: str) -> str:

@@ -1,18 +1,18 @@
 """`state backup` and `state restore`: all records of a service as one file, and back."""
 
 from pathlib import Path
-from typing import Any
 
 from fabric.app.project.files import read_input
 from fabric.app.settings import Settings
 from fabric.app.state.change import Agrees
+from fabric.app.state.outside import restored_backup
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.outcomes.looked_up import Plain
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.model.records.record_json import ref_document
+from fabric.model.records.record_document import ref_document
 from fabric.model.report import Report
-from fabric.state.records.backup import Backup, decode_backup, encode_backup
+from fabric.state.records.backup import Backup, encode_backup
 from fabric.state.records.listing import list_records_in
 from fabric.state.records.missing import BACKUP_NAME
 from fabric.state.upkeep.restore import refuse_other_lineages, restore
@@ -41,7 +41,7 @@ def restore_backup(asked: StateRequest, settings: Settings, file: str, agrees: A
     """What is in the file takes the place of what is stored; other records stay as they are."""
     with open_scope(asked, settings) as scope:
         path = _path(scope, settings, file)
-        records = _chosen(scope, decode_backup(read_input(path), file or str(path)))
+        records = _chosen(scope, restored_backup(read_input(path), file or str(path)))
         refuse_other_lineages(scope.record_store, records)
         names = ", ".join(record.ref.title for record in records)
         if not agrees(f"Put {names} back from {path}?"):
@@ -79,7 +79,7 @@ def _nothing(scope: StateScope, where: str) -> Problem:
     return Problem("state/not-found", f"there is no state of {of} {where}")
 
 
-def _row(record: Record) -> dict[str, Any]:
+def _row(record: Record) -> dict[str, object]:
     return {
         **ref_document(record.ref),
         "deploymentId": record.deployment_id,

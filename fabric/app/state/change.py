@@ -7,15 +7,15 @@ from msgspec.structs import replace
 
 from fabric.app.project.files import read_input
 from fabric.app.settings import Settings
+from fabric.app.state.outside import pushed_record
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.outcomes.looked_up import Plain
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.records.record_json import decode, ref_document
+from fabric.model.records.record_document import ref_document
 from fabric.model.report import Report
 from fabric.state.locks.document import holder_document
 from fabric.state.locks.force_unlock import unlock
-from fabric.state.records.backup import sound
 from fabric.state.records.listing import holder_of
 from fabric.state.records.replace import (
     found_before,
@@ -35,8 +35,7 @@ def push(asked: StateRequest, settings: Settings, file: str, *, force: bool) -> 
     """A record from a file into the back end: as a rule one that could not be written before."""
     path = settings.cwd / file if file else _errored(asked, settings)
     content = read_input(path)
-    record = decode(content, file or str(path))
-    sound(record)
+    record = pushed_record(content, file or str(path))
     with open_scope(_for_record(asked, record.ref), settings) as scope:
         _refuse_other_service(record.ref, scope)
         pushed = _pushed(scope, record, force=force)

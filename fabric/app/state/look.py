@@ -1,13 +1,13 @@
 """`state list`, `show` and `pull`: what is recorded. Takes no lock, changes nothing."""
 
 import json
-from typing import Any
 
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, absent, open_scope
 from fabric.model.outcomes.looked_up import Plain
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.records.record_json import decode_at, document_of
+from fabric.model.records.record_document import document_of
+from fabric.model.records.record_json import decode_at
 from fabric.model.report import Report
 from fabric.state.contract import state_key
 from fabric.state.locks.document import LockHolder, holder_document
@@ -32,7 +32,7 @@ def list_records(asked: StateRequest, settings: Settings) -> Report:
     return Report(asked.command, Plain(document, text), problems=problems, warnings=warnings)
 
 
-def _row(scope: StateScope, record: Record) -> dict[str, Any]:
+def _row(scope: StateScope, record: Record) -> dict[str, object]:
     return {
         "stage": record.ref.stage,
         "provider": record.ref.provider,
@@ -61,7 +61,7 @@ def show(asked: StateRequest, settings: Settings) -> Report:
     return Report(asked.command, Plain(document, show_text(document, place)), warnings=warnings)
 
 
-def _shown(record: Record, holder: LockHolder | None, *, errored: bool) -> dict[str, Any]:
+def _shown(record: Record, holder: LockHolder | None, *, errored: bool) -> dict[str, object]:
     document = document_of(record)
     hidden = ("salt", "versions", "releaseKey")
     return {

@@ -6,7 +6,7 @@ from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, kind_of, open_scope
 from fabric.model.outcomes.looked_up import Plain
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record_json import ref_document
+from fabric.model.records.record_document import ref_document
 from fabric.model.report import Report
 from fabric.state.records.listing import list_records_in
 from fabric.state.upkeep.migrate import migrate

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -13,9 +12,9 @@ from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.outcomes.looked_up import Plain
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.receipt import entries_of
+from fabric.model.records.receipt import describes, entries_of
 from fabric.model.records.record import Mode, Record, RecordRef
-from fabric.model.records.record_json import ref_document
+from fabric.model.records.record_document import ref_document
 from fabric.model.report import Report
 from fabric.state.records.archives import LOCAL, lost_archives
 from fabric.state.records.listing import RecordListing, list_records_in, refs_in
@@ -30,12 +29,12 @@ from fabric.state.records.under_lock import locked
 from fabric.state.records.unwritten import unwritten_path
 from fabric.state.upkeep.reconcile import (
     Evidence,
-    describes,
     findings,
     has_receipt_drift,
     summed_up,
 )
 from fabric.system.disk import read_bytes
+from fabric.system.schemas import listed, misfits
 from fabric.views.state_text import reconcile_text
 
 _SERVICE = re.compile(rb"""^service:[ \t]*["']?([A-Za-z0-9_-]+)""", re.MULTILINE)
@@ -58,14 +57,14 @@ def reconcile(asked: StateRequest, settings: Settings, *, fix: bool) -> Report:
             _fix(scope, [one for one in looked.evidence if one.ref in fixed])
             looked = _look(scope, settings)
         warnings = (*scope.project.warnings, *looked.warnings)
-    document: dict[str, Any] = {"entries": [_entry(one) for one in looked.evidence]}
+    document: dict[str, object] = {"entries": [_entry(one) for one in looked.evidence]}
     if fix:
         document["fixed"] = [ref_document(ref) for ref in fixed]
     text = reconcile_text(document)
     return Report(asked.command, Plain(document, text), problems=looked.problems, warnings=warnings)
 
 
-def _entry(evidence: Evidence) -> dict[str, Any]:
+def _entry(evidence: Evidence) -> dict[str, object]:
     said = summed_up(findings(evidence))
     return {**ref_document(evidence.ref), "status": said.status, "detail": said.detail}
 
@@ -119,18 +118,26 @@ def _evidence(
     scope: StateScope, ref: RecordRef, everything: RecordListing, live: Mapping[str, str | None]
 ) -> Evidence:
     home, record = scope.record_store.home, everything.records.get(ref)
+    receipt = read_document(receipt_path(home, ref.stage))
+    deploy_record = read_document(deploy_record_path(home, ref.provider))
     rivals = [one for one in everything.records.values() if one.ref.provider == ref.provider]
     return Evidence(
         ref,
         record,
-        read_document(receipt_path(home, ref.stage)),
-        read_document(deploy_record_path(home, ref.provider)),
+        receipt,
+        deploy_record,
         record is not None and record.updated_at == max(one.updated_at for one in rivals),
         lost_archives(scope.record_store, record) if record else (),
         _functions(scope, ref),
         live,
         unwritten_path(home, ref).exists(),
+        _misfit("receipt", receipt),
+        _misfit("deploy-record", deploy_record),
     )
+
+
+def _misfit(schema: str, document: object) -> str:
+    return "" if document is None else listed(misfits(schema, document))
 
 
 def _functions(scope: StateScope, ref: RecordRef) -> frozenset[str] | None:

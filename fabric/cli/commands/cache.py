@@ -20,7 +20,10 @@ class PruneFlags(Struct, frozen=True):
     max_age: Annotated[
         str,
         click.option(
-            "--max-age", default="", metavar="SPAN", help="Drop what is older, such as 30d."
+            "--max-age",
+            default="",
+            metavar="DURATION",
+            help="Drop what is older: 90s, 2m, 1h, 30d.",
         ),
     ]
     screen: ScreenFlags

@@ -100,7 +100,7 @@ def _request(command: str, flags: DeployFlags | ComposeDeployFlags) -> "Request"
 
 def _options(flags: DeployFlags | ComposeDeployFlags) -> "DeployOptions":
     from fabric.app.deploy.deploy import DeployOptions
-    from fabric.cli.durations import seconds_of
+    from fabric.model.time_spans import seconds_of
 
     live = flags.live
     timeout = seconds_of("--lock-timeout", flags.lock_timeout)

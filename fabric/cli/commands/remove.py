@@ -68,8 +68,8 @@ def run_remove(
     from fabric.app.deploy.remove import RemoveOptions
     from fabric.app.deploy.remove import remove as remove_services
     from fabric.cli.consent import asker
-    from fabric.cli.durations import seconds_of
     from fabric.cli.perform import Caller, Order, Outlets, perform
+    from fabric.model.time_spans import seconds_of
 
     timeout = seconds_of("--lock-timeout", flags.lock_timeout)
     outlets = Outlets(flags.removal.events, logs=flags.removal.logs)

@@ -48,8 +48,8 @@ def rollback(flags: RollbackFlags) -> int:
     """
     from fabric.app.deploy.rollback import RollbackOptions
     from fabric.app.deploy.rollback import rollback as go_back
-    from fabric.cli.durations import seconds_of
     from fabric.cli.perform import Order, Outlets, perform, question
+    from fabric.model.time_spans import seconds_of
 
     timeout = seconds_of("--lock-timeout", flags.lock_timeout)
     options = RollbackOptions(flags.to, flags.with_current_environment, timeout)

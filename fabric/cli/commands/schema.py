@@ -8,7 +8,10 @@ from msgspec import Struct
 from fabric.cli.flags_of import flags_of
 from fabric.cli.options import ScreenFlags, examples
 
-_NAMES = ("config", "compose", "plan", "events", "report", "state")
+_NAMES = (
+    "config", "compose", "plan", "events", "report", "state",
+    "backup", "deploy-answer", "deploy-record", "receipt", "saved-plan",
+)  # fmt: skip
 
 
 class SchemaFlags(Struct, frozen=True):

@@ -64,7 +64,7 @@ class ReconcileFlags(Struct, frozen=True):
 
 def asked_of(command: str, record: RecordFlags, lock_timeout: str = "0") -> "StateRequest":
     from fabric.app.state.scope import StateRequest
-    from fabric.cli.durations import seconds_of
+    from fabric.model.time_spans import seconds_of
 
     timeout = seconds_of("--lock-timeout", lock_timeout)
     return StateRequest(

@@ -42,7 +42,7 @@ def migrate(flags: MigrateFlags) -> int:
     """
     from fabric.app.state.move import migrate_records
     from fabric.app.state.scope import StateRequest
-    from fabric.cli.durations import seconds_of
+    from fabric.model.time_spans import seconds_of
 
     timeout = seconds_of("--lock-timeout", flags.lock_timeout)
     asked = StateRequest("state migrate", flags.place.where, flags.service, lock_timeout=timeout)

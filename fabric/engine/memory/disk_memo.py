@@ -33,22 +33,22 @@ _OF_SURROUNDINGS = frozenset(
 class _PlainDisk(diskcache.Disk):  # type: ignore[misc]
     """Rows are bytes. A planted pickled row would run code on load, so it is refused both ways."""
 
-    def store(self, value: Any, read: Any, key: Any = diskcache.UNKNOWN) -> Any:
+    def store(self, value: object, read: object, key: object = diskcache.UNKNOWN) -> object:
         if not isinstance(value, bytes):
             raise TypeError("the memo keeps bytes only")
         return super().store(value, read, key=key)
 
-    def fetch(self, mode: int, filename: Any, value: Any, read: Any) -> Any:
+    def fetch(self, mode: int, filename: object, value: object, read: object) -> object:
         if mode == _PICKLED:
             raise ValueError("a pickled row does not belong in the memo")
         return super().fetch(mode, filename, value, read)
 
-    def put(self, key: Any) -> Any:
+    def put(self, key: object) -> object:
         if not isinstance(key, str):
             raise TypeError("memo keys are text")
         return super().put(key)
 
-    def get(self, key: Any, raw: Any) -> Any:
+    def get(self, key: object, raw: object) -> object:
         if not raw:
             raise ValueError("a pickled key does not belong in the memo")
         return super().get(key, raw)
@@ -140,7 +140,7 @@ class DiskMemo:
             self._cache.close()
 
 
-def _open(folder: Path) -> Any:
+def _open(folder: Path) -> diskcache.Cache:
     if any(is_strange(folder / name) for name in _FILES):
         _put_aside(folder)
     try:
@@ -163,7 +163,7 @@ def _is_damage(error: Exception) -> bool:
     return isinstance(error, _NONSENSE)
 
 
-def _connect(folder: Path) -> Any:
+def _connect(folder: Path) -> diskcache.Cache:
     # What SQLite puts beside the database gets its mode; it would be of the user's umask else.
     make_private_file(folder / "cache.db")
     return diskcache.Cache(

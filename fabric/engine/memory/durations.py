@@ -4,6 +4,8 @@ import json
 import threading
 from typing import TYPE_CHECKING
 
+from msgspec import convert
+
 from fabric.engine.memory.memo import Memo
 from fabric.model.task_id import TaskId
 
@@ -47,6 +49,6 @@ class Durations:
     def _read(self) -> dict[str, int]:
         try:
             found = json.loads(self._memo.get_bytes(self._key) or b"{}")
-            return {str(name): int(ms) for name, ms in found.items()}
-        except (ValueError, TypeError, AttributeError):
+            return convert(found, dict[str, int])
+        except (ValueError, RecursionError):
             return {}

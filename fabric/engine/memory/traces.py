@@ -1,18 +1,13 @@
 """What tasks looked at and gave, newest first, kept in the memo under the task's own name."""
 
-import json
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from fabric.engine.memory.durations import Durations
 from fabric.engine.memory.memo import Memo
-from fabric.graph.traces import ListingTrace, Trace
-from fabric.model.hashing import is_digest
-from fabric.model.names import Digest
-from fabric.model.task import InputEntry, Output, OutputFile, Pairs
+from fabric.engine.memory.trace_rows import encode_traces, read_traces
+from fabric.graph.traces import Trace
 from fabric.model.task_id import TaskId
-from fabric.system.source.names import is_plain_name
 
 # Enough for a few stages and branches; the oldest falls out.
 _KEPT = 16
@@ -46,7 +41,7 @@ class TraceStore:
     def traces(self, task_id: TaskId) -> Sequence[Trace]:
         recalled = self._recalled.get(task_id)
         if recalled is None:
-            recalled = decode_traces(self._record(self._prefix + task_id))
+            recalled = self._recall(task_id)
             self._recalled[task_id] = recalled
         fresh = self._fresh.get(task_id)
         return (*fresh, *recalled) if fresh else recalled
@@ -85,94 +80,19 @@ class TraceStore:
         if not fresh:
             return {}
         self._before_flush()
-        rows = {}
-        for task_id, traces in fresh.items():
-            kept = [encode_trace(trace) for trace in traces]
-            same = {one["key"] for one in kept}
+        return {
             # What was not there when the run began is not asked for again.
-            stored = [] if task_id in first else self._stored(task_id)
-            older = [one for one in stored if one.get("key") not in same]
-            record = (kept + older)[:_KEPT]
-            rows[self._prefix + task_id] = json.dumps(record, separators=(",", ":")).encode()
-        return rows
+            self._prefix + task_id: self._row(task_id, traces, is_first=task_id in first)
+            for task_id, traces in fresh.items()
+        }
 
-    def _stored(self, task_id: TaskId) -> list[Any]:
-        record = parsed(self._memo.get_bytes(self._prefix + task_id))
-        return record if isinstance(record, list) else []
+    def _row(self, task_id: TaskId, fresh: Sequence[Trace], *, is_first: bool) -> bytes:
+        """What is new before what another process may have written meanwhile."""
+        stored = () if is_first else read_traces(self._memo.get_bytes(self._prefix + task_id))
+        same = {one.key for one in fresh}
+        older = (one for one in stored if one.key not in same)
+        return encode_traces((*fresh, *older)[:_KEPT])
 
-    def _record(self, key: str) -> Any:
-        raw = self._memo.get_bytes(key) if self._raw is None else self._raw.get(key)
-        return parsed(raw)
-
-
-def parsed(raw: bytes | None) -> Any:
-    """A record as JSON; whatever is not JSON is a miss."""
-    try:
-        return None if raw is None else json.loads(raw)
-    except ValueError:
-        return None
-
-
-def encode_trace(trace: Trace) -> dict[str, Any]:
-    output = trace.output
-    return {
-        "static": trace.static,
-        # Kinds are words of an enum: plain text is what JSON and marshal both take.
-        "entries": [(str(kind), name, value) for kind, name, value in trace.entries],
-        "files": trace.files,
-        "absent": trace.absent,
-        "listings": [(one.folder, one.pattern, one.ignore, one.digest) for one in trace.listings],
-        "upstream": trace.upstream,
-        "links": trace.links,
-        "key": trace.key,
-        "ms": trace.ms,
-        "digest": output.digest,
-        "facts": output.facts,
-        "made": [(one.path, one.digest, one.size, one.executable) for one in output.files],
-    }
-
-
-def decode_traces(record: Any) -> tuple[Trace, ...]:
-    """Traces out of a memo record; whatever is not of this form is a miss."""
-    try:
-        return tuple(_decode(one) for one in record or ())
-    except (KeyError, TypeError, ValueError):
-        return ()
-
-
-def _decode(one: Any) -> Trace:
-    return Trace(
-        static=Digest(_text(one["static"])),
-        entries=tuple(InputEntry(*map(_text, entry)) for entry in one["entries"]),
-        files=_pairs(one["files"]),
-        absent=tuple(map(_text, one["absent"])),
-        listings=tuple(
-            ListingTrace(_text(folder), _text(pattern), tuple(map(_text, ignore)), _text(digest))
-            for folder, pattern, ignore, digest in one["listings"]
-        ),
-        links=_pairs(one["links"]),
-        upstream=_pairs(one["upstream"]),
-        key=Digest(_text(one["key"])),
-        output=Output(
-            Digest(_text(one["digest"])), tuple(map(_made, one["made"])), _pairs(one["facts"])
-        ),
-        ms=int(one["ms"]),
-    )
-
-
-def _made(row: Any) -> OutputFile:
-    """What names a place outside of a task's own folder, or a content by no digest, is a miss."""
-    path, digest, size, executable = row
-    if not is_plain_name(_text(path)) or not is_digest(_text(digest)):
-        raise ValueError(f"not the name of an output: {path}")
-    return OutputFile(path, Digest(digest), int(size), executable=executable is True)
-
-
-def _pairs(rows: Any) -> Pairs:
-    return tuple((_text(name), _text(value)) for name, value in rows)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"not a text: {value!r}")
-    return value
+    def _recall(self, task_id: TaskId) -> tuple[Trace, ...]:
+        key = self._prefix + task_id
+        return read_traces(self._memo.get_bytes(key) if self._raw is None else self._raw.get(key))

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from fabric import manifest
-from fabric.engine.memory.traces import decode_traces, encode_trace
+from fabric.engine.memory.trace_rows import decode_traces, encode_trace
 from fabric.engine.output_folders import shown_files
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead

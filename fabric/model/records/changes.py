@@ -1,26 +1,31 @@
 """What a run adds to a record, entry by entry: the same fold serves memory and replay."""
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from fabric.model.records.record import FunctionRecord, Intent, Mode, Operation, Record
-from fabric.model.records.record_json import function_document, function_from
+from fabric.model.records.record_document import (
+    Document,
+    FunctionDocument,
+    function_document,
+    function_read,
+)
 from fabric.model.task import Pairs
 
 
-class FunctionDone(Struct, frozen=True):
+class FunctionDone(Struct, frozen=True, tag_field="kind", tag="done"):
     task: str
     function: FunctionRecord
 
 
-class FunctionGone(Struct, frozen=True):
+class FunctionGone(Struct, frozen=True, tag_field="kind", tag="gone"):
     task: str
     name: str
 
 
-class FunctionUnsure(Struct, frozen=True):
+class FunctionUnsure(Struct, frozen=True, tag_field="kind", tag="unsure"):
     """A call failed half-way, or nobody knows: the function's key no longer stands for it.
 
     One that was not there before may be there now: only what is in the record can be taken away.
@@ -30,14 +35,14 @@ class FunctionUnsure(Struct, frozen=True):
     name: str
 
 
-class UnitDone(Struct, frozen=True):
+class UnitDone(Struct, frozen=True, tag_field="kind", tag="unit"):
     """What the deploy of a whole service gave besides its functions, in place of what it had."""
 
     task: str
     outputs: Pairs
 
 
-class ReleaseDone(Struct, frozen=True):
+class ReleaseDone(Struct, frozen=True, tag_field="kind", tag="release"):
     task: str
     endpoint: str
     outputs: Pairs
@@ -90,45 +95,44 @@ def settled(record: Record, task: str) -> Record:
     return replace(record, pending=tuple(one for one in record.pending if one.task != task))
 
 
-def entry_document(entry: RecordChange) -> dict[str, Any]:
-    return {"kind": _KINDS[type(entry)], "task": entry.task, **_body(entry)}
+def entry_document(entry: RecordChange) -> Document:
+    document: Document = to_builtins(entry)
+    if isinstance(entry, FunctionDone):
+        document["function"] = function_document(entry.function)
+    elif isinstance(entry, UnitDone | ReleaseDone):
+        document["outputs"] = dict(entry.outputs)
+    return document
 
 
-def _body(entry: RecordChange) -> dict[str, Any]:
-    match entry:
-        case FunctionDone():
-            return {"function": function_document(entry.function)}
+class _Done(Struct, frozen=True, tag_field="kind", tag="done"):
+    task: str
+    function: FunctionDocument
+
+
+class _Unit(Struct, frozen=True, tag_field="kind", tag="unit"):
+    task: str
+    outputs: dict[str, str]
+
+
+class _Release(Struct, frozen=True, tag_field="kind", tag="release"):
+    task: str
+    endpoint: str
+    outputs: dict[str, str]
+    key: str
+
+
+_Stored: TypeAlias = _Done | FunctionGone | FunctionUnsure | _Unit | _Release
+
+
+def entry_from(document: object) -> RecordChange:
+    """Raises a ValidationError for whatever is no entry."""
+    found: _Stored = convert(document, _Stored)
+    match found:
+        case _Done(task, function):
+            return FunctionDone(task, function_read(function))
+        case _Unit(task, outputs):
+            return UnitDone(task, tuple(outputs.items()))
+        case _Release(task, endpoint, outputs, key):
+            return ReleaseDone(task, endpoint, tuple(outputs.items()), key)
         case FunctionGone() | FunctionUnsure():
-            return {"name": entry.name}
-        case UnitDone():
-            return {"outputs": dict(entry.outputs)}
-        case ReleaseDone():
-            outputs = dict(entry.outputs)
-            return {"endpoint": entry.endpoint, "outputs": outputs, "key": entry.key}
-
-
-def entry_from(document: dict[str, Any]) -> RecordChange:
-    task = str(document["task"])
-    match document["kind"]:
-        case "done":
-            return FunctionDone(task, function_from(document["function"]))
-        case "gone":
-            return FunctionGone(task, str(document["name"]))
-        case "unsure":
-            return FunctionUnsure(task, str(document["name"]))
-        case "unit":
-            return UnitDone(task, tuple(document["outputs"].items()))
-        case "release":
-            outputs = tuple(document["outputs"].items())
-            return ReleaseDone(task, str(document["endpoint"]), outputs, str(document["key"]))
-        case kind:
-            raise ValueError(f"no entry is of kind {kind}")
-
-
-_KINDS: dict[type, str] = {
-    FunctionDone: "done",
-    FunctionGone: "gone",
-    FunctionUnsure: "unsure",
-    UnitDone: "unit",
-    ReleaseDone: "release",
-}
+            return found

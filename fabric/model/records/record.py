@@ -46,7 +46,7 @@ class RecordRef(Struct, frozen=True, order=True):
         return f"`{self.service}` ({self.stage}, {self.provider})"
 
 
-class FunctionRecord(Struct, frozen=True):
+class FunctionRecord(Struct, frozen=True, rename="camel"):
     """One live function. `triggers` are JSON texts under the names of the config, without secrets;
     `environment` pairs each variable with a keyed digest of its value; `settings` are all other
     declared inputs of the deploy, `upstream` the digests of what other tasks gave it."""
@@ -67,7 +67,7 @@ class FunctionRecord(Struct, frozen=True):
     updated_at: str = ""
 
 
-class Deployment(Struct, frozen=True):
+class Deployment(Struct, frozen=True, rename="camel"):
     """A past state of a record that can be gone back to."""
 
     deployment_id: str
@@ -79,7 +79,7 @@ class Deployment(Struct, frozen=True):
     updated_at: str
 
 
-class Intent(Struct, frozen=True):
+class Intent(Struct, frozen=True, rename="camel"):
     """Written before the provider is called. Without a result nobody knows how the call ended.
 
     `function` names all functions of the call, with commas between them.

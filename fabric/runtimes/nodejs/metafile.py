@@ -20,10 +20,11 @@ class Module(Struct, frozen=True):
 
 
 def read_modules(root: str, inputs: Mapping[str, Any]) -> tuple[Module, ...]:
-    """The modules of a metafile's `inputs`, whose paths are relative to `root`."""
+    """The modules of a metafile's `inputs`, whose paths are relative to `root`; sorted: the
+    bundler's own order depends on what else it read, and when."""
     return tuple(
         Module(_absolute(root, name), tuple(_imports(root, entry["imports"])))
-        for name, entry in inputs.items()
+        for name, entry in sorted(inputs.items())
     )
 
 

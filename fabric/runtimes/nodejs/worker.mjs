@@ -2,6 +2,8 @@
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
+import { Batches } from "./batches.mjs";
+
 const bundlers = new Map();
 
 function bundlerAt(folder) {
@@ -21,14 +23,16 @@ function finding({ text, location, notes = [] }) {
   return { text, place, notes: notes.map((note) => note.text) };
 }
 
-async function build({ bundler, options }) {
+const batches = new Batches();
+
+async function build({ bundler: folder, options }) {
   try {
-    const result = await bundlerAt(bundler).build({ ...options, write: false, metafile: true, logLevel: "silent" });
+    const { files, inputs, warnings } = await batches.ask({ bundler: bundlerAt(folder), folder, options });
     return {
       ok: true,
-      files: result.outputFiles.map(({ path, contents }) => ({ path, text: Buffer.from(contents).toString("base64") })),
-      inputs: result.metafile.inputs,
-      warnings: result.warnings.map(finding),
+      files: files.map(({ path, contents }) => ({ path, text: Buffer.from(contents).toString("base64") })),
+      inputs,
+      warnings: warnings.map(finding),
     };
   } catch (error) {
     const errors = error.errors ?? [{ text: String(error?.message ?? error) }];

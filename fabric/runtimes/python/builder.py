@@ -15,23 +15,26 @@ from fabric.model.task import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, Toolchain
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, EntryFile, locate, unreadable
 from fabric.runtimes.include import patterns_of
-from fabric.runtimes.python.imports import ImportedName, read_all, read_imports
+from fabric.runtimes.python.import_memory import ImportMemory
+from fabric.runtimes.python.imports import ImportedName, SourceImports
 from fabric.runtimes.python.modules import (
+    Modules,
     Resolution,
     SearchRoot,
-    find_below,
-    find_module,
     packages_above,
     search_roots,
 )
-from fabric.runtimes.seen import merge, place, tried
+from fabric.runtimes.seen import place, tried
 from fabric.system.disk import read_bytes
 
 IDENTITY = "python-closure 1"
 
 
 class PythonRuntime:
-    """Holds nothing: every build stands for itself."""
+    """Thread-safe; holds nothing but what files of some content import."""
+
+    def __init__(self) -> None:
+        self._memory = ImportMemory()
 
     def toolchain(self, workspace: Path, root: str) -> Toolchain:  # noqa: ARG002 - the protocol
         return Toolchain(IDENTITY)
@@ -39,10 +42,11 @@ class PythonRuntime:
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         entry = locate(workspace, inputs, PYTHON_EXTENSIONS)
         roots = search_roots(entry.root, entry.path, _libraries(entry, inputs))
-        closure = _follow(entry, roots)
+        closure = _Walk(entry, roots, Modules(roots, entry.probe), self._memory).follow()
+        paths = closure.sources
         return Built(
-            tuple(BuiltFile(_inside(roots, path), text) for path, text in closure.sources),
-            merge(entry.seen, tried(entry.workspace, [*closure.tried, *dict(closure.sources)])),
+            tuple(BuiltFile(_inside(roots, path), text) for path, text in closure.sources.items()),
+            tried(entry.workspace, (*entry.looked_at, *closure.tried, *paths), entry.probe),
             handler=f"{entry.module}.{entry.export or 'handler'}",
             toolchain=IDENTITY,
         )
@@ -52,8 +56,10 @@ class PythonRuntime:
 
 
 class _Closure(Struct, frozen=True):
-    sources: tuple[tuple[str, bytes], ...]
-    tried: tuple[str, ...]
+    """The files by path, sorted; and every path that was looked at."""
+
+    sources: dict[str, bytes]
+    tried: set[str]
 
 
 def _libraries(entry: EntryFile, inputs: BuildInputs) -> tuple[SearchRoot, ...]:
@@ -65,55 +71,64 @@ def _libraries(entry: EntryFile, inputs: BuildInputs) -> tuple[SearchRoot, ...]:
     )
 
 
-def _follow(entry: EntryFile, roots: list[SearchRoot]) -> _Closure:
-    sources: dict[str, bytes] = {}
-    looked_at = list(packages_above(entry.path, entry.root))
-    waiting = [entry.path, *filter(os.path.isfile, looked_at)]
-    while waiting:
-        path = waiting.pop()
-        if path not in sources:
-            sources[path] = _read(entry, path)
-            for found in _resolve(entry, roots, path, sources[path]):
-                looked_at += found.tried
-                waiting += found.loaded
-    return _Closure(tuple(sorted(sources.items())), tuple(looked_at))
+class _Walk(Struct, frozen=True):
+    """From an entry to all that it loads."""
 
+    entry: EntryFile
+    roots: list[SearchRoot]
+    modules: Modules
+    memory: ImportMemory
 
-def _resolve(
-    entry: EntryFile, roots: list[SearchRoot], path: str, source: bytes
-) -> Iterator[Resolution]:
-    for wanted in _imports(entry, path, source):
-        found = _find(roots, path, wanted)
-        yield found
-        if "*" in wanted.names and found.loaded:
-            last = found.loaded[-1]
-            names = read_all(_read(entry, last)) if last.endswith("/__init__.py") else ()
-            yield find_below(os.path.dirname(last), "", names)
+    def follow(self) -> _Closure:
+        sources: dict[str, bytes] = {}
+        above = list(packages_above(self.entry.path, self.entry.root))
+        looked_at = set(above)
+        waiting = [self.entry.path, *filter(self.entry.probe.is_file, above)]
+        while waiting:
+            path = waiting.pop()
+            if path not in sources:
+                sources[path] = _read(self.entry, path)
+                for found in self._resolve(path, sources[path]):
+                    looked_at.update(found.tried)
+                    waiting += found.loaded
+        return _Closure(dict(sorted(sources.items())), looked_at)
 
+    def _resolve(self, path: str, source: bytes) -> Iterator[Resolution]:
+        for wanted in self._imports(path, source).names:
+            found = self._find(path, wanted)
+            yield found
+            if "*" in wanted.names and found.loaded:
+                last = found.loaded[-1]
+                yield self.modules.find_below(os.path.dirname(last), "", self._listed(last))
 
-def _find(roots: list[SearchRoot], path: str, wanted: ImportedName) -> Resolution:
-    if not wanted.level:
-        return find_module(roots, wanted.module, wanted.names)
-    folder = os.path.dirname(path)
-    for _ in range(wanted.level - 1):
-        folder = os.path.dirname(folder)
-    if not any(_holds(search.folder, folder) for search in roots):
-        return Resolution()
-    return find_below(folder, wanted.module, wanted.names)
+    def _find(self, path: str, wanted: ImportedName) -> Resolution:
+        if not wanted.level:
+            return self.modules.find(wanted.module, wanted.names)
+        folder = os.path.dirname(path)
+        for _ in range(wanted.level - 1):
+            folder = os.path.dirname(folder)
+        if not any(_holds(search.folder, folder) for search in self.roots):
+            return Resolution()
+        return self.modules.find_below(folder, wanted.module, wanted.names)
 
+    def _listed(self, path: str) -> tuple[str, ...]:
+        """The names that a star import of a package loads."""
+        if not path.endswith("/__init__.py"):
+            return ()
+        return self._imports(path, _read(self.entry, path)).listed
 
-def _imports(entry: EntryFile, path: str, source: bytes) -> tuple[ImportedName, ...]:
-    shown = place(entry.workspace, path)
-    try:
-        return read_imports(source)
-    except SyntaxError as error:
-        where = Place(shown, error.lineno or 0, error.offset or 0)
-        frame = (error.text or "").rstrip("\n")
-        raise FabricError(
-            Problem("build/failed", f"syntax error: {error.msg}", where=where, frame=frame)
-        ) from error
-    except ValueError as error:
-        raise FabricError(Problem("build/failed", str(error), where=Place(shown))) from error
+    def _imports(self, path: str, source: bytes) -> SourceImports:
+        shown = place(self.entry.workspace, path)
+        try:
+            return self.memory.read_imports(source)
+        except SyntaxError as error:
+            where = Place(shown, error.lineno or 0, error.offset or 0)
+            frame = (error.text or "").rstrip("\n")
+            raise FabricError(
+                Problem("build/failed", f"syntax error: {error.msg}", where=where, frame=frame)
+            ) from error
+        except ValueError as error:
+            raise FabricError(Problem("build/failed", str(error), where=Place(shown))) from error
 
 
 def _read(entry: EntryFile, path: str) -> bytes:

@@ -1,9 +1,20 @@
 """The imports of one Python source, as values; reads text, never runs it."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
+
+# Where statements stand in others, by kind; each in the order of the node's own fields.
+_BODIES: dict[type[ast.AST], tuple[str, ...]] = {
+    **dict.fromkeys((ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef), ("body",)),
+    **dict.fromkeys((ast.With, ast.AsyncWith, ast.ExceptHandler, ast.match_case), ("body",)),
+    **dict.fromkeys((ast.If, ast.While, ast.For, ast.AsyncFor), ("body", "orelse")),
+    **dict.fromkeys((ast.Try, ast.TryStar), ("body", "handlers", "orelse", "finalbody")),
+    ast.Match: ("cases",),
+}
+# Calls that import: without one of these words, an import can only be a statement.
+_WORDS = (b"import_module", b"__import__", b"coding")
 
 
 class ImportedName(Struct, frozen=True):
@@ -14,15 +25,36 @@ class ImportedName(Struct, frozen=True):
     level: int = 0
 
 
-def read_imports(source: bytes) -> tuple[ImportedName, ...]:
-    """Every import at any depth. Raises SyntaxError or ValueError as the parser does."""
+class SourceImports(Struct, frozen=True):
+    """Every import at any depth; and `__all__`: a star import loads those that are submodules."""
+
+    names: tuple[ImportedName, ...]
+    listed: tuple[str, ...]
+
+
+def read_imports(source: bytes) -> SourceImports:
+    """Raises SyntaxError or ValueError as the parser does."""
     tree = ast.parse(source)
-    return tuple(name for node in ast.walk(tree) for name in _of_node(node))
+    nodes = ast.walk(tree) if _may_call(source) else _statements(tree)
+    return SourceImports(tuple(name for node in nodes for name in _of_node(node)), _all(tree))
 
 
-def read_all(source: bytes) -> tuple[str, ...]:
-    """The names in `__all__`: a star import loads those of them that are submodules."""
-    for node in ast.parse(source).body:
+def _may_call(source: bytes) -> bool:
+    """Beyond ASCII, and in another encoding, one word may be written in many ways."""
+    return not source.isascii() or any(word in source for word in _WORDS)
+
+
+def _statements(tree: ast.Module) -> Iterable[ast.AST]:
+    """All statements, in the order of `ast.walk`, which looks at every expression as well."""
+    found: list[ast.AST] = [tree]
+    for node in found:  # it grows while it is gone through
+        for name in _BODIES.get(type(node), ()):
+            found += getattr(node, name)
+    return found
+
+
+def _all(tree: ast.Module) -> tuple[str, ...]:
+    for node in tree.body:
         match node:
             case ast.Assign(
                 targets=[ast.Name(id="__all__")], value=ast.List() | ast.Tuple() as names

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from fabric.runtimes.seen import Probe
+
 
 class SearchRoot(Struct, frozen=True):
     """A folder on the import path. `only` limits it to one top-level name (a shared library)."""
@@ -30,35 +32,55 @@ def search_roots(root: str, entry: str, libraries: tuple[SearchRoot, ...]) -> li
     return [*(SearchRoot(folder) for folder in folders), *libraries]
 
 
-def find_module(roots: list[SearchRoot], dotted: str, names: tuple[str, ...] = ()) -> Resolution:
-    """An absolute import: the first root that has the top-level name as a package or a module.
+class Modules:
+    """Look-ups of one build: each path is asked once, and so is each absolute import."""
 
-    A folder without `__init__.py` is a namespace: every root may hold a portion of it.
-    """
-    top = dotted.partition(".")[0]
-    parts: list[Resolution] = []
-    for search in roots:
-        if search.only and search.only != top:
-            continue
-        parts.append(find_below(search.folder, dotted, names))
-        if any(os.path.isfile(path) for path in _forms(os.path.join(search.folder, top))):
-            break
-    return _joined(parts)
+    def __init__(self, roots: list[SearchRoot], probe: Probe) -> None:
+        self._roots = roots
+        self._probe = probe
+        self._found: dict[tuple[str, tuple[str, ...]], Resolution] = {}
 
+    def find(self, dotted: str, names: tuple[str, ...] = ()) -> Resolution:
+        """An absolute import: the first root that has the top-level name as a package or a module.
 
-def find_below(folder: str, dotted: str, names: tuple[str, ...] = ()) -> Resolution:
-    """`dotted` below a folder, then each of `names` as a possible submodule."""
-    loaded: list[str] = []
-    tried: list[str] = []
-    for part in filter(None, dotted.split(".")):
-        folder = os.path.join(folder, part)
-        found = _first(folder, tried)
-        if found:
-            loaded.append(found)
-        if found == f"{folder}.py":
-            return Resolution(tuple(loaded), tuple(tried))
-    submodules = (_first(os.path.join(folder, name), tried) for name in names if name != "*")
-    return Resolution((*loaded, *filter(None, list(submodules))), tuple(tried))
+        A folder without `__init__.py` is a namespace: every root may hold a portion of it.
+        """
+        found = self._found.get((dotted, names))
+        if found is None:
+            found = self._found[dotted, names] = _joined(list(self._portions(dotted, names)))
+        return found
+
+    def _portions(self, dotted: str, names: tuple[str, ...]) -> Iterator[Resolution]:
+        top = dotted.partition(".")[0]
+        for search in self._roots:
+            if search.only and search.only != top:
+                continue
+            yield self.find_below(search.folder, dotted, names)
+            if any(map(self._probe.is_file, _forms(os.path.join(search.folder, top)))):
+                return
+
+    def find_below(self, folder: str, dotted: str, names: tuple[str, ...] = ()) -> Resolution:
+        """`dotted` below a folder, then each of `names` as a possible submodule."""
+        loaded: list[str] = []
+        tried: list[str] = []
+        for part in filter(None, dotted.split(".")):
+            folder = os.path.join(folder, part)
+            found = self._first(folder, tried)
+            if found:
+                loaded.append(found)
+            if found == f"{folder}.py":
+                return Resolution(tuple(loaded), tuple(tried))
+        submodules = [
+            self._first(os.path.join(folder, name), tried) for name in names if name != "*"
+        ]
+        return Resolution((*loaded, *filter(None, submodules)), tuple(tried))
+
+    def _first(self, base: str, tried: list[str]) -> str:
+        for path in _forms(base):
+            tried.append(path)
+            if self._probe.is_file(path):
+                return path
+        return ""
 
 
 def packages_above(path: str, root: str) -> Iterator[str]:
@@ -69,16 +91,8 @@ def packages_above(path: str, root: str) -> Iterator[str]:
         folder = os.path.dirname(folder)
 
 
-def _first(base: str, tried: list[str]) -> str:
-    for path in _forms(base):
-        tried.append(path)
-        if os.path.isfile(path):
-            return path
-    return ""
-
-
 def _forms(base: str) -> tuple[str, str]:
-    return os.path.join(base, "__init__.py"), f"{base}.py"
+    return f"{base}/__init__.py", f"{base}.py"
 
 
 def _joined(parts: list[Resolution]) -> Resolution:

@@ -5,7 +5,7 @@ An item is far smaller than a state may become: this is for locks only.
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fabric.state.backends.cloud1 import Cloud1Keys, client, code_of, cut_off, explained
 from fabric.state.backends.failures import failed, reaching, understood
@@ -94,7 +94,7 @@ class LockTable:
         )
         return tuple(item[_KEY]["S"] for page in pages for item in page["Items"])
 
-    def _item(self, key: str) -> dict[str, Any]:
+    def _item(self, key: str) -> dict[str, object]:
         return {"TableName": self._table, "Key": {_KEY: {"S": self._folder + key}}}
 
     def _put(self, key: str, content: bytes, version: Version, expected: Version | None) -> None:

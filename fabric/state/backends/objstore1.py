@@ -102,7 +102,7 @@ class Objstore1:
             raise
 
 
-def _version(answer: Mapping[str, Any]) -> Version:
+def _version(answer: Mapping[str, object]) -> Version:
     tag = answer["ETag"]
     if not tag or not isinstance(tag, str):
         raise ValueError("an object has no ETag")

@@ -2,14 +2,16 @@
 
 import datetime
 import json
-from typing import Any
+from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, convert, to_builtins
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import RecordRef
 from fabric.system.clock import Clock
 from fabric.system.process_identity import Process
+
+Form = TypeVar("Form")
 
 
 class LockHolder(Struct, frozen=True):
@@ -25,37 +27,58 @@ class LockHolder(Struct, frozen=True):
     expires_at: str = ""
 
 
-def holder_document(holder: LockHolder) -> dict[str, Any]:
-    return {
-        "id": holder.id,
-        "service": holder.ref.service,
-        "stage": holder.ref.stage,
-        "provider": holder.ref.provider,
-        "operation": holder.operation,
-        "who": holder.process.who,
-        "pid": holder.process.pid,
-        "createdAt": holder.created_at,
-        "heartbeatAt": holder.heartbeat_at,
-        "expiresAt": holder.expires_at,
-        "fence": holder.fence,
-    }
+class _Proof(Struct, frozen=True):
+    """With these, another process on the same host can tell whether the holder is dead."""
+
+    boot: str = ""
+    namespace: str = ""
+    started: int = 0
+
+
+_NO_PROOF = _Proof()
+
+
+class _Held(Struct, frozen=True, rename="camel"):
+    """A lock that somebody holds, in the order of the file."""
+
+    id: str
+    service: str
+    stage: str
+    provider: str
+    operation: str
+    who: str
+    pid: int
+    created_at: str
+    heartbeat_at: str
+    expires_at: str
+    fence: int
+    process: _Proof | None = _NO_PROOF
+
+
+class _Mark(Struct, frozen=True):
+    """What every lock says, held or free."""
+
+    fence: int = 0
+    free: object = None
+
+
+def holder_document(holder: LockHolder) -> dict[str, object]:
+    """What people are told of a holder."""
+    document: dict[str, object] = to_builtins(_held(holder))
+    del document["process"]
+    return document
 
 
 def encode_lock(holder: LockHolder) -> bytes:
-    process = holder.process
-    proof = {"boot": process.boot, "namespace": process.namespace, "started": process.started}
-    return json.dumps({**holder_document(holder), "process": proof}).encode()
+    return json.dumps(to_builtins(_held(holder))).encode()
 
 
 def decode_lock(content: bytes) -> LockHolder | None:
     """Who holds it; None when it is free, or when nobody can be made out."""
-    document = _parsed(content)
-    if document.get("free") or "id" not in document:
+    if _mark(content).free:
         return None
-    try:
-        return _holder(document)
-    except (KeyError, TypeError, ValueError):
-        return None
+    found = _parsed(content, _Held)
+    return _holder(found) if found else None
 
 
 def encode_free(fence: int) -> bytes:
@@ -65,40 +88,50 @@ def encode_free(fence: int) -> bytes:
 
 def free_lock(content: bytes) -> int:
     """The fence that a lock has reached, held or free."""
-    fence = _parsed(content).get("fence", 0)
-    return fence if isinstance(fence, int) else 0
+    return _mark(content).fence
 
 
-def _holder(document: dict[str, Any]) -> LockHolder:
-    user, _, host = str(document["who"]).rpartition("@")
-    proof = document.get("process") or {}
-    process = Process(
-        user,
-        host,
-        int(document["pid"]),
-        str(proof.get("boot", "")),
-        str(proof.get("namespace", "")),
-        int(proof.get("started", 0)),
+def _mark(content: bytes) -> _Mark:
+    return _parsed(content, _Mark) or _Mark()
+
+
+def _held(holder: LockHolder) -> _Held:
+    process = holder.process
+    return _Held(
+        holder.id,
+        *(holder.ref.service, holder.ref.stage, holder.ref.provider),
+        holder.operation,
+        process.who,
+        process.pid,
+        holder.created_at,
+        holder.heartbeat_at,
+        holder.expires_at,
+        holder.fence,
+        _Proof(process.boot, process.namespace, process.started),
     )
-    ref = RecordRef(*(str(document[name]) for name in ("service", "stage", "provider")))
+
+
+def _holder(held: _Held) -> LockHolder:
+    user, _, host = held.who.rpartition("@")
+    proof = held.process or _NO_PROOF
+    process = Process(user, host, held.pid, proof.boot, proof.namespace, proof.started)
     return LockHolder(
-        str(document["id"]),
-        ref,
-        str(document["operation"]),
+        held.id,
+        RecordRef(held.service, held.stage, held.provider),
+        held.operation,
         process,
-        int(document["fence"]),
-        str(document["createdAt"]),
-        str(document["heartbeatAt"]),
-        str(document["expiresAt"]),
+        held.fence,
+        held.created_at,
+        held.heartbeat_at,
+        held.expires_at,
     )
 
 
-def _parsed(content: bytes) -> dict[str, Any]:
+def _parsed(content: bytes, form: type[Form]) -> Form | None:
     try:
-        document = json.loads(content)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
+        return convert(json.loads(content), form)
+    except (ValueError, RecursionError):
+        return None
 
 
 def record_options(ref: RecordRef) -> str:

@@ -3,17 +3,19 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
 from fabric.config.rules.stage_names import stage_problem
 from fabric.model.hashing import digest_bytes
+from fabric.model.misfit import misfit
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.records.record_json import checksum_of, document_of, encode, from_document
+from fabric.model.records.record_document import Document, document_of
+from fabric.model.records.record_json import checksum_of, encode, from_document
 
 VERSION = 1
+BROKEN = "input/broken-backup"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -24,9 +26,18 @@ class Backup(Struct, frozen=True):
     records: tuple[Record, ...]
 
 
+class _BackupDocument(Struct, frozen=True, rename="camel"):
+    """Each record has a checksum, and a form, of its own."""
+
+    service: str
+    backend: str
+    created_at: str
+    records: list[object]
+
+
 def encode_backup(backup: Backup) -> bytes:
     """The same bytes for the same backup, its digest at the end."""
-    document = {
+    document: dict[str, object] = {
         "version": VERSION,
         "service": backup.service,
         "backend": backup.backend,
@@ -37,7 +48,7 @@ def encode_backup(backup: Backup) -> bytes:
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _entry(record: Record) -> dict[str, Any]:
+def _entry(record: Record) -> Document:
     document = document_of(record)
     return {**document, "checksum": checksum_of(document)}
 
@@ -50,26 +61,25 @@ def decode_backup(content: bytes, name: str) -> Backup:
         message = f"`{name}` has format version {version}; this fabric reads up to {VERSION}"
         raise FabricError(Problem("input/newer-version", message, "update fabric", Place(name)))
     if document.get("digest") != _digest(document):
-        raise _broken(name, "its digest does not fit its content")
+        raise broken(name, "its digest does not fit its content")
     try:
-        entries = list(document["records"])
-        service, backend, made = (str(document[key]) for key in ("service", "backend", "createdAt"))
-    except (KeyError, TypeError) as error:
-        raise _broken(name, f"a field is missing or has the wrong type ({error})") from error
-    return Backup(service, backend, made, _records(entries, name))
+        found = convert(document, _BackupDocument)
+    except ValidationError as error:
+        raise broken(name, misfit(error)) from error
+    return Backup(found.service, found.backend, found.created_at, _records(found.records, name))
 
 
-def _parsed(content: bytes, name: str) -> Mapping[str, Any]:
+def _parsed(content: bytes, name: str) -> Mapping[str, object]:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise _broken(name, "it is not JSON") from error
+        raise broken(name, "it is not JSON") from error
     if not isinstance(document, dict):
-        raise _broken(name, "it is no JSON object")
+        raise broken(name, "it is no JSON object")
     return document
 
 
-def _records(entries: Iterable[Any], name: str) -> tuple[Record, ...]:
+def _records(entries: Iterable[object], name: str) -> tuple[Record, ...]:
     """All of them, or the problems of all that are broken."""
     records: dict[RecordRef, Record] = {}
     problems: list[Problem] = []
@@ -78,7 +88,7 @@ def _records(entries: Iterable[Any], name: str) -> tuple[Record, ...]:
             record = from_document(entry, f"{name}, record {number}")
             sound(record)
             if record.ref in records:
-                raise _broken(name, f"record {number} is there twice")
+                raise broken(name, f"record {number} is there twice")
             records[record.ref] = record
         except FabricError as error:
             problems += error.problems
@@ -106,15 +116,15 @@ def sound(record: Record) -> None:
         raise FabricError(*problems)
 
 
-def _digest(document: Mapping[str, Any]) -> str:
+def _digest(document: Mapping[str, object]) -> str:
     rest = {key: value for key, value in document.items() if key != "digest"}
     return digest_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
 
 
-def _broken(name: str, why: str) -> FabricError:
+def broken(name: str, why: str) -> FabricError:
     return FabricError(
         Problem(
-            "input/broken-backup",
+            BROKEN,
             f"`{name}` is no sound backup: {why}; nothing was changed",
             hint="`fabric state backup` makes one",
             where=Place(name),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.records.receipt import entries_of
+from fabric.model.records.receipt import describes, entries_of
 from fabric.model.records.record import RecordRef
 from fabric.model.records.record_json import decode
 from fabric.state.backends.unavailable import NOTHING
@@ -16,7 +16,7 @@ from fabric.state.locks.document import record_options
 from fabric.state.locks.leases import Options
 from fabric.state.records.archives import LOCAL
 from fabric.state.records.backup import decode_backup
-from fabric.state.records.receipts import deploy_record_path, describes, read_document, receipt_path
+from fabric.state.records.receipts import deploy_record_path, read_document, receipt_path
 from fabric.state.records.removed import was_removed
 from fabric.state.records.unsure import unsure_path
 from fabric.state.records.wal import read_log, wal_folder

@@ -4,9 +4,8 @@ import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from fabric.model.records.receipt import receipt_entry, with_entry, without_entry
+from fabric.model.records.receipt import describes, receipt_entry, with_entry, without_entry
 from fabric.model.records.record import Record, RecordRef
 from fabric.system.disk import file_lock, read_bytes, remove, remove_empty_folders, write_atomic
 
@@ -48,21 +47,16 @@ def drop_receipts(home: Path, ref: RecordRef) -> None:
             remove_empty_folders(path.parent, home)
 
 
-def read_document(path: Path) -> Any:
+def read_document(path: Path) -> object:
     """A JSON file as it is; None where there is none, or none that can be read."""
     try:
-        return json.loads(read_bytes(path))
-    except (OSError, ValueError):
+        found: object = json.loads(read_bytes(path))
+    except (OSError, ValueError, RecursionError):
         return None
+    return found
 
 
-def describes(document: Any, ref: RecordRef) -> bool:
-    if not isinstance(document, dict):
-        return False
-    return (document.get("service"), document.get("stage")) == (ref.service, ref.stage)
-
-
-def _write(path: Path, document: Any) -> None:
+def _write(path: Path, document: object) -> None:
     content = (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
     with contextlib.suppress(OSError):
         if read_bytes(path) == content:

@@ -7,13 +7,18 @@ first, which every later look reads, and then tells the record under a lock of i
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct, convert
 
 from fabric.model.records.changes import FunctionUnsure, applied
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
 
 _TASK = "unsure"
+
+
+class _Note(Struct, frozen=True):
+    functions: tuple[str, ...]
 
 
 def unsure_path(home: Path, ref: RecordRef) -> Path:
@@ -30,9 +35,9 @@ def keep_note(home: Path, ref: RecordRef, functions: Iterable[str]) -> None:
 def noted(home: Path, ref: RecordRef) -> tuple[str, ...]:
     """What this machine does not know of a record; a note that cannot be read says nothing."""
     try:
-        found: Any = json.loads(read_bytes(unsure_path(home, ref)))
-        return tuple(str(name) for name in found["functions"])
-    except (OSError, ValueError, KeyError, TypeError):
+        found = json.loads(read_bytes(unsure_path(home, ref)))
+        return convert(found, _Note).functions
+    except (OSError, ValueError, RecursionError):
         return ()
 
 

@@ -8,7 +8,7 @@ import json
 import threading
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.changes import RecordChange, applied, entry_document, entry_from, settled
@@ -32,6 +32,11 @@ class Log(Struct, frozen=True):
     lineage: str
     fence: int
     entries: tuple[RecordChange, ...]
+
+
+class _Header(Struct, frozen=True):
+    lineage: str
+    fence: int
 
 
 class Wal:
@@ -76,12 +81,12 @@ def read_log(path: Path) -> Log | None:
     if not lines:
         return None
     try:
-        header = json.loads(lines[0])
+        header = convert(json.loads(lines[0]), _Header)
         # After a failure the header may have been written again.
         entries = tuple(entry_from(json.loads(line)) for line in lines[1:] if line != lines[0])
-        return Log(str(header["lineage"]), int(header["fence"]), entries)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, RecursionError):
         return None
+    return Log(header.lineage, header.fence, entries)
 
 
 def _unreadable(path: Path, error: OSError) -> Problem:

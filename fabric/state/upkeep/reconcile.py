@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct, field
 
-from fabric.model.records.receipt import entries_of, receipt_entry
+from fabric.model.records.receipt import Entry, describes, entries_of, receipt_entry
 from fabric.model.records.record import Record, RecordRef
 
 
@@ -24,17 +23,20 @@ class Evidence(Struct, frozen=True):
     there is none; `functions` are those of the config, None where no config names the record;
     `live` are the digests of the code that the provider has of the functions that it was asked
     for: empty where it does not tell, None where it has no such function. `is_errored`: a later
-    state lies on this machine and waits to be pushed."""
+    state lies on this machine and waits to be pushed. The misfits say what is no receipt, and no
+    deploy record, in these files."""
 
     ref: RecordRef
     record: Record | None
-    receipt: Any = None
-    deploy_record: Any = None
+    receipt: object = None
+    deploy_record: object = None
     is_last_deploy: bool = False
     lost_archives: tuple[str, ...] = ()
     functions: frozenset[str] | None = None
     live: Mapping[str, str | None] = field(default_factory=dict)
     is_errored: bool = False
+    receipt_misfit: str = ""
+    deploy_record_misfit: str = ""
 
 
 class Divergence(Struct, frozen=True):
@@ -113,17 +115,20 @@ def _receipts(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     entry = _entry(evidence.receipt, record.ref)
     if entry is None:
         yield Divergence(
-            SyncStatus.DRIFTED, f"the receipt `{record.ref.stage}.json` does not name it"
+            SyncStatus.DRIFTED,
+            f"the receipt `{record.ref.stage}.json` does not name it"
+            + _damage(evidence.receipt_misfit),
         )
     elif entry != wanted:
         names = ", ".join(sorted(name for name in wanted if entry.get(name) != wanted[name]))
-        yield Divergence(SyncStatus.DRIFTED, f"its receipt is another one: {names or 'more'}")
+        yield Divergence(
+            SyncStatus.DRIFTED,
+            f"its receipt is another one: {names or 'more'}" + _damage(evidence.receipt_misfit),
+        )
     yield from _deploy_record(record, wanted, evidence)
 
 
-def _deploy_record(
-    record: Record, wanted: Mapping[str, Any], evidence: Evidence
-) -> Iterator[Divergence]:
+def _deploy_record(record: Record, wanted: Entry, evidence: Evidence) -> Iterator[Divergence]:
     """The file is of the last deploy of a provider: it may be of another stage or service."""
     if evidence.deploy_record is None:
         if evidence.is_last_deploy:
@@ -131,7 +136,14 @@ def _deploy_record(
     elif describes(evidence.deploy_record, record.ref):
         same = evidence.deploy_record == {"stage": record.ref.stage, **wanted}
         if not same:
-            yield Divergence(SyncStatus.DRIFTED, "its `deployment.json` is another one")
+            yield Divergence(
+                SyncStatus.DRIFTED,
+                "its `deployment.json` is another one" + _damage(evidence.deploy_record_misfit),
+            )
+
+
+def _damage(misfit: str) -> str:
+    return f" ({misfit})" if misfit else ""
 
 
 def _archives(evidence: Evidence) -> Iterator[Divergence]:
@@ -150,14 +162,7 @@ def _config(record: Record, evidence: Evidence) -> Iterator[Divergence]:
         yield Divergence(SyncStatus.ORPHANED, f"the config does not name {names}")
 
 
-def _entry(receipt: Any, ref: RecordRef) -> dict[str, Any] | None:
+def _entry(receipt: object, ref: RecordRef) -> Entry | None:
     wanted = (ref.service, ref.provider)
     rows = entries_of(receipt)
     return next((one for one in rows if (one.get("service"), one.get("provider")) == wanted), None)
-
-
-def describes(document: Any, ref: RecordRef) -> bool:
-    """Whether a deploy record is of this record's service and stage."""
-    if not isinstance(document, dict):
-        return False
-    return (document.get("service"), document.get("stage")) == (ref.service, ref.stage)

@@ -1,0 +1,36 @@
+"""Receipts read back: people and scripts may have had them in their hands meanwhile."""
+
+from pathlib import Path
+
+from msgspec import Struct, convert
+
+from fabric.model.problems import Place, Problem
+from fabric.model.records.receipt import Receipt, ReceiptEntry
+from fabric.state.records.receipts import read_document
+from fabric.system.schemas import listed, misfits
+
+
+class FoundReceipt(Struct, frozen=True):
+    """`damage` says why nothing could be read from a receipt that is there."""
+
+    deployments: list[ReceiptEntry]
+    damage: Problem | None = None
+
+
+def found_receipt(path: Path) -> FoundReceipt:
+    document = read_document(path)
+    if document is None:
+        return FoundReceipt([], _damaged(path, "it is not JSON") if path.exists() else None)
+    wrong = misfits("receipt", document)
+    if wrong:
+        return FoundReceipt([], _damaged(path, listed(wrong)))
+    return FoundReceipt(convert(document, Receipt).deployments)
+
+
+def _damaged(path: Path, why: str) -> Problem:
+    return Problem(
+        "invoke/not-deployed",
+        f"the receipt `{path.name}` cannot be used: {why}",
+        hint="`fabric state reconcile --fix` writes it anew from the record",
+        where=Place(str(path)),
+    )

@@ -1,0 +1,70 @@
+"""Files that come back from outside, pushed or restored: held against their schemas."""
+
+import json
+
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError
+from fabric.model.records.record import Record
+from fabric.model.records.record_json import CORRUPT, corrupt, decode
+from fabric.state.records.backup import BROKEN, Backup, broken, decode_backup, sound
+from fabric.system.schemas import listed, misfits
+
+
+def pushed_record(content: bytes, name: str) -> Record:
+    wrong = _misfits("state", _parsed(content))
+    try:
+        record = decode(content, name)
+    except FabricError as error:
+        raise _told(error, wrong) from error
+    if wrong:
+        raise corrupt(name, listed(wrong))
+    sound(record)
+    return record
+
+
+def restored_backup(content: bytes, name: str) -> Backup:
+    wrong = _backup_misfits(_parsed(content))
+    try:
+        backup = decode_backup(content, name)
+    except FabricError as error:
+        raise _told(error, wrong) from error
+    if wrong:
+        raise broken(name, listed(wrong))
+    return backup
+
+
+def _backup_misfits(document: object) -> tuple[str, ...]:
+    """Its own, then those of each record in it."""
+    records = document.get("records") if isinstance(document, dict) else None
+    rows = records if isinstance(records, list) else ()
+    return (
+        *_misfits("backup", document),
+        *(
+            f"records[{number}].{words}"
+            for number, row in enumerate(rows)
+            if isinstance(row, dict)
+            for words in _misfits("state", row)
+        ),
+    )
+
+
+def _misfits(schema: str, document: object) -> tuple[str, ...]:
+    """Of an object: what is none is told by who reads it."""
+    return misfits(schema, document) if isinstance(document, dict) else ()
+
+
+def _parsed(content: bytes) -> object:
+    try:
+        found: object = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _told(error: FabricError, wrong: tuple[str, ...]) -> FabricError:
+    """The same problem, with the places of what does not fit."""
+    first, *rest = error.problems
+    if first.code not in (CORRUPT, BROKEN) or not wrong:
+        return error
+    return FabricError(replace(first, message=f"{first.message}; {listed(wrong)}"), *rest)

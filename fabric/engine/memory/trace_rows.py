@@ -1,0 +1,143 @@
+"""Traces in the form that they are kept in: typed, and whatever is not of this form is a miss."""
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Annotated, TypeAlias
+
+from msgspec import DecodeError, Meta, Struct, ValidationError, convert, to_builtins
+from msgspec.json import Decoder
+
+from fabric.graph.traces import ListingTrace, Trace
+from fabric.model.hashing import is_digest
+from fabric.model.names import Digest
+from fabric.model.task import InputEntry, Output, OutputFile, Pairs
+from fabric.system.source.names import is_plain_name
+
+Row: TypeAlias = dict[str, object]
+_Count: TypeAlias = Annotated[int, Meta(ge=0)]
+
+
+class _Made(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    path: str
+    digest: Digest
+    size: _Count
+    executable: bool
+
+
+class _Listing(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    folder: str
+    pattern: str
+    ignore: tuple[str, ...]
+    digest: str
+
+
+class _TraceRow(Struct, frozen=True):
+    """In the order of the row."""
+
+    static: Digest
+    entries: tuple[InputEntry, ...]
+    files: Pairs
+    absent: tuple[str, ...]
+    listings: tuple[_Listing, ...]
+    upstream: Pairs
+    links: Pairs
+    key: Digest
+    ms: _Count
+    digest: Digest
+    facts: Pairs
+    made: tuple[_Made, ...]
+
+
+_Rows: TypeAlias = tuple[_TraceRow, ...]
+
+
+def encode_traces(traces: Iterable[Trace]) -> bytes:
+    rows = [encode_trace(trace) for trace in traces]
+    return json.dumps(rows, separators=(",", ":")).encode()
+
+
+def encode_trace(trace: Trace) -> Row:
+    """Plain values, as JSON and marshal both take them."""
+    output = trace.output
+    row = _TraceRow(
+        static=trace.static,
+        entries=trace.entries,
+        files=trace.files,
+        absent=trace.absent,
+        listings=tuple(
+            _Listing(one.folder, one.pattern, one.ignore, one.digest) for one in trace.listings
+        ),
+        upstream=trace.upstream,
+        links=trace.links,
+        key=trace.key,
+        ms=trace.ms,
+        digest=output.digest,
+        facts=output.facts,
+        made=tuple(_Made(one.path, one.digest, one.size, one.executable) for one in output.files),
+    )
+    plain: Row = to_builtins(row)
+    return plain
+
+
+def read_traces(raw: bytes | None) -> tuple[Trace, ...]:
+    """Traces out of the bytes of a memo record."""
+    if raw is None:
+        return ()
+    try:
+        return _traces(_decoder().decode(raw))
+    except ValidationError:
+        return ()
+    except DecodeError:
+        # Names that are not UTF-8 are halves of surrogate pairs, which only `json` takes.
+        return decode_traces(_loaded(raw))
+    except (ValueError, RecursionError):
+        return ()
+
+
+def decode_traces(rows: object) -> tuple[Trace, ...]:
+    try:
+        return _traces(convert(rows, _Rows))
+    except ValueError:
+        return ()
+
+
+def _loaded(raw: bytes) -> object:
+    try:
+        found: object = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+@cache
+def _decoder() -> "Decoder[_Rows]":
+    return Decoder(_Rows)
+
+
+def _traces(rows: Sequence[_TraceRow]) -> tuple[Trace, ...]:
+    return tuple(map(_trace, rows))
+
+
+def _trace(row: _TraceRow) -> Trace:
+    return Trace(
+        static=row.static,
+        entries=row.entries,
+        files=row.files,
+        absent=row.absent,
+        listings=tuple(
+            ListingTrace(one.folder, one.pattern, one.ignore, one.digest) for one in row.listings
+        ),
+        upstream=row.upstream,
+        links=row.links,
+        key=row.key,
+        output=Output(row.digest, tuple(map(_made, row.made)), row.facts),
+        ms=row.ms,
+    )
+
+
+def _made(one: _Made) -> OutputFile:
+    """What names a place outside of a task's own folder, or a content by no digest, is a miss."""
+    if not is_plain_name(one.path) or not is_digest(one.digest):
+        raise ValueError(f"not the name of an output: {one.path}")
+    return OutputFile(one.path, one.digest, one.size, executable=one.executable)

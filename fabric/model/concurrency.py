@@ -1,0 +1,25 @@
+"""A function's concurrency as it is hashed, and as records say it."""
+
+import re
+
+# Keys of what is live are made over this form: another one would deploy everything anew.
+_HASHED = re.compile(r"\((None|\d+), (None|\d+)\)")
+_SETTING = "concurrency"
+
+
+def hashed_concurrency(reserved: int | None, provisioned: int | None) -> str:
+    return repr((reserved, provisioned))
+
+
+def told_settings(settings: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Settings in plain words, such as `reserved=5`; records of earlier versions have the other
+    form, and say the same."""
+    return tuple((name, _told(value) if name == _SETTING else value) for name, value in settings)
+
+
+def _told(text: str) -> str:
+    found = _HASHED.fullmatch(text)
+    if found is None:
+        return text
+    both = zip(("reserved", "provisioned"), found.groups(), strict=True)
+    return ",".join(f"{name}={count}" for name, count in both if count != "None")

@@ -1,0 +1,37 @@
+"""What does not fit in a document that was read, in plain words: where, what was expected, what
+was found."""
+
+import re
+
+from msgspec import ValidationError
+
+EXPECTED = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "nothing",
+    "array": "a list",
+    "object": "an object",
+}
+FOUND = {**EXPECTED, "int": "a number"}
+_MISSING = "Object missing required field "
+_KIND = re.compile(r"`(\w+)`")
+
+
+def misfit(error: ValidationError) -> str:
+    """The words of a typed decoder as `functions[0].key: expected a text, found a number`."""
+    said, _, place = str(error).partition(" - at `")
+    path = place.rstrip("`").removeprefix("$").removeprefix(".")
+    if said.startswith(_MISSING):
+        return at(path, f"{said.removeprefix(_MISSING)} is missing")
+    expected, _, found = said.partition(", got ")
+    words = _KIND.sub(lambda kind: EXPECTED.get(kind[1], kind[0]), expected)
+    words = words[:1].lower() + words[1:]
+    if found:
+        words += ", found " + _KIND.sub(lambda kind: FOUND.get(kind[1], kind[0]), found)
+    return at(path, words)
+
+
+def at(path: str, words: str) -> str:
+    return f"{path}: {words}" if path else words

@@ -1,0 +1,195 @@
+"""Records in the form that they are stored in: typed, their keys as on disk, and back.
+
+History names the functions of each deployment by digest; each version of one is stored once.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec import Meta, Struct, to_builtins
+from msgspec.structs import asdict, replace
+
+from fabric.model.hashing import digest_bytes
+from fabric.model.records.record import (
+    Deployment,
+    FunctionRecord,
+    Intent,
+    Lifecycle,
+    Mode,
+    Operation,
+    Record,
+    RecordRef,
+)
+
+VERSION = 1
+Document: TypeAlias = dict[str, Any]
+_VERSION_LENGTH = 32
+_TABLES = frozenset({"outputs", "settings", "environment", "upstream"})
+_Table: TypeAlias = dict[str, str]
+_Count: TypeAlias = Annotated[int, Meta(ge=0)]
+
+
+class FunctionDocument(Struct, frozen=True, rename="camel"):
+    name: str
+    key: str
+    artifact_sha256: str
+    resource_name: str
+    resource_id: str
+    endpoint: str
+    handler: str
+    triggers: list[object]
+    layers: list[str]
+    settings: _Table
+    environment: _Table
+    environment_sha256: str
+    upstream: _Table
+    updated_at: str
+
+
+class DeploymentDocument(Struct, frozen=True, rename="camel"):
+    """`functions` are versions of functions by their digests."""
+
+    deployment_id: str
+    mode: Mode
+    endpoint: str
+    outputs: _Table
+    release_key: str
+    functions: list[str]
+    updated_at: str
+
+
+class IntentDocument(Struct, frozen=True, rename="camel"):
+    task: str
+    operation: Operation
+    function: str
+    deployment_id: str
+    at: str
+
+
+class RecordDocument(Struct, frozen=True, rename="camel"):
+    """All but the checksum."""
+
+    version: Literal[1]
+    lineage: str
+    serial: _Count
+    fence: _Count
+    service: str
+    stage: str
+    provider: str
+    provider_id: str
+    region: str
+    mode: Mode
+    lifecycle: Lifecycle
+    deployment_id: str
+    endpoint: str
+    outputs: _Table
+    release_key: str
+    functions: list[FunctionDocument]
+    pending: list[IntentDocument]
+    history: list[DeploymentDocument]
+    versions: dict[str, FunctionDocument]
+    salt: str
+    updated_at: str
+
+
+def ref_document(ref: RecordRef) -> dict[str, str]:
+    return {"service": ref.service, "stage": ref.stage, "provider": ref.provider}
+
+
+def document_of(record: Record) -> Document:
+    return {
+        "version": VERSION,
+        "lineage": record.lineage,
+        "serial": record.serial,
+        "fence": record.fence,
+        **ref_document(record.ref),
+        "providerId": record.provider_id,
+        "region": record.region,
+        "mode": record.mode,
+        "lifecycle": record.lifecycle,
+        "deploymentId": record.deployment_id,
+        "endpoint": record.endpoint,
+        "outputs": dict(record.outputs),
+        "releaseKey": record.release_key,
+        "functions": [function_document(one) for one in record.functions],
+        "pending": to_builtins(list(record.pending)),
+        "history": [_deployment_document(one) for one in record.history],
+        "versions": _versions(record),
+        "salt": record.salt,
+        "updatedAt": record.updated_at,
+    }
+
+
+def triggers_of(one: FunctionRecord) -> list[object]:
+    return [json.loads(trigger) for trigger in one.triggers]
+
+
+def function_document(one: FunctionRecord) -> Document:
+    document: Document = to_builtins(one)
+    document["triggers"] = triggers_of(one)
+    document["layers"] = list(one.layers)
+    for name in ("settings", "environment", "upstream"):
+        document[name] = dict(document[name])
+    return document
+
+
+def function_read(document: FunctionDocument) -> FunctionRecord:
+    triggers = tuple(json.dumps(one, sort_keys=True) for one in document.triggers)
+    layers = tuple(document.layers)
+    return FunctionRecord(**{**_read(document), "triggers": triggers, "layers": layers})
+
+
+def version_of(one: FunctionRecord) -> str:
+    text = json.dumps(function_document(one), sort_keys=True)
+    return digest_bytes(text.encode())[:_VERSION_LENGTH]
+
+
+def record_read(document: RecordDocument) -> Record:
+    """Raises a LookupError where history names a version that is not there."""
+    functions = tuple(map(function_read, document.functions))
+    past = {name: function_read(one) for name, one in document.versions.items()}
+    versions = {**past, **{version_of(one): one for one in functions}}
+    fields = _read(document)
+    for name in ("version", "versions", "service", "stage", "provider"):
+        del fields[name]
+    changed = {
+        "functions": functions,
+        "pending": tuple(Intent(**asdict(one)) for one in document.pending),
+        "history": tuple(_deployment_read(one, versions) for one in document.history),
+    }
+    ref = RecordRef(document.service, document.stage, document.provider)
+    return Record(ref, **{**fields, **changed})
+
+
+def _deployment_document(one: Deployment) -> Document:
+    document: Document = to_builtins(replace(one, functions=()))
+    document["outputs"] = dict(one.outputs)
+    document["functions"] = [version_of(function) for function in one.functions]
+    return document
+
+
+def _deployment_read(
+    document: DeploymentDocument, versions: Mapping[str, FunctionRecord]
+) -> Deployment:
+    functions = tuple(versions[name] for name in document.functions)
+    return Deployment(**{**_read(document), "functions": functions})
+
+
+def _versions(record: Record) -> Document:
+    """What history names and the current functions are not."""
+    current = {version_of(one) for one in record.functions}
+    past = {version_of(one): one for old in record.history for one in old.functions}
+    return {
+        version: function_document(past[version])
+        for version in sorted(past)
+        if version not in current
+    }
+
+
+def _read(document: Struct) -> Document:
+    """The fields of a document, its tables as pairs."""
+    return {
+        name: tuple(field.items()) if name in _TABLES else field
+        for name, field in asdict(document).items()
+    }

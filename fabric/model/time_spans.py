@@ -1,0 +1,17 @@
+"""Lengths of time as people write them on the command line: one grammar for every option."""
+
+import re
+
+from fabric.model.problems import FabricError, Problem
+
+FORMS = "90, 90s, 1.5h; units are ms, s, m, h and d, and none means seconds"
+_FORM = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?", re.IGNORECASE)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def seconds_of(option: str, text: str, code: str = "usage/bad-duration") -> float:
+    found = _FORM.fullmatch(text.strip())
+    if found is None:
+        hint = f"a number with or without a unit: {FORMS}"
+        raise FabricError(Problem(code, f"{option} {text} is no duration", hint))
+    return float(found[1]) * _SECONDS[(found[2] or "s").lower()]

@@ -1,0 +1,107 @@
+// Builds that wait together become one call with many entry points: what they share is read once.
+// Each bundle is the same either way; what is out of the ordinary is built by itself.
+
+const MOST = 32;
+const AT_ONCE = 2;
+const OLDEST = [0, 25];
+
+/** One build, as the bundler's JavaScript interface tells it; rejects as that does. */
+async function alone({ bundler, options }) {
+  const { outputFiles, metafile, warnings } = await bundler.build({ ...options, ...QUIET });
+  return { files: outputFiles, inputs: metafile.inputs, warnings };
+}
+
+const QUIET = { write: false, metafile: true, logLevel: "silent" };
+
+/** What a batch has in common: all but the entry. Empty for what must be built by itself. */
+function kindOf({ bundler, folder, options }) {
+  const { entryPoints, ...rest } = options;
+  const [major, minor] = bundler.version.split(".").map(Number);
+  const isKnown = major > OLDEST[0] || minor >= OLDEST[1];
+  // A source map holds the name of its file, and a wildcard means many entries.
+  const isPlain = !options.sourcemap && !entryPoints[0].includes("*");
+  return isKnown && isPlain ? JSON.stringify([folder, rest]) : "";
+}
+
+/** The answers for a batch, one for each request; none for those that are not plain. */
+async function together(batch) {
+  const { outfile, ...options } = batch[0].options;
+  const names = [...new Set(batch.map((one) => one.options.entryPoints[0]))];
+  const entryPoints = names.map((name, number) => ({ in: name, out: `${number}` }));
+  const result = await batch[0].bundler.build({ ...options, ...QUIET, entryPoints, outdir: "." });
+  // A warning does not tell whose it is.
+  if (result.warnings.length) return [];
+  const built = new Map(names.map((name, number) => [name, answerOf(result, number, outfile)]));
+  return batch.map((one) => built.get(one.options.entryPoints[0]));
+}
+
+function answerOf({ outputFiles, metafile: { inputs, outputs } }, number, outfile) {
+  const name = `${number}.js`;
+  const file = outputFiles.find(({ path }) => path.endsWith(`/${name}`));
+  const output = outputs[name];
+  // A stylesheet has a file of its own.
+  const found = file && output?.entryPoint && !output.cssBundle ? reached(output.entryPoint, inputs) : null;
+  if (!found || Object.keys(output.inputs).some((one) => !found.has(one))) return null;
+  const path = file.path.slice(0, -name.length) + outfile;
+  const own = Object.fromEntries([...found].map((one) => [one, inputs[one]]));
+  return { files: [{ path, contents: file.contents }], inputs: own, warnings: [] };
+}
+
+/** The inputs that one entry leads to; null where an import with a wildcard leads to some untold. */
+function reached(entry, inputs) {
+  const found = new Set([entry]);
+  for (const name of found) {
+    for (const { path, external } of inputs[name].imports) {
+      if (path.includes("*")) return null;
+      if (!external && Object.hasOwn(inputs, path)) found.add(path);
+    }
+  }
+  return found;
+}
+
+/** Takes builds one by one and answers each; a few batches are at work, the others gather. */
+export class Batches {
+  #waiting = [];
+  #running = 0;
+  #most = MOST;
+
+  ask(request) {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...request, kind: kindOf(request), resolve, reject });
+      // Those that come in the same breath come along.
+      setImmediate(() => this.#start());
+    });
+  }
+
+  #start() {
+    while (this.#running < AT_ONCE && this.#waiting.length) {
+      this.#running += 1;
+      this.#carryOut(this.#next()).finally(() => {
+        this.#running -= 1;
+        this.#start();
+      });
+    }
+  }
+
+  #next() {
+    const [{ kind }] = this.#waiting;
+    const most = kind ? this.#most : 1;
+    const batch = [];
+    this.#waiting = this.#waiting.filter((one) => one.kind !== kind || batch.length >= most || !batch.push(one));
+    return batch;
+  }
+
+  async #carryOut(batch) {
+    const answers = batch.length > 1 ? await this.#joined(batch) : [];
+    const settled = batch.map(async (one, number) => answers[number] ?? alone(one));
+    await Promise.allSettled(settled.map((answer, number) => answer.then(batch[number].resolve, batch[number].reject)));
+  }
+
+  /** Where batches come to little, they get smaller: soon each is built by itself. */
+  async #joined(batch) {
+    const answers = await together(batch).catch(() => []);
+    const came = answers.filter(Boolean).length * 2 >= batch.length;
+    this.#most = came ? Math.min(MOST, this.#most * 2) : Math.max(1, Math.floor(batch.length / 2));
+    return answers;
+  }
+}

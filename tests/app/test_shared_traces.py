@@ -1,0 +1,30 @@
+"""What other machines are told of builds: read again, also from an earlier version; damage is
+nothing told."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from fabric.app.deploy.shared_traces import decoded, encoded
+from tests.support.documents import mutations
+from tests.support.old_files import old_file
+
+OLD: dict[str, Any] = json.loads(old_file("traces.json"))
+
+
+def test_an_old_document_is_read_and_written_as_it_was() -> None:
+    rows = decoded(old_file("traces.json"), "salt")
+    assert sorted(rows) == ["hello", "sweep"]
+    assert json.dumps(encoded(rows), separators=(",", ":")).encode() == old_file("traces.json")
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"[" * 99_999, b"\xff", b'{"version":3}', b"1"])
+def test_what_is_no_document_says_nothing(content: bytes) -> None:
+    assert decoded(content, "salt") == {}
+
+
+@given(mutations(OLD))
+def test_a_damaged_document_never_breaks_a_run(document: Any) -> None:
+    assert isinstance(decoded(json.dumps(document).encode(), "salt"), dict)

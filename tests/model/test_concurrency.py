@@ -1,0 +1,25 @@
+"""Concurrency as records say it: plain words, also where an earlier version wrote another form."""
+
+import pytest
+
+from fabric.model.concurrency import hashed_concurrency, told_settings
+
+TOLD = {
+    (None, None): "",
+    (5, None): "reserved=5",
+    (None, 2): "provisioned=2",
+    (5, 2): "reserved=5,provisioned=2",
+    (0, None): "reserved=0",
+}
+
+
+@pytest.mark.parametrize(("both", "words"), TOLD.items(), ids=str)
+def test_it_is_told_in_words(both: tuple[int | None, int | None], words: str) -> None:
+    settings = (("memory", "(None, None)"), ("concurrency", hashed_concurrency(*both)))
+    told = (("memory", "(None, None)"), ("concurrency", words))
+    assert told_settings(settings) == told
+    assert told_settings(told) == told
+
+
+def test_keys_of_what_is_live_stay_what_they_are() -> None:
+    assert hashed_concurrency(5, None) == "(5, None)"

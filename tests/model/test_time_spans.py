@@ -1,0 +1,26 @@
+"""One grammar for lengths of time, whatever option they stand in."""
+
+import pytest
+
+from fabric.model.problems import ExitCode, FabricError
+from fabric.model.time_spans import seconds_of
+
+FORMS = {
+    "0": 0, "90": 90, "1.5": 1.5, "90s": 90, "250ms": 0.25, "2m": 120, "1h": 3600, "0.5h": 1800,
+    "30d": 30 * 86400, "30D": 30 * 86400, "2 m": 120, " 2m ": 120, "1H": 3600,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "seconds"), FORMS.items(), ids=FORMS)
+def test_a_duration_is_a_number_with_or_without_a_unit(text: str, seconds: float) -> None:
+    assert seconds_of("--max-age", text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "s", "-1", "+1", "1w", "1.", ".5", "1e3", "1 2", "2m30s"])
+def test_what_is_no_duration_is_told_with_the_forms(text: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        seconds_of("--lock-timeout", text)
+    problem = caught.value.first
+    assert (problem.code, caught.value.exit_code) == ("usage/bad-duration", ExitCode.USAGE)
+    assert f"--lock-timeout {text} is no duration" in problem.message
+    assert "units are ms, s, m, h and d" in problem.hint

@@ -1,0 +1,86 @@
+"""What does not fit a published schema is told with its place, in plain words."""
+
+import json
+from typing import Any
+
+import pytest
+
+from fabric.system.schemas import listed, misfits
+from tests.support.old_files import old_file
+
+OLD = {
+    "state": "state-odd.json",
+    "backup": "backup.json",
+    "saved-plan": "plan.json",
+    "receipt": "receipt.json",
+    "deploy-record": "deployment.json",
+}
+
+
+def old(schema: str) -> Any:
+    return json.loads(old_file(OLD[schema]))
+
+
+@pytest.mark.parametrize("schema", OLD)
+def test_what_an_earlier_version_wrote_fits(schema: str) -> None:
+    assert misfits(schema, old(schema)) == ()
+
+
+@pytest.mark.parametrize("schema", OLD)
+def test_a_key_that_nobody_knows_is_passed_over(schema: str) -> None:
+    assert misfits(schema, old(schema) | {"later": 1}) == ()
+
+
+CASES: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "functions[1].endpoint: expected a text, found a number": (
+        "state", ("functions", 1, "endpoint", 2.5)),
+    "functions[0].triggers[0]: expected an object, found a text": (
+        "state", ("functions", 0, "triggers", ["x"])),
+    "mode: expected one of `simulated`, `command`, `real`, found `magic`": (
+        "state", ("mode", "magic")),
+    "version: expected `1`, found `7`": ("state", ("version", 7)),
+    "serial: expected at least 0, found -1": ("state", ("serial", -1)),
+    "seal.serials.shop/dev/cloud1-lambda: expected a whole number, found nothing": (
+        "saved-plan", ("seal", "serials", "shop/dev/cloud1-lambda", None)),
+    "deployments[0].outputs: expected an object, found a list": (
+        "receipt", ("deployments", 0, "outputs", [])),
+    "records: expected a list, found true or false": ("backup", ("records", True)),
+    "stage: expected a text, found an object": ("deploy-record", ("stage", {})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "case"), CASES.items(), ids=CASES)
+def test_what_does_not_fit_is_named(words: str, case: tuple[str, tuple[Any, ...]]) -> None:
+    schema, (*path, last, value) = case
+    document = spot = old(schema)
+    for step in path:
+        spot = spot[step]
+    spot[last] = value
+    assert misfits(schema, document) == (words,)
+
+
+def test_every_key_that_is_missing_is_named_once() -> None:
+    document = old("receipt")
+    del document["deployments"][0]["mode"]
+    del document["deployments"][0]["service"]
+    assert misfits("receipt", document) == (
+        "deployments[0]: `service` is missing",
+        "deployments[0]: `mode` is missing",
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({}, "`endpoint` or `url` is missing"),
+        ({"url": ""}, "url: expected a text that is not blank, found ``"),
+        ({"url": 1}, "url: expected a text, found a number"),
+    ],
+    ids=str,
+)
+def test_an_answer_without_an_address_is_told(answer: object, words: str) -> None:
+    assert misfits("deploy-answer", answer) == (words,)
+
+
+def test_of_many_the_first_are_shown() -> None:
+    assert listed(("a", "b", "c", "d", "e")) == "a; b; c (and 2 more)"
