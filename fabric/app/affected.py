@@ -11,7 +11,7 @@ from fabric.app.project.files import COMPOSE_NAME, file_at
 from fabric.app.project.project import Project, open_project
 from fabric.app.project.services import has_python
 from fabric.app.request import Request, ServiceChoice
-from fabric.app.session import SessionOptions, open_session
+from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.graph.compile import ServiceUnit
 from fabric.graph.decide import Action
@@ -70,7 +70,7 @@ def _by_digest(request: Request, project: Project, settings: Settings) -> frozen
 
 def _territories(project: Project, settings: Settings) -> list[Territory]:
     opening = SessionOptions(file_time_ns(settings.cwd), create=False)
-    with open_session(project.workspace, settings, opening) as session:
+    with Session(project.workspace, settings, opening) as session:
         trace_store = session.stores.trace_store
         trace_store.expect(sum(len(unit.config.functions) for unit in project.units))
         return [

@@ -8,7 +8,7 @@ from fabric.app.pinned import compiled_and_pinned
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, homes_of, run_graph, told_of_places
 from fabric.app.run_report import cases_of
-from fabric.app.session import SessionOptions, open_session
+from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.answers import had_nothing_to_do, keep_answer
 from fabric.app.shortcuts.command_line import CommandLine
@@ -43,7 +43,7 @@ def build(
     workspace = Path(start.info.workspace)
     homes = homes_of(start.info, start.graph)
     opening = SessionOptions(started, request.use_cache, warm=start.is_warm, homes=homes)
-    with open_session(workspace, settings, opening) as session:
+    with Session(workspace, settings, opening) as session:
         result = start.whole(run_graph(request, session, work, make_listeners))
         info = told_of_places(start.info, start.graph, session)
         if command_line and result.ok and not request.out:

@@ -15,7 +15,7 @@ from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import units_of
 from fabric.app.request import Request
 from fabric.app.run_graph import entries_of, plan_graph
-from fabric.app.session import Session, SessionOptions, open_session
+from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.answers import keep_preview
 from fabric.app.shortcuts.command_line import CommandLine
@@ -88,7 +88,7 @@ def _files(
     stack: contextlib.ExitStack, work: Compiled, settings: Settings
 ) -> tuple[Session, Preview]:
     opening = SessionOptions(file_time_ns(settings.cwd), create=False)
-    session = stack.enter_context(open_session(Path(work.info.workspace), settings, opening))
+    session = stack.enter_context(Session(Path(work.info.workspace), settings, opening))
     made = plan_graph(session, work.graph)
     return session, Preview(work, made, entries_of(session, made), sources=work.sources)
 
@@ -111,7 +111,7 @@ def _live(
     if lost:
         raise FabricError(*lost)
     opening = SessionOptions(file_time_ns(settings.cwd), create=False, tools=scope.tools)
-    session = stack.enter_context(open_session(Path(work.info.workspace), settings, opening))
+    session = stack.enter_context(Session(Path(work.info.workspace), settings, opening))
     seen = preview(session, work, scope)
     told = [mismatch(one, scope.record(ref)) for ref, one in scope.placements.items()]
     return session, _warned(seen, *(one for one in told if one))

@@ -1,8 +1,9 @@
 """A session: the stores of a workspace, opened, and the kinds of tasks that work with them."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -33,35 +34,14 @@ if TYPE_CHECKING:
     from fabric.tasks.deploy_tools import DeployTools
 
 
-class Session(Struct, frozen=True):
-    """`place` is where the cache is, or why there is none; `fetched` is why tools of before are
-    not used."""
-
-    stores: Stores
-    runner: TaskRunner
-    registry: Registry
-    place: CachePlace
-    settings: Settings
-    fetched: Problem | None = None
-
-    @property
-    def cache(self) -> Path:
-        return self.place.folder
-
-    @property
-    def cache_problem(self) -> Problem | None:
-        """Why something of this run was not kept for the next, as far as it is known by now."""
-        return self.place.problem or self.stores.blobs.failure or self.stores.memo.failure
-
-
 class SessionOptions(Struct, frozen=True):
-    """How a room is opened. `started_ns` is when the command began; what moves later is suspect.
+    """How a session is opened. `started_ns` is when the command began; what moves later is suspect.
 
     Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.
     `homes` are the folders that a run writes below.
     A `warm` run asks about few files and tasks, so it loads no index of them all.
     What does not `keep` neither reads nor writes a cache.
-    With a `tools` there are tasks that change the world as well; `kinds` are more that a run has.
+    With `tools` there are tasks that change the world as well; `kinds` are more that a run has.
     """
 
     started_ns: int
@@ -74,57 +54,90 @@ class SessionOptions(Struct, frozen=True):
     kinds: Registry = field(default_factory=dict)
 
 
-@contextlib.contextmanager
-def open_session(workspace: Path, settings: Settings, opening: SessionOptions) -> Iterator[Session]:
-    """Everything that a run works with; closed, and what was learnt kept, at the end."""
-    if not (opening.create and opening.keeps):
-        place = cache_to_read(workspace, settings)
-        with _opened(workspace, settings, opening, place) as session:
-            yield session
-        return
-    place = cache_to_write(workspace, settings)
-    _ignore_own(workspace)
-    for home in opening.homes:
-        sweep_payloads(home)
-    # Around all that writes, the closing too: a kill at any moment leaves the marker.
-    is_kept = place.problem is None
-    keeping = marked(place.folder, opening.homes) if is_kept else contextlib.nullcontext()
-    with keeping, _opened(workspace, settings, opening, place) as session:
-        yield session
+class Session:
+    """The stores of a workspace, open from `with` to its end, and what works with them.
 
+    `place` is where the cache is, or why there is none; `fetched` is why tools of before are not
+    used. What was learnt is kept when it is closed.
+    """
 
-@contextlib.contextmanager
-def _opened(
-    workspace: Path, settings: Settings, opening: SessionOptions, place: CachePlace
-) -> Iterator[Session]:
-    clock = SystemClock()
-    stores = _stores(workspace, settings, opening, place)
-    with toolchain_of(settings) as toolchain:
-        runtimes = Runtimes(toolchain, settings.env)
-        world = registry_of(workspace, runtimes, settings.env, opening.tools)
-        registry = {**world, **opening.kinds}
-        try:
-            runner = TaskRunner(stores, registry, clock, use_cache=opening.use_cache)
-            fetched = tools_problem(settings)
-            yield Session(stores, runner, registry, place, settings, fetched)
-        finally:
-            runtimes.close()
-            stores.trace_store.flush()
-            if stores.files.unsaved and place.folder.is_dir():
-                # A preview has no marker of its own, and may be killed here like any run.
-                with _no_mark() if opening.create else marked(place.folder, ()):
-                    stores.files.save()
-            stores.memo.close()
+    stores: Stores
+    runner: TaskRunner
+    registry: Registry
+    place: CachePlace
+    fetched: Problem | None
+
+    def __init__(self, workspace: Path, settings: Settings, options: SessionOptions) -> None:
+        self.workspace = workspace
+        self.settings = settings
+        self._options = options
+        self._closing = contextlib.ExitStack()
+
+    @property
+    def cache(self) -> Path:
+        return self.place.folder
+
+    @property
+    def cache_problem(self) -> Problem | None:
+        """Why something of this run was not kept for the next, as far as it is known by now."""
+        return self.place.problem or self.stores.blobs.failure or self.stores.memo.failure
+
+    def __enter__(self) -> "Session":
+        with contextlib.ExitStack() as stack:
+            if self._options.create and self._options.keeps:
+                self._take_the_pen(stack)
+            else:
+                self.place = cache_to_read(self.workspace, self.settings)
+            self._open(stack)
+            self._closing = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._closing.__exit__(kind, error, trace)
+
+    def _take_the_pen(self, stack: contextlib.ExitStack) -> None:
+        """Around all that writes, the closing too: a kill at any moment leaves the marker."""
+        self.place = cache_to_write(self.workspace, self.settings)
+        _ignore_own(self.workspace)
+        for home in self._options.homes:
+            sweep_payloads(home)
+        if self.place.problem is None:
+            stack.enter_context(marked(self.place.folder, self._options.homes))
+
+    def _open(self, stack: contextlib.ExitStack) -> None:
+        options, settings = self._options, self.settings
+        self.stores = _stores(self.workspace, settings, options, self.place)
+        runtimes = Runtimes(stack.enter_context(toolchain_of(settings)), settings.env)
+        stack.callback(self._keep)
+        stack.callback(runtimes.close)
+        files = registry_of(self.workspace, runtimes, settings.env, options.tools)
+        self.registry = {**files, **options.kinds}
+        clock = SystemClock()
+        self.runner = TaskRunner(self.stores, self.registry, clock, use_cache=options.use_cache)
+        self.fetched = tools_problem(settings)
+
+    def _keep(self) -> None:
+        self.stores.trace_store.flush()
+        if self.stores.files.unsaved and self.place.folder.is_dir():
+            # A preview has no marker of its own, and may be killed here like any run.
+            with _no_mark() if self._options.create else marked(self.place.folder, ()):
+                self.stores.files.save()
+        self.stores.memo.close()
 
 
 _no_mark = contextlib.nullcontext
 
 
 def _stores(
-    workspace: Path, settings: Settings, opening: SessionOptions, place: CachePlace
+    workspace: Path, settings: Settings, options: SessionOptions, place: CachePlace
 ) -> Stores:
     folder = place.folder
-    there = opening.keeps and place.problem is None and (opening.create or folder.is_dir())
+    there = options.keeps and place.problem is None and (options.create or folder.is_dir())
     memo: Memo = LazyMemo(lambda: _memo(folder / "memo")) if there else NoMemo()
     blobs = Blobs(folder / "blobs" if there else None, memo)
     project = project_id(workspace, settings)
@@ -132,8 +145,8 @@ def _stores(
     files = FileIndex(
         workspace,
         index if there else workspace / OWN / index.name,
-        now_ns=opening.started_ns,
-        remembered=there and not opening.warm,
+        now_ns=options.started_ns,
+        remembered=there and not options.warm,
     )
     return Stores(workspace, TraceStore(memo, project, blobs.flush), blobs, files, memo)
 

@@ -29,7 +29,7 @@ from fabric.app.run_graph import (
     run_tasks,
     told_of_places,
 )
-from fabric.app.session import Session, SessionOptions, open_session
+from fabric.app.session import Session, SessionOptions
 from fabric.engine.bus import Bus
 from fabric.engine.result import RunResult
 from fabric.engine.run_info import MakeListeners
@@ -75,7 +75,7 @@ def change_records(
     scope = change.scope
     scope.transaction.expect(_claims(change))
     try:
-        with open_session(
+        with Session(
             Path(change.work.info.workspace), scope.settings, _opening(request, change)
         ) as session:
             return _changed(request, session, change, make_listeners)

@@ -28,7 +28,7 @@ from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import units_of
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, tell_idle
-from fabric.app.session import SessionOptions, open_session
+from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.answers import keep_preview
 from fabric.app.shortcuts.command_line import CommandLine
@@ -70,7 +70,7 @@ def deploy(
     ) as scope:
         refuse(scope, work)
         opening = SessionOptions(started, create=False, tools=scope.tools)
-        with open_session(Path(work.info.workspace), settings, opening) as session:
+        with Session(Path(work.info.workspace), settings, opening) as session:
             seen = preview(session, work, scope, files=bool(request.out))
             _refuse_moved(options, settings, seen)
             if not seen.plan.anything_to_do and not request.out:

@@ -20,7 +20,7 @@ from fabric.app.project.project import Project, open_project
 from fabric.app.project.workspace import workspace_of
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, run_graph
-from fabric.app.session import SessionOptions, open_session
+from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.engine.result import RunResult
 from fabric.engine.run_info import MakeListeners
@@ -114,7 +114,7 @@ def _ran(
     kinds = {"probe": ProbeKind(patient.looks)}
     opening = SessionOptions(file_time_ns(settings.cwd), use_cache=False, create=False, kinds=kinds)
     info = ProjectInfo(str(patient.workspace), patient.ref.stage)
-    with open_session(patient.workspace, settings, opening) as session:
+    with Session(patient.workspace, settings, opening) as session:
         return run_graph(request, session, GraphJob(info, graph), make_listeners)
 
 

@@ -18,14 +18,14 @@ Row: TypeAlias = dict[str, object]
 _Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
-class _Made(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class _MadeRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     path: str
     digest: Digest
     size: _Count
     executable: bool
 
 
-class _Listing(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class _ListingRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     folder: str
     pattern: str
     ignore: tuple[str, ...]
@@ -39,14 +39,14 @@ class _TraceRow(Struct, frozen=True):
     entries: tuple[InputEntry, ...]
     files: Pairs
     absent: tuple[str, ...]
-    listings: tuple[_Listing, ...]
+    listings: tuple[_ListingRow, ...]
     upstream: Pairs
     links: Pairs
     key: Digest
     ms: _Count
     digest: Digest
     facts: Pairs
-    made: tuple[_Made, ...]
+    made: tuple[_MadeRow, ...]
 
 
 _Rows: TypeAlias = tuple[_TraceRow, ...]
@@ -66,7 +66,7 @@ def encode_trace(trace: Trace) -> Row:
         files=trace.files,
         absent=trace.absent,
         listings=tuple(
-            _Listing(one.folder, one.pattern, one.ignore, one.digest) for one in trace.listings
+            _ListingRow(one.folder, one.pattern, one.ignore, one.digest) for one in trace.listings
         ),
         upstream=trace.upstream,
         links=trace.links,
@@ -74,7 +74,9 @@ def encode_trace(trace: Trace) -> Row:
         ms=trace.ms,
         digest=output.digest,
         facts=output.facts,
-        made=tuple(_Made(one.path, one.digest, one.size, one.executable) for one in output.files),
+        made=tuple(
+            _MadeRow(one.path, one.digest, one.size, one.executable) for one in output.files
+        ),
     )
     plain: Row = to_builtins(row)
     return plain
@@ -136,7 +138,7 @@ def _trace(row: _TraceRow) -> Trace:
     )
 
 
-def _made(one: _Made) -> OutputFile:
+def _made(one: _MadeRow) -> OutputFile:
     """What names a place outside of a task's own folder, or a content by no digest, is a miss."""
     if not is_plain_name(one.path) or not is_digest(one.digest):
         raise ValueError(f"not the name of an output: {one.path}")
