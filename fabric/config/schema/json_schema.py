@@ -155,7 +155,7 @@ def _either(shape: Either) -> Json:
     return {"anyOf": [schema_of(option) for option in shape.shapes]}
 
 
-_RENDERERS: dict[type, Callable[[Any], Json]] = {
+_RENDERERS: dict[type, Callable[..., Json]] = {
     Text: _text,
     Word: _word,
     OneOf: _choice,
