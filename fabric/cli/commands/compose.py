@@ -13,12 +13,11 @@ from fabric.cli.main import LazyGroup
 from fabric.cli.options import ComposeFile, ComposeFlags, ScreenFlags, Stage, examples
 
 compose = LazyGroup(
-    table.COMPOSE,
     name="compose",
     help="Work on all services of a compose file at once.",
     epilog="Examples:\n  fabric compose plan\n  fabric compose build --service api --concurrency 8",
     no_args_is_help=True,
-)
+).listing(table.COMPOSE)
 
 
 class OutputsFlags(Struct, frozen=True):

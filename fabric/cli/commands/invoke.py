@@ -12,14 +12,13 @@ from fabric.cli.main import LazyGroup
 from fabric.cli.options import PlaceFlags, ScreenFlags, examples
 
 invoke = LazyGroup(
-    table.INVOKE,
     name="invoke",
     help="Call functions.",
     epilog="Examples:\n"
     "  echo '{}' | fabric invoke run --function hello\n"
     "  fabric invoke run --function hello --event event.json --stage prod",
     no_args_is_help=True,
-)
+).listing(table.INVOKE)
 
 
 class InvokeFlags(Struct, frozen=True):

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
     StateCase: TypeAlias = Callable[[StateRequest, Settings, Agrees], Report]
 
 state = LazyGroup(
-    table.STATE,
     name="state",
     help="Look at what is recorded of deployments, move it, and put it right.",
     epilog="Examples:\n  fabric state list\n  fabric state backup --out before-the-move.json",
     no_args_is_help=True,
-)
+).listing(table.STATE)
 OtherService: TypeAlias = Annotated[
     str,
     click.option(
