@@ -20,11 +20,14 @@ from fabric.engine.listeners.journal import EventFile
 from fabric.model.events import EVENT_NAMES, Event, ProblemFound, RunStarted, Stamped, TaskOutput
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.report import Report, as_document, failure
+from fabric.model.report import Report, failure
 from fabric.system.clock import SystemClock, stamp
 from fabric.system.schemas import schema_text
+from fabric.views.report_json import as_document
+from fabric.views.report_text import report_text
 from fabric.views.style import Style
 from tests.support.fakes import Bench, join
+from tests.support.outcomes import deploy_outcome
 
 OUTSIDE = ("backup", "deploy-answer", "deploy-record", "receipt", "saved-plan")
 OWN = ("plan", "events", "report", "state", *OUTSIDE)
@@ -48,7 +51,7 @@ def plan_report(folder: Path, verb: Verb) -> Report:
     settings = Settings(
         env={}, cwd=folder, cores=1, stdout_is_terminal=False, stderr_is_terminal=False
     )
-    return make_plan(Request(verb, "plan", Where()), PlanOptions(), settings, Style())
+    return make_plan(Request(verb, "plan", Where()), PlanOptions(), settings)
 
 
 def through_json(document: Any) -> Any:
@@ -58,14 +61,14 @@ def through_json(document: Any) -> Any:
 @pytest.mark.parametrize("verb", Verb)
 def test_a_plan_is_what_its_schema_says(tmp_path: Path, verb: Verb) -> None:
     report = plan_report(tmp_path, verb)
-    result = through_json(report.result)
+    result = through_json(as_document(report)["result"])
     assert result["tasks"]
     assert problems_of("plan", result) == []
     assert problems_of("report", through_json(as_document(report))) == []
 
 
 def test_a_plan_with_another_action_or_without_a_reason_is_refused(tmp_path: Path) -> None:
-    result = through_json(plan_report(tmp_path, Verb.BUILD).result)
+    result = through_json(as_document(plan_report(tmp_path, Verb.BUILD))["result"])
     result["tasks"][0]["action"] = "maybe"
     del result["tasks"][1]["reason"]
     found = sorted(problems_of("plan", result))
@@ -89,7 +92,7 @@ def test_a_failure_is_what_the_report_schema_says(problem: Problem) -> None:
 
 
 def test_a_report_says_ok_or_what_went_wrong() -> None:
-    good = as_document(Report("plan", {}))
+    good = as_document(Report("deploy", deploy_outcome()))
     assert problems_of("report", {**good, "ok": False}) == ["'error' is a required property"]
     bad = through_json(as_document(failure("plan", FabricError(Problem("a/b", "c")))))
     assert len(problems_of("report", {**bad, "ok": True})) == 1
@@ -155,9 +158,9 @@ def keys_of(rules: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 @pytest.mark.parametrize("name", ["config", "compose", *OWN])
 def test_the_command_prints_the_schema_as_it_lies_in_the_folder(name: str) -> None:
     report = schema(name)
-    assert json.loads(report.text) == report.result
-    assert report.result is not None
-    assert report.result["$schema"] == "http://json-schema.org/draft-07/schema#"
+    result = through_json(as_document(report)["result"])
+    assert json.loads(report_text(report, Style())) == result
+    assert result["$schema"] == "http://json-schema.org/draft-07/schema#"
 
 
 def test_the_command_knows_every_schema_of_the_folder() -> None:

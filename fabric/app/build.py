@@ -1,10 +1,7 @@
 """`build` and `package`: run the graph, then say which artifacts there are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
-
-from msgspec import Struct
 
 from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.pinned import compiled_and_pinned
@@ -23,25 +20,13 @@ from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run_info import MakeListeners
 from fabric.model.amounts import duration
 from fabric.model.names import Verb
+from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
+from fabric.model.outcomes.when_read import WhenRead
 from fabric.model.problems import Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
 from fabric.system.clock import file_time_ns
-from fabric.views.words import build_text
-
-
-class BuiltArtifact(Struct, frozen=True):
-    """One function's result as users see it."""
-
-    service: str
-    function: str
-    path: str
-    sha256: str
-    size: int
-    cached: bool
-    reason: str
-    saved_ms: int
 
 
 def build(
@@ -75,13 +60,9 @@ def build(
 def build_report(
     result: RunResult, info: ProjectInfo, request: Request, settings: Settings
 ) -> Report:
-    prefix = _seen_from(Path(info.workspace), settings.cwd)
-    artifacts = tuple(_artifacts(result, request.verb, prefix))
-    summary = _summary(result, artifacts)
     return Report(
         request.command,
-        {"artifacts": [_json(one) for one in artifacts], "summary": summary},
-        text=build_text(request.verb, _new(artifacts), summary),
+        build_outcome(result, request.verb, _seen_from(Path(info.workspace), settings.cwd)),
         notes=_longest_path(result) if request.profiled else "",
         problems=problems_of(result),
         warnings=info.warnings,
@@ -91,14 +72,29 @@ def build_report(
     )
 
 
+def build_outcome(result: RunResult, verb: Verb, prefix: str) -> BuildOutcome:
+    """The rows of artifacts that were there before are made only where somebody reads them."""
+    looked_at = result.looked_at
+    fresh = range(len(result.graph)) if looked_at is None else looked_at
+    done = (one for one in fresh if result.outcomes[one].status is not Status.SKIPPED)
+    new = [one for one in done if result.graph.tasks[one].kind == verb]
+    return BuildOutcome(
+        verb,
+        WhenRead(lambda: tuple(_artifacts(result, result.graph.numbers_of(verb), prefix))),
+        tuple(_artifacts(result, new, prefix)),
+        ran=result.count(Status.RAN),
+        cached=result.count(Status.SKIPPED),
+        failed=result.count(Status.FAILED),
+        blocked=result.count(Status.BLOCKED),
+        # The time that tasks took: nothing to do is nothing, however long the looking took.
+        ms=result.ms if result.count(Status.RAN) else 0,
+    )
+
+
 def _longest_path(result: RunResult) -> str:
     path = critical_path(result)
     words = (f"{result.graph.ids[one]} {duration(result.outcomes[one].ms)}" for one in path)
     return f"longest path of {duration(result.ms)}: {' -> '.join(words)}"
-
-
-def _new(artifacts: tuple[BuiltArtifact, ...]) -> list[tuple[str, int]]:
-    return [(one.path, one.size) for one in artifacts if not one.cached]
 
 
 def problems_of(result: RunResult) -> tuple[Problem, ...]:
@@ -120,10 +116,9 @@ def owners_of(result: RunResult) -> tuple[str, ...]:
     return (*("",) * result.interrupted, *owners, *("" for _ in result.aftermath))
 
 
-def _artifacts(result: RunResult, verb: Verb, prefix: str) -> Iterator[BuiltArtifact]:
+def _artifacts(result: RunResult, numbers: Iterable[int], prefix: str) -> Iterator[BuiltArtifact]:
     """By task id, as a run over everything lists them."""
-    ids = result.graph.ids
-    for number in sorted(result.graph.numbers_of(verb), key=ids.__getitem__):
+    for number in sorted(numbers, key=result.graph.ids.__getitem__):
         outcome = result.outcomes[number]
         if outcome.output is not None:
             yield _artifact(result.graph.tasks[number], outcome, outcome.output, prefix)
@@ -153,30 +148,6 @@ def _seen_from(workspace: Path, cwd: Path) -> str:
     if cwd.is_relative_to(workspace):
         return "../" * len(cwd.relative_to(workspace).parts)
     return f"{workspace}/"
-
-
-def _json(one: BuiltArtifact) -> dict[str, Any]:
-    return {
-        "service": one.service,
-        "function": one.function,
-        "path": one.path,
-        "sha256": one.sha256,
-        "sizeBytes": one.size,
-        "cached": one.cached,
-        "reason": one.reason,
-    }
-
-
-def _summary(result: RunResult, artifacts: tuple[BuiltArtifact, ...]) -> dict[str, int]:
-    return {
-        "ran": result.count(Status.RAN),
-        "cached": result.count(Status.SKIPPED),
-        "failed": result.count(Status.FAILED),
-        "blocked": result.count(Status.BLOCKED),
-        # The time that tasks took: nothing to do is nothing, however long the looking took.
-        "ms": result.ms if result.count(Status.RAN) else 0,
-        "savedMs": sum(one.saved_ms for one in artifacts),
-    }
 
 
 def copy_artifacts(result: RunResult, workspace: Path, kind: str, target: Path) -> None:

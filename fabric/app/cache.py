@@ -9,12 +9,15 @@ from fabric.app.project.workspace import workspace_of
 from fabric.app.settings import Settings
 from fabric.engine.memory.cleanup import Housekeeping
 from fabric.engine.memory.cleanup import prune as drop_old
-from fabric.model.amounts import plural
+from fabric.model.outcomes.looked_up import (
+    CachePruneOutcome,
+    CacheStatsOutcome,
+    CacheVerifyOutcome,
+)
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.time_spans import seconds_of
 from fabric.system.clock import SystemClock
-from fabric.views.words import size
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -24,21 +27,15 @@ def stats(settings: Settings) -> Report:
         blobs = list(cache.blobs())
         records = cache.records()
     total = sum(one.size for one in blobs)
-    result = {"folder": cache.folder, "records": records, "blobs": len(blobs), "bytes": total}
-    text = (
-        f"{cache.folder}\n{plural(records, 'record')}, {plural(len(blobs), 'blob')}, {size(total)}"
-    )
-    return Report("cache stats", result, text=text)
+    return Report("cache stats", CacheStatsOutcome(str(cache.folder), records, len(blobs), total))
 
 
 def verify(settings: Settings) -> Report:
     """Read everything that is kept; what is not as it was written goes away, and is made again."""
     with _opened(settings) as cache:
         done = cache.verify()
-    result = {"folder": cache.folder, "checked": done.checked, "removed": done.removed}
-    read = plural(done.checked, "item")
-    text = f"{read} checked, {done.removed} damaged and removed."
-    return Report("cache verify", result, text=text)
+    outcome = CacheVerifyOutcome(str(cache.folder), done.checked, done.removed)
+    return Report("cache verify", outcome)
 
 
 def prune(settings: Settings, max_size: str, max_age: str) -> Report:
@@ -47,16 +44,8 @@ def prune(settings: Settings, max_size: str, max_age: str) -> Report:
     oldest = _oldest(max_age) if max_age else 0.0
     with _opened(settings) as cache:
         done = drop_old(cache, keep_bytes=limit, oldest=oldest)
-    result = {
-        "folder": cache.folder,
-        "removed": done.removed,
-        "freedBytes": done.freed,
-        "keptBytes": done.kept,
-    }
-    text = (
-        f"{plural(done.removed, 'blob')} removed, {size(done.freed)} freed, {size(done.kept)} kept."
-    )
-    return Report("cache prune", result, text=text)
+    outcome = CachePruneOutcome(str(cache.folder), done.removed, done.freed, done.kept)
+    return Report("cache prune", outcome)
 
 
 @contextlib.contextmanager

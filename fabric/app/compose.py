@@ -2,49 +2,38 @@
 
 from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.project.files import COMPOSE_NAME
-from fabric.app.project.project import named_services, open_project
+from fabric.app.project.project import named_services, open_project, services_in
 from fabric.app.request import Request
 from fabric.app.settings import Settings
+from fabric.model.outcomes.deployed import OutputsOutcome, ServiceAt, ServiceOutputs
+from fabric.model.outcomes.looked_up import ListedService, ServicesOutcome
 from fabric.model.problems import ExitCode
 from fabric.model.report import Report
-from fabric.views.deploy_text import outputs_text
-from fabric.views.style import Style
 
 
-def list_services(file: str, settings: Settings, style: Style) -> Report:
-    services = named_services(file or COMPOSE_NAME, settings)
-    rows = [
-        {"name": one.name, "config": one.config, "dependsOn": list(one.depends_on)}
-        for one in services
-    ]
-    width = max((len(one.name) for one in services), default=0)
-    lines = [
-        f"{style.strong(one.name.ljust(width))}  {one.config}"
-        + style.dim(f"  needs {', '.join(one.depends_on)}" if one.depends_on else "")
-        for one in services
-    ]
-    return Report("compose list", {"services": rows}, text="\n".join(lines))
+def list_services(file: str, stage: str, settings: Settings) -> Report:
+    """What the compose file lists; of a stage that is named, as its configs have it."""
+    path = file or COMPOSE_NAME
+    if stage:
+        services = services_in(settings.cwd / path, settings, stage)
+    else:
+        services = named_services(path, settings)
+    rows = tuple(ListedService(one.name, one.config, tuple(one.depends_on)) for one in services)
+    return Report("compose list", ServicesOutcome(rows))
 
 
 def outputs(request: Request, settings: Settings) -> Report:
     """The endpoint and outputs of every service that is live."""
     project = open_project(request.where, settings)
     found = find_records(project, "", settings)
-    rows = [
-        {
-            "service": ref.service,
-            "provider": ref.provider,
-            "endpoint": record.endpoint,
-            "outputs": dict(record.outputs),
-        }
+    rows = tuple(
+        ServiceOutputs(ref.service, ref.provider, record.endpoint, dict(record.outputs))
         for ref, record in sorted(found.records.items())
-    ]
-    absent = [{"service": one.service, "provider": one.provider} for one in found.absent]
-    document = {"stage": project.stage, "services": rows, "absent": absent}
+    )
+    absent = tuple(ServiceAt(one.service, one.provider) for one in found.absent)
     return Report(
         request.command,
-        document,
-        text=outputs_text(document),
+        OutputsOutcome(project.stage, rows, absent),
         problems=tuple(one.first for one in found.unreadable),
         exit_code=_exit_code(found),
     )

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.project.files import config_in
@@ -12,6 +13,8 @@ from fabric.app.project.project import Project, open_project
 from fabric.app.read_receipts import found_receipt
 from fabric.app.request import Request
 from fabric.app.settings import Settings
+from fabric.model.outcomes.json_struct import Json
+from fabric.model.outcomes.looked_up import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction, receipt_of
 from fabric.model.records.record import Mode, RecordRef
@@ -45,7 +48,7 @@ class Called(Struct, frozen=True):
 class Answer(Struct, frozen=True):
     """What a function gave back, and what it said meanwhile."""
 
-    response: object
+    response: Json
     ms: int
     logs: str = ""
 
@@ -200,7 +203,7 @@ def _there(request: Request, called: Called, event: str) -> Report:
         raise FabricError(Problem("invoke/no-endpoint", message))
     answer = posted(called.url, event.encode(), _SECONDS)
     try:
-        response: object = json.loads(answer.text)
+        response: Json = json.loads(answer.text)
     except ValueError:
         response = answer.text
     report = _report(request, called, Answer(response, answer.ms))
@@ -208,18 +211,16 @@ def _there(request: Request, called: Called, event: str) -> Report:
         return report
     message = f"`{called.name}` at {called.url} answered {answer.status}"
     problems = (Problem("invoke/failed", message),)
-    return Report(request.command, report.result, problems=problems, exit_code=ExitCode.FAILED)
+    return replace(report, text="", notes="", problems=problems, exit_code=ExitCode.FAILED)
 
 
 def _report(request: Request, called: Called, answer: Answer) -> Report:
-    document = {
-        "function": called.name,
-        "provider": called.entry.provider,
-        "simulated": called.entry.mode is Mode.SIMULATED,
-        "response": answer.response,
-        "logs": answer.logs,
-        "ms": answer.ms,
-    }
-    return Report(
-        request.command, document, text=json.dumps(answer.response), notes=answer.logs.rstrip("\n")
+    outcome = InvokeOutcome(
+        called.name,
+        called.entry.provider,
+        simulated=called.entry.mode is Mode.SIMULATED,
+        response=answer.response,
+        logs=answer.logs,
+        ms=answer.ms,
     )
+    return Report(request.command, outcome, notes=answer.logs.rstrip("\n"))

@@ -2,13 +2,12 @@
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import astuple, replace
 
 from fabric.app.deploy.plan_file import FORMAT, seal
 from fabric.app.preview import Preview
@@ -25,14 +24,21 @@ from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.graph.service_order import ties_of
 from fabric.model.names import Verb
+from fabric.model.outcomes.planned import (
+    ChangedInput,
+    ExplainOutcome,
+    PlannedService,
+    PlannedTask,
+    PlanOutcome,
+    PlanSummary,
+)
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
 from fabric.system.clock import file_time_ns
 from fabric.system.disk import write_atomic
 from fabric.views.pictures.draw import draw
-from fabric.views.plan_text import explain_text, plan_text
-from fabric.views.style import Style
+from fabric.views.report_json import outcome_json
 
 
 class PlanOptions(Struct, frozen=True):
@@ -47,11 +53,10 @@ def plan(
     request: Request,
     options: PlanOptions,
     settings: Settings,
-    style: Style,
     command_line: CommandLine | None = None,
 ) -> Report:
     with look(request, settings) as (session, seen):
-        report = _shown(request, options, seen, settings.cwd, style)
+        report = _shown(request, options, seen, settings.cwd)
         if not options.out:
             keep_preview(command_line, session, seen, report)
     return report
@@ -130,41 +135,32 @@ def _warned(seen: Preview, *told: Problem) -> Preview:
     return replace(seen, work=replace(seen.work, info=info))
 
 
-def _shown(
-    request: Request, options: PlanOptions, seen: Preview, cwd: Path, style: Style
-) -> Report:
+def _shown(request: Request, options: PlanOptions, seen: Preview, cwd: Path) -> Report:
     work, made = seen.work, seen.plan
-    result = plan_result(work, made)
+    outcome = plan_outcome(work, made)
     exit_code = ExitCode.PARTIAL if options.detailed_exit_code and made.anything_to_do else None
-    if options.graph:
-        text, notes = _picture(made, options, cwd)
-    else:
-        saved = {"formatVersion": FORMAT, "command": request.command, "plan": result}
-        text, notes = plan_text(result, style), _saved(saved, seen, options, cwd)
-    return Report(
+    report = Report(
         request.command,
-        result,
-        text=text,
-        notes=notes,
+        outcome,
         warnings=work.info.warnings,
         exit_code=exit_code or ExitCode.OK,
         ties=ties_of(made.graph) if request.detailed else (),
     )
+    if options.graph:
+        text, notes = _picture(made, options, cwd)
+        return replace(report, text=text, notes=notes)
+    return replace(report, notes=_saved(report, seen, options.out, cwd))
 
 
-def explain(request: Request, task_id: str, settings: Settings, style: Style) -> Report:
+def explain(request: Request, task_id: str, settings: Settings) -> Report:
     with look(request, settings) as (_, seen):
         work, made = seen.work, seen.plan
-    number = _number(made, task_id)
-    decision = made.decisions[number]
-    result = {
-        "task": task_id,
-        "action": decision.action.value,
-        "reason": decision.reason,
-        "changed": [asdict(change) for change in decision.changes],
-    }
-    text = explain_text(result, decision.inputs, style)
-    return Report(request.command, result, text=text, warnings=work.info.warnings)
+    decision = made.decisions[_number(made, task_id)]
+    changed = tuple(ChangedInput(*astuple(change)) for change in decision.changes)
+    outcome = ExplainOutcome(
+        task_id, decision.action.value, decision.reason, changed, decision.inputs
+    )
+    return Report(request.command, outcome, warnings=work.info.warnings)
 
 
 def _number(made: Plan, task_id: str) -> int:
@@ -176,53 +172,53 @@ def _number(made: Plan, task_id: str) -> int:
     raise FabricError(Problem("usage/unknown-task", f"no task is named `{task_id}`", hint=hint))
 
 
-def plan_result(work: Compiled, made: Plan) -> dict[str, Any]:
-    tasks = task_rows(made)
-    modes = {service["mode"] for service in work.services}
-    counts = {action: made.count(action) for action in Action}
-    return {
-        "stage": work.info.stage,
-        "mode": modes.pop() if len(modes) == 1 else "mixed",
-        "services": work.services,
-        "tasks": tasks,
-        "levels": made.graph.levels,
-        "summary": {
-            **_change_counts(work.services),
-            "tasks": len(tasks),
-            "run": counts[Action.RUN],
-            "skip": counts[Action.SKIP],
-            "wait": counts[Action.WAIT],
-        },
-    }
+def plan_outcome(work: Compiled, made: Plan) -> PlanOutcome:
+    modes = {service.mode for service in work.services}
+    return PlanOutcome(
+        work.info.stage,
+        modes.pop() if len(modes) == 1 else "mixed",
+        work.services,
+        task_rows(made),
+        made.graph.levels,
+        _summary(work.services, made),
+    )
 
 
-def task_rows(made: Plan) -> list[dict[str, Any]]:
+def _summary(services: Sequence[PlannedService], made: Plan) -> PlanSummary:
+    changes = [one.change for service in services for one in service.functions]
+    return PlanSummary(
+        create=changes.count("create"),
+        update=changes.count("update"),
+        delete=changes.count("delete"),
+        unchanged=changes.count("none"),
+        tasks=len(made.graph),
+        run=made.count(Action.RUN),
+        skip=made.count(Action.SKIP),
+        wait=made.count(Action.WAIT),
+    )
+
+
+def task_rows(made: Plan) -> list[PlannedTask]:
     graph = made.graph
     ids = graph.ids
     return [
-        {
-            "id": task.id,
-            "kind": task.kind,
-            "service": task.inputs.service,
-            "function": task.inputs.function,
-            "provider": getattr(task.inputs, "provider", ""),
-            "level": level,
-            "dependsOn": [ids[need] for need in needs],
-            "action": decision.action.value,
-            "reason": decision.reason,
-            "inputs": decision.inputs,
-            "key": decision.key,
-        }
+        PlannedTask(
+            task.id,
+            task.kind,
+            task.inputs.service,
+            task.inputs.function,
+            getattr(task.inputs, "provider", ""),
+            level,
+            tuple(ids[need] for need in needs),
+            decision.action.value,
+            decision.reason,
+            decision.inputs,
+            decision.key,
+        )
         for task, level, needs, decision in zip(
             graph.tasks, graph.level_of, graph.needs, made.decisions, strict=True
         )
     ]
-
-
-def _change_counts(services: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    changes = [one["change"] for service in services for one in service["functions"]]
-    counts = {name: changes.count(name) for name in ("create", "update", "delete")}
-    return {**counts, "unchanged": changes.count("none")}
 
 
 def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
@@ -233,10 +229,15 @@ def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
     return "", f"wrote {options.out}"
 
 
-def _saved(saved: dict[str, Any], seen: Preview, options: PlanOptions, cwd: Path) -> str:
-    if not options.out:
+def _saved(report: Report, seen: Preview, out: str, cwd: Path) -> str:
+    if not out or report.outcome is None:
         return ""
-    document = {**saved, "seal": seal(seen.plan, seen.work.serials)}
+    document = {
+        "formatVersion": FORMAT,
+        "command": report.command,
+        "plan": outcome_json(report.outcome),
+        "seal": seal(seen.plan, seen.work.serials),
+    }
     content = json.dumps(document, indent=1) + "\n"
-    write_atomic(cwd / options.out, content.encode(), mode=0o600)
-    return f"saved the plan as {options.out}"
+    write_atomic(cwd / out, content.encode(), mode=0o600)
+    return f"saved the plan as {out}"

@@ -3,21 +3,19 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
-from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec import Struct, ValidationError, convert
 
 from fabric.app.project.files import COMPOSE_NAME, file_at
 from fabric.app.project.workspace import workspace_of
 from fabric.app.settings import Settings
-from fabric.model.amounts import duration
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.outcomes.looked_up import PastRun, RunOutcome, RunsOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
 from fabric.system.disk import read_bytes
-from fabric.views.style import Style
-
-Event: TypeAlias = dict[str, object]
 
 
 class _Started(Struct, frozen=True):
@@ -34,54 +32,30 @@ class _Ended(Struct, frozen=True):
     ms: int = 0
 
 
-class PastRun(Struct, frozen=True, rename="camel"):
-    id: str
-    command: str
-    stage: str
-    started_at: str
-    status: str
-    ran: int
-    skipped: int
-    failed: int
-    ms: int
-
-
 _Form = TypeVar("_Form", _Started, _Ended)
 
 
-def list_runs(settings: Settings, style: Style) -> Report:
-    rows = [_summary(path) for path in _journals(workspace_of(settings.cwd))]
-    return Report("runs list", {"runs": to_builtins(rows)}, text=_lines(rows, style))
+def list_runs(settings: Settings) -> Report:
+    rows = tuple(_summary(path) for path in _journals(workspace_of(settings.cwd)))
+    return Report("runs list", RunsOutcome(rows))
 
 
-def compose_runs(file: str, settings: Settings, style: Style) -> Report:
+def compose_runs(file: str, settings: Settings) -> Report:
     """The runs over all services of a compose file, of those that are kept."""
     folder = file_at(settings.cwd / file, COMPOSE_NAME).parent
-    rows = [_summary(path) for path in _journals(folder)]
-    rows = [row for row in rows if row.command.startswith("compose ")]
-    return Report("compose runs", {"runs": to_builtins(rows)}, text=_lines(rows, style))
+    rows = (_summary(path) for path in _journals(folder))
+    own = tuple(row for row in rows if row.command.startswith("compose "))
+    return Report("compose runs", RunsOutcome(own))
 
 
-def _lines(rows: list[PastRun], style: Style) -> str:
-    return "\n".join(_line(row, style) for row in rows) or "No runs yet."
-
-
-def show_run(run_id: str, settings: Settings, style: Style) -> Report:
+def show_run(run_id: str, settings: Settings) -> Report:
     """The events of one run; `latest` is the newest."""
     paths = {path.stem: path for path in _journals(workspace_of(settings.cwd))}
     chosen = next(iter(paths), "") if run_id == "latest" else run_id
     if chosen not in paths:
         raise FabricError(_unknown(run_id, list(paths)))
-    events = list(_events(paths[chosen]))
-    ended = [event for event in events if event["type"] == "task_ended"]
-    lines = [_line(_summary(paths[chosen]), style)]
-    lines += [_task_line(one, style) for one in ended if one.get("status") != "skipped"]
-    return Report("runs show", {"run": chosen, "events": events}, text="\n".join(lines))
-
-
-def _task_line(event: Event, style: Style) -> str:
-    status, task, reason = (str(event.get(name, "")) for name in ("status", "task", "reason"))
-    return f"  {status:<9} {task}  {style.dim(reason)}"
+    path = paths[chosen]
+    return Report("runs show", RunOutcome(chosen, tuple(_events(path)), _summary(path)))
 
 
 def _unknown(run_id: str, known: list[str]) -> Problem:
@@ -94,7 +68,7 @@ def _journals(workspace: Path) -> list[Path]:
     return sorted((workspace / ".fabric" / "runs").glob("*.jsonl"), reverse=True)
 
 
-def _events(path: Path) -> Iterator[Event]:
+def _events(path: Path) -> Iterator[JsonObject]:
     """The readable events; a run that was killed may have left half a line."""
     try:
         lines = read_bytes(path).splitlines()
@@ -107,7 +81,7 @@ def _events(path: Path) -> Iterator[Event]:
         yield event
 
 
-def _parsed(line: bytes) -> Event | None:
+def _parsed(line: bytes) -> JsonObject | None:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -131,15 +105,9 @@ def _summary(path: Path) -> PastRun:
     )
 
 
-def _read(event: Event, unknown: _Form) -> _Form:
+def _read(event: JsonObject, unknown: _Form) -> _Form:
     """A journal is talk: what does not fit tells nothing."""
     try:
         return convert(event, type(unknown))
     except ValidationError:
         return unknown
-
-
-def _line(row: PastRun, style: Style) -> str:
-    counts = f"{row.ran} ran, {row.skipped} up to date, {row.failed} failed"
-    head = f"{style.strong(row.id)}  {row.command:<16} {row.status:<10}"
-    return f"{head} {counts}  {style.dim(duration(row.ms))}"

@@ -58,7 +58,7 @@ def _chosen(request: Request, settings: Settings) -> tuple[Request, str]:
     from fabric.graph.selection import Widening, widened
 
     where, choice = request.where, request.where.choice
-    services = named_services(where.compose, settings)
+    services = named_services(where.compose, settings, where.stage)
     needs = {one.name: one.depends_on for one in services}
     names: Iterable[str] = where.services or needs
     since = ""

@@ -3,8 +3,8 @@
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import click
 
@@ -20,9 +20,12 @@ _NARROW = 80
 class LazyGroup(Group):
     """Knows its commands by name and one line; imports one only when it is called."""
 
-    def __init__(self, rows: Sequence[table.CommandRow], **settings: Any) -> None:
-        super().__init__(**settings)
+    rows: Mapping[str, table.CommandRow] = MappingProxyType({})
+
+    def listing(self, rows: Sequence[table.CommandRow]) -> "LazyGroup":
+        """The same group, with these commands."""
         self.rows = {row.name: row for row in rows}
+        return self
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -56,7 +59,6 @@ class LazyGroup(Group):
 
 def root() -> LazyGroup:
     return LazyGroup(
-        table.ROOT,
         name="fabric",
         help="Deploy serverless functions the way a build system builds: one config becomes a "
         "graph of tasks, and only what changed runs.",
@@ -64,7 +66,7 @@ def root() -> LazyGroup:
         params=[version_option()],
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _width()},
-    )
+    ).listing(table.ROOT)
 
 
 def version_option() -> click.Option:

@@ -1,142 +1,237 @@
-"""The options that many commands share, and what they come to."""
+"""The options that many commands share, as fields of frozen values."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import click
+from msgspec import Struct
 
-F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from fabric.app.request import Where
 
-
-def common_options(command: F) -> F:
-    for option in reversed(_COMMON):
-        command = option(command)
-    return command
-
-
-def place_options(command: F) -> F:
-    """Which service, stage and provider."""
-    for option in reversed(_PLACE):
-        command = option(command)
-    return command
-
-
-def run_options(command: F) -> F:
-    """How tasks are run, and where their story goes."""
-    for option in reversed(_RUN):
-        command = option(command)
-    return command
-
-
-def deploy_options(command: F) -> F:
-    """How a deploy treats what is live."""
-    for option in reversed(_DEPLOY):
-        command = option(command)
-    return command
-
-
-def source_options(command: F) -> F:
-    """A project that lies somewhere else."""
-    for option in reversed(_SOURCE):
-        command = option(command)
-    return command
-
-
-def removal_options(command: F) -> F:
-    """How removals run, and whether they ask first."""
-    for option in reversed(_REMOVAL):
-        command = option(command)
-    return command
-
-
-def selection_options(command: F) -> F:
-    """Which services of a compose file."""
-    for option in reversed(_SELECTION):
-        command = option(command)
-    return command
-
-
-yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask first.")
-lock_timeout_option = click.option(
-    "--lock-timeout", default="0", show_default=True, metavar="DURATION",
-    help="Wait so long for a lock that somebody holds: 90, 30s, 2m, 1h.",
-)  # fmt: skip
-compose_file = click.option(
-    "-f", "--file", "compose", default="fabric.compose.yml", show_default=True,
-    metavar="FILE", help="The compose file, or the folder that holds it.",
-)  # fmt: skip
-_SELECTION = (
+Yes: TypeAlias = Annotated[
+    bool, click.option("--yes", "-y", is_flag=True, help="Do not ask first.")
+]
+LockTimeout: TypeAlias = Annotated[
+    str,
     click.option(
-        "--service",
-        "services",
+        "--lock-timeout",
+        default="0",
+        show_default=True,
+        metavar="DURATION",
+        help="Wait so long for a lock that somebody holds: 90, 30s, 2m, 1h.",
+    ),
+]
+ComposeFile: TypeAlias = Annotated[
+    str,
+    click.option(
+        "-f",
+        "--file",
+        "compose",
+        default="fabric.compose.yml",
+        show_default=True,
+        metavar="FILE",
+        help="The compose file, or the folder that holds it.",
+    ),
+]
+Functions: TypeAlias = Annotated[
+    tuple[str, ...],
+    click.option(
+        "--function",
+        "functions",
         multiple=True,
         metavar="NAME",
-        help="Only this service (may be given again).",
+        help="Only this function (may be given again).",
     ),
-    click.option("--with-dependents", is_flag=True, help="Also the services that depend on them."),
-    click.option("--with-dependencies", is_flag=True, help="Also the services they depend on."),
-    click.option(
-        "--affected",
-        is_flag=True,
-        help="Only services whose inputs changed, by git, and their dependents.",
-    ),
-    click.option(
-        "--base",
-        default="",
-        metavar="REF",
-        help="Changed since the branch left this commit (default: origin/HEAD, origin/main, main).",
-    ),
-)
-function_option = click.option(
-    "--function", "functions", multiple=True, metavar="NAME",
-    help="Only this function (may be given again).",
-)  # fmt: skip
-stage_option = click.option(
-    "--stage", default="", metavar="NAME", help="The stage (FABRIC_STAGE, else dev)."
-)
+]
+Stage: TypeAlias = Annotated[
+    str,
+    click.option("--stage", default="", metavar="NAME", help="The stage (FABRIC_STAGE, else dev)."),
+]
+Provider: TypeAlias = Annotated[
+    str,
+    click.option("--provider", default="", metavar="ID", help="A provider id or override label."),
+]
+Events: TypeAlias = Annotated[
+    str,
+    click.option("--events", default="", metavar="FILE", help="Write the run's events as NDJSON."),
+]
 
-provider_option = click.option(
-    "--provider", default="", metavar="ID", help="A provider id or override label."
-)
 
-_COMMON = (
-    click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
-    click.option(
-        "--color",
-        type=click.Choice(["auto", "always", "never"]),
-        default="auto",
-        show_default=True,
-        help="When to use colour.",
-    ),  # fmt: skip
-)
-_PLACE = (
-    click.option(
-        "-c",
-        "--config",
-        default="fabric.yml",
-        show_default=True,
-        metavar="FILE",
-        help="The config file, or the folder that holds it.",
-    ),  # fmt: skip
-    stage_option,
-    provider_option,
-)
-_DEPLOY = (
-    click.option("--force", is_flag=True, help="Deploy what is up to date as well."),
-    click.option(
-        "--rollback-on-failure/--no-rollback-on-failure",
-        "rollback",
-        default=None,
-        help="Take everything back to what was live if anything fails.",
-    ),  # fmt: skip
-    click.option(
-        "--plan",
-        default="",
-        metavar="FILE",
-        help="Only if a saved plan (plan --out) still fits: else say what moved.",
-    ),  # fmt: skip
-    click.option("--preview", default="", metavar="NAME", help="Deploy to this isolated stage."),
-)
+class ScreenFlags(Struct, frozen=True):
+    """How the answer is shown."""
+
+    as_json: Annotated[
+        bool, click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+    ]
+    color: Annotated[
+        str,
+        click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            show_default=True,
+            help="When to use colour.",
+        ),
+    ]
+
+
+class PlaceFlags(Struct, frozen=True):
+    """Which service, stage and provider."""
+
+    config: Annotated[
+        str,
+        click.option(
+            "-c",
+            "--config",
+            default="fabric.yml",
+            show_default=True,
+            metavar="FILE",
+            help="The config file, or the folder that holds it.",
+        ),
+    ]
+    stage: Stage
+    provider: Provider
+
+    @property
+    def where(self) -> "Where":
+        from fabric.app.request import Where
+
+        return Where(self.config, stage=self.stage, provider=self.provider)
+
+
+class FunctionFlags(Struct, frozen=True):
+    """Which functions of one service."""
+
+    place: PlaceFlags
+    functions: Functions
+
+    @property
+    def where(self) -> "Where":
+        return self.place.where
+
+    @property
+    def is_plain(self) -> bool:
+        return True
+
+
+class ComposeFlags(Struct, frozen=True):
+    """Which services of a compose file."""
+
+    compose: ComposeFile
+    services: Annotated[
+        tuple[str, ...],
+        click.option(
+            "--service",
+            "services",
+            multiple=True,
+            metavar="NAME",
+            help="Only this service (may be given again).",
+        ),
+    ]
+    with_dependents: Annotated[
+        bool,
+        click.option(
+            "--with-dependents", is_flag=True, help="Also the services that depend on them."
+        ),
+    ]
+    with_dependencies: Annotated[
+        bool,
+        click.option("--with-dependencies", is_flag=True, help="Also the services they depend on."),
+    ]
+    affected: Annotated[
+        bool,
+        click.option(
+            "--affected",
+            is_flag=True,
+            help="Only services whose inputs changed, by git, and their dependents.",
+        ),
+    ]
+    base: Annotated[
+        str,
+        click.option(
+            "--base",
+            default="",
+            metavar="REF",
+            help="Changed since the branch left this commit (default: origin/HEAD, origin/main, "
+            "main).",
+        ),
+    ]
+    stage: Stage
+
+    @property
+    def where(self) -> "Where":
+        from fabric.app.request import ServiceChoice, Where
+
+        choice = ServiceChoice(
+            self.with_dependents, self.with_dependencies, self.affected, self.base
+        )
+        return Where("", self.compose, self.stage, services=self.services, choice=choice)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """All functions of these services."""
+        return ()
+
+    @property
+    def is_plain(self) -> bool:
+        """What git says lies in none of the files that a stored answer is checked against."""
+        return not self.affected
+
+
+class LiveFlags(Struct, frozen=True):
+    """How a deploy treats what is live."""
+
+    force: Annotated[
+        bool, click.option("--force", is_flag=True, help="Deploy what is up to date as well.")
+    ]
+    rollback: Annotated[
+        bool | None,
+        click.option(
+            "--rollback-on-failure/--no-rollback-on-failure",
+            "rollback",
+            default=None,
+            help="Take everything back to what was live if anything fails.",
+        ),
+    ]
+    plan: Annotated[
+        str,
+        click.option(
+            "--plan",
+            default="",
+            metavar="FILE",
+            help="Only if a saved plan (plan --out) still fits: else say what moved.",
+        ),
+    ]
+    preview: Annotated[
+        str,
+        click.option(
+            "--preview", default="", metavar="NAME", help="Deploy to this isolated stage."
+        ),
+    ]
+
+    @property
+    def is_plain(self) -> bool:
+        return not (self.force or self.plan)
+
+
+class SourceFlags(Struct, frozen=True):
+    """A project that lies somewhere else."""
+
+    source: Annotated[
+        str,
+        click.option(
+            "--source",
+            default="",
+            metavar="URL",
+            help="Take the project in this .zip, .tar.gz or .tgz (https; http with a warning).",
+        ),
+    ]
+    source_sha256: Annotated[
+        str,
+        click.option(
+            "--source-sha256", default="", metavar="HEX", help="The digest the archive must have."
+        ),
+    ]
 
 
 def _tasks_at_once(_context: click.Context, _option: click.Parameter, said: str) -> str:
@@ -147,50 +242,74 @@ def _tasks_at_once(_context: click.Context, _option: click.Parameter, said: str)
     return said
 
 
-_CONCURRENCY = click.option(
-    "--concurrency",
-    default="16",
-    show_default=True,
-    metavar="N",
-    callback=_tasks_at_once,
-    help="Tasks at once: a number, or a percentage of the cores such as 50%.",
-)
-_FAIL_FAST = click.option(
-    "--fail-fast", is_flag=True, help="Start nothing more after the first failure."
-)
-_EVENTS = click.option(
-    "--events", default="", metavar="FILE", help="Write the run's events as NDJSON."
-)
-_LOGS = click.option(
-    "--output-logs",
-    "logs",
-    type=click.Choice(["full", "errors-only", "none"]),
-    default="full",
-    show_default=True,
-    help="What is told of tasks while they run; errors always come at the end.",
-)
-_REMOVAL = (yes_option, _CONCURRENCY, _FAIL_FAST, _EVENTS, _LOGS)
-_SOURCE = (
+_Concurrency: TypeAlias = Annotated[
+    str,
     click.option(
-        "--source",
-        default="",
-        metavar="URL",
-        help="Take the project in this .zip, .tar.gz or .tgz (https; http with a warning).",
-    ),  # fmt: skip
-    click.option(
-        "--source-sha256", default="", metavar="HEX", help="The digest the archive must have."
+        "--concurrency",
+        default="16",
+        show_default=True,
+        metavar="N",
+        callback=_tasks_at_once,
+        help="Tasks at once: a number, or a percentage of the cores such as 50%.",
     ),
-)
-_RUN = (
-    _CONCURRENCY,
-    click.option("--no-cache", is_flag=True, help="Run every task, whatever is remembered."),
-    _FAIL_FAST,
-    click.option("--out", default="", metavar="DIR", help="Copy the artifacts here as well."),
-    _EVENTS,
-    click.option("--profile", default="", metavar="FILE", help="Write a Chrome trace of the run."),
-    _LOGS,
-    click.option("--junit", default="", metavar="FILE", help="Write JUnit XML, a case a task."),
-)
+]
+_FailFast: TypeAlias = Annotated[
+    bool,
+    click.option("--fail-fast", is_flag=True, help="Start nothing more after the first failure."),
+]
+_Logs: TypeAlias = Annotated[
+    str,
+    click.option(
+        "--output-logs",
+        "logs",
+        type=click.Choice(["full", "errors-only", "none"]),
+        default="full",
+        show_default=True,
+        help="What is told of tasks while they run; errors always come at the end.",
+    ),
+]
+
+
+class RemovalFlags(Struct, frozen=True):
+    """How removals run, and whether they ask first."""
+
+    yes: Yes
+    concurrency: _Concurrency
+    fail_fast: _FailFast
+    events: Events
+    logs: _Logs
+
+
+class RunFlags(Struct, frozen=True):
+    """How tasks are run, and where their story goes."""
+
+    concurrency: _Concurrency
+    no_cache: Annotated[
+        bool,
+        click.option("--no-cache", is_flag=True, help="Run every task, whatever is remembered."),
+    ]
+    fail_fast: _FailFast
+    out: Annotated[
+        str,
+        click.option("--out", default="", metavar="DIR", help="Copy the artifacts here as well."),
+    ]
+    events: Events
+    profile: Annotated[
+        str,
+        click.option(
+            "--profile", default="", metavar="FILE", help="Write a Chrome trace of the run."
+        ),
+    ]
+    logs: _Logs
+    junit: Annotated[
+        str,
+        click.option("--junit", default="", metavar="FILE", help="Write JUnit XML, a case a task."),
+    ]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but the answer is asked for, and of what is remembered."""
+        return not (self.no_cache or self.events or self.profile or self.junit)
 
 
 def examples(text: str) -> str:

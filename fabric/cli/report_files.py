@@ -36,9 +36,9 @@ def kept(command: str, settings: Settings, make: Callable[[], Report], junit: st
 
 
 def _summarised(report: Report, path: Path) -> Report:
-    from fabric.views.summary import deploy_summary, plan_summary
+    from fabric.views.summary import summary
 
-    text = (plan_summary if report.command.endswith("plan") else deploy_summary)(report)
+    text = summary(report)
     try:
         with path.open("a", encoding="utf-8", errors="replace") as file:
             file.write(text)

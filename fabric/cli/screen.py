@@ -14,7 +14,9 @@ from fabric.app.settings import Settings
 from fabric.engine.shortcuts.answers import StoredAnswer
 from fabric.model.amounts import plural
 from fabric.model.problems import ExitCode, Problem
-from fabric.model.report import Report, as_document
+from fabric.model.report import Report
+from fabric.views.report_json import as_document
+from fabric.views.report_text import report_text
 from fabric.views.style import Style, shown
 from fabric.views.words import problem_text, warning_lines
 
@@ -85,7 +87,8 @@ class Screen(Struct, frozen=True):
         if self.as_json:
             out = json.dumps(as_document(report)) + "\n"
         else:
-            out = safe(f"{report.text}\n") if report.text else ""
+            text = report_text(report, self.out)
+            out = safe(f"{text}\n") if text else ""
         talk = warning_lines(report.warnings, self.err)
         if not self.as_json:
             talk += self._problems(report)

@@ -4,7 +4,8 @@ import threading
 from collections.abc import Sequence
 from typing import Protocol
 
-from fabric.model.events import Event, Stamped
+from fabric.model.events import Event, ProblemFound, Stamped
+from fabric.model.problems import FabricError, Problem
 from fabric.system.clock import Clock, stamp
 
 
@@ -14,26 +15,73 @@ class Listener(Protocol):
 
 
 class Bus:
-    """Events reach every listener in the order of their numbers, one at a time."""
+    """Events reach every listener in the order of their numbers, one at a time.
+
+    A listener that fails never ends a run: the others are told of it, and it hears no more.
+    """
 
     def __init__(self, run: str, clock: Clock, listeners: Sequence[Listener]) -> None:
         self.run = run
         self._clock = clock
-        self._listeners = tuple(listeners)
+        self._listeners = list(listeners)
+        self._silent: list[Listener] = []
+        self._untold: list[Problem] = []
         self._lock = threading.Lock()
         self._seq = 0
         self._begin = clock.monotonic()
 
     def emit(self, event: Event) -> None:
-        if not self._listeners:
-            return
         with self._lock:
-            self._seq += 1
-            elapsed = self._clock.monotonic() - self._begin
-            stamped = Stamped(self.run, self._seq, stamp(self._clock), elapsed, event)
-            for listener in self._listeners:
-                listener.hear(stamped)
+            self._pass_on(event)
 
     def close(self) -> None:
-        for listener in self._listeners:
+        """Closes every listener; raises what nobody is left to tell of."""
+        with self._lock:
+            while self._listeners:
+                self._close(self._listeners.pop(0))
+            while self._silent:
+                self._close(self._silent.pop(0), is_told=True)
+        if self._untold:
+            raise FabricError(*self._untold)
+
+    def _pass_on(self, event: Event) -> None:
+        if not self._listeners:
+            return
+        self._seq += 1
+        elapsed = self._clock.monotonic() - self._begin
+        stamped = Stamped(self.run, self._seq, stamp(self._clock), elapsed, event)
+        for listener in tuple(self._listeners):
+            try:
+                listener.hear(stamped)
+            except Exception as error:  # noqa: BLE001: the boundary of a listener
+                self._drop(listener, error)
+
+    def _drop(self, listener: Listener, error: Exception) -> None:
+        if listener in self._listeners:  # it may have failed once more, over its own failure
+            self._listeners.remove(listener)
+            self._silent.append(listener)
+            self._tell(_failed(listener, error))
+
+    def _tell(self, problem: Problem) -> None:
+        if self._listeners:
+            self._pass_on(ProblemFound("", "warning", problem))
+        else:
+            self._untold.append(problem)
+
+    def _close(self, listener: Listener, *, is_told: bool = False) -> None:
+        try:
             listener.close()
+        except FabricError as error:  # a file that was asked for is not what it should be
+            self._untold += error.problems
+        except Exception as error:  # noqa: BLE001: the others are to be closed all the same
+            if not is_told:
+                self._tell(_failed(listener, error))
+
+
+def _failed(listener: Listener, error: Exception) -> Problem:
+    said = error.first.message if isinstance(error, FabricError) else f"{error!r}"
+    return Problem(
+        "run/listener-failed",
+        f"{type(listener).__name__} failed and hears no more of this run: {said}",
+        hint="the run itself is not touched by that; please report it",
+    )

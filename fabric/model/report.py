@@ -1,13 +1,9 @@
 """The answer of a command: one value that becomes text or JSON at the very edge."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from msgspec import Struct
 
+from fabric.model.outcomes.json_struct import JsonObject, JsonStruct
 from fabric.model.problems import ExitCode, FabricError, Problem
-
-FORMAT_VERSION = 1
 
 
 class Case(Struct, frozen=True):
@@ -22,16 +18,17 @@ class Case(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """`result` is the JSON result; `text` is the same for people; `notes` go to stderr.
+    """`outcome` is what was asked for, as a value; `notes` go to stderr.
 
-    `owners` are the services of the problems, one for each, where they are known. `cases` are all
-    tasks, `ties` pairs of services of which the second waits for the first: only in a report that
-    was asked for in detail.
+    `text` is what people are told in place of what views would make of the outcome. `owners` are
+    the services of the problems, one for each, where they are known. `cases` are all tasks, `ties`
+    pairs of services of which the second waits for the first: only in a report that was asked for
+    in detail.
     """
 
     command: str
-    result: Mapping[str, Any] | None = None
-    text: str = ""
+    outcome: JsonStruct | None = None
+    text: str | None = None
     notes: str = ""
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
@@ -45,29 +42,14 @@ def failure(command: str, error: FabricError) -> Report:
     return Report(command, problems=error.problems, exit_code=error.exit_code)
 
 
-def as_document(report: Report) -> dict[str, object]:
-    """The JSON document of a report, the same shape for success and every failure."""
-    document: dict[str, object] = {
-        "ok": not report.problems,
-        "command": report.command,
-        "formatVersion": FORMAT_VERSION,
-    }
-    if report.result is not None:
-        document["result"] = report.result
-    if report.problems:
-        document["error"] = {
-            **problem_json(report.problems[0]),
-            "problems": [problem_json(problem) for problem in report.problems],
-        }
-    return document
-
-
-def problem_json(problem: Problem) -> dict[str, object]:
+def problem_json(problem: Problem) -> JsonObject:
     where = problem.where
-    place = where and {"file": where.file, "line": where.line, "column": where.column}
+    place: JsonObject | None = None
+    if where:
+        place = {"file": where.file, "line": where.line, "column": where.column}
     return {
         "code": problem.code,
         "message": problem.message,
         "hint": problem.hint,
-        "where": place or None,
+        "where": place,
     }

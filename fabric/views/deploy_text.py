@@ -1,9 +1,19 @@
 """What a deploy or a removal did, for people."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from fabric.model.amounts import duration, plural
+from fabric.model.outcomes.deployed import (
+    DeployOutcome,
+    FunctionEnd,
+    OutputsOutcome,
+    ReleasesOutcome,
+    RemoveOutcome,
+    RollbackOutcome,
+    ServiceEnd,
+    TaskCounts,
+)
+from fabric.views.style import Style
 
 _SIGNS = {
     "created": "+",
@@ -18,77 +28,70 @@ _SHOWN = 40
 _BACK = "rolled-back"
 
 
-def deploy_text(document: Mapping[str, Any]) -> str:
+def deploy_text(deployed: DeployOutcome, _style: Style) -> str:
     """What moved, where each service answers now, and one line to sum up."""
-    rows = document["deployments"]
-    moved = [row for row in rows if row["status"] != "unchanged"]
+    rows = deployed.deployments
+    moved = [row for row in rows if row.status != "unchanged"]
     lines = [line for row in moved[:_SHOWN] for line in _service(row)]
     if len(moved) > _SHOWN:
         lines.append(f"and {plural(len(moved) - _SHOWN, 'service')} more")
-    return "\n".join([*lines, _last_line(rows, document["summary"])])
+    return "\n".join([*lines, _last_line(rows, deployed.summary)])
 
 
-def _service(row: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{row['service']} on {row['provider']} ({row['mode']}): {row['status']}"
+def _service(row: ServiceEnd) -> Iterator[str]:
+    yield f"{row.service} on {row.provider} ({row.mode}): {row.status}"
     for one in _moved(row):
-        if one["status"] != "unchanged":
-            url = row["outputs"].get(f"url_{one['name']}", "")
-            yield f"  {_SIGNS[one['status']]} {one['name']}  {url}".rstrip()
-    if row["endpoint"]:
-        yield f"  {row['endpoint']}"
+        if one.status != "unchanged":
+            url = row.outputs.get(f"url_{one.name}", "")
+            yield f"  {_SIGNS[one.status]} {one.name}  {url}".rstrip()
+    if row.endpoint:
+        yield f"  {row.endpoint}"
 
 
-def _moved(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def _moved(row: ServiceEnd) -> Sequence[FunctionEnd]:
     """The functions that are told one by one: none of a service that went back as a whole."""
-    functions: Sequence[Mapping[str, Any]] = row["functions"]
-    return () if row["status"] == _BACK else functions
+    return () if row.status == _BACK else row.functions
 
 
-def _last_line(rows: Sequence[Mapping[str, Any]], summary: Mapping[str, int]) -> str:
-    functions = [one["status"] for row in rows for one in _moved(row)]
+def _last_line(rows: Sequence[ServiceEnd], summary: TaskCounts) -> str:
+    functions = [one.status for row in rows for one in _moved(row)]
     words = ("created", "updated", "deleted", "unchanged", "failed", "blocked", "cancelled")
     counts = {word: functions.count(word) for word in words}
-    if not summary["ran"] and not summary["failed"] and not summary["blocked"]:
+    if not summary.ran and not summary.failed and not summary.blocked:
         return f"Nothing to do: {plural(len(functions), 'function')} up to date."
     said = [f"{count} {word}" for word, count in counts.items() if count]
-    back = sum(row["status"] == _BACK for row in rows)
+    back = sum(row.status == _BACK for row in rows)
     said += [f"{plural(back, 'service')} taken back"] * bool(back)
-    return f"Deploy: {', '.join(said) or 'no function'} ({duration(summary['ms'])})."
+    return f"Deploy: {', '.join(said) or 'no function'} ({duration(summary.ms)})."
 
 
-def removal_text(document: Mapping[str, Any]) -> str:
-    lines = [f"- {row['service']} on {row['provider']}: removed" for row in document["removed"]]
-    lines += [
-        f"  {row['service']} on {row['provider']}: nothing was there" for row in document["absent"]
-    ]
+def removal_text(done: RemoveOutcome, _style: Style) -> str:
+    lines = [f"- {row.service} on {row.provider}: removed" for row in done.removed]
+    lines += [f"  {row.service} on {row.provider}: nothing was there" for row in done.absent]
     return "\n".join(lines)
 
 
-def rollback_text(document: Mapping[str, Any]) -> str:
-    count = plural(len(document["functions"]), "function")
+def rollback_text(done: RollbackOutcome, _style: Style) -> str:
+    count = plural(len(done.functions), "function")
     return (
-        f"{document['service']} on {document['provider']} is back at {document['to']} "
-        f"({count}; it was {document['from']})."
+        f"{done.service} on {done.provider} is back at {done.to} ({count}; it was {done.before})."
     )
 
 
-def releases_text(document: Mapping[str, Any]) -> str:
-    rows = document["releases"]
-    if not rows:
+def releases_text(found: ReleasesOutcome, _style: Style) -> str:
+    if not found.releases:
         return "Nothing was deployed yet."
     lines = []
-    for row in rows:
-        mark = "*" if row["current"] else " "
-        lines.append(
-            f"{mark} {row['deploymentId']}  {row['updatedAt']}  {row['endpoint']}".rstrip()
-        )
+    for row in found.releases:
+        mark = "*" if row.current else " "
+        lines.append(f"{mark} {row.deployment_id}  {row.updated_at}  {row.endpoint}".rstrip())
     return "\n".join(lines)
 
 
-def outputs_text(document: Mapping[str, Any]) -> str:
+def outputs_text(found: OutputsOutcome, _style: Style) -> str:
     lines = []
-    for row in document["services"]:
-        lines.append(f"{row['service']} on {row['provider']}  {row['endpoint']}".rstrip())
-        lines += [f"  {name}={value}" for name, value in row["outputs"].items()]
-    lines += [f"{row['service']}: not deployed" for row in document["absent"]]
+    for row in found.services:
+        lines.append(f"{row.service} on {row.provider}  {row.endpoint}".rstrip())
+        lines += [f"  {name}={value}" for name, value in row.outputs.items()]
+    lines += [f"{row.service}: not deployed" for row in found.absent]
     return "\n".join(lines)

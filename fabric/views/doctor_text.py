@@ -1,28 +1,28 @@
 """A check-up for people: one line for each check, and what to do about warnings below it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from fabric.model.amounts import plural
+from fabric.model.outcomes.looked_up import CheckRow, DoctorOutcome
+from fabric.views.style import Style
 
 
-def doctor_text(document: Mapping[str, Any]) -> str:
-    rows = document["checks"]
-    width = max((len(row["name"]) for row in rows), default=0)
-    lines = [line for row in rows for line in _lines(row, width)]
-    return "\n".join([*lines, _summary(rows)])
+def doctor_text(found: DoctorOutcome, _style: Style) -> str:
+    width = max((len(row.name) for row in found.checks), default=0)
+    lines = [line for row in found.checks for line in _lines(row, width)]
+    return "\n".join([*lines, _summary(found.checks)])
 
 
-def _lines(row: Mapping[str, Any], width: int) -> Iterator[str]:
-    sign = "✓" if row["ok"] else "✗" if row["severity"] == "error" else "!"
-    yield f"{sign} {row['name']:<{width}}  {row['message']}"
+def _lines(row: CheckRow, width: int) -> Iterator[str]:
+    sign = "✓" if row.ok else "✗" if row.severity == "error" else "!"
+    yield f"{sign} {row.name:<{width}}  {row.message}"
     # Errors are said once more at the end, each with what to do about it.
-    if sign == "!" and row["fix"]:
-        yield f"  {'':<{width}}  → {row['fix']}"
+    if sign == "!" and row.fix:
+        yield f"  {'':<{width}}  → {row.fix}"
 
 
-def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
-    bad = [row["severity"] for row in rows if not row["ok"]]
+def _summary(rows: Sequence[CheckRow]) -> str:
+    bad = [row.severity for row in rows if not row.ok]
     if not bad:
         return f"All is well: {plural(len(rows), 'check')}."
     counts = [(bad.count(word), word) for word in ("error", "warning")]

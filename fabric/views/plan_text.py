@@ -1,9 +1,18 @@
 """A plan for people: functions with their change, tasks with their reason, one line to sum up."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from fabric.model.amounts import plural
+from fabric.model.outcomes.json_struct import Json, JsonObject
+from fabric.model.outcomes.planned import (
+    ChangedInput,
+    ExplainOutcome,
+    PlannedFunction,
+    PlannedService,
+    PlannedTask,
+    PlanOutcome,
+    PlanSummary,
+)
 from fabric.views.style import Style
 
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
@@ -11,62 +20,61 @@ _SHOWN = 40
 _DIGEST_LENGTH = 64
 
 
-def plan_text(result: Mapping[str, Any], style: Style) -> str:
+def plan_text(plan: PlanOutcome, style: Style) -> str:
     """The whole plan; what is up to date is counted, not listed."""
-    summary = result["summary"]
-    blocks = [_service_block(service, style) for service in result["services"]]
-    busy = [task for task in result["tasks"] if task["action"] != "skip"]
+    blocks = [_service_block(service, style) for service in plan.services]
+    busy = [task for task in plan.tasks if task.action != "skip"]
     return "\n".join(
         [
             *(block for block in blocks if block),
             *_task_table(busy, style),
-            _last_line(summary),
+            _last_line(plan.summary),
         ]
     )
 
 
-def _last_line(summary: Mapping[str, int]) -> str:
-    if not (summary["run"] or summary["wait"]):
+def _last_line(summary: PlanSummary) -> str:
+    if not (summary.run or summary.wait):
         return "No changes."
     # A waiting task may turn out to be needless, so it is no part of "up to date" either.
-    waiting = f", {summary['wait']} waiting" if summary["wait"] else ""
+    waiting = f", {summary.wait} waiting" if summary.wait else ""
     return (
-        f"Plan: {summary['create']} to create, {summary['update']} to update, "
-        f"{summary['delete']} to delete; {plural(summary['tasks'], 'task')}: "
-        f"{summary['run']} run{waiting}, {summary['skip']} up to date."
+        f"Plan: {summary.create} to create, {summary.update} to update, "
+        f"{summary.delete} to delete; {plural(summary.tasks, 'task')}: "
+        f"{summary.run} run{waiting}, {summary.skip} up to date."
     )
 
 
-def _service_block(service: Mapping[str, Any], style: Style) -> str:
-    changed = [one for one in service["functions"] if one["change"] != "none"]
+def _service_block(service: PlannedService, style: Style) -> str:
+    changed = [one for one in service.functions if one.change != "none"]
     if not changed:
         return ""
-    head = f"{style.strong(service['service'])} on {service['provider']} ({service['mode']})"
+    head = f"{style.strong(service.service)} on {service.provider} ({service.mode})"
     lines = [line for one in changed for line in _function_lines(one, style)]
     return "\n".join([head, *lines, ""])
 
 
-def _function_lines(function: Mapping[str, Any], style: Style) -> Iterator[str]:
-    sign = _SIGNS[function["change"]]
+def _function_lines(function: PlannedFunction, style: Style) -> Iterator[str]:
+    sign = _SIGNS[function.change]
     paint = {"+": style.good, "~": style.warn, "-": style.bad}[sign]
-    triggers = ", ".join(trigger_words(one) for one in function["triggers"]) or "no trigger"
-    layers = f"  layers {', '.join(function['layers'])}" if function["layers"] else ""
-    yield f"  {paint(sign)} {function['name']}  {style.dim(triggers + layers)}"
-    for name, (old, new) in function["fields"].items():
+    triggers = ", ".join(trigger_words(one) for one in function.triggers) or "no trigger"
+    layers = f"  layers {', '.join(function.layers)}" if function.layers else ""
+    yield f"  {paint(sign)} {function.name}  {style.dim(triggers + layers)}"
+    for name, (old, new) in function.fields.items():
         yield f"      {name}: {_value(old)} {style.dim('->')} {_value(new)}"
 
 
-def _value(value: Any) -> str:
+def _value(value: Json) -> str:
     if value is None:
         return "(none)"
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         words = (trigger_words(one) if isinstance(one, dict) else str(one) for one in value)
         return ", ".join(words) or "(none)"
     return str(value)
 
 
-def trigger_words(trigger: Mapping[str, Any]) -> str:
-    kind = trigger["type"]
+def trigger_words(trigger: JsonObject) -> str:
+    kind = str(trigger["type"])
     if kind == "http":
         return f"{trigger['method']} {trigger['path']}"
     subject = next(
@@ -75,11 +83,11 @@ def trigger_words(trigger: Mapping[str, Any]) -> str:
     return f"{kind} {subject}".strip()
 
 
-def _task_table(tasks: Sequence[Mapping[str, Any]], style: Style) -> list[str]:
+def _task_table(tasks: Sequence[PlannedTask], style: Style) -> list[str]:
     shown = tasks[:_SHOWN]
-    width = max((len(task["id"]) for task in shown), default=0)
+    width = max((len(task.id) for task in shown), default=0)
     lines = [
-        f"  {_action(task['action'], style)}  {task['id']:<{width}}  {style.dim(task['reason'])}"
+        f"  {_action(task.action, style)}  {task.id:<{width}}  {style.dim(task.reason)}"
         for task in shown
     ]
     if len(tasks) > _SHOWN:
@@ -91,18 +99,18 @@ def _action(action: str, style: Style) -> str:
     return style.note("run ") if action == "run" else style.dim("wait")
 
 
-def explain_text(result: Mapping[str, Any], inputs: int, style: Style) -> str:
+def explain_text(told: ExplainOutcome, style: Style) -> str:
     """Why one task would run: every input that is not what it was."""
-    head = f"{style.strong(result['task'])}: {result['action']}, {result['reason']}"
-    changes = [_change_line(change, style) for change in result["changed"]]
+    head = f"{style.strong(told.task)}: {told.action}, {told.reason}"
+    changes = [_change_line(change, style) for change in told.changed]
     if changes:
         return "\n".join([head, *changes])
-    return f"{head} ({plural(inputs, 'input')} looked at)"
+    return f"{head} ({plural(told.inputs, 'input')} looked at)"
 
 
-def _change_line(change: Mapping[str, str], style: Style) -> str:
-    old, new = _brief(change["old"]), _brief(change["new"])
-    return f"  {change['kind']} {change['name']}  {style.bad(old)} -> {style.good(new)}"
+def _change_line(change: ChangedInput, style: Style) -> str:
+    old, new = _brief(change.old), _brief(change.new)
+    return f"  {change.kind} {change.name}  {style.bad(old)} -> {style.good(new)}"
 
 
 def _brief(value: str) -> str:

@@ -1,13 +1,16 @@
 """Plans and deploys as Markdown, for the summary page of a build machine."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from fabric.model.outcomes.deployed import DeployOutcome, ServiceEnd
+from fabric.model.outcomes.planned import PlanOutcome
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.model.secrecy import without_credentials
 from fabric.views.pictures.text import mermaid_text
+from fabric.views.report_text import report_text
+from fabric.views.style import Style
 
 _ROWS = 200
 _NODES = 60
@@ -26,41 +29,50 @@ Row = tuple[str, ...]
 Marked = tuple[str, str]
 
 
-def plan_summary(report: Report) -> str:
+def summary(report: Report) -> str:
+    """What of a plan or a deploy is worth a look; of one that failed before, why."""
+    match report.outcome:
+        case PlanOutcome():
+            return _page(report, _plan_parts(report, report.outcome), report.outcome.stage)
+        case DeployOutcome():
+            return _page(report, _deploy_parts(report, report.outcome), report.outcome.stage)
+        case _:
+            return _page(report, (_last(report),))
+
+
+def _plan_parts(report: Report, plan: PlanOutcome) -> Sequence[str]:
     """What would change: services by functions, and who waits for whom; or that nothing would."""
-    result = report.result or {}
-    services = result.get("services", ())
-    busy = {one["service"] for one in result.get("tasks", ()) if one["action"] != "skip"}
-    functions = [function for one in services for function in one["functions"]]
-    if not busy and all(one["change"] == "none" for one in functions):
-        return _page(report, (_last(report),))
+    busy = {one.service for one in plan.tasks if one.action != "skip"}
+    functions = [function for one in plan.services for function in one.functions]
+    if not busy and all(one.change == "none" for one in functions):
+        return (_last(report),)
     rows = [
-        (one["service"], one["provider"], function["name"], _change(function["change"]))
-        for one in services
-        for function in one["functions"]
+        (one.service, one.provider, function.name, _change(function.change))
+        for one in plan.services
+        for function in one.functions
     ]
-    marked = [(one["service"], "changed" if one["service"] in busy else "same") for one in services]
+    marked = [(one.service, "changed" if one.service in busy else "same") for one in plan.services]
     table = _table(("Service", "Provider", "Function", "Change"), rows)
-    return _page(report, (_last(report), table, _picture(marked, report.ties)))
+    return (_last(report), table, _picture(marked, report.ties))
 
 
-def deploy_summary(report: Report) -> str:
+def _deploy_parts(report: Report, deployed: DeployOutcome) -> Sequence[str]:
     """What a deploy did: services by functions with their status, and who waited for whom."""
-    services = (report.result or {}).get("deployments", ())
-    if all(one["status"] == "unchanged" for one in services):
-        return _page(report, (_last(report),))
+    services = deployed.deployments
+    if all(one.status == "unchanged" for one in services):
+        return (_last(report),)
     rows = [row for one in services for row in _deployed(one)]
-    marked = [(one["service"], _mark(one["status"])) for one in services]
+    marked = [(one.service, _mark(one.status)) for one in services]
     table = _table(("Service", "Provider", "Function", "Status", "Endpoint"), rows)
-    return _page(report, (_last(report), table, _picture(marked, report.ties)))
+    return (_last(report), table, _picture(marked, report.ties))
 
 
-def _deployed(service: Mapping[str, Any]) -> Iterable[Row]:
-    head = (service["service"], service["provider"])
-    functions = service["functions"] or ({"name": "", "status": service["status"]},)
-    for one in functions:
-        url = service["outputs"].get(f"url_{one['name']}", service["endpoint"])
-        yield (*head, one["name"], one["status"], url)
+def _deployed(service: ServiceEnd) -> Iterable[Row]:
+    head = (service.service, service.provider)
+    functions = [(one.name, one.status) for one in service.functions] or [("", service.status)]
+    for name, status in functions:
+        url = service.outputs.get(f"url_{name}", service.endpoint)
+        yield (*head, name, status, url)
 
 
 def _mark(status: str) -> str:
@@ -75,12 +87,11 @@ def _change(change: str) -> str:
 
 def _last(report: Report) -> str:
     """The line that sums up."""
-    return _cell(report.text.rstrip().rpartition("\n")[2])
+    return _cell(report_text(report, Style()).rstrip().rpartition("\n")[2])
 
 
-def _page(report: Report, parts: Iterable[str]) -> str:
-    stage = _cell(str((report.result or {}).get("stage", "")))
-    head = f"### fabric {_cell(report.command)}" + (f" ({stage})" if stage else "")
+def _page(report: Report, parts: Iterable[str], stage: str = "") -> str:
+    head = f"### fabric {_cell(report.command)}" + (f" ({_cell(stage)})" if stage else "")
     return "\n\n".join(part for part in (head, *parts, _errors(report)) if part) + "\n\n"
 
 

@@ -1,6 +1,6 @@
 """Plans, events and problems in words. Pure: the screen decides on colour and where they go."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from fabric.model.amounts import duration, plural
 from fabric.model.events import (
@@ -10,6 +10,7 @@ from fabric.model.events import (
     TaskOutput,
     TaskStarted,
 )
+from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.problems import Problem
 from fabric.views.style import Style
 
@@ -28,23 +29,23 @@ def size(count: int) -> str:
     return f"{count / _KB**3:.1f} GB"
 
 
-def build_text(verb: str, new: Sequence[tuple[str, int]], summary: Mapping[str, int]) -> str:
+def build_text(built: BuildOutcome, _style: Style) -> str:
     """New artifacts a line each, then what was done in all."""
-    shown = new[:_SHOWN]
-    width = max((len(path) for path, _ in shown), default=0)
-    lines = [f"{path:<{width}}  {size(count)}" for path, count in shown]
-    if len(new) > _SHOWN:
-        lines.append(f"… and {len(new) - _SHOWN} more (--json lists them all)")
-    return "\n".join([*lines, build_summary(verb, summary)])
+    shown = built.new[:_SHOWN]
+    width = max((len(one.path) for one in shown), default=0)
+    lines = [f"{one.path:<{width}}  {size(one.size_bytes)}" for one in shown]
+    if len(built.new) > _SHOWN:
+        lines.append(f"… and {len(built.new) - _SHOWN} more (--json lists them all)")
+    return "\n".join([*lines, _build_summary(built)])
 
 
-def build_summary(verb: str, summary: Mapping[str, int]) -> str:
-    if not summary["ran"] and not summary["failed"] and not summary["blocked"]:
-        count = plural(summary["cached"], "task")
-        return f"Nothing to do: {count} up to date."
-    counts = [f"{summary['ran']} run", f"{summary['cached']} up to date"]
-    counts += [f"{summary[name]} {name}" for name in ("failed", "blocked") if summary[name]]
-    return f"{verb.capitalize()}: {', '.join(counts)} ({duration(summary['ms'])})."
+def _build_summary(built: BuildOutcome) -> str:
+    if not built.ran and not built.failed and not built.blocked:
+        return f"Nothing to do: {plural(built.cached, 'task')} up to date."
+    bad = ((built.failed, "failed"), (built.blocked, "blocked"))
+    counts = [f"{built.ran} run", f"{built.cached} up to date"]
+    counts += [f"{count} {name}" for count, name in bad if count]
+    return f"{built.verb.capitalize()}: {', '.join(counts)} ({duration(built.ms)})."
 
 
 def event_line(event: Event, style: Style) -> str | None:

@@ -1,12 +1,14 @@
 """Past runs out of their journals: also those of an earlier version, and damaged ones."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from fabric.app.runs import list_runs, show_run
 from fabric.app.settings import Settings
-from fabric.views.style import Style
+from fabric.model.outcomes.looked_up import RunOutcome
+from fabric.views.report_json import as_document
 from tests.support.old_files import old_file
 
 RUN = "20261122T143135-837361"
@@ -20,19 +22,17 @@ def listed(folder: Path, journal: bytes) -> object:
     path = folder / ".fabric" / "runs" / f"{RUN}.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(journal)
-    report = list_runs(settings_in(folder), Style())
-    assert report.result is not None
-    return report.result["runs"]
+    return json.loads(json.dumps(as_document(list_runs(settings_in(folder)))))["result"]
 
 
 def test_an_old_journal_says_what_it_said(tmp_path: Path) -> None:
-    assert listed(tmp_path, old_file("run.jsonl")) == [
+    assert listed(tmp_path, old_file("run.jsonl")) == {"runs": [
         {"id": RUN, "command": "deploy", "stage": "dev", "startedAt": "2026-11-22T14:31:35.848Z",
          "status": "succeeded", "ran": 4, "skipped": 3, "failed": 0, "ms": 27},
-    ]  # fmt: skip
-    shown = show_run("latest", settings_in(tmp_path), Style()).result
-    assert shown is not None
-    assert len(shown["events"]) == len(old_file("run.jsonl").splitlines())
+    ]}  # fmt: skip
+    shown = show_run("latest", settings_in(tmp_path)).outcome
+    assert isinstance(shown, RunOutcome)
+    assert len(shown.events) == len(old_file("run.jsonl").splitlines())
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_an_old_journal_says_what_it_said(tmp_path: Path) -> None:
 def test_what_a_damaged_journal_does_not_tell_is_not_known(
     journal: bytes, command: str, tmp_path: Path
 ) -> None:
-    assert listed(tmp_path, journal) == [
+    assert listed(tmp_path, journal) == {"runs": [
         {"id": RUN, "command": command, "stage": "", "startedAt": "", "status": "unfinished",
          "ran": 0, "skipped": 0, "failed": 0, "ms": 0},
-    ]  # fmt: skip
+    ]}  # fmt: skip

@@ -16,7 +16,7 @@ from fabric.engine.task_runner import TaskRunner
 from fabric.graph.build_graph import build_graph
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known
-from fabric.model.events import Stamped, TaskEnded, TaskStarted
+from fabric.model.events import Event, Stamped, TaskEnded, TaskStarted
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.task import Output, Task
@@ -276,14 +276,11 @@ def test_what_waited_for_its_lock_while_another_failed_does_not_begin(bench: Ben
     }
 
 
-class BrokenListener:
-    """Falls over what it hears."""
+class BrokenBus(Bus):
+    """Falls over whatever it is given."""
 
-    def hear(self, event: Stamped) -> None:
-        raise RuntimeError(f"no more of {event.seq}")
-
-    def close(self) -> None:
-        """Nothing is open."""
+    def emit(self, event: Event) -> None:
+        raise RuntimeError(f"no more of {type(event).__name__}")
 
 
 def test_a_worker_that_falls_ends_the_run_and_is_not_waited_for(bench: Bench) -> None:
@@ -291,7 +288,7 @@ def test_a_worker_that_falls_ends_the_run_and_is_not_waited_for(bench: Bench) ->
     runner = TaskRunner(bench.stores(), {"join": bench.kind}, clock)
     job = Job(graph, Caps(2, 2), (1.0, 1.0))
     with pytest.raises(RuntimeError, match="no more of"):
-        Run(job, runner, Bus("run", clock, [BrokenListener()]), clock).go()
+        Run(job, runner, BrokenBus("run", clock, []), clock).go()
 
 
 def test_content_on_its_way_to_the_disk_is_not_lost_sight_of(tmp_path: Path) -> None:

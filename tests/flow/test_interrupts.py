@@ -10,7 +10,8 @@ import pytest
 
 from fabric import last_words
 from fabric.model.problems import FabricError, Problem
-from fabric.model.report import as_document, failure
+from fabric.model.report import failure
+from fabric.views.report_json import as_document
 from tests.support.project import SECONDS, Project, environment, project
 
 pytestmark = pytest.mark.timeout(240)

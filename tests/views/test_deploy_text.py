@@ -1,25 +1,21 @@
 """What people read after a deploy: what moved, and what is as it was before."""
 
-from typing import Any
-
+from fabric.model.outcomes.deployed import DeployOutcome, ServiceEnd, TaskCounts
 from fabric.views.deploy_text import deploy_text
+from fabric.views.style import Style
+from tests.support.outcomes import service_end
 
 
-def row(service: str, status: str, function: str) -> dict[str, Any]:
-    functions = [{"name": "main", "status": function}]
-    return {
-        "service": service, "provider": "cloud1-lambda", "mode": "command", "status": status,
-        "functions": functions, "outputs": {}, "endpoint": "",
-    }  # fmt: skip
-
-
-def told(*rows: dict[str, Any]) -> list[str]:
-    summary = {"ran": 2, "skipped": 0, "failed": 1, "blocked": 0, "ms": 1200}
-    return deploy_text({"deployments": rows, "summary": summary}).splitlines()
+def told(*rows: ServiceEnd) -> list[str]:
+    summary = TaskCounts(ran=2, skipped=0, failed=1, blocked=0, ms=1200)
+    outcome = DeployOutcome("dev", rolled_back=False, deployments=rows, levels=(), summary=summary)
+    return deploy_text(outcome, Style()).splitlines()
 
 
 def test_what_was_taken_back_is_not_told_as_made() -> None:
-    lines = told(row("web", "failed", "failed"), row("api", "rolled-back", "cancelled"))
+    lines = told(
+        service_end("web", "failed", "failed"), service_end("api", "rolled-back", "cancelled")
+    )
     assert lines == [
         "web on cloud1-lambda (command): failed",
         "  \u2717 main",
@@ -29,5 +25,5 @@ def test_what_was_taken_back_is_not_told_as_made() -> None:
 
 
 def test_without_a_way_back_nothing_is_said_of_one() -> None:
-    lines = told(row("web", "failed", "failed"), row("api", "deployed", "created"))
+    lines = told(service_end("web", "failed", "failed"), service_end("api", "deployed", "created"))
     assert lines[-1] == "Deploy: 1 created, 1 failed (1.2 s)."

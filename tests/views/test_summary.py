@@ -1,8 +1,6 @@
 """Runs for other programs: JUnit XML that parses, Markdown that nothing breaks out of."""
 
-from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -10,7 +8,14 @@ import pytest
 from fabric.model.problems import Place, Problem
 from fabric.model.report import Case, Report
 from fabric.views.junit import junit
-from fabric.views.summary import deploy_summary, plan_summary
+from fabric.views.summary import summary
+from tests.support.outcomes import (
+    deploy_outcome,
+    plan_outcome,
+    planned_service,
+    planned_task,
+    service_end,
+)
 
 HOSTILE = "a<b>&\"'|`x`\n]]>\x00\x1b[31m\ud800 [l](javascript:x) <!-- ![i](u) #"
 BROKEN = Problem("build/failed", HOSTILE, "see `y`", Place("src/a.ts", 3, 4), "  1 | code")
@@ -61,8 +66,8 @@ def test_no_credential_gets_into_a_report() -> None:
     text = junit(
         Report("deploy", cases=(Case("api", "deploy:api@x", "failed", "", 1, (problem,)),))
     )
-    report = Report("deploy", {"deployments": []}, text="x", problems=(problem,))
-    for said in (text, deploy_summary(report)):
+    report = Report("deploy", deploy_outcome(), text="x", problems=(problem,))
+    for said in (text, summary(report)):
         assert "hunter22" not in said
         assert "pass@" not in said
 
@@ -74,15 +79,9 @@ def test_a_run_without_tasks_is_well_formed_too() -> None:
 # Markdown.
 
 
-def service(name: str, **more: Any) -> Mapping[str, Any]:
-    functions = [{"name": "main", "change": "create", "status": "created"}]
-    base = {"service": name, "provider": "cloud1-lambda", "functions": functions}
-    return {**base, "status": "deployed", "endpoint": "", "outputs": {}, **more}
-
-
 def plan(*names: str, ties: tuple[tuple[str, str], ...] = ()) -> str:
-    result = {"stage": "dev", "services": [service(name) for name in names], "tasks": []}
-    return plan_summary(Report("compose plan", result, text="x\nPlan: 1 to create.", ties=ties))
+    outcome = plan_outcome(tuple(map(planned_service, names)))
+    return summary(Report("compose plan", outcome, text="x\nPlan: 1 to create.", ties=ties))
 
 
 def test_a_plan_is_a_table_and_a_picture_of_services() -> None:
@@ -94,28 +93,32 @@ def test_a_plan_is_a_table_and_a_picture_of_services() -> None:
 
 
 def test_a_deploy_shows_status_address_and_errors() -> None:
-    rows = [service("api", endpoint="https://x.example/{id}"), service("site", status="failed")]
-    report = Report("deploy", {"stage": "dev", "deployments": rows}, problems=(BROKEN,), text="End")
-    said = deploy_summary(report)
+    outcome = deploy_outcome(
+        service_end("api", "deployed", "created", "https://x.example/{id}"),
+        service_end("site", "failed", "failed"),
+    )
+    said = summary(Report("deploy", outcome, problems=(BROKEN,)))
     assert "| api | cloud1-lambda | main | created | https://x.example/{id} |" in said
     assert '  s1["site"]:::failed' in said
     assert "- **build/failed** src/a.ts:3:4: a&lt;b&gt;" in said
 
 
 def test_where_nothing_changes_one_line_says_so() -> None:
-    same = service("api", status="unchanged", functions=[{"name": "main", "change": "none"}])
-    result = {"stage": "dev", "services": [same], "tasks": [{"service": "api", "action": "skip"}]}
-    ties = (("api", "site"),)
-    said = plan_summary(Report("compose plan", result, text="No changes.", ties=ties))
+    same = plan_outcome((planned_service("api", "none"),), planned_task("api", "skip"))
+    said = summary(Report("compose plan", same, ties=(("api", "site"),)))
     assert said == "### fabric compose plan (dev)\n\nNo changes.\n\n"
-    told = Report("deploy", {"stage": "dev", "deployments": [same]}, text="Nothing to do: 1 up.")
-    assert deploy_summary(told) == "### fabric deploy (dev)\n\nNothing to do: 1 up.\n\n"
+    told = Report("deploy", deploy_outcome(service_end("api", "unchanged", "unchanged")))
+    line = "Nothing to do: 1 function up to date."
+    assert summary(told) == f"### fabric deploy (dev)\n\n{line}\n\n"
+
+
+def test_what_failed_before_there_was_an_outcome_is_told() -> None:
+    assert summary(Report("plan", problems=(BROKEN,))).startswith("### fabric plan\n\n- **build/")
 
 
 def test_a_plan_of_tasks_alone_is_shown() -> None:
-    same = service("api", functions=[{"name": "main", "change": "none"}])
-    result = {"services": [same], "tasks": [{"service": "api", "action": "run"}]}
-    said = plan_summary(Report("plan", result, text="Plan: 0 to create."))
+    outcome = plan_outcome((planned_service("api", "none"),), planned_task("api", "run"))
+    said = summary(Report("plan", outcome))
     assert "| api | cloud1-lambda | main | no change |" in said
 
 

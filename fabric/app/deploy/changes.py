@@ -2,18 +2,20 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.graph.decide import Action, Change, Decision
 from fabric.graph.judge import changes_of, wanted
 from fabric.graph.plan import Plan
+from fabric.model.outcomes.json_struct import Json
+from fabric.model.outcomes.planned import PlannedFunction, PlannedService
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
 from fabric.model.task import DeployInputs, EntryKind, InputEntry, Pairs, Spec, Task
-from fabric.model.task_id import TaskId, is_kind, package_id
+from fabric.model.task_id import TaskId, package_id
 
-Row = dict[str, Any]
+Fields = dict[str, tuple[Json, Json]]
 Code = tuple[InputEntry, ...]
 _SET, _OTHER = "(set)", "(another value)"
 _DIGEST = 64
@@ -31,18 +33,18 @@ class Outlook(Struct, frozen=True):
 
 
 def live_rows(
-    services: Sequence[Mapping[str, Any]],
+    services: Sequence[PlannedService],
     made: Plan,
     records: Mapping[RecordRef, Record | None],
     code: Code,
-) -> tuple[Row, ...]:
+) -> tuple[PlannedService, ...]:
     """The rows of a plan, with each function's change against what is live."""
     outlooks = {
         (outlook.task.inputs.service, outlook.spec[0]): outlook for outlook in _outlooks(made)
     }
     by_name = {(ref.service, ref.provider): record for ref, record in records.items()}
     return tuple(
-        _service_row(row, outlooks, by_name.get((row["service"], row["provider"])), code)
+        _service_row(row, outlooks, by_name.get((row.service, row.provider)), code)
         for row in services
     )
 
@@ -65,57 +67,48 @@ def _digests(task: Task, decisions: Mapping[TaskId, Decision]) -> Iterator[tuple
 
 
 def _service_row(
-    row: Mapping[str, Any],
+    row: PlannedService,
     outlooks: Mapping[tuple[str, str], Outlook],
     record: Record | None,
     code: Code,
-) -> Row:
+) -> PlannedService:
     functions = [
-        _function_row(one, outlooks.get((row["service"], one["name"])), record, code)
-        for one in row["functions"]
+        _function_row(one, outlooks.get((row.service, one.name)), record, code)
+        for one in row.functions
     ]
-    named = {one["name"] for one in functions}
+    named = {one.name for one in functions}
     gone = [one for one in record.functions if one.name not in named] if record else []
-    return {**row, "functions": [*functions, *map(_deleted_row, gone)]}
+    return replace(row, functions=(*functions, *map(_deleted_row, gone)))
 
 
-def _deleted_row(one: FunctionRecord) -> Row:
-    triggers = [json.loads(trigger) for trigger in one.triggers]
-    layers = list(one.layers)
-    return {
-        "name": one.name,
-        "triggers": triggers,
-        "layers": layers,
-        "change": "delete",
-        "fields": {},
-    }
+def _deleted_row(one: FunctionRecord) -> PlannedFunction:
+    triggers = tuple(json.loads(trigger) for trigger in one.triggers)
+    return PlannedFunction(one.name, triggers, tuple(one.layers), "delete")
 
 
 def _function_row(
-    row: Mapping[str, Any], outlook: Outlook | None, record: Record | None, code: Code
-) -> Row:
+    row: PlannedFunction, outlook: Outlook | None, record: Record | None, code: Code
+) -> PlannedFunction:
     if outlook is None:
-        return {**row, "change": "none", "fields": {}}
-    was = record.function(row["name"]) if record else None
+        return replace(row, change="none", fields={})
+    was = record.function(row.name) if record else None
     if record is None or was is None:
-        return {**row, "change": "create", "fields": {}}
+        return replace(row, change="create", fields={})
     fields = {} if outlook.decision.action is Action.SKIP else _fields(row, outlook, record, code)
-    return {**row, "change": "update" if fields else "none", "fields": fields}
+    return replace(row, change="update" if fields else "none", fields=fields)
 
 
-def _fields(
-    row: Mapping[str, Any], outlook: Outlook, record: Record, code: Code
-) -> dict[str, list[Any]]:
-    was = record.function(row["name"])
+def _fields(row: PlannedFunction, outlook: Outlook, record: Record, code: Code) -> Fields:
+    was = record.function(row.name)
     if was is None or not isinstance(outlook.task.inputs, DeployInputs):
         return {}
     asked = wanted(outlook.task.inputs, outlook.spec, code, outlook.upstream)
     changes = [one for one in changes_of(asked, was, record.salt) if not _only_unknown(one)]
     fields = dict(_field(change, row, was) for change in changes)
     if outlook.package.output is None:
-        fields["code"] = [was.artifact_sha256[:_SHOWN], outlook.package.reason]
+        fields["code"] = (was.artifact_sha256[:_SHOWN], outlook.package.reason)
     if not fields and not was.key:
-        fields["state"] = ["unknown", "deployed"]
+        fields["state"] = ("unknown", "deployed")
     return fields
 
 
@@ -124,19 +117,21 @@ def _only_unknown(change: Change) -> bool:
     return change.kind == EntryKind.UPSTREAM and not change.new
 
 
-def _field(change: Change, row: Mapping[str, Any], was: FunctionRecord) -> tuple[str, list[Any]]:
+def _field(
+    change: Change, row: PlannedFunction, was: FunctionRecord
+) -> tuple[str, tuple[Json, Json]]:
     """A change in the words of the config; of an environment value only that it changed."""
     if change.kind == EntryKind.ENV:
         old, new = (_SET if change.old else None), (_SET if change.new else None)
-        return f"env.{change.name}", [old, _OTHER if old and new else new]
+        return f"env.{change.name}", (old, _OTHER if old and new else new)
     if change.kind == EntryKind.UPSTREAM:
-        name = "code" if is_kind(change.name, "package") else change.name
-        return name, [_short(change.old), _short(change.new)]
+        name = "code" if change.name.startswith("package:") else change.name
+        return name, (_short(change.old), _short(change.new))
     if change.name == "triggers":
-        return "triggers", [[json.loads(one) for one in was.triggers], row["triggers"]]
+        return "triggers", ([json.loads(one) for one in was.triggers], row.triggers)
     if change.name == "layers":
-        return "layers", [list(was.layers), row["layers"]]
-    return change.name, [_short(change.old), _short(change.new)]
+        return "layers", (was.layers, row.layers)
+    return change.name, (_short(change.old), _short(change.new))
 
 
 def _short(text: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -19,6 +18,7 @@ from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
+from fabric.model.outcomes.planned import PlannedService
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
@@ -76,7 +76,7 @@ def against_live(work: Compiled, made: Plan, scope: DeployScope) -> Compiled:
     )
     info = replace(work.info, warnings=(*work.info.warnings, *told))
     rows = live_rows(work.services, made, records, code)
-    rows = tuple(_warned(row, large.get(row["service"], ())) for row in rows)
+    rows = tuple(_warned(row, large.get(row.service, ())) for row in rows)
     serials = {ref.path: one.serial if one else 0 for ref, one in sorted(records.items())}
     return replace(work, info=info, services=rows, serials=serials)
 
@@ -115,8 +115,8 @@ def _length(release: str, taker: RecordRef, scope: DeployScope) -> int:
     return len(record.endpoint.encode()) if record else SHORT_ADDRESS
 
 
-def _warned(row: Mapping[str, Any], told: tuple[Problem, ...]) -> dict[str, Any]:
-    return {**row, "warnings": [*row["warnings"], *(one.message for one in told)]}
+def _warned(row: PlannedService, told: tuple[Problem, ...]) -> PlannedService:
+    return replace(row, warnings=(*row.warnings, *(one.message for one in told)))
 
 
 def with_removals(work: Compiled, scope: DeployScope) -> Compiled:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +22,7 @@ from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import way_out
 from fabric.model.catalog import PROVIDER_IDS, facts_of
+from fabric.model.outcomes.deployed import RemoveOutcome, ServiceAt
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef
@@ -32,7 +32,6 @@ from fabric.model.task_id import TaskId, task_id
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
 from fabric.system.file_systems import free_bytes, same_disk
-from fabric.views.deploy_text import removal_text
 from fabric.views.words import size
 
 # What a few records, locks and journals need.
@@ -210,18 +209,14 @@ def _dependents(project: Project) -> dict[str, frozenset[str]]:
 def _report(
     request: Request, project: Project, found: LiveRecords, gone: frozenset[RecordRef]
 ) -> Report:
-    document: dict[str, Any] = {
-        "stage": project.stage,
-        "removed": [
-            {"service": ref.service, "provider": ref.provider}
-            for ref in sorted(found.records)
-            if ref in gone
-        ],
-        "absent": [{"service": one.service, "provider": one.provider} for one in found.absent],
-    }
-    text = removal_text(document) or ("" if found.records else _NOTHING)
+    outcome = RemoveOutcome(
+        project.stage,
+        tuple(ServiceAt(ref.service, ref.provider) for ref in sorted(found.records) if ref in gone),
+        tuple(ServiceAt(one.service, one.provider) for one in found.absent),
+    )
+    text = None if found.records or found.absent else _NOTHING
     warnings = (*project.warnings, *_still_needed(project, gone))
-    return Report(request.command, document, text=text, warnings=warnings)
+    return Report(request.command, outcome, text=text, warnings=warnings)
 
 
 def _ended(report: Report, changed: Changed) -> Report:

@@ -1,7 +1,6 @@
 """What a deploy did, record by record and function by function, as values."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,52 +15,44 @@ from fabric.engine.result import Outcome, RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.judge import dropped_functions
 from fabric.graph.service_order import ties_of
+from fabric.model.outcomes.deployed import DeployOutcome, FunctionEnd, ServiceEnd, TaskCounts
 from fabric.model.problems import ExitCode
 from fabric.model.records.record import Record
 from fabric.model.report import Report
 from fabric.model.task import RECORD_KINDS, DeployInputs, Task
 from fabric.tasks.deploy import ref_of
-from fabric.views.deploy_text import deploy_text
 
-Row = dict[str, Any]
 Part = tuple[Task, Outcome]
 _WORST_FIRST = (Status.FAILED, Status.BLOCKED, Status.CANCELLED)
 
 
 def unchanged_report(request: Request, seen: Preview, scope: DeployScope) -> Report:
     """Nothing was to be done: what is live is what is asked for."""
-    rows = [
-        _row(
-            placement,
-            scope.record(ref),
-            "unchanged",
-            _unchanged(scope.record(ref)),
+    rows = tuple(
+        _row(placement, record, "unchanged", _unchanged(record))
+        for placement, record in (
+            (placement, scope.transaction.record(ref))
+            for ref, placement in sorted(scope.placements.items())
         )
-        for ref, placement in sorted(scope.placements.items())
-    ]
-    count = len(seen.plan.graph)
-    summary = {"ran": 0, "skipped": count, "failed": 0, "blocked": 0, "ms": 0}
+    )
+    summary = TaskCounts(ran=0, skipped=len(seen.plan.graph), failed=0, blocked=0, ms=0)
     report = _report(request, seen, rows, summary)
     return replace(report, cases=untouched(seen.plan.graph) if request.detailed else ())
 
 
-def _unchanged(record: Record | None) -> list[Row]:
-    return [
-        {"name": one.name, "status": "unchanged", "reason": "up to date", "ms": 0}
-        for one in (record.functions if record else ())
-    ]
+def _unchanged(record: Record | None) -> tuple[FunctionEnd, ...]:
+    functions = record.functions if record else ()
+    return tuple(FunctionEnd(one.name, "unchanged", UP_TO_DATE, 0) for one in functions)
 
 
 def deploy_report(request: Request, seen: Preview, changed: Changed) -> Report:
     scope, result = changed.scope, changed.result
     parts = _parts(result)
-    rows = [
+    rows = tuple(
         _deployment(placement, parts.get(placement.service, ()), changed)
         for _, placement in sorted(scope.placements.items())
-    ]
-    counted = (Status.RAN, Status.SKIPPED, Status.FAILED, Status.BLOCKED)
-    summary = {status.value: result.count(status) for status in counted}
-    report = _report(request, seen, rows, {**summary, "ms": result.ms})
+    )
+    report = _report(request, seen, rows, _counts(result))
     return replace(
         report,
         problems=problems_of(result),
@@ -72,46 +63,56 @@ def deploy_report(request: Request, seen: Preview, changed: Changed) -> Report:
     )
 
 
-def _exit_code(result: RunResult, rows: list[Row]) -> ExitCode:
+def _counts(result: RunResult) -> TaskCounts:
+    return TaskCounts(
+        ran=result.count(Status.RAN),
+        skipped=result.count(Status.SKIPPED),
+        failed=result.count(Status.FAILED),
+        blocked=result.count(Status.BLOCKED),
+        ms=result.ms,
+    )
+
+
+def _exit_code(result: RunResult, rows: Iterable[ServiceEnd]) -> ExitCode:
     """Where everything went back, nothing was done in part."""
-    done = any(row["status"] in ("deployed", "failed") for row in rows)
+    done = any(row.status in ("deployed", "failed") for row in rows)
     if result.exit_code is ExitCode.PARTIAL and not done:
         return ExitCode.FAILED
     return result.exit_code
 
 
-def _report(request: Request, seen: Preview, rows: list[Row], summary: dict[str, int]) -> Report:
-    document = {
-        "stage": seen.work.info.stage,
-        "rolledBack": any(row["status"] == "rolled-back" for row in rows),
-        "deployments": rows,
-        "levels": seen.plan.graph.levels,
-        "summary": summary,
-    }
-    warnings = seen.work.info.warnings
+def _report(
+    request: Request, seen: Preview, rows: tuple[ServiceEnd, ...], summary: TaskCounts
+) -> Report:
+    outcome = DeployOutcome(
+        seen.work.info.stage,
+        any(row.status == "rolled-back" for row in rows),
+        rows,
+        seen.plan.graph.levels,
+        summary,
+    )
     ties = ties_of(seen.plan.graph) if request.detailed else ()
-    text = deploy_text(document)
-    return Report(request.command, document, text=text, warnings=warnings, ties=ties)
+    return Report(request.command, outcome, warnings=seen.work.info.warnings, ties=ties)
 
 
 def _row(
     placement: Placement,
     record: Record | None,
     status: str,
-    functions: list[Row],
+    functions: tuple[FunctionEnd, ...],
     error: str | None = None,
-) -> Row:
-    return {
-        "service": placement.service,
-        "provider": placement.provider,
-        "mode": placement.mode,
-        "deploymentId": record.deployment_id if record else "",
-        "endpoint": record.endpoint if record else "",
-        "outputs": dict(record.outputs) if record else {},
-        "status": status,
-        "error": error,
-        "functions": functions,
-    }
+) -> ServiceEnd:
+    return ServiceEnd(
+        placement.service,
+        placement.provider,
+        placement.mode,
+        record.deployment_id if record else "",
+        record.endpoint if record else "",
+        dict(record.outputs) if record else {},
+        status,
+        error,
+        functions,
+    )
 
 
 def _parts(result: RunResult) -> dict[str, list[Part]]:
@@ -122,16 +123,16 @@ def _parts(result: RunResult) -> dict[str, list[Part]]:
     return found
 
 
-def _deployment(placement: Placement, parts: Sequence[Part], changed: Changed) -> Row:
+def _deployment(placement: Placement, parts: Sequence[Part], changed: Changed) -> ServiceEnd:
     ref = placement.ref
     own = [part for part in parts if part[0].kind in RECORD_KINDS and ref_of(part[0].inputs) == ref]
     outcomes = [outcome for _, outcome in own]
-    record = changed.finals.get(ref, changed.scope.record(ref))
-    functions = list(_functions(placement, own, changed))
+    record = changed.finals.get(ref, changed.scope.transaction.record(ref))
+    functions = tuple(_functions(placement, own, changed))
     error = _error(outcome for _, outcome in parts)
     row = _row(placement, record, _status(placement, outcomes, changed), functions, error)
-    if not row["deploymentId"] and any(one.status is Status.FAILED for one in outcomes):
-        row["deploymentId"] = changed.scope.deployment_ids[ref]
+    if not row.deployment_id and any(one.status is Status.FAILED for one in outcomes):
+        return replace(row, deployment_id=changed.scope.deployment_ids[ref])
     return row
 
 
@@ -148,21 +149,23 @@ def _error(outcomes: Iterable[Outcome]) -> str | None:
     return next((problem.message for problem in problems), None)
 
 
-def _functions(placement: Placement, parts: Sequence[Part], changed: Changed) -> Iterator[Row]:
+def _functions(
+    placement: Placement, parts: Sequence[Part], changed: Changed
+) -> Iterator[FunctionEnd]:
     """Each with what became of it; what was done and taken back again is as it was before."""
     back = placement.ref in changed.rolled_back
     for row, outcome in _done(placement, parts, changed):
         yield _taken_back(row) if back and outcome.status is Status.RAN else row
 
 
-def _taken_back(row: Row) -> Row:
-    status = "cancelled" if row["status"] == "created" else "unchanged"
-    return {**row, "status": status, "reason": "taken back"}
+def _taken_back(row: FunctionEnd) -> FunctionEnd:
+    status = "cancelled" if row.status == "created" else "unchanged"
+    return replace(row, status=status, reason="taken back")
 
 
 def _done(
     placement: Placement, parts: Sequence[Part], changed: Changed
-) -> Iterator[tuple[Row, Outcome]]:
+) -> Iterator[tuple[FunctionEnd, Outcome]]:
     base = changed.scope.transaction.base(placement.ref)
     for task, outcome in parts:
         if isinstance(task.inputs, DeployInputs):
@@ -175,7 +178,7 @@ def _done(
 
 def _deployed(
     inputs: DeployInputs, outcome: Outcome, base: Record | None, final: Record | None
-) -> Iterator[Row]:
+) -> Iterator[FunctionEnd]:
     for name, _, _ in inputs.functions:
         was = base.function(name) if base else None
         now = final.function(name) if final else None
@@ -184,7 +187,7 @@ def _deployed(
             same = was is not None and was == now
             status = "created" if was is None else "unchanged" if same else "updated"
         row = _function(name, status, outcome)
-        yield {**row, "reason": UP_TO_DATE} if status == "unchanged" else row
+        yield replace(row, reason=UP_TO_DATE) if status == "unchanged" else row
     if outcome.status is Status.RAN and base is not None:
         for name in dropped_functions(base, inputs):
             yield _function(name, "deleted", outcome)
@@ -194,5 +197,5 @@ def _word(outcome: Outcome) -> str:
     return "unchanged" if outcome.status is Status.SKIPPED else outcome.status.value
 
 
-def _function(name: str, status: str, outcome: Outcome) -> Row:
-    return {"name": name, "status": status, "reason": outcome.reason, "ms": outcome.ms}
+def _function(name: str, status: str, outcome: Outcome) -> FunctionEnd:
+    return FunctionEnd(name, status, outcome.reason, outcome.ms)

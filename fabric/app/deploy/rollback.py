@@ -1,7 +1,6 @@
 """`rollback` and `releases`: what was deployed before, and the way back to it."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
@@ -19,6 +18,7 @@ from fabric.app.run_graph import GraphJob
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.undo import undoing
+from fabric.model.outcomes.deployed import PastDeployment, ReleasesOutcome, RollbackOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.report import Report
@@ -26,7 +26,6 @@ from fabric.model.spelling import nearest
 from fabric.model.task import Pairs
 from fabric.system.clock import file_time_ns
 from fabric.tasks.restore import moved_problem, moved_variables
-from fabric.views.deploy_text import releases_text, rollback_text
 
 
 class RollbackOptions(Struct, frozen=True):
@@ -62,11 +61,11 @@ def rollback(
         change = RecordsChange(scope, purpose, work, tuple(graph.tasks), started)
         changed = change_records(request, change, make_listeners)
     result, final = changed.result, changed.finals.get(ref) or records[ref]
-    document = _document(ref, records[ref], final)
+    outcome = _outcome(ref, records[ref], final)
     return Report(
         request.command,
-        document,
-        text=rollback_text(document) if result.ok else "",
+        outcome,
+        text=None if result.ok else "",
         problems=problems_of(result),
         warnings=project.warnings,
         exit_code=result.exit_code,
@@ -90,16 +89,16 @@ def _declared(scope: DeployScope, ref: RecordRef, function: str) -> Pairs:
     return scope.tools.values.values(ref, function).declared.reveal()
 
 
-def _document(ref: RecordRef, before: Record, after: Record) -> dict[str, Any]:
-    return {
-        "service": ref.service,
-        "stage": ref.stage,
-        "provider": ref.provider,
-        "from": before.deployment_id,
-        "to": after.deployment_id,
-        "endpoint": after.endpoint,
-        "functions": [one.name for one in after.functions],
-    }
+def _outcome(ref: RecordRef, before: Record, after: Record) -> RollbackOutcome:
+    return RollbackOutcome(
+        ref.service,
+        ref.stage,
+        ref.provider,
+        before=before.deployment_id,
+        to=after.deployment_id,
+        endpoint=after.endpoint,
+        functions=tuple(one.name for one in after.functions),
+    )
 
 
 def _target(
@@ -129,24 +128,19 @@ def releases(request: Request, settings: Settings) -> Report:
     """What is live, and what can be gone back to, newest first."""
     project = open_project(request.where, settings)
     found = find_records(project, request.where.provider, settings).all_readable()
-    rows = [row for record in found.records.values() for row in _rows(record)]
+    rows = tuple(row for record in found.records.values() for row in _rows(record))
     service = project.units[0].service if len(project.units) == 1 else ""
-    document = {"service": service, "releases": rows}
-    return Report(
-        request.command, document, text=releases_text(document), warnings=project.warnings
-    )
+    return Report(request.command, ReleasesOutcome(service, rows), warnings=project.warnings)
 
 
-def _rows(record: Record) -> list[dict[str, Any]]:
-    return [
-        {
-            "service": record.ref.service,
-            "stage": record.ref.stage,
-            "provider": record.ref.provider,
-            "deploymentId": one.deployment_id,
-            "endpoint": one.endpoint,
-            "updatedAt": one.updated_at,
-            "current": one.deployment_id == record.deployment_id,
-        }
-        for one in record.history
-    ]
+def _rows(record: Record) -> Iterator[PastDeployment]:
+    for one in record.history:
+        yield PastDeployment(
+            record.ref.service,
+            record.ref.stage,
+            record.ref.provider,
+            one.deployment_id,
+            one.endpoint,
+            one.updated_at,
+            current=one.deployment_id == record.deployment_id,
+        )

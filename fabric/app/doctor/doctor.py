@@ -27,6 +27,7 @@ from fabric.engine.run_info import MakeListeners
 from fabric.graph.probes import probe_graph
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.checks import Check, failed, passed
+from fabric.model.outcomes.looked_up import CheckRow, DoctorOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import RecordRef
@@ -34,7 +35,6 @@ from fabric.model.report import Report
 from fabric.model.task import ProbeInputs
 from fabric.system.clock import file_time_ns
 from fabric.tasks.probe import Look, ProbeKind, checks_in
-from fabric.views.doctor_text import doctor_text
 
 
 class _Patient(Struct, frozen=True):
@@ -51,12 +51,10 @@ def doctor(request: Request, settings: Settings, make_listeners: MakeListeners) 
     graph = probe_graph(patient.ref, patient.looks)
     result = _ran(request, settings, (patient, graph), make_listeners)
     checks = _checks(graph, result, list(patient.looks))
-    rows = [_row(one) for one in checks]
-    document = {"service": patient.ref.service, "stage": stage, "checks": rows}
+    outcome = DoctorOutcome(patient.ref.service, stage, tuple(map(_row, checks)))
     problems = (*(one.problem for one in checks if one.is_error), *problems_of(result))
-    text = doctor_text(document)
     code = result.exit_code if result.interrupted else _worst(problems)
-    return Report(request.command, document, text=text, problems=problems, exit_code=code)
+    return Report(request.command, outcome, problems=problems, exit_code=code)
 
 
 def _worst(problems: tuple[Problem, ...]) -> ExitCode:
@@ -129,11 +127,5 @@ def _checks(graph: TaskGraph, result: RunResult, order: list[str]) -> tuple[Chec
     return tuple(check for name in order for check in found.get(name, ()))
 
 
-def _row(check: Check) -> dict[str, object]:
-    return {
-        "name": check.name,
-        "ok": check.ok,
-        "severity": check.severity,
-        "message": check.message,
-        "fix": check.fix,
-    }
+def _row(check: Check) -> CheckRow:
+    return CheckRow(check.name, check.ok, check.severity, check.message, check.fix)

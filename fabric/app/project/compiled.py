@@ -1,12 +1,13 @@
 """A compiled request: its graph, and all that is known of its services without their configs."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from fabric.app.project.placement import Placement
 from fabric.graph.taskgraph import TaskGraph
+from fabric.model.outcomes.planned import PlannedService
 from fabric.model.project_info import ProjectInfo
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Compiled(Struct, frozen=True):
 
     info: ProjectInfo
     graph: TaskGraph
-    services: tuple[Mapping[str, Any], ...]
+    services: tuple[PlannedService, ...]
     sources: frozenset[str]
     bound_names: frozenset[str]
     placements: tuple[Placement, ...] = ()

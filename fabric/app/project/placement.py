@@ -1,9 +1,8 @@
 """Where the record of a service lies: known without a config once it was compiled."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import astuple
 
 from fabric.model.records.record import RecordRef
@@ -33,9 +32,10 @@ class Placement(Struct, frozen=True):
         return RecordRef(self.service, self.stage, self.provider)
 
 
-def packed(placements: Iterable[Placement]) -> tuple[tuple[Any, ...], ...]:
+def packed(placements: Iterable[Placement]) -> tuple[tuple[object, ...], ...]:
     return tuple(astuple(placement) for placement in placements)
 
 
-def unpacked(rows: Iterable[Sequence[Any]]) -> tuple[Placement, ...]:
-    return tuple(Placement(*row) for row in rows)
+def unpacked(rows: Iterable[Sequence[object]]) -> tuple[Placement, ...]:
+    names = Placement.__struct_fields__
+    return tuple(convert(dict(zip(names, row, strict=True)), Placement) for row in rows)

@@ -1,42 +1,40 @@
 """Services as a plan lists them: under the names that their config uses."""
 
 import json
-from typing import Any
 
 from msgspec.structs import asdict
 
 from fabric.config.values import Function, Trigger
 from fabric.graph.compile import ServiceUnit
 from fabric.model.names import Verb
+from fabric.model.outcomes.json_struct import Json, JsonObject
+from fabric.model.outcomes.planned import PlannedFunction, PlannedService
 from fabric.model.secrecy import without_userinfo, without_values
 
 
-def service_row(unit: ServiceUnit, verb: Verb) -> dict[str, Any]:
+def service_row(unit: ServiceUnit, verb: Verb) -> PlannedService:
     config = unit.config
     change = "create" if verb is Verb.DEPLOY else "none"
-    return {
-        "service": config.service,
-        "provider": config.provider.label,
-        "mode": unit.mode,
-        "functions": [
-            _function_row(function, change, config.secret_values.reveal())
-            for function in config.functions
-        ],
-        "warnings": [warning.message for warning in config.warnings],
-    }
+    secrets = config.secret_values.reveal()
+    return PlannedService(
+        config.service,
+        config.provider.label,
+        unit.mode,
+        tuple(_function_row(function, change, secrets) for function in config.functions),
+        tuple(warning.message for warning in config.warnings),
+    )
 
 
-def _function_row(function: Function, change: str, secrets: frozenset[str]) -> dict[str, Any]:
-    return {
-        "name": function.name,
-        "triggers": [trigger_json(trigger, secrets) for trigger in function.triggers],
-        "layers": [without_values(layer, secrets) for layer in function.layers],
-        "change": change,
-        "fields": {},
-    }
+def _function_row(function: Function, change: str, secrets: frozenset[str]) -> PlannedFunction:
+    return PlannedFunction(
+        function.name,
+        tuple(trigger_json(trigger, secrets) for trigger in function.triggers),
+        tuple(without_values(layer, secrets) for layer in function.layers),
+        change,
+    )
 
 
-def trigger_json(trigger: Trigger, secrets: frozenset[str]) -> dict[str, Any]:
+def trigger_json(trigger: Trigger, secrets: frozenset[str]) -> JsonObject:
     """A trigger under the names that the config uses, without a secret in it."""
     kind = type(trigger).__name__.removesuffix("Trigger").lower()
     fields = {
@@ -49,7 +47,7 @@ def trigger_json(trigger: Trigger, secrets: frozenset[str]) -> dict[str, Any]:
     return {"type": kind, **{name: _hidden(value, secrets) for name, value in fields.items()}}
 
 
-def _hidden(value: Any, secrets: frozenset[str]) -> Any:
+def _hidden(value: Json, secrets: frozenset[str]) -> Json:
     match value:
         case str():
             return without_values(value, secrets)

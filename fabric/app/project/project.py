@@ -169,13 +169,18 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     return replace(project, notes=unmatched(compose, path.parent), listed=compose.services)
 
 
-def named_services(file: str, settings: Settings) -> tuple[ComposeService, ...]:
+def named_services(file: str, settings: Settings, stage: str = "") -> tuple[ComposeService, ...]:
     """The services of a compose file; those that `include` found go by their config's name."""
     path = file_at(settings.cwd / file, COMPOSE_NAME)
+    services = read_compose(path, settings.cwd).services
+    return services if all(one.name for one in services) else services_in(path, settings, stage)
+
+
+def services_in(file: Path, settings: Settings, stage: str) -> tuple[ComposeService, ...]:
+    """The services as they are in a stage: every config of it is read, and has to be sound."""
+    path = file_at(file, COMPOSE_NAME)
     compose = read_compose(path, settings.cwd)
-    if all(one.name for one in compose.services):
-        return compose.services
-    rows = load_all(compose.services, path, ConfigRequest(settings.stage("")), settings)
+    rows = load_all(compose.services, path, ConfigRequest(settings.stage(stage)), settings)
     return tuple(row.entry for row in rows)
 
 

@@ -7,6 +7,7 @@ from fabric.app.settings import Settings
 from fabric.app.state.change import Agrees
 from fabric.app.state.outside import restored_backup
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
+from fabric.model.outcomes.looked_up import Plain
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.model.records.record_document import ref_document
@@ -33,7 +34,7 @@ def backup(asked: StateRequest, settings: Settings, out: str) -> Report:
         write_atomic(path, content, mode=0o600, durable=True)
     rows = [_row(record) for record in records]
     document = {"file": str(path), "service": scope.service, "records": rows}
-    return Report(asked.command, document, text=records_text(rows, f"backed up in {path}"))
+    return Report(asked.command, Plain(document, records_text(rows, f"backed up in {path}")))
 
 
 def restore_backup(asked: StateRequest, settings: Settings, file: str, agrees: Agrees) -> Report:
@@ -48,7 +49,7 @@ def restore_backup(asked: StateRequest, settings: Settings, file: str, agrees: A
         done, warnings = restore(scope.record_store, records, scope.lock_policy)
     rows = [_row(record) for record in sorted(done, key=lambda one: one.ref)]
     text = records_text(rows, "restored")
-    return Report(asked.command, {"restored": rows}, text=text, warnings=warnings)
+    return Report(asked.command, Plain({"restored": rows}, text), warnings=warnings)
 
 
 def _chosen(scope: StateScope, found: Backup) -> tuple[Record, ...]:

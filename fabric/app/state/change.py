@@ -9,6 +9,7 @@ from fabric.app.project.files import read_input
 from fabric.app.settings import Settings
 from fabric.app.state.outside import pushed_record
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
+from fabric.model.outcomes.looked_up import Plain
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_document import ref_document
@@ -41,7 +42,7 @@ def push(asked: StateRequest, settings: Settings, file: str, *, force: bool) -> 
         drop_unwritten(scope.record_store.home, record.ref, content)
     document = {**ref_document(record.ref), "serial": pushed.serial, "file": str(path)}
     text = f"{record.ref.title} is stored with serial {pushed.serial}."
-    return Report(asked.command, document, text=text)
+    return Report(asked.command, Plain(document, text))
 
 
 def _errored(asked: StateRequest, settings: Settings) -> Path:
@@ -98,7 +99,7 @@ def remove_record(asked: StateRequest, settings: Settings, agrees: Agrees) -> Re
         removed = forget(scope.record_store, ref, scope.lock_policy)
     said = "is forgotten; its provider was not asked" if removed else "had no state"
     document = {**ref_document(ref), "removed": removed}
-    return Report(asked.command, document, text=f"{ref.title} {said}.")
+    return Report(asked.command, Plain(document, f"{ref.title} {said}."))
 
 
 def force_unlock(asked: StateRequest, settings: Settings, agrees: Agrees) -> Report:
@@ -108,10 +109,10 @@ def force_unlock(asked: StateRequest, settings: Settings, agrees: Agrees) -> Rep
         holder = holder_of(scope.record_store, ref)
         if holder is None:
             text = f"{ref.title} is not locked."
-            return Report(asked.command, {"unlocked": False}, text=text)
+            return Report(asked.command, Plain({"unlocked": False}, text))
         by = f"{holder.process.who} (pid {holder.process.pid}, `{holder.operation}`)"
         if not agrees(f"{ref.title} is locked by {by}. Take the lock away?"):
             raise FabricError(Problem("state/declined", "the lock was left alone"))
         unlock(scope.record_store.stores.locks, ref, holder)
     document = {"unlocked": True, "holder": holder_document(holder)}
-    return Report(asked.command, document, text=f"{ref.title} is free; it was locked by {by}.")
+    return Report(asked.command, Plain(document, f"{ref.title} is free; it was locked by {by}."))

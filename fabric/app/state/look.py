@@ -4,6 +4,7 @@ import json
 
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, absent, open_scope
+from fabric.model.outcomes.looked_up import Plain
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_document import document_of
 from fabric.model.records.record_json import decode_at
@@ -28,7 +29,7 @@ def list_records(asked: StateRequest, settings: Settings) -> Report:
         is_gone = scope.one not in found.refs
         lost = scope.lost(scope.one) if is_gone else None
     problems = (*found.problems, *((lost,) if lost else ()))
-    return Report(asked.command, document, text=text, problems=problems, warnings=warnings)
+    return Report(asked.command, Plain(document, text), problems=problems, warnings=warnings)
 
 
 def _row(scope: StateScope, record: Record) -> dict[str, object]:
@@ -57,7 +58,7 @@ def show(asked: StateRequest, settings: Settings) -> Report:
         holder = holder_of(scope.record_store, ref)
         document = _shown(record, holder, errored=errored)
         warnings = scope.project.warnings
-    return Report(asked.command, document, text=show_text(document, place), warnings=warnings)
+    return Report(asked.command, Plain(document, show_text(document, place)), warnings=warnings)
 
 
 def _shown(record: Record, holder: LockHolder | None, *, errored: bool) -> dict[str, object]:
@@ -74,7 +75,7 @@ def pull(asked: StateRequest, settings: Settings) -> Report:
     """The document as it is stored, once it is known to be sound."""
     with open_scope(asked, settings) as scope:
         content = _stored(scope, scope.one)
-    return Report(asked.command, json.loads(content), text=content.decode().rstrip("\n"))
+    return Report(asked.command, Plain(json.loads(content), content.decode().rstrip("\n")))
 
 
 def _stored(scope: StateScope, ref: RecordRef) -> bytes:

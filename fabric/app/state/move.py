@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, kind_of, open_scope
+from fabric.model.outcomes.looked_up import Plain
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record_document import ref_document
 from fabric.model.report import Report
@@ -27,4 +28,4 @@ def migrate_records(asked: StateRequest, settings: Settings, source: str, target
     rows = [{**ref_document(one.ref), "serial": one.serial} for one in done.records]
     document = {"from": kinds[0], "to": kinds[1], "records": rows, "archives": done.archives}
     text = migrate_text(document)
-    return Report(asked.command, document, text=text, warnings=done.warnings)
+    return Report(asked.command, Plain(document, text), warnings=done.warnings)

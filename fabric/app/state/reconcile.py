@@ -10,6 +10,7 @@ from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.project.place_services import as_recorded
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
+from fabric.model.outcomes.looked_up import Plain
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.receipt import describes, entries_of
 from fabric.model.records.record import Mode, Record, RecordRef
@@ -60,7 +61,7 @@ def reconcile(asked: StateRequest, settings: Settings, *, fix: bool) -> Report:
     if fix:
         document["fixed"] = [ref_document(ref) for ref in fixed]
     text = reconcile_text(document)
-    return Report(asked.command, document, text=text, problems=looked.problems, warnings=warnings)
+    return Report(asked.command, Plain(document, text), problems=looked.problems, warnings=warnings)
 
 
 def _entry(evidence: Evidence) -> dict[str, object]:

@@ -1,11 +1,32 @@
 """`fabric cache`: statistics, verification, pruning."""
 
-from typing import Any
+from typing import Annotated
 
 import click
+from msgspec import Struct
 
+from fabric.cli.flags_of import flags_of
 from fabric.cli.group import Group
-from fabric.cli.options import common_options, examples
+from fabric.cli.options import ScreenFlags, examples
+
+
+class PruneFlags(Struct, frozen=True):
+    max_size: Annotated[
+        str,
+        click.option(
+            "--max-size", default="5G", show_default=True, metavar="SIZE", help="Keep at most."
+        ),
+    ]
+    max_age: Annotated[
+        str,
+        click.option(
+            "--max-age",
+            default="",
+            metavar="DURATION",
+            help="Drop what is older: 90s, 2m, 1h, 30d.",
+        ),
+    ]
+    screen: ScreenFlags
 
 
 @click.group(cls=Group, epilog=examples("fabric cache stats\nfabric cache prune --max-size 500M"))
@@ -14,42 +35,34 @@ def cache() -> None:
 
 
 @cache.command(epilog=examples("fabric cache stats\nfabric cache stats --json"))
-@common_options
-def stats(**options: Any) -> int:
+@flags_of(ScreenFlags)
+def stats(screen: ScreenFlags) -> int:
     """Tell where the cache lies and how big it is."""
     from fabric.app.cache import stats as cache_stats
+    from fabric.cli.perform import answer
 
-    return _finished(cache_stats, **options)
+    return answer(screen, cache_stats)
 
 
 @cache.command(epilog=examples("fabric cache verify\nfabric cache verify --json"))
-@common_options
-def verify(**options: Any) -> int:
+@flags_of(ScreenFlags)
+def verify(screen: ScreenFlags) -> int:
     """Read all that is kept and drop what is damaged."""
     from fabric.app.cache import verify as verify_cache
+    from fabric.cli.perform import answer
 
-    return _finished(verify_cache, **options)
+    return answer(screen, verify_cache)
 
 
 @cache.command(
     epilog=examples("fabric cache prune --max-size 500M\nfabric cache prune --max-age 30d")
 )
-@click.option("--max-size", default="5G", show_default=True, metavar="SIZE", help="Keep at most.")
-@click.option(
-    "--max-age", default="", metavar="DURATION", help="Drop what is older: 90s, 2m, 1h, 30d."
-)
-@common_options
-def prune(max_size: str, max_age: str, **options: Any) -> int:
+@flags_of(PruneFlags)
+def prune(flags: PruneFlags) -> int:
     """Drop the outputs that were unused for longest."""
     from fabric.app.cache import prune as prune_cache
+    from fabric.cli.perform import answer
 
-    return _finished(lambda settings: prune_cache(settings, max_size, max_age), **options)
-
-
-def _finished(use_case: Any, **options: Any) -> int:
-    from fabric.app.settings import read_settings
-    from fabric.cli.screen import Screen
-
-    settings = read_settings()
-    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    return screen.finish(use_case(settings))
+    return answer(
+        flags.screen, lambda settings: prune_cache(settings, flags.max_size, flags.max_age)
+    )

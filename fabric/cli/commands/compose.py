@@ -1,35 +1,39 @@
 """`fabric compose …`: the same verbs over all services of a compose file, as one graph."""
 
-from typing import Any
-
 import click
+from msgspec import Struct
 
 from fabric.cli import commands_table as table
-from fabric.cli.commands.build import request_of, run_verb
-from fabric.cli.commands.deploy import run_deploy
-from fabric.cli.commands.plan import plan_options, show_plan
-from fabric.cli.commands.remove import run_remove
+from fabric.cli.commands.build import ComposeBuildFlags, run_verb
+from fabric.cli.commands.deploy import ComposeDeployFlags, run_deploy
+from fabric.cli.commands.plan import ComposePlanFlags, show_plan
+from fabric.cli.commands.remove import ComposeRemoveFlags, run_remove
+from fabric.cli.flags_of import flags_of
 from fabric.cli.main import LazyGroup
-from fabric.cli.options import (
-    common_options,
-    compose_file,
-    deploy_options,
-    examples,
-    lock_timeout_option,
-    provider_option,
-    removal_options,
-    run_options,
-    selection_options,
-    stage_option,
-)
+from fabric.cli.options import ComposeFile, ComposeFlags, ScreenFlags, Stage, examples
 
 compose = LazyGroup(
-    table.COMPOSE,
     name="compose",
     help="Work on all services of a compose file at once.",
     epilog="Examples:\n  fabric compose plan\n  fabric compose build --service api --concurrency 8",
     no_args_is_help=True,
-)
+).listing(table.COMPOSE)
+
+
+class OutputsFlags(Struct, frozen=True):
+    chosen: ComposeFlags
+    screen: ScreenFlags
+
+
+class ListFlags(Struct, frozen=True):
+    compose: ComposeFile
+    stage: Stage
+    screen: ScreenFlags
+
+
+class PastFlags(Struct, frozen=True):
+    compose: ComposeFile
+    screen: ScreenFlags
 
 
 @click.command(
@@ -38,14 +42,10 @@ fabric compose plan                            every service, in dependency orde
 fabric compose plan --graph svg --out all.svg  the whole graph as a picture
 """)
 )
-@compose_file
-@selection_options
-@stage_option
-@plan_options
-@common_options
-def plan(**options: Any) -> int:
+@flags_of(ComposePlanFlags)
+def plan(flags: ComposePlanFlags) -> int:
     """Plan all services as one graph. Changes nothing."""
-    return show_plan("compose plan", **options)
+    return show_plan("compose plan", flags)
 
 
 @click.command(
@@ -54,14 +54,10 @@ fabric compose build                   build what changed in all services
 fabric compose build --affected        only what changed since the branch left main
 """)
 )
-@compose_file
-@selection_options
-@stage_option
-@run_options
-@common_options
-def build(**options: Any) -> int:
+@flags_of(ComposeBuildFlags)
+def build(flags: ComposeBuildFlags) -> int:
     """Build the functions of all services at once."""
-    return run_verb("build", "compose build", **options)
+    return run_verb("build", "compose build", flags)
 
 
 @click.command(
@@ -70,14 +66,10 @@ fabric compose package                   archives of all services
 fabric compose package --concurrency 50% at half of the machine's width
 """)
 )
-@compose_file
-@selection_options
-@stage_option
-@run_options
-@common_options
-def package(**options: Any) -> int:
+@flags_of(ComposeBuildFlags)
+def package(flags: ComposeBuildFlags) -> int:
     """Package the functions of all services at once."""
-    return run_verb("package", "compose package", **options)
+    return run_verb("package", "compose package", flags)
 
 
 @click.command(
@@ -86,20 +78,14 @@ fabric compose deploy --concurrency 16           what changed, upstreams first
 fabric compose deploy --service api --with-dependents --rollback-on-failure
 """)
 )
-@compose_file
-@selection_options
-@stage_option
-@deploy_options
-@lock_timeout_option
-@run_options
-@common_options
-def deploy(**options: Any) -> int:
+@flags_of(ComposeDeployFlags)
+def deploy(flags: ComposeDeployFlags) -> int:
     """Deploy all services, upstreams first.
 
     Builds of all services run at once; a deploy starts as soon as the releases that it depends on
     are there. Services whose upstreams give the same as before are not deployed again.
     """
-    return run_deploy("compose deploy", **options)
+    return run_deploy("compose deploy", flags)
 
 
 @click.command(
@@ -108,16 +94,10 @@ fabric compose remove                    remove all services, dependents first
 fabric compose remove --stage pr-7 --yes
 """)
 )
-@compose_file
-@selection_options
-@stage_option
-@provider_option
-@lock_timeout_option
-@removal_options
-@common_options
-def remove(**options: Any) -> int:
+@flags_of(ComposeRemoveFlags)
+def remove(flags: ComposeRemoveFlags) -> int:
     """Remove all services, dependents first."""
-    return run_remove("compose remove", **options)
+    return run_remove("compose remove", flags)
 
 
 @click.command(
@@ -126,21 +106,14 @@ fabric compose outputs
 fabric compose outputs --service api --json
 """)
 )
-@compose_file
-@selection_options
-@stage_option
-@common_options
-def outputs(**options: Any) -> int:
+@flags_of(OutputsFlags)
+def outputs(flags: OutputsFlags) -> int:
     """Print the endpoints and outputs of every service that is deployed."""
     from fabric.app.compose import outputs as outputs_of
-    from fabric.app.selection import run_chosen
-    from fabric.app.settings import read_settings
-    from fabric.cli.screen import Screen
+    from fabric.cli.perform import Order, perform, question
 
-    settings = read_settings()
-    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    request = request_of("deploy", "compose outputs", **options)
-    return screen.finish(run_chosen(request, settings, lambda one: outputs_of(one, settings)))
+    order = Order(question("compose outputs", flags.chosen.where), flags.screen)
+    return perform(order, lambda one, caller: outputs_of(one, caller.settings))
 
 
 @click.command(
@@ -150,18 +123,16 @@ fabric compose list
 fabric compose list --json
 """),
 )
-@compose_file
-@stage_option
-@common_options
-def list_services(**options: Any) -> int:
-    """List the services, their configs and what they depend on."""
-    from fabric.app.compose import list_services as services
-    from fabric.app.settings import read_settings
-    from fabric.cli.screen import Screen
+@flags_of(ListFlags)
+def list_services(flags: ListFlags) -> int:
+    """List the services, their configs and what they depend on.
 
-    settings = read_settings()
-    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    return screen.finish(services(options["compose"], settings, screen.out))
+    With --stage their configs are read as that stage has them.
+    """
+    from fabric.app.compose import list_services as services
+    from fabric.cli.perform import answer
+
+    return answer(flags.screen, lambda settings: services(flags.compose, flags.stage, settings))
 
 
 @click.command(
@@ -170,14 +141,10 @@ fabric compose runs
 fabric compose runs --json
 """)
 )
-@compose_file
-@common_options
-def runs(**options: Any) -> int:
+@flags_of(PastFlags)
+def runs(flags: PastFlags) -> int:
     """List past runs over all services, newest first (the newest twenty runs are kept)."""
     from fabric.app.runs import compose_runs
-    from fabric.app.settings import read_settings
-    from fabric.cli.screen import Screen
+    from fabric.cli.perform import answer
 
-    settings = read_settings()
-    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    return screen.finish(compose_runs(options["compose"], settings, screen.out))
+    return answer(flags.screen, lambda settings: compose_runs(flags.compose, settings))

@@ -1,27 +1,44 @@
-"""`fabric deploy`: options to wishes, wishes to a run that changes the world."""
+"""`fabric deploy`: options to a request, a request to a run that changes what is live."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.cli.commands.build import is_plain, request_of
+from fabric.cli.flags_of import flags_of
 from fabric.cli.options import (
-    common_options,
-    deploy_options,
+    ComposeFlags,
+    FunctionFlags,
+    LiveFlags,
+    LockTimeout,
+    RunFlags,
+    ScreenFlags,
+    SourceFlags,
     examples,
-    function_option,
-    lock_timeout_option,
-    place_options,
-    run_options,
-    source_options,
 )
 
 if TYPE_CHECKING:
+    from fabric.app.deploy.deploy import DeployOptions
     from fabric.app.request import Request
-    from fabric.app.settings import Settings
-    from fabric.model.report import Report
+    from fabric.cli.perform import Order
+
+
+class DeployFlags(Struct, frozen=True):
+    chosen: FunctionFlags
+    source: SourceFlags
+    live: LiveFlags
+    lock_timeout: LockTimeout
+    run: RunFlags
+    screen: ScreenFlags
+
+
+class ComposeDeployFlags(Struct, frozen=True):
+    chosen: ComposeFlags
+    live: LiveFlags
+    lock_timeout: LockTimeout
+    run: RunFlags
+    screen: ScreenFlags
 
 
 @click.command(
@@ -30,72 +47,61 @@ fabric deploy                               deploy what changed, simulated by de
 fabric deploy --stage prod --rollback-on-failure  back to what was live if anything fails
 """)
 )
-@place_options
-@function_option
-@source_options
-@deploy_options
-@lock_timeout_option
-@run_options
-@common_options
-def deploy(**options: Any) -> int:
+@flags_of(DeployFlags)
+def deploy(flags: DeployFlags) -> int:
     """Deploy the functions of a service.
 
     Builds and packages what changed, then deploys only functions that are not live as they are
     asked for; functions that the config names no more are deleted. Simulated unless
     FABRIC_REAL_DEPLOY=1 or FABRIC_<PROVIDER>_REAL_DEPLOY=1 is set.
     """
-    return run_deploy("deploy", **options)
+    return run_deploy("deploy", flags, flags.source)
 
 
-def run_deploy(command: str, **options: Any) -> int:
-    from fabric.app.deploy.deploy import DeployOptions
+def run_deploy(
+    command: str, flags: DeployFlags | ComposeDeployFlags, source: SourceFlags | None = None
+) -> int:
     from fabric.app.deploy.deploy import deploy as deploy_services
-    from fabric.app.selection import run_chosen
-    from fabric.app.settings import read_settings
-    from fabric.cli.progress.listeners import ListenerOptions, listeners
-    from fabric.cli.progress.log_lines import Logs
-    from fabric.cli.report_files import kept, wants_details
-    from fabric.cli.screen import Screen
+    from fabric.cli.perform import perform
+
+    options = _options(flags)
+    return perform(
+        _order(command, flags, source),
+        lambda one, caller: deploy_services(
+            one, caller.settings, options, caller.make_listeners, caller.command_line
+        ),
+    )
+
+
+def _order(
+    command: str, flags: DeployFlags | ComposeDeployFlags, source: SourceFlags | None
+) -> "Order":
+    from fabric.cli.perform import Order, outlets_of
+
+    is_here = source is None or not source.source
+    plain = flags.chosen.is_plain and flags.run.is_plain and flags.live.is_plain
+    return Order(
+        _request(command, flags),
+        flags.screen,
+        outlets_of(flags.run),
+        source,
+        may_be_kept=plain and is_here,
+    )
+
+
+def _request(command: str, flags: DeployFlags | ComposeDeployFlags) -> "Request":
+    from fabric.cli.perform import run_request
+    from fabric.model.names import Verb
+
+    request = run_request(Verb.DEPLOY, command, flags.chosen, flags.run)
+    stage = flags.live.preview or request.where.stage
+    return replace(request, where=replace(request.where, stage=stage))
+
+
+def _options(flags: DeployFlags | ComposeDeployFlags) -> "DeployOptions":
+    from fabric.app.deploy.deploy import DeployOptions
     from fabric.model.time_spans import seconds_of
 
-    settings = read_settings()
-    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    deploy_options = DeployOptions(
-        force=options["force"],
-        rollback=options["rollback"],
-        lock_timeout=seconds_of("--lock-timeout", options["lock_timeout"]),
-        plan=options["plan"],
-    )
-    options["stage"] = options.get("preview") or options["stage"]
-    detailed = wants_details(settings, options["junit"])
-    request = request_of("deploy", command, detailed=detailed, **options)
-    heard = listeners(
-        screen,
-        settings,
-        ListenerOptions(options["events"], options["profile"], Logs(options["logs"])),
-    )
-    command_line = None if options.get("source") or not is_plain(options) else screen.command_line()
-
-    def run(one: "Request", around: "Settings") -> "Report":
-        return deploy_services(one, around, deploy_options, heard, command_line)
-
-    def make() -> "Report":
-        if options.get("source"):
-            return _from_elsewhere(options, request, settings, run)
-        return run_chosen(request, settings, lambda one: run(one, settings))
-
-    return screen.finish(kept(command, settings, make, options["junit"]))
-
-
-def _from_elsewhere(
-    options: Mapping[str, Any],
-    request: "Request",
-    settings: "Settings",
-    run: "Callable[[Request, Settings], Report]",
-) -> "Report":
-    from fabric.app.remote_source import RemoteSource, sourced
-
-    source = RemoteSource(options["source"], options["source_sha256"])
-    with sourced(source, request, settings) as found:
-        report = run(found.request, found.settings)
-    return replace(report, warnings=(*found.warnings, *report.warnings))
+    live = flags.live
+    timeout = seconds_of("--lock-timeout", flags.lock_timeout)
+    return DeployOptions(live.force, live.rollback, timeout, live.plan)

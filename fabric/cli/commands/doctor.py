@@ -1,11 +1,16 @@
 """`fabric doctor`: what is missing here, and what to do about it."""
 
-from typing import Any
-
 import click
+from msgspec import Struct
 
-from fabric.cli.commands.build import request_of
-from fabric.cli.options import common_options, examples, place_options
+from fabric.cli.flags_of import flags_of
+from fabric.cli.options import Events, PlaceFlags, ScreenFlags, examples
+
+
+class DoctorFlags(Struct, frozen=True):
+    place: PlaceFlags
+    events: Events
+    screen: ScreenFlags
 
 
 @click.command(
@@ -14,10 +19,8 @@ fabric doctor                       is everything here for stage dev?
 fabric doctor --stage prod --provider edge1-workers --json
 """)
 )
-@place_options
-@click.option("--events", default="", metavar="FILE", help="Write the run's events as NDJSON.")
-@common_options
-def doctor(**options: Any) -> int:
+@flags_of(DoctorFlags)
+def doctor(flags: DoctorFlags) -> int:
     """Check the config, credentials, tools, the state back end and the cache.
 
     Missing credentials are a warning while deploys are simulated, and exit code 77 in real mode.
@@ -25,13 +28,15 @@ def doctor(**options: Any) -> int:
     elsewhere one entry is written and taken away again.
     """
     from fabric.app.doctor.doctor import doctor as check_up
-    from fabric.app.settings import read_settings
-    from fabric.cli.screen import Screen
+    from fabric.cli.perform import Order, perform, question
     from fabric.engine.listeners.journal import EventFile
 
-    settings = read_settings()
-    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    request = request_of("deploy", "doctor", **options)
-    events = options["events"]
-    heard = [EventFile(settings.cwd / events)] if events else []
-    return screen.finish(check_up(request, settings, lambda *_: heard))
+    order = Order(question("doctor", flags.place.where), flags.screen)
+    return perform(
+        order,
+        lambda one, caller: check_up(
+            one,
+            caller.settings,
+            lambda _: [EventFile(caller.settings.cwd / flags.events)] if flags.events else [],
+        ),
+    )

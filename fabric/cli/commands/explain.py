@@ -1,11 +1,37 @@
 """`fabric explain TASK`: the inputs that are not what they were."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
-from fabric.cli.commands.build import request_of
-from fabric.cli.options import common_options, compose_file, examples, place_options
+from fabric.cli.flags_of import flags_of
+from fabric.cli.options import PlaceFlags, ScreenFlags, examples
+
+if TYPE_CHECKING:
+    from fabric.app.request import Where
+
+
+class ExplainFlags(Struct, frozen=True):
+    task: Annotated[str, click.argument("task")]
+    place: PlaceFlags
+    compose: Annotated[
+        str,
+        click.option(
+            "-f",
+            "--file",
+            "compose",
+            default="",
+            metavar="FILE",
+            help="Look at all services of this compose file, or of that in this folder.",
+        ),
+    ]
+    screen: ScreenFlags
+
+    @property
+    def where(self) -> "Where":
+        return replace(self.place.where, compose=self.compose)
 
 
 @click.command(
@@ -14,24 +40,15 @@ fabric explain build:api/hello            which input changed, with both digests
 fabric explain package:api/hello --json   the same for a script
 """)
 )
-@click.argument("task")
-@place_options
-@compose_file
-@common_options
-def explain(task: str, **options: Any) -> int:
+@flags_of(ExplainFlags)
+def explain(flags: ExplainFlags) -> int:
     """Tell why one task would run.
 
     TASK is a task's id as `fabric plan` shows it. Every input that differs from the last run is
     named with its old and new digest.
     """
     from fabric.app.plan import explain as explain_task
-    from fabric.app.settings import read_settings
-    from fabric.cli.screen import Screen
+    from fabric.cli.perform import Order, perform, question
 
-    settings = read_settings()
-    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    source = click.get_current_context().get_parameter_source("compose")
-    if source is click.core.ParameterSource.DEFAULT:
-        options["compose"] = ""
-    request = request_of("deploy", "explain", **options)
-    return screen.finish(explain_task(request, task, settings, screen.out))
+    order = Order(question("explain", flags.where), flags.screen)
+    return perform(order, lambda one, caller: explain_task(one, flags.task, caller.settings))

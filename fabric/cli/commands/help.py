@@ -1,10 +1,12 @@
 """`fabric help TOPIC`: what is not a command's own help."""
 
-from typing import Any
+from typing import Annotated
 
 import click
+from msgspec import Struct
 
-from fabric.cli.options import common_options, examples
+from fabric.cli.flags_of import flags_of
+from fabric.cli.options import ScreenFlags, examples
 
 _EXIT_CODES = """\
 Exit codes
@@ -41,6 +43,11 @@ _TOPICS = {"exit-codes": _EXIT_CODES, "environment": _ENVIRONMENT}
 _LIST = "Topics: " + ", ".join(_TOPICS) + ".  A command's help: fabric COMMAND --help"
 
 
+class HelpFlags(Struct, frozen=True):
+    topic: Annotated[str | None, click.argument("topic", required=False)]
+    screen: ScreenFlags
+
+
 @click.command(
     name="help",
     epilog=examples("""
@@ -48,18 +55,16 @@ fabric help exit-codes    what each exit code means
 fabric help environment   the variables that fabric reads
 """),
 )
-@click.argument("topic", required=False)
-@common_options
-def help_topic(topic: str | None, **options: Any) -> int:
+@flags_of(HelpFlags)
+def help_topic(flags: HelpFlags) -> int:
     """Show a topic: exit-codes or environment."""
-    from fabric.app.settings import read_settings
-    from fabric.cli.screen import Screen
+    from fabric.cli.perform import answer
+    from fabric.model.outcomes.looked_up import Plain
     from fabric.model.report import Report
 
-    text = _LIST if topic is None else _text(topic)
-    screen = Screen.of(read_settings(), as_json=options["as_json"], colour=options["color"])
-    result = {"topic": topic, "topics": list(_TOPICS), "text": text}
-    return screen.finish(Report("help", result, text=text))
+    text = _LIST if flags.topic is None else _text(flags.topic)
+    outcome = Plain({"topic": flags.topic, "topics": list(_TOPICS), "text": text}, text)
+    return answer(flags.screen, lambda _: Report("help", outcome))
 
 
 def _text(topic: str) -> str:

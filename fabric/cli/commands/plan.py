@@ -1,39 +1,60 @@
 """`fabric plan`: what a run would do, in words, as JSON or as a picture."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
 import click
+from msgspec import Struct
 
-from fabric.cli.commands.build import is_plain, request_of
-from fabric.cli.options import common_options, examples, function_option, place_options
-
-if TYPE_CHECKING:
-    from fabric.model.report import Report
+from fabric.cli.flags_of import flags_of
+from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, examples
 
 FORMS = ("tree", "dot", "mermaid", "json", "svg", "html")
 
 
-def plan_options(command: Any) -> Any:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+class LookFlags(Struct, frozen=True):
+    """What is planned, and how the plan is shown and kept."""
+
+    verb: Annotated[
+        str,
+        click.option(
+            "--for",
+            "verb",
+            type=click.Choice(["build", "package", "deploy"]),
+            default="deploy",
+            show_default=True,
+            help="Plan what this command would run.",
+        ),
+    ]
+    graph: Annotated[
+        str | None,
+        click.option(
+            "--graph", type=click.Choice(FORMS), default=None, help="Draw the task graph."
+        ),
+    ]
+    out: Annotated[
+        str,
+        click.option(
+            "--out", default="", metavar="FILE", help="Save the plan (or picture) as FILE."
+        ),
+    ]
+    detailed_exitcode: Annotated[
+        bool,
+        click.option(
+            "--detailed-exitcode", is_flag=True, help="Exit 2 if there is anything to do, else 0."
+        ),
+    ]
 
 
-_OPTIONS = (
-    click.option(
-        "--for",
-        "verb",
-        type=click.Choice(["build", "package", "deploy"]),
-        default="deploy",
-        show_default=True,
-        help="Plan what this command would run.",
-    ),  # fmt: skip
-    click.option("--graph", type=click.Choice(FORMS), default=None, help="Draw the task graph."),
-    click.option("--out", default="", metavar="FILE", help="Save the plan (or picture) as FILE."),
-    click.option(
-        "--detailed-exitcode", is_flag=True, help="Exit 2 if there is anything to do, else 0."
-    ),
-)
+class PlanFlags(Struct, frozen=True):
+    chosen: FunctionFlags
+    look: LookFlags
+    screen: ScreenFlags
+
+
+class ComposePlanFlags(Struct, frozen=True):
+    chosen: ComposeFlags
+    look: LookFlags
+    screen: ScreenFlags
 
 
 @click.command(
@@ -42,37 +63,30 @@ fabric plan                             what would run, and why
 fabric plan --graph html --out plan.html   the task graph as a page
 """)
 )
-@place_options
-@function_option
-@plan_options
-@common_options
-def plan(**options: Any) -> int:
+@flags_of(PlanFlags)
+def plan(flags: PlanFlags) -> int:
     """Show what would run and why.
 
-    Changes nothing: no task runs, and only the cache may be read. The decisions are those that
-    the run itself would make.
+    No task runs, and nothing that is live is touched. The decisions are those that the run itself
+    would make. What was looked at is remembered in the cache, if there is one, for the next time.
     """
-    return show_plan("plan", **options)
+    return show_plan("plan", flags)
 
 
-def show_plan(command: str, **options: Any) -> int:
+def show_plan(command: str, flags: PlanFlags | ComposePlanFlags) -> int:
     from fabric.app.plan import PlanOptions
     from fabric.app.plan import plan as make_plan
-    from fabric.app.selection import run_chosen
-    from fabric.app.settings import read_settings
-    from fabric.cli.report_files import kept, wants_details
-    from fabric.cli.screen import Screen
+    from fabric.app.request import Request
+    from fabric.cli.perform import Order, perform
+    from fabric.model.names import Verb
 
-    settings = read_settings()
-    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    detailed = wants_details(settings)
-    request = request_of(options.pop("verb"), command, detailed=detailed, **options)
-    shown = PlanOptions(options["graph"] or "", options["out"], options["detailed_exitcode"])
-    command_line = screen.command_line() if is_plain(options) else None
-
-    def make() -> "Report":
-        return run_chosen(
-            request, settings, lambda one: make_plan(one, shown, settings, screen.out, command_line)
-        )
-
-    return screen.finish(kept(command, settings, make))
+    look, chosen = flags.look, flags.chosen
+    shown = PlanOptions(look.graph or "", look.out, look.detailed_exitcode)
+    request = Request(
+        Verb(look.verb), command, chosen.where, frozenset(chosen.functions), out=look.out
+    )
+    order = Order(request, flags.screen, may_be_kept=chosen.is_plain)
+    return perform(
+        order,
+        lambda one, caller: make_plan(one, shown, caller.settings, caller.command_line),
+    )

@@ -1,18 +1,49 @@
 """`fabric remove`: what a stage has at its providers goes."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
-from fabric.cli.commands.build import request_of
+from fabric.cli.flags_of import flags_of
 from fabric.cli.options import (
-    common_options,
+    ComposeFlags,
+    LockTimeout,
+    PlaceFlags,
+    Provider,
+    RemovalFlags,
+    ScreenFlags,
+    SourceFlags,
     examples,
-    lock_timeout_option,
-    place_options,
-    removal_options,
-    source_options,
 )
+
+if TYPE_CHECKING:
+    from fabric.app.request import Request, Where
+
+
+class RemoveFlags(Struct, frozen=True):
+    place: PlaceFlags
+    source: SourceFlags
+    lock_timeout: LockTimeout
+    removal: RemovalFlags
+    screen: ScreenFlags
+
+    @property
+    def where(self) -> "Where":
+        return self.place.where
+
+
+class ComposeRemoveFlags(Struct, frozen=True):
+    chosen: ComposeFlags
+    provider: Provider
+    lock_timeout: LockTimeout
+    removal: RemovalFlags
+    screen: ScreenFlags
+
+    @property
+    def where(self) -> "Where":
+        return replace(self.chosen.where, provider=self.provider)
 
 
 @click.command(
@@ -21,47 +52,45 @@ fabric remove                    remove the service from stage dev
 fabric remove --stage prod --yes remove it from prod without being asked
 """)
 )
-@place_options
-@source_options
-@lock_timeout_option
-@removal_options
-@common_options
-def remove(**options: Any) -> int:
+@flags_of(RemoveFlags)
+def remove(flags: RemoveFlags) -> int:
     """Remove a deployment.
 
     Deletes the functions at their provider, then the record, the state and the receipt of the
     stage; other stages stay. What is not there is no error.
     """
-    return run_remove("remove", **options)
+    return run_remove("remove", flags, flags.source)
 
 
-def run_remove(command: str, **options: Any) -> int:
+def run_remove(
+    command: str, flags: RemoveFlags | ComposeRemoveFlags, source: SourceFlags | None = None
+) -> int:
     from fabric.app.deploy.remove import RemoveOptions
     from fabric.app.deploy.remove import remove as remove_services
-    from fabric.app.selection import run_chosen
-    from fabric.app.settings import read_settings
     from fabric.cli.consent import asker
-    from fabric.cli.progress.listeners import ListenerOptions, listeners
-    from fabric.cli.progress.log_lines import Logs
-    from fabric.cli.screen import Screen
+    from fabric.cli.perform import Caller, Order, Outlets, perform
     from fabric.model.time_spans import seconds_of
 
-    settings = read_settings()
-    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    timeout = seconds_of("--lock-timeout", options["lock_timeout"])
-    consent = RemoveOptions(timeout, asker(screen, settings, yes=options["yes"]))
-    request = request_of("deploy", command, **options)
-    heard = listeners(
-        screen, settings, ListenerOptions(options["events"], logs=Logs(options["logs"]))
-    )
-    if not options.get("source"):
-        report = run_chosen(
-            request, settings, lambda one: remove_services(one, settings, consent, heard)
-        )
-        return screen.finish(report)
-    from fabric.app.remote_source import RemoteSource, sourced
+    timeout = seconds_of("--lock-timeout", flags.lock_timeout)
+    outlets = Outlets(flags.removal.events, logs=flags.removal.logs)
 
-    source = RemoteSource(options["source"], options["source_sha256"])
-    with sourced(source, request, settings) as found:
-        report = remove_services(found.request, found.settings, consent, heard)
-    return screen.finish(report)
+    def options(caller: Caller) -> RemoveOptions:
+        agrees = asker(caller.screen, caller.settings, yes=flags.removal.yes)
+        return RemoveOptions(timeout, agrees)
+
+    return perform(
+        Order(_request(command, flags), flags.screen, outlets, source),
+        lambda one, caller: remove_services(
+            one, caller.settings, options(caller), caller.make_listeners
+        ),
+    )
+
+
+def _request(command: str, flags: RemoveFlags | ComposeRemoveFlags) -> "Request":
+    from fabric.cli.perform import question
+
+    return replace(
+        question(command, flags.where),
+        concurrency=flags.removal.concurrency,
+        fail_fast=flags.removal.fail_fast,
+    )

@@ -1,11 +1,18 @@
 """`fabric runs`: the journals of past runs."""
 
-from typing import Any
+from typing import Annotated
 
 import click
+from msgspec import Struct
 
+from fabric.cli.flags_of import flags_of
 from fabric.cli.group import Group
-from fabric.cli.options import common_options, examples
+from fabric.cli.options import ScreenFlags, examples
+
+
+class ShowFlags(Struct, frozen=True):
+    run_id: Annotated[str, click.argument("run_id", metavar="RUN", default="latest")]
+    screen: ScreenFlags
 
 
 @click.group(cls=Group, epilog=examples("fabric runs list\nfabric runs show latest"))
@@ -14,29 +21,22 @@ def runs() -> None:
 
 
 @runs.command(name="list", epilog=examples("fabric runs list\nfabric runs list --json"))
-@common_options
-def list_(**options: Any) -> int:
+@flags_of(ScreenFlags)
+def list_(screen: ScreenFlags) -> int:
     """List past runs, newest first."""
     from fabric.app.runs import list_runs
-    from fabric.app.settings import read_settings
-    from fabric.cli.screen import Screen
+    from fabric.cli.perform import answer
 
-    settings = read_settings()
-    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    return screen.finish(list_runs(settings, screen.out))
+    return answer(screen, list_runs)
 
 
 @runs.command(
     epilog=examples("fabric runs show latest\nfabric runs show 20260102T030405-000006 --json")
 )
-@click.argument("run_id", metavar="RUN", default="latest")
-@common_options
-def show(run_id: str, **options: Any) -> int:
+@flags_of(ShowFlags)
+def show(flags: ShowFlags) -> int:
     """Show what one run did. RUN is an id, or `latest`."""
     from fabric.app.runs import show_run
-    from fabric.app.settings import read_settings
-    from fabric.cli.screen import Screen
+    from fabric.cli.perform import answer
 
-    settings = read_settings()
-    screen = Screen.of(settings, as_json=options["as_json"], colour=options["color"])
-    return screen.finish(show_run(run_id, settings, screen.out))
+    return answer(flags.screen, lambda settings: show_run(flags.run_id, settings))

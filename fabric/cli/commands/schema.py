@@ -1,15 +1,22 @@
 """`fabric schema NAME`: a JSON Schema, for editors and for programs that read fabric's JSON."""
 
-from typing import Any
+from typing import Annotated
 
 import click
+from msgspec import Struct
 
-from fabric.cli.options import common_options, examples
+from fabric.cli.flags_of import flags_of
+from fabric.cli.options import ScreenFlags, examples
 
 _NAMES = (
     "config", "compose", "plan", "events", "report", "state",
     "backup", "deploy-answer", "deploy-record", "receipt", "saved-plan",
 )  # fmt: skip
+
+
+class SchemaFlags(Struct, frozen=True):
+    name: Annotated[str, click.argument("name", type=click.Choice(_NAMES), default="config")]
+    screen: ScreenFlags
 
 
 @click.command(
@@ -18,13 +25,10 @@ fabric schema config > fabric.schema.json     for the editor that you write fabr
 fabric schema events                          what --events writes, line by line
 """)
 )
-@click.argument("name", type=click.Choice(_NAMES), default="config")
-@common_options
-def schema(name: str, **options: Any) -> int:
+@flags_of(SchemaFlags)
+def schema(flags: SchemaFlags) -> int:
     """Print a JSON Schema (draft-07): of a file you write, or of what fabric answers."""
     from fabric.app.schemas import schema as read_schema
-    from fabric.app.settings import read_settings
-    from fabric.cli.screen import Screen
+    from fabric.cli.perform import answer
 
-    screen = Screen.of(read_settings(), as_json=options["as_json"], colour=options["color"])
-    return screen.finish(read_schema(name))
+    return answer(flags.screen, lambda _: read_schema(flags.name))

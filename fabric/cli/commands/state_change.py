@@ -1,11 +1,61 @@
 """`fabric state …`: records written, moved, or taken away."""
 
-from typing import Any
+from typing import Annotated
 
 import click
+from msgspec import Struct
 
-from fabric.cli.commands.state import finished, scope_options
-from fabric.cli.options import examples, lock_timeout_option, yes_option
+from fabric.cli.commands.state import RecordFlags, asked_of, perform_on
+from fabric.cli.flags_of import flags_of
+from fabric.cli.options import LockTimeout, Yes, examples
+
+
+class PushFlags(Struct, frozen=True):
+    record: RecordFlags
+    file: Annotated[
+        str,
+        click.option(
+            "--file", default="", metavar="FILE", help="The record; else what waits for it."
+        ),
+    ]
+    force: Annotated[
+        bool,
+        click.option("--force", is_flag=True, help="Also when the stored one has a higher serial."),
+    ]
+    lock_timeout: LockTimeout
+
+
+class ForgetFlags(Struct, frozen=True):
+    record: RecordFlags
+    yes: Yes
+    lock_timeout: LockTimeout
+
+
+class UnlockFlags(Struct, frozen=True):
+    record: RecordFlags
+    yes: Yes
+
+
+class BackupFlags(Struct, frozen=True):
+    record: RecordFlags
+    out: Annotated[
+        str,
+        click.option(
+            "--out", default="", metavar="FILE", help="[default: .fabric/state-backup.json]"
+        ),
+    ]
+
+
+class RestoreFlags(Struct, frozen=True):
+    record: RecordFlags
+    file: Annotated[
+        str,
+        click.option(
+            "--file", default="", metavar="FILE", help="[default: .fabric/state-backup.json]"
+        ),
+    ]
+    yes: Yes
+    lock_timeout: LockTimeout
 
 
 @click.command(
@@ -14,11 +64,8 @@ fabric state push                      what the last run could not write
 fabric state push --file state.json --force
 """)
 )
-@scope_options
-@click.option("--file", default="", metavar="FILE", help="The record; else what waits for it.")
-@click.option("--force", is_flag=True, help="Also when the stored one has a higher serial.")
-@lock_timeout_option
-def push(file: str, force: bool, **options: Any) -> int:  # noqa: FBT001 - a flag
+@flags_of(PushFlags)
+def push(flags: PushFlags) -> int:
     """Store a record from a file.
 
     Its checksum, lineage and serial have to fit. Without a file it is the state that a run could
@@ -26,10 +73,10 @@ def push(file: str, force: bool, **options: Any) -> int:  # noqa: FBT001 - a fla
     """
     from fabric.app.state.change import push as push_record
 
-    return finished(
-        lambda asked, settings, _: push_record(asked, settings, file, force=force),
-        "push",
-        **options,
+    return perform_on(
+        asked_of("push", flags.record, flags.lock_timeout),
+        flags.record.screen,
+        lambda one, settings, _: push_record(one, settings, flags.file, force=flags.force),
     )
 
 
@@ -39,10 +86,8 @@ fabric state rm --stage old
 fabric state rm --stage old --provider edge1-workers --yes
 """)
 )
-@scope_options
-@yes_option
-@lock_timeout_option
-def rm(**options: Any) -> int:
+@flags_of(ForgetFlags)
+def rm(flags: ForgetFlags) -> int:
     """Forget a record without asking its provider.
 
     What was deployed stays where it is, and nothing here knows of it any more: `fabric remove`
@@ -50,7 +95,8 @@ def rm(**options: Any) -> int:
     """
     from fabric.app.state.change import remove_record
 
-    return finished(remove_record, "rm", **options)
+    asked = asked_of("rm", flags.record, flags.lock_timeout)
+    return perform_on(asked, flags.record.screen, remove_record, yes=flags.yes)
 
 
 @click.command(
@@ -60,16 +106,16 @@ fabric state force-unlock
 fabric state force-unlock --stage prod --provider cloud1-lambda --yes
 """),
 )
-@scope_options
-@yes_option
-def force_unlock(**options: Any) -> int:
+@flags_of(UnlockFlags)
+def force_unlock(flags: UnlockFlags) -> int:
     """Take a lock away from its holder.
 
     For a holder that is gone for good: one that lives ends with an error when it sees it.
     """
     from fabric.app.state.change import force_unlock as take_away
 
-    return finished(take_away, "force-unlock", **options)
+    asked = asked_of("force-unlock", flags.record)
+    return perform_on(asked, flags.record.screen, take_away, yes=flags.yes)
 
 
 @click.command(
@@ -78,14 +124,15 @@ fabric state backup                      to .fabric/state-backup.json
 fabric state backup --stage prod --out prod-state.json
 """)
 )
-@scope_options
-@click.option("--out", default="", metavar="FILE", help="[default: .fabric/state-backup.json]")
-def backup(out: str, **options: Any) -> int:
+@flags_of(BackupFlags)
+def backup(flags: BackupFlags) -> int:
     """Write all records of the service to one file, under one digest."""
     from fabric.app.state.backup import backup as write_backup
 
-    return finished(
-        lambda asked, settings, _: write_backup(asked, settings, out), "backup", **options
+    return perform_on(
+        asked_of("backup", flags.record),
+        flags.record.screen,
+        lambda one, settings, _: write_backup(one, settings, flags.out),
     )
 
 
@@ -95,11 +142,8 @@ fabric state restore                     from .fabric/state-backup.json
 fabric state restore --file prod-state.json --stage prod --yes
 """)
 )
-@scope_options
-@click.option("--file", default="", metavar="FILE", help="[default: .fabric/state-backup.json]")
-@yes_option
-@lock_timeout_option
-def restore(file: str, **options: Any) -> int:
+@flags_of(RestoreFlags)
+def restore(flags: RestoreFlags) -> int:
     """Put the records of a backup back.
 
     All of the file is checked before anything is written. Records that it does not hold stay as
@@ -107,8 +151,9 @@ def restore(file: str, **options: Any) -> int:
     """
     from fabric.app.state.backup import restore_backup
 
-    return finished(
-        lambda asked, settings, agrees: restore_backup(asked, settings, file, agrees),
-        "restore",
-        **options,
+    return perform_on(
+        asked_of("restore", flags.record, flags.lock_timeout),
+        flags.record.screen,
+        lambda one, settings, agrees: restore_backup(one, settings, flags.file, agrees),
+        yes=flags.yes,
     )

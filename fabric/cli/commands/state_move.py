@@ -1,11 +1,30 @@
 """`fabric state migrate`: from one kind of back end to another."""
 
-from typing import Any
+from typing import Annotated
 
 import click
+from msgspec import Struct
 
-from fabric.cli.commands.state import SERVICE, finished
-from fabric.cli.options import common_options, examples, lock_timeout_option, place_options
+from fabric.cli.commands.state import OtherService, perform_on
+from fabric.cli.flags_of import flags_of
+from fabric.cli.options import LockTimeout, PlaceFlags, ScreenFlags, examples
+
+
+class MigrateFlags(Struct, frozen=True):
+    place: PlaceFlags
+    service: OtherService
+    screen: ScreenFlags
+    source: Annotated[
+        str,
+        click.option("--from", "source", default="", metavar="KIND", help="Where the records are."),
+    ]
+    target: Annotated[
+        str,
+        click.option(
+            "--to", "target", default="", metavar="KIND", help="Where they are copied to."
+        ),
+    ]
+    lock_timeout: LockTimeout
 
 
 @click.command(
@@ -14,22 +33,21 @@ fabric state migrate --from local --to sql
 fabric state migrate --from local --to objstore1 --stage prod
 """)
 )
-@place_options
-@SERVICE
-@common_options
-@click.option("--from", "source", default="", metavar="KIND", help="Where the records are.")
-@click.option("--to", "target", default="", metavar="KIND", help="Where they are copied to.")
-@lock_timeout_option
-def migrate(source: str, target: str, **options: Any) -> int:
+@flags_of(MigrateFlags)
+def migrate(flags: MigrateFlags) -> int:
     """Copy the records of the service, and their archives, to a back end of another kind.
 
     Everything is read back and compared; the source stays as it is. The keys of both kinds stand
     in the config's `backend` section; set `backend.kind` to the new one afterwards.
     """
     from fabric.app.state.move import migrate_records
+    from fabric.app.state.scope import StateRequest
+    from fabric.model.time_spans import seconds_of
 
-    return finished(
-        lambda asked, settings, _: migrate_records(asked, settings, source, target),
-        "migrate",
-        **options,
+    timeout = seconds_of("--lock-timeout", flags.lock_timeout)
+    asked = StateRequest("state migrate", flags.place.where, flags.service, lock_timeout=timeout)
+    return perform_on(
+        asked,
+        flags.screen,
+        lambda one, settings, _: migrate_records(one, settings, flags.source, flags.target),
     )

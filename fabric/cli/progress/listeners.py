@@ -14,7 +14,7 @@ from fabric.engine.bus import Listener
 from fabric.engine.listeners.chrome_trace import Profile
 from fabric.engine.listeners.journal import EventFile, RunJournal
 from fabric.engine.listeners.service_progress import ServiceProgress
-from fabric.engine.run_info import MakeListeners, RunInfo
+from fabric.engine.run_info import RunInfo
 from fabric.system.clock import SystemClock
 
 
@@ -26,22 +26,20 @@ class ListenerOptions(Struct, frozen=True):
     logs: Logs = Logs.FULL
 
 
-def listeners(screen: Screen, settings: Settings, outlets: ListenerOptions) -> MakeListeners:
-    """A maker of listeners: called once the run has an id and a place to be kept."""
-
-    def make(info: RunInfo) -> Sequence[Listener]:
-        heard: list[Listener] = []
-        if not info.is_idle:
-            heard.append(RunJournal(info.home / "runs", info.run))
-        if outlets.events:
-            heard.append(EventFile(settings.cwd / Path(outlets.events)))
-        if outlets.profile:
-            heard.append(Profile(settings.cwd / Path(outlets.profile)))
-        if outlets.logs is not Logs.NONE and not info.is_idle:
-            heard.append(_terminal(screen, settings, outlets.logs, info))
-        return heard
-
-    return make
+def listeners(
+    screen: Screen, settings: Settings, options: ListenerOptions, info: RunInfo
+) -> Sequence[Listener]:
+    """Made once the run has an id and a place to be kept."""
+    heard: list[Listener] = []
+    if not info.is_idle:
+        heard.append(RunJournal(info.home / "runs", info.run))
+    if options.events:
+        heard.append(EventFile(settings.cwd / Path(options.events)))
+    if options.profile:
+        heard.append(Profile(settings.cwd / Path(options.profile)))
+    if options.logs is not Logs.NONE and not info.is_idle:
+        heard.append(_terminal(screen, settings, options.logs, info))
+    return heard
 
 
 def _terminal(screen: Screen, settings: Settings, logs: Logs, info: RunInfo) -> Listener:

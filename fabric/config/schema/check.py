@@ -1,7 +1,7 @@
 """Hold a tree against a shape and tell every difference. Knows no key of any file by name."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from fabric.config.schema.shapes import (
     Anything,
@@ -242,7 +242,7 @@ _TAKES: dict[type, tuple[type, ...]] = {
     Many: (Sequence,),
     Named: (Sequence, Mapping),
 }
-_CHECKS: dict[type, Callable[[Any, Node, Path], Iterable[Finding]]] = {
+_CHECKS: dict[type, Callable[..., Iterable[Finding]]] = {
     Text: _text,
     Word: _word,
     OneOf: _choice,

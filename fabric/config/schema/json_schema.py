@@ -1,7 +1,7 @@
 """Shapes as JSON Schema (draft-07), for editors and for anyone who checks configs elsewhere."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from fabric.config.schema.shapes import (
     Anything,
@@ -21,7 +21,7 @@ from fabric.config.schema.shapes import (
 )
 from fabric.config.yaml.syntax import BINDING
 
-Json: TypeAlias = dict[str, Any]
+Json: TypeAlias = dict[str, object]
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 _BINDING: Json = {"$ref": "#/definitions/binding"}
@@ -155,7 +155,7 @@ def _either(shape: Either) -> Json:
     return {"anyOf": [schema_of(option) for option in shape.shapes]}
 
 
-_RENDERERS: dict[type, Callable[[Any], Json]] = {
+_RENDERERS: dict[type, Callable[..., Json]] = {
     Text: _text,
     Word: _word,
     OneOf: _choice,

@@ -1,10 +1,12 @@
 """The vocabulary for saying what a document may hold. Both `check` and the JSON Schema read it."""
 
 import re
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
+
+from fabric.model.outcomes.json_struct import Json
 
 
 def whole(pattern: str) -> str:
@@ -68,7 +70,7 @@ class Field(Struct, frozen=True):
     name: str
     shape: "Shape"
     doc: str
-    example: Any
+    example: Json
     required: bool = False
 
 

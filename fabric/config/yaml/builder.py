@@ -1,11 +1,11 @@
 """Nodes out of a stream of YAML events, within limits of depth and size."""
 
 import re
-from typing import Any
 
 from yaml.events import MappingStartEvent
 
-from fabric.config.yaml.nodes import EMPTY, KeyValue, Mapping, Node, Scalar, Sequence
+from fabric.config.yaml.event_shapes import AliasUse, LeafEvent, NodeStart, YamlEvent
+from fabric.config.yaml.nodes import EMPTY, KeyValue, Mapping, Node, Scalar, Sequence, Value
 from fabric.config.yaml.scalars import MAY_MEAN, NumberTooLongError, has_leading_zero, meaning_of
 from fabric.config.yaml.syntax import shown
 from fabric.model.problems import FabricError, Place, Problem
@@ -16,6 +16,7 @@ MAX_EXPANDED = 200_000
 MAX_MERGED_KEYS = 10_000
 MAX_PROBLEMS = 100
 _MERGE = "<<"
+_MAPPING: type[object] = MappingStartEvent
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -29,7 +30,7 @@ class _Open:
         self.height = 1
         self.items: list[Node] = []
         self.entries: dict[str, KeyValue] | None = None
-        self.key: Any = None
+        self.key: LeafEvent | None = None
         self.merges: list[Node] = []
 
 
@@ -60,7 +61,7 @@ class TreeBuilder:
             raise FabricError(*self._duplicates)
         return self._root
 
-    def open(self, event: Any) -> None:
+    def open(self, event: NodeStart) -> None:
         self._accept(event)
         if len(self._stack) >= MAX_DEPTH:
             raise self._too_deep(event)
@@ -69,12 +70,12 @@ class TreeBuilder:
             self._anchors.pop(event.anchor, None)
         mark = event.start_mark
         frame = _Open(mark.line + 1, mark.column + 1, event.anchor, self._count)
-        if type(event) is MappingStartEvent:
+        if type(event) is _MAPPING:
             frame.entries = {}
         self._stack.append(frame)
         self._top = frame
 
-    def close(self, _: Any) -> None:
+    def close(self, _: YamlEvent) -> None:
         frame = self._stack.pop()
         self._top = self._stack[-1] if self._stack else None
         node = self._node_of(frame)
@@ -83,7 +84,7 @@ class TreeBuilder:
             self._anchors[frame.anchor] = _Anchored(node, weight, frame.height)
         self._put_tree(node, frame.height)
 
-    def scalar(self, event: Any) -> None:
+    def scalar(self, event: LeafEvent) -> None:
         self._accept(event)
         top = self._top
         if top is not None and top.entries is not None and top.key is None:
@@ -96,7 +97,7 @@ class TreeBuilder:
             self._anchors[event.anchor] = _Anchored(node, 1, 0)
         self._put(node)
 
-    def alias(self, event: Any) -> None:
+    def alias(self, event: AliasUse) -> None:
         known = self._anchors.get(event.anchor)
         if known is None:
             name = shown(event.anchor)
@@ -113,7 +114,7 @@ class TreeBuilder:
             raise self._refusal("config/key", "an alias cannot be a key", event)
         self._put_tree(known.node, known.height)
 
-    def _accept(self, event: Any) -> None:
+    def _accept(self, event: NodeStart) -> None:
         if event.tag is not None:
             message = f"the tag `{shown(event.tag)}` is not allowed"
             raise self._refusal("config/tag", message, event)
@@ -122,7 +123,7 @@ class TreeBuilder:
             message = f"the file has more than {MAX_NODES:,} values"
             raise self._refusal("config/too-big", message, event)
 
-    def _leaf(self, event: Any) -> Scalar:
+    def _leaf(self, event: LeafEvent) -> Scalar:
         text, mark = event.value, event.start_mark
         # The pure loader lets escapes make half of a pair; libyaml refuses them itself.
         if not text.isascii() and _SURROGATE.search(text):
@@ -131,7 +132,7 @@ class TreeBuilder:
         value = self._meaning(event) if is_plain else text
         return Scalar(value, text, mark.line + 1, mark.column + 1)
 
-    def _meaning(self, event: Any) -> Any:
+    def _meaning(self, event: LeafEvent) -> Value:
         try:
             value = meaning_of(event.value)
         except NumberTooLongError as error:
@@ -163,7 +164,7 @@ class TreeBuilder:
             self._pair(frame, frame.entries, frame.key, node)
             frame.key = None
 
-    def _pair(self, frame: _Open, entries: dict[str, KeyValue], key: Any, node: Node) -> None:
+    def _pair(self, frame: _Open, entries: dict[str, KeyValue], key: LeafEvent, node: Node) -> None:
         name, mark = key.value, key.start_mark
         if name == _MERGE and key.implicit[0]:
             frame.merges.extend(node.items if isinstance(node, Sequence) else (node,))
@@ -172,7 +173,7 @@ class TreeBuilder:
         else:
             entries[name] = KeyValue(name, mark.line + 1, mark.column + 1, node)
 
-    def _duplicate(self, name: str, first_line: int, key: Any) -> None:
+    def _duplicate(self, name: str, first_line: int, key: LeafEvent) -> None:
         where = self._where(key)
         message = f"the key `{shown(name)}` stands in lines {first_line} and {where.line}"
         problem = Problem("config/duplicate-key", message, "keep one of them", where)
@@ -198,11 +199,11 @@ class TreeBuilder:
         for entry in merged.entries:
             entries.setdefault(entry.key, entry)
 
-    def _too_deep(self, event: Any) -> FabricError:
+    def _too_deep(self, event: YamlEvent) -> FabricError:
         return self._refusal("config/depth", f"values are nested over {MAX_DEPTH} deep", event)
 
-    def _where(self, event: Any) -> Place:
+    def _where(self, event: YamlEvent) -> Place:
         return Place(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
 
-    def _refusal(self, code: str, message: str, event: Any) -> FabricError:
+    def _refusal(self, code: str, message: str, event: YamlEvent) -> FabricError:
         return FabricError(Problem(code, message, where=self._where(event)))

@@ -1,9 +1,10 @@
 """A YAML document as a tree of values that know where they stand. Knows no keys of any file."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from fabric.config.yaml.syntax import shown
+from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import Place
 from fabric.model.secrecy import REDACTED
 
@@ -90,12 +91,12 @@ def without(node: Mapping, *keys: str) -> Mapping:
     return node._replace(entries=tuple(item for item in node.entries if item.key not in keys))
 
 
-def plain(node: Node) -> Any:
+def plain(node: Node) -> Json:
     """The tree as dicts, lists and scalars, for JSON."""
     return plain_with(node, lambda scalar, _: scalar.value)
 
 
-def plain_with(node: Node, leaf: Callable[[Scalar, str], Any], key: str = "") -> Any:
+def plain_with(node: Node, leaf: Callable[[Scalar, str], Json], key: str = "") -> Json:
     """Like `plain`, with `leaf` telling what to show for a scalar under its nearest key."""
     if isinstance(node, Mapping):
         return {item.key: plain_with(item.value, leaf, item.key) for item in node.entries}

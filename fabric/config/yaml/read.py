@@ -1,10 +1,9 @@
 """Take typed values out of a tree that `check` has found right; anything else gives the default."""
 
 import json
-from typing import Any
 
 from fabric.config.values import Pairs
-from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, find, plain
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, Value, child, find, plain
 from fabric.config.yaml.scalars import NumberTooLongError, meaning_of
 
 
@@ -53,7 +52,7 @@ def pairs(node: Node | None, key: str) -> Pairs:
     return tuple((name, leaf.text) for name, leaf in leaves(node, key).items())
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """JSON text that is equal exactly when the values are."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
@@ -62,7 +61,7 @@ def as_json(node: Node | None, default: str = "") -> str:
     return default if node is None else canonical(plain(node))
 
 
-def read_as(node: Scalar) -> Any:
+def read_as(node: Scalar) -> Value:
     """The value of a scalar; one that bindings filled may stand for a number or a flag."""
     if not node.bound:
         return node.value

@@ -7,7 +7,7 @@ a limit. Events come one by one, so every limit is checked before memory is spen
 import re
 from collections.abc import Callable
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import yaml
 from yaml.events import (
@@ -25,10 +25,12 @@ from yaml.events import (
 
 from fabric.config.yaml.builder import TreeBuilder
 from fabric.config.yaml.decoding import decode
+from fabric.config.yaml.event_shapes import YamlEvent, YamlEvents
 from fabric.config.yaml.nodes import Node
 from fabric.model.problems import FabricError, Place, Problem
 
-_BEST_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_BEST_LOADER: Callable[[str], YamlEvents] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_END: type[object] = StreamEndEvent
 # Tag directives are compared pairwise by libyaml, so many of them take quadratic time.
 _TAG_DIRECTIVE = re.compile(r"^%TAG", re.MULTILINE)
 
@@ -41,7 +43,7 @@ class Document(NamedTuple):
     warnings: tuple[Problem, ...] = ()
 
 
-def read(file: str, raw: bytes, loader: Any = _BEST_LOADER) -> Document:
+def read(file: str, raw: bytes, loader: Callable[[str], YamlEvents] = _BEST_LOADER) -> Document:
     """The document of a file; raises every kind of damage as problems with their places."""
     text = decode(file, raw)
     _refuse_tag_directives(file, text)
@@ -69,9 +71,9 @@ def _syntax_problem(file: str, error: yaml.MarkedYAMLError) -> Problem:
     return Problem("config/syntax", f"the file is not valid YAML: {words}", hint, where)
 
 
-def _build(file: str, text: str, loader: Any) -> Document:
+def _build(file: str, text: str, loader: YamlEvents) -> Document:
     builder = TreeBuilder(file)
-    steps: dict[type, Callable[[Any], None]] = {
+    steps: dict[type, Callable[..., None]] = {
         ScalarEvent: builder.scalar,
         MappingStartEvent: builder.open,
         SequenceStartEvent: builder.open,
@@ -84,21 +86,21 @@ def _build(file: str, text: str, loader: Any) -> Document:
     }
     try:
         next_event = loader.get_event
-        while type(event := next_event()) is not StreamEndEvent:
+        while type(event := next_event()) is not _END:
             steps[type(event)](event)
     finally:
         loader.dispose()
     return Document(builder.finish(), text, tuple(builder.warnings))
 
 
-def _nothing(_: Any) -> None:
+def _nothing(_: YamlEvent) -> None:
     """Starts and ends that carry nothing to keep."""
 
 
-def _one_document(file: str) -> Callable[[Any], None]:
+def _one_document(file: str) -> Callable[[YamlEvent], None]:
     starts = count()
 
-    def start(event: Any) -> None:
+    def start(event: YamlEvent) -> None:
         if next(starts):
             where = Place(file, event.start_mark.line + 1, event.start_mark.column + 1)
             message = "the file holds a second document"

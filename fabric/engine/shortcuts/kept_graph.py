@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.json import decode, encode
 
 from fabric import manifest
 from fabric.engine.memory.file_index import is_racy, settled
@@ -18,6 +19,7 @@ from fabric.engine.shortcuts.last_run import Kinds, info_of, packed_info, plain_
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.hashing import sealed, unsealed
+from fabric.model.outcomes.planned import PlannedService
 from fabric.model.problems import FabricError
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task
@@ -39,7 +41,7 @@ class KeptGraph(Struct, frozen=True):
 
     info: ProjectInfo
     graph: TaskGraph
-    services: tuple[Mapping[str, Any], ...]
+    services: tuple[PlannedService, ...]
     sources: frozenset[str]
     names: frozenset[str]
     placements: tuple[Any, ...] = ((), ())
@@ -70,7 +72,7 @@ def load(
     records, needs, levels = packed
     ids = tuple(TaskId(record[0]) for record in records)
     graph = TaskGraph(_tasks(records, kinds), ids, needs, levels)
-    rows = tuple(json.loads(services))
+    rows = decode(services, type=tuple[PlannedService, ...])
     sources = frozenset((*paths, *absent))
     return KeptGraph(info_of(info), graph, rows, sources, frozenset(names), placements)
 
@@ -93,7 +95,7 @@ def save(
     names = sorted(kept.names)
     digest = _surroundings(salt, asked, names, env)
     info = packed_info(kept.info)
-    services = json.dumps(kept.services)
+    services = encode(kept.services).decode()
     packed: Any = (
         manifest.FORMAT, salt, digest, names, paths, stats, absent, info, services,
         kept.placements,

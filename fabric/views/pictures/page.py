@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 from html import escape
-from typing import Any
 
 from fabric.model.amounts import duration
 from fabric.views.pictures.assets import asset
@@ -79,13 +78,13 @@ def _sha256(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
-def embedded(document: dict[str, Any]) -> str:
+def embedded(document: dict[str, object]) -> str:
     """JSON that can stand in a script element: no tag can begin or end in it."""
     text = json.dumps(document, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def document(drawing: Drawing) -> dict[str, Any]:
+def document(drawing: Drawing) -> dict[str, object]:
     """What the script draws from. Edges name nodes by number, and bend at the given heights."""
     lanes = lanes_of(drawing)
     return {
@@ -105,7 +104,7 @@ def document(drawing: Drawing) -> dict[str, Any]:
     }
 
 
-def _lane_row(drawing: Drawing, lane: ServiceLane) -> dict[str, Any]:
+def _lane_row(drawing: Drawing, lane: ServiceLane) -> dict[str, object]:
     tally = drawing.tally(lane.numbers)
     room = BOX_WIDTH - SIGN_ROOM - PAD
     # Columns between may be taken out where all services in them are folded: two always stay.
@@ -123,7 +122,7 @@ def _lane_row(drawing: Drawing, lane: ServiceLane) -> dict[str, Any]:
     }
 
 
-def _node_rows(drawing: Drawing, lanes: tuple[ServiceLane, ...]) -> list[dict[str, Any]]:
+def _node_rows(drawing: Drawing, lanes: tuple[ServiceLane, ...]) -> list[dict[str, object]]:
     place = {number: (row, lane) for row, lane in enumerate(lanes) for number in lane.numbers}
     rows = []
     for number, node in enumerate(drawing.nodes):

@@ -1,0 +1,52 @@
+"""A command's options as one frozen value: a field says its type, and the option that gives it.
+
+A field is `Annotated` with click's decorator, under the name that click knows; any other field is
+a class of such fields, whose options come in its place.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import Annotated, TypeAlias, TypeVar, get_args, get_origin
+
+from msgspec import Struct
+
+Flags = TypeVar("Flags", bound=Struct)
+Called: TypeAlias = Callable[..., int]
+Option: TypeAlias = Callable[[Called], Called]
+
+
+def flags_of(kind: type[Flags]) -> Callable[[Callable[[Flags], int]], Called]:
+    """The command is called with one value of this class."""
+
+    def taking(command: Callable[[Flags], int]) -> Called:
+        @wraps(command)  # its name and its help are the command's
+        def called(**said: object) -> int:
+            return command(filled(kind, said))
+
+        made: Called = called
+        for option in reversed(tuple(_options(kind))):
+            made = option(made)
+        return made
+
+    return taking
+
+
+def filled(kind: type[Flags], said: Mapping[str, object]) -> Flags:
+    """A value of this class, and of those inside it, of what click read from the line."""
+    return kind(
+        **{
+            name: filled(hint, said) if isinstance(hint, type) else said[name]
+            for name, hint in _fields(kind)
+        }
+    )
+
+
+def _options(kind: type[Struct]) -> Iterator[Option]:
+    for _, hint in _fields(kind):
+        yield from _options(hint) if isinstance(hint, type) else (hint,)
+
+
+def _fields(kind: type[Struct]) -> Iterator[tuple[str, type[Struct] | Option]]:
+    """The fields in their order: each with its option, or with the class of more of them."""
+    for name, hint in kind.__annotations__.items():
+        yield name, get_args(hint)[1] if get_origin(hint) is Annotated else hint

@@ -1,0 +1,129 @@
+"""A command line to an answer: settings, screen, listeners, the use case, the files beside it."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.request import Request, Where
+from fabric.app.selection import run_chosen
+from fabric.app.settings import Settings, read_settings
+from fabric.cli.options import ScreenFlags, SourceFlags
+from fabric.cli.report_files import kept, wants_details
+from fabric.cli.screen import Screen
+from fabric.model.names import Verb
+from fabric.model.report import Report
+
+if TYPE_CHECKING:
+    from fabric.app.shortcuts.command_line import CommandLine
+    from fabric.cli.options import ComposeFlags, FunctionFlags, RunFlags
+    from fabric.engine.bus import Listener
+    from fabric.engine.run_info import MakeListeners, RunInfo
+
+
+class Outlets(Struct, frozen=True):
+    """Where the story of a run goes: files besides the terminal, and what is told there."""
+
+    events: str = ""
+    profile: str = ""
+    logs: str = "full"
+    junit: str = ""
+
+
+class Order(Struct, frozen=True):
+    """A command line that is understood. An answer `may_be_kept` if it hangs on nothing but the
+    project, its state and the environment."""
+
+    request: Request
+    screen: ScreenFlags
+    outlets: Outlets = Outlets()
+    source: SourceFlags | None = None
+    may_be_kept: bool = False
+
+
+class Caller(Struct, frozen=True):
+    """What a use case is given besides its request."""
+
+    settings: Settings
+    screen: Screen
+    make_listeners: "MakeListeners"
+    command_line: "CommandLine | None" = None
+
+
+UseCase: TypeAlias = Callable[[Request, Caller], Report]
+
+
+def perform(order: Order, use_case: UseCase) -> int:
+    """Run a use case over the chosen services, show its report, and give the exit code."""
+    settings = read_settings()
+    screen = Screen.of(settings, as_json=order.screen.as_json, colour=order.screen.color)
+    junit = order.outlets.junit
+    request = replace(order.request, detailed=wants_details(settings, junit))
+    caller = Caller(
+        settings,
+        screen,
+        _listeners(screen, settings, order.outlets),
+        screen.command_line() if order.may_be_kept else None,
+    )
+    report = kept(
+        request.command, settings, lambda: _answered(order, request, caller, use_case), junit
+    )
+    return screen.finish(report)
+
+
+def _answered(order: Order, request: Request, caller: Caller, use_case: UseCase) -> Report:
+    if order.source is None or not order.source.source:
+        return run_chosen(request, caller.settings, lambda one: use_case(one, caller))
+    from fabric.app.remote_source import RemoteSource, sourced
+
+    source = RemoteSource(order.source.source, order.source.source_sha256)
+    with sourced(source, request, caller.settings) as found:
+        report = use_case(found.request, replace(caller, settings=found.settings))
+    return replace(report, warnings=(*found.warnings, *report.warnings))
+
+
+def _listeners(screen: Screen, settings: Settings, outlets: Outlets) -> "MakeListeners":
+    """Who draws tables and writes journals is imported once there is a run to hear of."""
+
+    def make(info: "RunInfo") -> "Sequence[Listener]":
+        from fabric.cli.progress.listeners import ListenerOptions, listeners
+        from fabric.cli.progress.log_lines import Logs
+
+        options = ListenerOptions(outlets.events, outlets.profile, Logs(outlets.logs))
+        return listeners(screen, settings, options, info)
+
+    return make
+
+
+def answer(screen_flags: ScreenFlags, use_case: Callable[[Settings], Report]) -> int:
+    """A question that no task runs for."""
+    settings = read_settings()
+    screen = Screen.of(settings, as_json=screen_flags.as_json, colour=screen_flags.color)
+    return screen.finish(use_case(settings))
+
+
+def run_request(
+    verb: Verb, command: str, chosen: "FunctionFlags | ComposeFlags", run: "RunFlags"
+) -> Request:
+    """A request to run tasks."""
+    return Request(
+        verb=verb,
+        command=command,
+        where=chosen.where,
+        functions=frozenset(chosen.functions),
+        concurrency=run.concurrency,
+        use_cache=not run.no_cache,
+        fail_fast=run.fail_fast,
+        out=run.out,
+        profiled=bool(run.profile),
+    )
+
+
+def outlets_of(run: "RunFlags") -> Outlets:
+    return Outlets(run.events, run.profile, run.logs, run.junit)
+
+
+def question(command: str, where: Where) -> Request:
+    """A request that no verb is more to than another: it is about what was, or might be, live."""
+    return Request(Verb.DEPLOY, command, where)

@@ -1,0 +1,37 @@
+"""What is looked at of a YAML library's events; the C and the pure loader give the same."""
+
+from typing import Protocol
+
+
+class YamlMark(Protocol):
+    """A place in the text, counted from 0."""
+
+    line: int
+    column: int
+
+
+class YamlEvent(Protocol):
+    start_mark: YamlMark
+
+
+class NodeStart(YamlEvent, Protocol):
+    """The start of a value: it may have a name for aliases, and a tag."""
+
+    anchor: str | None
+    tag: str | None
+
+
+class LeafEvent(NodeStart, Protocol):
+    value: str
+    implicit: tuple[bool, bool]
+
+
+class AliasUse(YamlEvent, Protocol):
+    anchor: str
+
+
+class YamlEvents(Protocol):
+    """A loader that is asked for one event after the other."""
+
+    def get_event(self) -> YamlEvent: ...
+    def dispose(self) -> None: ...

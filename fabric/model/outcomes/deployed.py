@@ -1,0 +1,91 @@
+"""What became of what is live: deployed, removed, taken back, or just looked at."""
+
+from fabric.model.outcomes.json_struct import JsonStruct
+
+
+class FunctionEnd(JsonStruct, frozen=True):
+    name: str
+    status: str
+    reason: str
+    ms: int
+
+
+class ServiceEnd(JsonStruct, frozen=True):
+    """One service at one provider, as a deploy left it."""
+
+    service: str
+    provider: str
+    mode: str
+    deployment_id: str
+    endpoint: str
+    outputs: dict[str, str]
+    status: str
+    error: str | None
+    functions: tuple[FunctionEnd, ...]
+
+
+class TaskCounts(JsonStruct, frozen=True):
+    ran: int
+    skipped: int
+    failed: int
+    blocked: int
+    ms: int
+
+
+class DeployOutcome(JsonStruct, frozen=True):
+    stage: str
+    rolled_back: bool
+    deployments: tuple[ServiceEnd, ...]
+    levels: tuple[tuple[str, ...], ...]
+    summary: TaskCounts
+
+
+class ServiceAt(JsonStruct, frozen=True):
+    service: str
+    provider: str
+
+
+class RemoveOutcome(JsonStruct, frozen=True):
+    stage: str
+    removed: tuple[ServiceAt, ...]
+    absent: tuple[ServiceAt, ...]
+
+
+class RollbackOutcome(JsonStruct, frozen=True, rename={"before": "from"}):
+    """`before` is the deployment that was live, `to` the one that is."""
+
+    service: str
+    stage: str
+    provider: str
+    before: str
+    to: str
+    endpoint: str
+    functions: tuple[str, ...]
+
+
+class PastDeployment(JsonStruct, frozen=True):
+    service: str
+    stage: str
+    provider: str
+    deployment_id: str
+    endpoint: str
+    updated_at: str
+    current: bool
+
+
+class ReleasesOutcome(JsonStruct, frozen=True):
+    service: str
+    releases: tuple[PastDeployment, ...]
+
+
+class ServiceOutputs(JsonStruct, frozen=True):
+    service: str
+    provider: str
+    endpoint: str
+    outputs: dict[str, str]
+
+
+class OutputsOutcome(JsonStruct, frozen=True):
+    stage: str
+    services: tuple[ServiceOutputs, ...]
+    absent: tuple[ServiceAt, ...]

@@ -1,0 +1,90 @@
+"""What the smaller questions are answered with."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from fabric.model.outcomes.json_struct import Json, JsonObject, JsonStruct
+
+
+class Plain(JsonStruct, frozen=True):
+    """A document that is shown as it is, and the words for it."""
+
+    document: Mapping[str, object]
+    words: str
+
+
+class ListedService(JsonStruct, frozen=True):
+    name: str
+    config: str
+    depends_on: tuple[str, ...]
+
+
+class ServicesOutcome(JsonStruct, frozen=True):
+    services: tuple[ListedService, ...]
+
+
+class InvokeOutcome(JsonStruct, frozen=True):
+    function: str
+    provider: str
+    simulated: bool
+    response: Json
+    logs: str
+    ms: int
+
+
+class CheckRow(JsonStruct, frozen=True):
+    name: str
+    ok: bool
+    severity: str
+    message: str
+    fix: str
+
+
+class DoctorOutcome(JsonStruct, frozen=True):
+    service: str
+    stage: str
+    checks: tuple[CheckRow, ...]
+
+
+class PastRun(JsonStruct, frozen=True):
+    id: str
+    command: str
+    stage: str
+    started_at: str
+    status: str
+    ran: int
+    skipped: int
+    failed: int
+    ms: int
+
+
+class RunsOutcome(JsonStruct, frozen=True):
+    runs: tuple[PastRun, ...]
+
+
+class RunOutcome(JsonStruct, frozen=True):
+    only_in_words: ClassVar[frozenset[str]] = frozenset({"summary"})
+
+    run: str
+    events: tuple[JsonObject, ...]
+    summary: PastRun
+
+
+class CacheStatsOutcome(JsonStruct, frozen=True):
+    folder: str
+    records: int
+    blobs: int
+    bytes: int
+
+
+class CacheVerifyOutcome(JsonStruct, frozen=True):
+    folder: str
+    checked: int
+    removed: int
+
+
+class CachePruneOutcome(JsonStruct, frozen=True):
+    folder: str
+    removed: int
+    freed_bytes: int
+    kept_bytes: int

@@ -1,0 +1,81 @@
+"""What a plan says: services with their functions, tasks with what becomes of each."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from msgspec import field
+
+from fabric.model.outcomes.json_struct import Json, JsonObject, JsonStruct
+
+
+class PlannedFunction(JsonStruct, frozen=True):
+    """`change` is create, update, delete or none; `fields` have the old and the new value."""
+
+    name: str
+    triggers: tuple[JsonObject, ...]
+    layers: tuple[str, ...]
+    change: str
+    fields: dict[str, tuple[Json, Json]] = field(default_factory=dict)
+
+
+class PlannedService(JsonStruct, frozen=True):
+    service: str
+    provider: str
+    mode: str
+    functions: tuple[PlannedFunction, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class PlannedTask(JsonStruct, frozen=True):
+    id: str
+    kind: str
+    service: str
+    function: str
+    provider: str
+    level: int
+    depends_on: tuple[str, ...]
+    action: str
+    reason: str
+    inputs: int
+    key: str | None
+
+
+class PlanSummary(JsonStruct, frozen=True):
+    """Functions by what changes of them, tasks by what becomes of them."""
+
+    create: int
+    update: int
+    delete: int
+    unchanged: int
+    tasks: int
+    run: int
+    skip: int
+    wait: int
+
+
+class PlanOutcome(JsonStruct, frozen=True):
+    stage: str
+    mode: str
+    services: tuple[PlannedService, ...]
+    tasks: Sequence[PlannedTask]
+    levels: tuple[tuple[str, ...], ...]
+    summary: PlanSummary
+
+
+class ChangedInput(JsonStruct, frozen=True):
+    kind: str
+    name: str
+    old: str
+    new: str
+
+
+class ExplainOutcome(JsonStruct, frozen=True):
+    """Why one task would run. `inputs` is how many were looked at."""
+
+    only_in_words: ClassVar[frozenset[str]] = frozenset({"inputs"})
+
+    task: str
+    action: str
+    reason: str
+    changed: tuple[ChangedInput, ...]
+    inputs: int

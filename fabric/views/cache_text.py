@@ -1,0 +1,24 @@
+"""The cache as users keep house with it, in words."""
+
+from fabric.model.amounts import plural
+from fabric.model.outcomes.looked_up import (
+    CachePruneOutcome,
+    CacheStatsOutcome,
+    CacheVerifyOutcome,
+)
+from fabric.views.style import Style
+from fabric.views.words import size
+
+
+def stats_text(found: CacheStatsOutcome, _style: Style) -> str:
+    counts = f"{plural(found.records, 'record')}, {plural(found.blobs, 'blob')}"
+    return f"{found.folder}\n{counts}, {size(found.bytes)}"
+
+
+def verify_text(done: CacheVerifyOutcome, _style: Style) -> str:
+    return f"{plural(done.checked, 'item')} checked, {done.removed} damaged and removed."
+
+
+def prune_text(done: CachePruneOutcome, _style: Style) -> str:
+    freed, kept = size(done.freed_bytes), size(done.kept_bytes)
+    return f"{plural(done.removed, 'blob')} removed, {freed} freed, {kept} kept."

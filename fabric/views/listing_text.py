@@ -1,0 +1,37 @@
+"""Lists for people: services of a compose file, past runs."""
+
+from fabric.model.amounts import duration
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.outcomes.looked_up import PastRun, RunOutcome, RunsOutcome, ServicesOutcome
+from fabric.views.style import Style
+
+
+def services_text(found: ServicesOutcome, style: Style) -> str:
+    width = max((len(one.name) for one in found.services), default=0)
+    return "\n".join(
+        f"{style.strong(one.name.ljust(width))}  {one.config}"
+        + style.dim(f"  needs {', '.join(one.depends_on)}" if one.depends_on else "")
+        for one in found.services
+    )
+
+
+def runs_text(found: RunsOutcome, style: Style) -> str:
+    return "\n".join(_line(row, style) for row in found.runs) or "No runs yet."
+
+
+def run_text(found: RunOutcome, style: Style) -> str:
+    """The run, and its tasks as they ended; those that were up to date are only counted."""
+    ended = [event for event in found.events if event["type"] == "task_ended"]
+    lines = [_task_line(one, style) for one in ended if one.get("status") != "skipped"]
+    return "\n".join([_line(found.summary, style), *lines])
+
+
+def _line(row: PastRun, style: Style) -> str:
+    counts = f"{row.ran} ran, {row.skipped} up to date, {row.failed} failed"
+    head = f"{style.strong(row.id)}  {row.command:<16} {row.status:<10}"
+    return f"{head} {counts}  {style.dim(duration(row.ms))}"
+
+
+def _task_line(event: JsonObject, style: Style) -> str:
+    status, task, reason = (str(event.get(name, "")) for name in ("status", "task", "reason"))
+    return f"  {status:<9} {task}  {style.dim(reason)}"

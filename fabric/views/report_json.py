@@ -1,0 +1,64 @@
+"""Reports as JSON documents: one shape for every success and every failure."""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import to_builtins
+
+from fabric.model.outcomes.built import BuildOutcome
+from fabric.model.outcomes.json_struct import Json, JsonObject, JsonStruct
+from fabric.model.outcomes.looked_up import Plain
+from fabric.model.report import Report, problem_json
+
+FORMAT_VERSION = 1
+
+
+def as_document(report: Report) -> dict[str, object]:
+    """The JSON document of a report."""
+    document: dict[str, object] = {
+        "ok": not report.problems,
+        "command": report.command,
+        "formatVersion": FORMAT_VERSION,
+    }
+    if report.outcome is not None:
+        document["result"] = outcome_json(report.outcome)
+    if report.problems:
+        document["error"] = {
+            **problem_json(report.problems[0]),
+            "problems": [problem_json(problem) for problem in report.problems],
+        }
+    return document
+
+
+def outcome_json(outcome: JsonStruct) -> Mapping[str, object]:
+    """By the kind of outcome; most are their fields."""
+    return _KINDS.get(type(outcome), _fields)(outcome)
+
+
+def _fields(outcome: JsonStruct) -> JsonObject:
+    found: dict[str, Json] = to_builtins(outcome)
+    return {name: value for name, value in found.items() if name not in outcome.only_in_words}
+
+
+def _built(outcome: BuildOutcome) -> JsonObject:
+    rows = [_fields(one) for one in outcome.artifacts]
+    return {
+        "artifacts": rows,
+        "summary": {
+            "ran": outcome.ran,
+            "cached": outcome.cached,
+            "failed": outcome.failed,
+            "blocked": outcome.blocked,
+            "ms": outcome.ms,
+            "savedMs": sum(one.saved_ms for one in outcome.artifacts),
+        },
+    }
+
+
+def _plain(outcome: Plain) -> Mapping[str, object]:
+    return outcome.document
+
+
+_KINDS: Mapping[type[JsonStruct], Callable[..., Mapping[str, object]]] = {
+    BuildOutcome: _built,
+    Plain: _plain,
+}

@@ -1,0 +1,34 @@
+"""Reports in words: each kind of outcome has its own."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from fabric.model.outcomes.built import BuildOutcome
+from fabric.model.outcomes.json_struct import JsonStruct
+from fabric.model.report import Report
+from fabric.views.style import Style
+from fabric.views.words import build_text
+
+Views: TypeAlias = Mapping[type[JsonStruct], Callable[..., str]]
+
+
+def report_text(report: Report, style: Style) -> str:
+    if report.text is not None or report.outcome is None:
+        return report.text or ""
+    return outcome_text(report.outcome, style)
+
+
+def outcome_text(outcome: JsonStruct, style: Style) -> str:
+    kind = type(outcome)
+    view = _BUILT.get(kind) or _others()[kind]
+    return view(outcome, style)
+
+
+_BUILT: Views = {BuildOutcome: build_text}
+
+
+def _others() -> Views:
+    """Apart: most runs are builds, and need none of these."""
+    from fabric.views.outcome_texts import TEXTS
+
+    return TEXTS

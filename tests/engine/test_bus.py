@@ -1,0 +1,104 @@
+"""One stream, many listeners: none of them can stop it, or keep the others from hearing the end."""
+
+import pytest
+
+from fabric.engine.bus import Bus
+from fabric.model.events import Event, ProblemFound, Stamped, TaskOutput
+from fabric.model.problems import FabricError, Problem
+from fabric.system.clock import SystemClock
+
+
+class Hearer:
+    """Keeps what it hears; fails at the events and at the end that it is told to fail at."""
+
+    def __init__(self, *, over: str = "", at_close: Exception | None = None) -> None:
+        self.heard: list[Stamped] = []
+        self.closed = 0
+        self._over = over
+        self._at_close = at_close
+
+    def hear(self, event: Stamped) -> None:
+        self.heard.append(event)
+        if isinstance(event.event, TaskOutput) and event.event.text == self._over:
+            raise RuntimeError(f"no more of {self._over}")
+
+    def close(self) -> None:
+        self.closed += 1
+        if self._at_close:
+            raise self._at_close
+
+    @property
+    def texts(self) -> list[str]:
+        return [one.event.text for one in self.heard if isinstance(one.event, TaskOutput)]
+
+    @property
+    def problems(self) -> list[ProblemFound]:
+        return [one.event for one in self.heard if isinstance(one.event, ProblemFound)]
+
+
+def said(text: str) -> Event:
+    return TaskOutput("build:api/a", text)
+
+
+def bus_of(*listeners: Hearer) -> Bus:
+    return Bus("run", SystemClock(), listeners)
+
+
+def test_everybody_hears_everything_in_the_order_of_its_numbers() -> None:
+    first, second = Hearer(), Hearer()
+    bus = bus_of(first, second)
+    for text in "abc":
+        bus.emit(said(text))
+    bus.close()
+    assert first.texts == second.texts == ["a", "b", "c"]
+    assert [one.seq for one in first.heard] == [1, 2, 3]
+    assert (first.closed, second.closed) == (1, 1)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_listener_that_fails_is_told_once_and_hears_no_more(place: int) -> None:
+    broken, others = Hearer(over="b"), [Hearer(), Hearer()]
+    bus = bus_of(*others[:place], broken, *others[place:])
+    for text in "abcb":
+        bus.emit(said(text))
+    bus.close()
+    assert broken.texts == ["a", "b"]
+    for one in others:
+        assert one.texts == ["a", "b", "c", "b"]
+        assert [found.severity for found in one.problems] == ["warning"]
+        assert "no more of b" in one.problems[0].problem.message
+    assert [one.closed for one in (*others, broken)] == [1, 1, 1]
+
+
+def test_two_that_fail_over_the_same_are_both_told_to_the_third() -> None:
+    third = Hearer()
+    bus = bus_of(Hearer(over="a"), Hearer(over="a"), third)
+    bus.emit(said("a"))
+    bus.close()
+    assert len(third.problems) == 2
+
+
+def test_a_listener_that_falls_over_its_end_keeps_nobody_from_theirs() -> None:
+    broken, last = Hearer(at_close=RuntimeError("torn")), Hearer()
+    bus = bus_of(broken, last)
+    bus.close()
+    assert last.closed == 1
+    assert "torn" in last.problems[0].problem.message
+
+
+def test_a_file_that_could_not_be_written_is_said_when_all_are_closed() -> None:
+    problem = Problem("disk/full", "the disk is full")
+    last = Hearer()
+    bus = bus_of(Hearer(at_close=FabricError(problem)), last)
+    with pytest.raises(FabricError) as found:
+        bus.close()
+    assert found.value.problems == (problem,)
+    assert last.closed == 1
+
+
+def test_what_nobody_is_left_to_hear_is_said_at_the_end_and_not_before() -> None:
+    bus = bus_of(Hearer(over="a"))
+    bus.emit(said("a"))
+    bus.emit(said("b"))
+    with pytest.raises(FabricError, match="no more of a"):
+        bus.close()
