@@ -17,7 +17,7 @@ from fabric.model.outcomes.looked_up import (
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.time_spans import seconds_of
-from fabric.system.clock import SystemClock
+from fabric.system.clock import Clock
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -41,7 +41,7 @@ def verify(settings: Settings) -> Report:
 def prune(settings: Settings, max_size: str, max_age: str) -> Report:
     """Drop the blobs unused for longest until the rest is within the limits."""
     limit = parse_size(max_size)
-    oldest = _oldest(max_age) if max_age else 0.0
+    oldest = _oldest(max_age, settings.clock) if max_age else 0.0
     with _opened(settings) as cache:
         done = drop_old(cache, keep_bytes=limit, oldest=oldest)
     outcome = CachePruneOutcome(str(cache.folder), done.removed, done.freed, done.kept)
@@ -67,10 +67,10 @@ def parse_size(text: str) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
-def _oldest(max_age: str) -> float:
+def _oldest(max_age: str, clock: Clock) -> float:
     """When what may stay was last used, at the earliest."""
     age = seconds_of("--max-age", max_age, "usage/bad-value")
-    return SystemClock().now().timestamp() - age
+    return clock.now().timestamp() - age
 
 
 def _bad(message: str, hint: str) -> FabricError:

@@ -5,14 +5,14 @@ They hold values of variables. Where files can be in memory they never get there
 
 from pathlib import Path
 
-from fabric.system.clock import SystemClock
+from fabric.system.clock import Clock
 
 PAYLOADS = "payloads"
 
 
-def sweep_payloads(home: Path) -> None:
+def sweep_payloads(home: Path, clock: Clock) -> None:
     folder = home / PAYLOADS
     if folder.is_dir():
         from fabric.system.owned_folder import sweep_owned  # mostly there is none
 
-        sweep_owned(folder, SystemClock().now().timestamp())
+        sweep_owned(folder, clock.now().timestamp())

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fabric.app.request import Request, caps_of
 from fabric.app.session import Session
+from fabric.app.settings import Settings
 from fabric.app.signals import carried_out
 from fabric.engine.bus import Bus
 from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
@@ -24,7 +25,7 @@ from fabric.model.events import RunEnded, RunStarted, TaskEnded
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import RECORD_KINDS
-from fabric.system.clock import SystemClock
+from fabric.system.clock import Clock
 from fabric.system.file_systems import is_network
 from fabric.tasks.build import BuildKind
 
@@ -72,7 +73,7 @@ def run_graph(
     request: Request, session: Session, work: GraphJob, make_listeners: MakeListeners
 ) -> RunResult:
     job = job_of(request, session, work)
-    with announced(request, work, job, make_listeners) as bus:
+    with announced(request, session, work, job, make_listeners) as bus:
         result = run_tasks(session, job, bus)
         bus.emit(run_ended(result, work.untouched))
     return result
@@ -97,10 +98,10 @@ def seconds_of(session: Session, graph: TaskGraph) -> tuple[float, ...]:
 
 @contextmanager
 def announced(
-    request: Request, work: GraphJob, job: Job, make_listeners: MakeListeners
+    request: Request, session: Session, work: GraphJob, job: Job, make_listeners: MakeListeners
 ) -> Iterator[Bus]:
     """The stream of a run's events, opened with its start; its end is the caller's to tell."""
-    clock = SystemClock()
+    clock = session.settings.clock
     run_id = new_run_id(clock)
     home = journal_home(request, work.info)
     info = RunInfo(run_id, home, job.graph, job.seconds, job.caps.total, frozenset(job.known))
@@ -115,7 +116,7 @@ def announced(
 
 
 def run_tasks(session: Session, job: Job, bus: Bus, stop: StopSign | None = None) -> RunResult:
-    result = carried_out(Run(job, session.runner, bus, SystemClock(), stop))
+    result = carried_out(Run(job, session.runner, bus, session.settings.clock, stop))
     remember_durations(session, result)
     return result
 
@@ -160,10 +161,14 @@ def _on_network(session: Session) -> Problem | None:
 
 
 def tell_idle(
-    request: Request, info: ProjectInfo, graph: TaskGraph, make_listeners: MakeListeners
+    request: Request,
+    settings: Settings,
+    info: ProjectInfo,
+    graph: TaskGraph,
+    make_listeners: MakeListeners,
 ) -> None:
     """A run in which nothing was to be done, for the files of events that were asked for."""
-    clock = SystemClock()
+    clock = settings.clock
     run_id = new_run_id(clock)
     home = journal_home(request, info)
     seconds = (0.0,) * len(graph)
@@ -190,7 +195,7 @@ def run_ended(result: RunResult, untouched: int = 0) -> RunEnded:
     )
 
 
-def new_run_id(clock: SystemClock) -> str:
+def new_run_id(clock: Clock) -> str:
     """Sorts by time; the tail keeps two runs of one moment apart."""
     now = clock.now()
     return f"{now:%Y%m%dT%H%M%S}-{now.microsecond:06d}"

@@ -23,7 +23,6 @@ from fabric.model.task import VendorInputs
 from fabric.ownership import OWN
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Built
-from fabric.system.clock import SystemClock
 from fabric.system.disk import write_atomic
 from fabric.tasks.build import BuildKind
 from fabric.tasks.contract import Registry
@@ -105,7 +104,7 @@ class Session:
         self.place = cache_to_write(self.workspace, self.settings)
         _ignore_own(self.workspace)
         for home in self._options.homes:
-            sweep_payloads(home)
+            sweep_payloads(home, self.settings.clock)
         if self.place.problem is None:
             stack.enter_context(marked(self.place.folder, self._options.homes))
 
@@ -117,8 +116,9 @@ class Session:
         stack.callback(runtimes.close)
         files = registry_of(self.workspace, runtimes, settings.env, options.tools)
         self.registry = {**files, **options.kinds}
-        clock = SystemClock()
-        self.runner = TaskRunner(self.stores, self.registry, clock, use_cache=options.use_cache)
+        self.runner = TaskRunner(
+            self.stores, self.registry, settings.clock, use_cache=options.use_cache
+        )
         self.fetched = tools_problem(settings)
 
     def _keep(self) -> None:

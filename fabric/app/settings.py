@@ -11,18 +11,22 @@ from typing import TextIO
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
+from fabric.system.chance import Chance, chance
+from fabric.system.clock import Clock, SystemClock
 
 _STAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 class Settings(Struct, frozen=True):
-    """What the surroundings say; flags of a command are no part of it."""
+    """What the surroundings say, the time and chance among it; flags of a command are no part."""
 
     env: Mapping[str, str]
     cwd: Path
     cores: int
     stdout_is_terminal: bool
     stderr_is_terminal: bool
+    clock: Clock = SystemClock()
+    chance: Chance = chance
 
     @property
     def in_ci(self) -> bool:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from fabric.app.left_payloads import sweep_payloads
+from fabric.system.clock import SystemClock
 from fabric.system.owned_folder import owned_folder, sweep_owned
 from fabric.system.process_identity import Mark, is_mark_dead, this_mark
 from tests.support.project import REPO
@@ -37,7 +38,7 @@ def test_a_folder_is_there_for_its_process_and_gone_afterwards(tmp_path: Path) -
 def test_what_a_killed_process_left_goes_with_the_next_command(tmp_path: Path) -> None:
     left = _killed(tmp_path / "payloads")
     assert (left / "document").exists()
-    sweep_payloads(tmp_path)
+    sweep_payloads(tmp_path, SystemClock())
     assert not (tmp_path / "payloads").exists()
 
 

@@ -45,7 +45,7 @@ class BackEnds:
         return {placement.ref: self.record_store(placement) for placement in placements}
 
     def record_store(self, placement: Placement) -> RecordStore:
-        sweep_payloads(Path(placement.home))
+        sweep_payloads(Path(placement.home), self._settings.clock)
         key = (placement.backend, placement.settings, self._surroundings(placement))
         if key not in self._open:
             self._open[key] = self._opened(placement)

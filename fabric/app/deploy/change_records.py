@@ -89,7 +89,7 @@ def _changed(
 ) -> Changed:
     scope, work = change.scope, change.work
     job = job_of(request, session, work)
-    with announced(request, work, job, make_listeners) as bus:
+    with announced(request, session, work, job, make_listeners) as bus:
         stop = StopSign()
         _hear_locks(scope, bus, stop)
         result = run_tasks(session, job, bus, stop)
@@ -146,7 +146,9 @@ def _claims(change: RecordsChange) -> Iterator[Claim]:
         claimed.setdefault(ref_of(task.inputs), []).append(task)
     operation = operation_of(change.purpose)
     placements = change.scope.placements
-    return (claim_of(placements[ref], operation, tasks) for ref, tasks in sorted(claimed.items()))
+    clock = change.scope.settings.clock
+    rows = sorted(claimed.items())
+    return (claim_of(placements[ref], operation, tasks, clock) for ref, tasks in rows)
 
 
 def _of_records(tasks: Iterable[Task]) -> Iterator[Task]:

@@ -74,7 +74,7 @@ def deploy(
             seen = preview(session, work, scope, files=bool(request.out))
             _refuse_moved(options, settings, seen)
             if not seen.plan.anything_to_do and not request.out:
-                tell_idle(request, seen.work.info, seen.plan.graph, make_listeners)
+                tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
                 renew_traces(scope)
                 report = unchanged_report(request, seen, scope)
                 keep_preview(command_line, session, seen, report)

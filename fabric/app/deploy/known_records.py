@@ -10,13 +10,14 @@ from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.task import Pairs
 from fabric.model.task_id import name_of
 from fabric.state.records.transaction import RecordTransaction
-from fabric.system.clock import SystemClock, stamp
+from fabric.system.clock import Clock, stamp
 from fabric.tasks.deploy_tools import OpenRecord
 
 
 class KnownRecords:
-    def __init__(self, transaction: RecordTransaction) -> None:
+    def __init__(self, transaction: RecordTransaction, clock: Clock) -> None:
         self._transaction = transaction
+        self._clock = clock
 
     def record(self, ref: RecordRef) -> Record | None:
         return self._transaction.record(ref)
@@ -29,7 +30,7 @@ class KnownRecords:
         return tuple((name, release_output(one).digest) for name, one in found if one)
 
     def now(self) -> str:
-        return stamp(SystemClock())
+        return stamp(self._clock)
 
 
 class UpstreamAddresses:

@@ -55,7 +55,7 @@ def remove(
     found = found.all_readable()
     _refuse_unknown(request.where.provider, project, found)
     if not found.records:
-        tell_idle(request, info_of(project), TaskGraph((), (), (), ()), make_listeners)
+        tell_idle(request, settings, info_of(project), TaskGraph((), (), (), ()), make_listeners)
         return _report(request, project, found, frozenset())
     scope_options = ScopeOptions(lambda: project.units, lock_timeout=options.lock_timeout)
     with open_deploy_scope(found.placements, settings, scope_options) as scope:

@@ -1,7 +1,6 @@
 """The world that a run may change: back ends, records and the desk, opened and closed together."""
 
 import contextlib
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -25,7 +24,7 @@ from fabric.model.time_spans import FORMS, seconds_of
 from fabric.state.locks.leases import Terms
 from fabric.state.records.missing import missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
-from fabric.system.clock import SystemClock, stamp
+from fabric.system.clock import Clock, stamp
 from fabric.system.parallel import for_each
 from fabric.system.process_identity import this_process
 from fabric.tasks.deploy_tools import DeployTools
@@ -82,7 +81,7 @@ def open_deploy_scope(
     try:
         beside = {placement.ref: placement for placement in options.dependencies}
         everything = {**beside, **by_ref}
-        ids = {ref: new_deployment_id(ref) for ref in by_ref}
+        ids = {ref: new_deployment_id(ref, settings) for ref in by_ref}
         work = DeployWork(by_ref, Units(options.units), ids, settings)
         policy = replace(lock_policy(settings, options.lock_timeout), options=work.options)
         transaction = RecordTransaction(back_ends.of(everything.values()), policy)
@@ -101,7 +100,7 @@ def _scope(
     upstreams = UpstreamAddresses(transaction, work.units)
     values, targets = ConfigValues(work, upstreams), RollbackTargets()
     tools = DeployTools(
-        KnownRecords(transaction),
+        KnownRecords(transaction, work.settings.clock),
         PlacedDeployers(work, upstreams),
         values,
         KeptArchives(transaction, work.placements),
@@ -112,7 +111,7 @@ def _scope(
 
 
 def lock_policy(settings: Settings, lock_timeout: float = 0.0) -> LockPolicy:
-    return LockPolicy(this_process(), SystemClock(), Terms(_lease(settings), lock_timeout))
+    return LockPolicy(this_process(), settings.clock, Terms(_lease(settings), lock_timeout))
 
 
 def _lease(settings: Settings) -> float:
@@ -126,14 +125,14 @@ def _lease(settings: Settings) -> float:
     raise FabricError(Problem("usage/bad-value", message, hint=f"for example {FORMS}"))
 
 
-def new_deployment_id(ref: RecordRef) -> str:
-    seconds = int(SystemClock().now().timestamp())
-    return f"{ref.provider}-{ref.stage}-{seconds}-{secrets.token_hex(3)}"
+def new_deployment_id(ref: RecordRef, settings: Settings) -> str:
+    seconds = int(settings.clock.now().timestamp())
+    return f"{ref.provider}-{ref.stage}-{seconds}-{settings.chance(3)}"
 
 
-def claim_of(placement: Placement, operation: str, tasks: Iterable[Task]) -> Claim:
+def claim_of(placement: Placement, operation: str, tasks: Iterable[Task], clock: Clock) -> Claim:
     """What a run is about to do to one record."""
-    at = stamp(SystemClock())
+    at = stamp(clock)
     intents = tuple(
         Intent(task.id, _operation(task.id), functions_of(task), "", at) for task in tasks
     )

@@ -19,7 +19,6 @@ from fabric.model.records.endings import snapshot
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import RECORD_KINDS
 from fabric.state.records.locked_record import LockedRecord
-from fabric.system.clock import SystemClock
 from fabric.tasks.deploy import ref_of
 
 
@@ -66,7 +65,7 @@ def _put_back(
         ref = one.base.ref
         graph = undoing(one.record, targets[ref] if one.base.deployment_id else None)
         job = Job(graph, caps, (1.0,) * len(graph))
-        undone[ref] = carried_out(Run(job, session.runner, bus, SystemClock()))
+        undone[ref] = carried_out(Run(job, session.runner, bus, session.settings.clock))
         if undone[ref].interrupted:
             break
     return undone

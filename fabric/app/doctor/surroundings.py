@@ -28,7 +28,6 @@ from fabric.state.records.missing import missing_problem
 from fabric.state.records.transaction import RecordTransaction, peek
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.state.store import RecordStore
-from fabric.system.clock import SystemClock
 
 
 class ServiceUnderTest(Struct, frozen=True):
@@ -153,7 +152,7 @@ def _lock(where: ServiceUnderTest, holder: LockHolder | None) -> Check:
         return passed("lock", "the record is not locked")
     config = Path(where.placement.folder, Path(where.unit.config.file).name)
     options = options_of(where.placement.ref, config, where.settings)
-    return warned("lock", held_problem(where.placement.ref, holder, SystemClock(), options))
+    return warned("lock", held_problem(where.placement.ref, holder, where.settings.clock, options))
 
 
 def _errored(record_store: RecordStore, placement: Placement) -> Check:

@@ -16,7 +16,7 @@ from fabric.state.records.backup import Backup, encode_backup
 from fabric.state.records.listing import list_records_in
 from fabric.state.records.missing import BACKUP_NAME
 from fabric.state.upkeep.restore import refuse_other_lineages, restore
-from fabric.system.clock import SystemClock, stamp
+from fabric.system.clock import stamp
 from fabric.system.disk import write_atomic
 from fabric.views.state_text import records_text
 
@@ -29,7 +29,7 @@ def backup(asked: StateRequest, settings: Settings, out: str) -> Report:
         store = scope.record_store.stores.state
         if not records:
             raise FabricError(_nothing(scope, "to back up"))
-        now = stamp(SystemClock())
+        now = stamp(settings.clock)
         content = encode_backup(Backup(scope.service, store.kind, now, records))
         write_atomic(path, content, mode=0o600, durable=True)
     rows = [_row(record) for record in records]

@@ -15,7 +15,6 @@ from fabric.engine.listeners.chrome_trace import Profile
 from fabric.engine.listeners.journal import EventFile, RunJournal
 from fabric.engine.listeners.service_progress import ServiceProgress
 from fabric.engine.run_info import RunInfo
-from fabric.system.clock import SystemClock
 
 
 class ListenerOptions(Struct, frozen=True):
@@ -50,4 +49,4 @@ def _terminal(screen: Screen, settings: Settings, logs: Logs, info: RunInfo) -> 
         return LineProgress(talk, github=settings.in_github)
     if tally is None:
         return LiveProgress(talk)
-    return LiveTable(talk, tally, SystemClock())
+    return LiveTable(talk, tally, settings.clock)
