@@ -32,6 +32,7 @@ from fabric.engine.shortcuts.answers import (
 )
 from fabric.engine.task_runner import Stores, TaskRunner
 from fabric.graph.taskgraph import TaskGraph
+from fabric.model.project_info import ProjectInfo
 from fabric.system.clock import SystemClock
 
 CONFIG = "graph.json"
@@ -74,7 +75,7 @@ def _graph(tools: Desk) -> TaskGraph:
     if kept:
         return kept.graph
     graph = _woven(tools)
-    info = packed.ProjectInfo(str(tools.root), "dev")
+    info = ProjectInfo(str(tools.root), "dev")
     sources = frozenset({str(tools.root / CONFIG)})
     made = kept_graph.KeptGraph(info, graph, (), sources, frozenset())
     kept_graph.save(tools.cache, asked, os.environ, made, tools.started_ns)
@@ -179,7 +180,7 @@ def _keep(tools: Desk, stores: Stores, result: RunResult) -> None:
     if salt is None:
         return
     prefix = prefix_of(stores.files, str(tools.root))
-    info = packed.ProjectInfo(str(tools.root), "dev")
+    info = ProjectInfo(str(tools.root), "dev")
     kept = packed.last_run_of(salt, info, result, stores.trace_store.traces, prefix)
     packed.save_last_run(tools.answers, tools.argv, str(tools.root), kept)
 
@@ -203,7 +204,8 @@ def _renew(
     salt = renew_answer(moved_files, tools.asked, change, stores.files, answer)
     if salt is None:
         return
-    again = packed.renewed_run(warm, salt, part, result, prefix)
+    whole = packed.whole(warm, part, result, KINDS)
+    again = packed.renewed_run(warm, salt, part, whole, prefix)
     packed.save_last_run(moved_files.folder, tools.argv, str(tools.root), again)
 
 
