@@ -42,14 +42,14 @@ class Command(Struct, frozen=True):
     def deploy(self, address: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
         if not self.deploy_line.strip():
             raise FabricError(no_deployer(self.facts))
-        veil = self._veil(pair for order in functions for pair in order.env.reveal())
+        redaction = self._redaction(pair for order in functions for pair in order.env.reveal())
         variable = self.facts.deploy_command_variable
-        call = Call(variable, self.deploy_line, "deploy/command-failed", veil)
+        call = Call(variable, self.deploy_line, "deploy/command-failed", redaction)
         documents = deploy_documents(address, functions)
         heard = run_line(call, deploy_words(address, functions), documents, self.around)
         outputs = _outputs(call, heard, functions)
         live = tuple(_live(address, order, dict(outputs)) for order in functions)
-        return Deployed(live, outputs, veil.text(heard.stderr))
+        return Deployed(live, outputs, redaction.text(heard.stderr))
 
     def release(
         self, address: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
@@ -74,16 +74,16 @@ class Command(Struct, frozen=True):
         variable = self.facts.destroy_command_variable
         if not self.destroy_line.strip():
             raise FabricError(_no_destroy_command(address, variable))
-        call = Call(variable, self.destroy_line, "remove/command-failed", self._veil(()))
+        call = Call(variable, self.destroy_line, "remove/command-failed", self._redaction(()))
         documents = destroy_documents(address, functions)
         heard = run_line(call, destroy_words(address, functions), documents, self.around)
-        return call.veil.text(heard.stderr)
+        return call.redaction.text(heard.stderr)
 
     def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
         """No command answers questions: what is not known is settled by running it again."""
         return None
 
-    def _veil(self, variables: Iterable[tuple[str, str]]) -> Redaction:
+    def _redaction(self, variables: Iterable[tuple[str, str]]) -> Redaction:
         return redaction_of(
             self.around.hide.reveal(), (*self.around.env.reveal().items(), *variables)
         )
@@ -115,7 +115,7 @@ def _outputs(call: Call, heard: Overheard, functions: Sequence[FunctionOrder]) -
         hint = "`fabric schema deploy-answer` says what it may write"
         raise call.problem(what, call.said(heard), "deploy/command-output", hint) from error
     named = (f"{kind}_{order.name}" for kind in ("url", "arn") for order in functions)
-    return call.veil.outputs(answer, frozenset(named))
+    return call.redaction.outputs(answer, frozenset(named))
 
 
 def _endpoint(outputs: dict[str, str]) -> str:

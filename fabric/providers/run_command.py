@@ -42,7 +42,7 @@ class Call(Struct, frozen=True):
     variable: str
     line: str
     failed: str
-    veil: Redaction
+    redaction: Redaction
 
     def argv(self) -> list[str]:
         try:
@@ -67,7 +67,9 @@ class Call(Struct, frozen=True):
     def said(self, heard: Overheard) -> str:
         """All that it said, without secrets; errors last, where people look first."""
         return "\n".join(
-            text.strip() for raw in (heard.stdout, heard.stderr) if (text := self.veil.text(raw))
+            text.strip()
+            for raw in (heard.stdout, heard.stderr)
+            if (text := self.redaction.text(raw))
         )
 
 

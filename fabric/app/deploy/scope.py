@@ -1,4 +1,4 @@
-"""The world that a run may change: back ends, records and the desk, opened and closed together."""
+"""What a run may change: back ends, records and tools of tasks, opened and closed together."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

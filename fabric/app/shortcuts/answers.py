@@ -36,8 +36,9 @@ from fabric.tasks.build import BuildKind
 
 def had_nothing_to_do(result: RunResult) -> RunResult:
     """The same run, had nothing been to do: what the next one would find."""
-    rows = [outcome for _, outcome in result.rows]
-    settled = [Outcome(Status.SKIPPED, UP_TO_DATE, one.output, trace=one.trace) for one in rows]
+    settled = tuple(
+        Outcome(Status.SKIPPED, UP_TO_DATE, one.output, trace=one.trace) for _, one in result.rows
+    )
     if result.looked_at is None:
         return RunResult(result.graph, settled, 0)
     place = dict(zip(result.looked_at, settled, strict=True))
@@ -52,27 +53,27 @@ def keep_answer(
     if not session.settings.takes_shortcuts:
         return
     match start.origin:
-        case WarmStart():
-            _renew(command_line, session, start.origin, result, report)
-        case Compiled():
-            _store(command_line, session, start, result, report)
+        case WarmStart() as warm:
+            _renew(command_line, session, warm, result, report)
+        case Compiled() as work:
+            _store(command_line, session, work, result, report)
 
 
 def _store(
-    command_line: CommandLine, session: Session, start: Start, result: RunResult, report: Report
+    command_line: CommandLine, session: Session, work: Compiled, result: RunResult, report: Report
 ) -> None:
     pairs = traces_of(result)
-    if pairs is None or session.cache_problem or not isinstance(start.origin, Compiled):
+    if pairs is None or session.cache_problem:
         return
-    basis = basis_of(pairs, _sources(start.origin, session))
-    asked = _asked(command_line, start.origin.bound_names, session)
+    basis = basis_of(pairs, _sources(work, session))
+    asked = _asked(command_line, work.bound_names, session)
     folder, files = _answers_of(command_line, session), session.stores.files
     salt = store_answer(folder, asked, basis, files, command_line.shown(report))
     if salt is None:
         return
     prefix = prefix_of(files, command_line.cwd)
     recall = session.stores.trace_store.traces
-    kept = last_run.last_run_of(salt, start.info, result, recall, prefix)
+    kept = last_run.last_run_of(salt, work.info, result, recall, prefix)
     last_run.save_last_run(folder, command_line.argv, command_line.cwd, kept)
 
 

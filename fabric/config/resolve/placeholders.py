@@ -27,11 +27,6 @@ def late_names(text: str) -> tuple[str, ...]:
     return tuple(_MARK.findall(text)) if _OPEN in text else ()
 
 
-def readable(text: str) -> str:
-    """The text for people: what is not known yet is named."""
-    return _MARK.sub(r"<\1>", text) if _OPEN in text else text
-
-
 def filled_in(text: str, values: Env[str, str]) -> str:
     """The text with what is known by now in place of its marks."""
     if _OPEN not in text:

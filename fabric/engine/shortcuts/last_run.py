@@ -1,7 +1,7 @@
 """What the last run left behind, packed so that the next one reads only what an edit reaches.
 
 Lies beside a stored answer and belongs to it alone: both carry the same salt. Deletable: without
-it a run takes the long way to the same result.
+it a run looks at everything, and comes to the same result.
 """
 
 import marshal
@@ -92,21 +92,21 @@ class Reached(Struct, frozen=True):
         return tuple(one for place, one in enumerate(self.numbers) if place not in self.known)
 
 
-def reached(warm: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
+def reached(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
     """The dirty tasks, all that need them, and what these need (as known outcomes)."""
-    wave = with_dependents(dirty, warm.needs)
-    numbers = tuple(sorted(wave.union(*(warm.needs[number] for number in wave))))
+    wave = with_dependents(dirty, last.needs)
+    numbers = tuple(sorted(wave.union(*(last.needs[number] for number in wave))))
     place = {number: position for position, number in enumerate(numbers)}
     graph = TaskGraph(
-        tasks=tuple(warm.task(number, kinds) for number in numbers),
-        ids=tuple(TaskId(warm.ids[number]) for number in numbers),
+        tasks=tuple(last.task(number, kinds) for number in numbers),
+        ids=tuple(TaskId(last.ids[number]) for number in numbers),
         needs=tuple(
-            tuple(place[need] for need in warm.needs[number]) if number in wave else ()
+            tuple(place[need] for need in last.needs[number]) if number in wave else ()
             for number in numbers
         ),
-        level_of=tuple(warm.levels[number] for number in numbers),
+        level_of=tuple(last.levels[number] for number in numbers),
     )
-    known = {place[number]: warm.outcome(number) for number in numbers if number not in wave}
+    known = {place[number]: last.outcome(number) for number in numbers if number not in wave}
     return Reached(graph, numbers, known)
 
 
@@ -151,11 +151,11 @@ def load_last_run(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> La
     return LastRun(own, info_of(info), ids, levels, needs, records, owners) if own == salt else None
 
 
-def save_last_run(folder: str, argv: Sequence[str], cwd: str, warm: LastRun) -> None:
-    info = packed_info(warm.info)
+def save_last_run(folder: str, argv: Sequence[str], cwd: str, last: LastRun) -> None:
+    info = packed_info(last.info)
     packed: Any = (
-        manifest.FORMAT, warm.salt, info, warm.ids, warm.levels, warm.needs,
-        warm.records, dict(warm.owners),
+        manifest.FORMAT, last.salt, info, last.ids, last.levels, last.needs,
+        last.records, dict(last.owners),
     )  # fmt: skip
     name = f"{manifest.file_name(argv, cwd)}{_SUFFIX}"
     try:
@@ -212,23 +212,23 @@ def last_run_of(
 
 
 def renewed_run(
-    warm: LastRun, salt: bytes, part: Reached, result: RunResult, prefix: str
+    last: LastRun, salt: bytes, part: Reached, result: RunResult, prefix: str
 ) -> LastRun:
     """The packed run with the tasks of a part replaced; `result` is one of all tasks."""
-    records = list(warm.records)
-    owners = dict(warm.owners)
+    records = list(last.records)
+    owners = dict(last.owners)
     for number in part.ran:
         trace = result.outcomes[number].trace
         if trace is None:
             continue
-        task, old = result.graph.tasks[number], warm.traces(number)
+        task, old = result.graph.tasks[number], last.traces(number)
         records[number] = record_of(task, newest_first(trace, old))
         before = set(owners_of([(number, task.inputs, old[0])], prefix))
         after = set(owners_of([(number, task.inputs, trace)], prefix))
         # A path may have thousands of owners: only what this task stopped or began to look at.
         _disown(owners, number, before - after)
         _own(owners, number, after - before)
-    return replace(warm, salt=salt, records=tuple(records), owners=owners)
+    return replace(last, salt=salt, records=tuple(records), owners=owners)
 
 
 def _disown(owners: dict[str, tuple[int, ...]], number: int, paths: Iterable[str]) -> None:
