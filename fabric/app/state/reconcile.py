@@ -16,7 +16,7 @@ from fabric.model.records.receipt import describes, entries_of
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.records.record_document import ref_document
 from fabric.model.report import Report
-from fabric.state.records.archives import LOCAL, lost_archives
+from fabric.state.records.archives import lost_archives
 from fabric.state.records.listing import RecordListing, list_records_in, refs_in
 from fabric.state.records.receipts import (
     deploy_record_path,
@@ -89,7 +89,7 @@ def _look(scope: StateScope, settings: Settings) -> _Looked:
 
 def _searched(scope: StateScope) -> str:
     """Only a folder of our own tells of services that no config names any more."""
-    return "" if scope.record_store.stores.state.kind == LOCAL else scope.service
+    return "" if scope.record_store.is_own_folder else scope.service
 
 
 def _is_ours(ref: RecordRef, scope: StateScope) -> bool:

@@ -15,7 +15,12 @@ from fabric.model.records.record_document import Document, document_of
 from fabric.model.records.record_json import checksum_of, encode, from_document
 
 VERSION = 1
-BROKEN = "input/broken-backup"
+
+
+class BrokenBackupError(FabricError):
+    """A file that is no sound backup: nothing is taken from it."""
+
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -121,10 +126,10 @@ def _digest(document: Mapping[str, object]) -> str:
     return digest_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
 
 
-def broken(name: str, why: str) -> FabricError:
-    return FabricError(
+def broken(name: str, why: str) -> BrokenBackupError:
+    return BrokenBackupError(
         Problem(
-            BROKEN,
+            "input/broken-backup",
             f"`{name}` is no sound backup: {why}; nothing was changed",
             hint="`fabric state backup` makes one",
             where=Place(name),
