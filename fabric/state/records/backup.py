@@ -87,7 +87,7 @@ def _parsed(content: bytes, name: str) -> Mapping[str, object]:
 def _records(entries: Iterable[object], name: str) -> tuple[Record, ...]:
     """All of them, or the problems of all that are broken."""
     records: dict[RecordRef, Record] = {}
-    problems: list[Problem] = []
+    errors: list[FabricError] = []
     for number, entry in enumerate(entries, 1):
         try:
             record = from_document(entry, f"{name}, record {number}")
@@ -96,9 +96,9 @@ def _records(entries: Iterable[object], name: str) -> tuple[Record, ...]:
                 raise broken(name, f"record {number} is there twice")
             records[record.ref] = record
         except FabricError as error:
-            problems += error.problems
-    if problems:
-        raise FabricError(*problems)
+            errors.append(error)
+    if errors:
+        raise type(errors[0])(*(problem for error in errors for problem in error.problems))
     return tuple(records.values())
 
 
