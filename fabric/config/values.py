@@ -192,7 +192,7 @@ class Config(Struct, frozen=True):
     whose values must never be shown. `bound_names` are the variables that bindings looked at.
     `secret_values` are what bindings to secrets gave, for hiding it: never stored, never shown.
     `labels` are what `--provider` finds in the config, whatever was chosen.
-    `spots` are the places that a plan may have something to say of.
+    `locations` are the places that a plan may have something to say of.
     """
 
     service: str
@@ -215,7 +215,7 @@ class Config(Struct, frozen=True):
     bound_names: frozenset[str] = frozenset()
     secret_values: Secret[frozenset[str]] = NO_SECRETS
     warnings: tuple[Problem, ...] = ()
-    spots: tuple[ConfigPlace, ...] = ()
+    locations: tuple[ConfigPlace, ...] = ()
 
 
 class ComposeService(Struct, frozen=True):

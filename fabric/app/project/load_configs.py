@@ -22,7 +22,12 @@ from fabric.app.project.files import (
     sources_of,
 )
 from fabric.app.project.services import ComposedService
-from fabric.app.project.upstreams import marks, needs_of, upstreams_first, upstreams_of
+from fabric.app.project.upstreams import (
+    needs_of,
+    upstream_placeholders,
+    upstreams_first,
+    upstreams_of,
+)
 from fabric.app.request import CONFIG_NAME
 from fabric.app.settings import Settings
 from fabric.config.compose import compose_services
@@ -57,7 +62,9 @@ def load_all(
         try:
             file = _config_of(one, compose, settings)
             config = load_one(
-                file, replace(asked, upstream_outputs=marks(upstream_services)), settings
+                file,
+                replace(asked, upstream_outputs=upstream_placeholders(upstream_services)),
+                settings,
             )
         except FabricError as error:
             problems.extend(error.problems)

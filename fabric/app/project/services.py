@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.app.project.files import calling_environment, relative
 from fabric.app.project.modes import mode_of
-from fabric.app.project.upstreams import UpstreamService, marks
+from fabric.app.project.upstreams import UpstreamService, upstream_placeholders
 from fabric.app.settings import Settings
 from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, size_of
 from fabric.config.values import ComposeService, Config
@@ -103,13 +103,13 @@ def _with_outputs(
 ) -> tuple[Config, Sequence[UpstreamService]]:
     """What upstreams give is in the environment of every function, whatever else says so; where
     the provider has no room for all of it, what comes from afar and is not asked for gives way."""
-    full = _given(row.config, marks(upstream_services))
+    full = _given(row.config, upstream_placeholders(upstream_services))
     crowded = _crowded(full)
     far = [one for one in upstream_services if crowded and not _is_wanted(one, row)]
     if not far:
         return full, upstream_services
     near = [one for one in upstream_services if one not in far]
-    config = _given(row.config, marks(near))
+    config = _given(row.config, upstream_placeholders(near))
     warning = _left_out(row, far, crowded)
     return replace(config, warnings=(*config.warnings, warning)), near
 

@@ -47,7 +47,7 @@ def plan_problems(config: Config) -> tuple[Problem, ...]:
 def _placed(config: Config, pointer: str, problems: Iterable[Problem]) -> Iterator[Problem]:
     """The problems with the place of a setting; the file alone, where it is not known."""
     for problem in problems:
-        spot = next((one for one in config.spots if one.pointer == pointer), None)
+        spot = next((one for one in config.locations if one.pointer == pointer), None)
         spot = spot or ConfigPlace(pointer, Place(config.file))
         yield replace(problem, where=spot.where, frame=spot.frame)
 
