@@ -49,7 +49,7 @@ def unit_of(
         mode_of(config.provider.id, settings.env),
         found.text if found else "",
         tuple(one.service for one in upstream_services),
-        _world(config, calling_environment(row.file.parent, settings.env)),
+        _account(config, calling_environment(row.file.parent, settings.env)),
         upstream_outputs=tuple(
             (name, one.release) for one in upstream_services for name in one.variables
         ),
@@ -71,9 +71,9 @@ def neighbour(row: ComposedService, workspace: Path, settings: Settings) -> Serv
     return ServiceUnit(row.config, relative(row.file.parent, workspace), mode)
 
 
-def world_names(config: Config) -> tuple[str, ...]:
+def account_variables(config: Config) -> tuple[str, ...]:
     facts = facts_of(config.provider.id)
-    return facts.world_variables if facts else ()
+    return facts.account_variables if facts else ()
 
 
 def has_python(config: Config) -> bool:
@@ -149,7 +149,7 @@ def _left_out(row: ComposedService, far: Sequence[UpstreamService], function: st
     return Problem("config/upstreams-left-out", message, hint, Place(config.file))
 
 
-def _world(config: Config, env: Mapping[str, str]) -> Pairs:
+def _account(config: Config, env: Mapping[str, str]) -> Pairs:
     """Which account, and which address of the provider's API, the surroundings mean."""
-    names = world_names(config)
+    names = account_variables(config)
     return tuple((name, without_userinfo(env[name])) for name in names if env.get(name))

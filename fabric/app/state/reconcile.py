@@ -154,9 +154,9 @@ def _live(
     try:
         with open_deploy_scope(
             [placement], settings, ScopeOptions(lambda: scope.project.units)
-        ) as world:
-            deployer = world.tools.deployers.deployer(record.ref, record.mode)
-            full_address = world.tools.deployers.full_address(record.ref)
+        ) as deploy_scope:
+            deployer = deploy_scope.tools.deployers.deployer(record.ref, record.mode)
+            full_address = deploy_scope.tools.deployers.full_address(record.ref)
             found = {one.name: deployer.find(full_address, one.name) for one in record.functions}
     except FabricError as error:
         warnings += error.problems
