@@ -20,7 +20,7 @@ from fabric.model.records.changes import (
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.secret import Secret
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
-from fabric.model.task_id import TaskId
+from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import RestoreInputs
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
@@ -113,14 +113,26 @@ class RestoreKind:
         env = self._environment(ref, one, salt)
         return FunctionOrder(one.name, artifact, plain, one.triggers, one.layers, Secret(env))
 
-    def _as_live(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionRecord:
+    def _as_live(self, ref: RecordRef, then: FunctionRecord, salt: str) -> FunctionRecord:
         """With other values than it had then, it is not what its key says."""
+        one = self._with_upstreams(ref, then)
         declared = self._tools.values.values(ref, one.name).declared.reveal()
         if not moved_variables(one, declared, salt):
             return one
         names = {name for name, _ in one.environment}
         today = keyed_values(tuple(pair for pair in declared if pair[0] in names), salt)
         return replace(one, key="", environment=today)
+
+    def _with_upstreams(self, ref: RecordRef, then: FunctionRecord) -> FunctionRecord:
+        """It is given what its upstreams give today; under a key that nobody asks for, where that
+        is not what they gave then: the next deploy looks at it again."""
+        releases = [name for name, _ in then.upstream if is_kind(name, "release")]
+        today = dict(self._tools.records.as_found(ref.stage, releases))
+        upstream = tuple((name, today.get(name, digest)) for name, digest in then.upstream)
+        if upstream == then.upstream:
+            return then
+        parts = (part for pair in upstream for part in pair)
+        return replace(then, upstream=upstream, key=digest_fields(("restored", then.key, *parts)))
 
     def _environment(self, ref: RecordRef, one: FunctionRecord, salt: str) -> Pairs:
         """Values are never kept, so those of today have to be those of then."""

@@ -1,4 +1,9 @@
-"""A deploy that failed, taken back: exactly what it changed, the newest change first."""
+"""A deploy that failed, taken back: exactly what it changed.
+
+What was live before goes back first, each service after those that it depends on, so that it is
+given the addresses that these have now. Then goes what is new, before what it depends on: nobody
+is left with the address of something that was taken away.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -18,6 +23,7 @@ from fabric.model.problems import Problem
 from fabric.model.records.endings import snapshot
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task_inputs import RECORD_KINDS
+from fabric.model.walks import needs_first
 from fabric.state.records.locked_record import LockedRecord
 from fabric.tasks.deploy import ref_of
 
@@ -40,8 +46,7 @@ def take_back(
     ran = outcomes_of(result)
     unsure = {one.base.ref for one in locked if _is_unsure(one.base)}
     known = [one for one in locked if one.base.ref not in unsure and has_moved(one)]
-    known.sort(key=lambda one: _ended(ran.get(one.base.ref, ())), reverse=True)
-    undone = _put_back(session, scope, bus, caps, known)
+    undone = _put_back(session, scope, bus, caps, _in_order(known, scope))
     refs = frozenset(ref for ref, one in undone.items() if is_good(one.outcomes))
     left = [one.base for one in known if one.base.ref not in refs]
     left += [one.base for one in locked if one.base.ref in unsure & _tried(ran)]
@@ -52,6 +57,16 @@ def take_back(
     interrupted = any(one.interrupted for one in undone.values())
     result = replace(result, interrupted=interrupted, aftermath=(*news, *told))
     return TakenBack(result, refs)
+
+
+def _in_order(locked: Sequence[LockedRecord], scope: DeployScope) -> list[LockedRecord]:
+    units = scope.work.units.all()
+    services = dict.fromkeys(one.base.ref.service for one in locked)
+    order = tuple(needs_first(services, {name: unit.upstream for name, unit in units.items()}))
+    upstream_first = sorted(locked, key=lambda one: order.index(one.base.ref.service))
+    old = [one for one in upstream_first if one.base.deployment_id]
+    new = [one for one in reversed(upstream_first) if not one.base.deployment_id]
+    return [*old, *new]
 
 
 def _put_back(
@@ -104,10 +119,6 @@ def outcomes_of(result: RunResult) -> dict[RecordRef, list[Outcome]]:
 
 def is_good(outcomes: Iterable[Outcome]) -> bool:
     return all(outcome.status in GOOD for outcome in outcomes)
-
-
-def _ended(outcomes: Iterable[Outcome]) -> float:
-    return max((one.started + one.ms / 1000 for one in outcomes), default=0.0)
 
 
 def _is_unsure(record: Record) -> bool:

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from fabric.model.records.record import Deployment, Lifecycle, Record
+from fabric.model.records.record import Deployment, FunctionRecord, Lifecycle, Record
 
 HISTORY = 20
 
@@ -25,14 +25,21 @@ def failed(base: Record, record: Record, deployment_id: str, now: str) -> Record
 
 
 def taken_back(base: Record, record: Record) -> Record:
-    """As it was before this run, but for the numbers that only grow."""
-    back = replace(base, serial=record.serial, fence=record.fence, pending=())
-    if dict(record.outputs) == dict(base.outputs):
-        return back
-    # The provider may answer elsewhere than before.
+    """As it was before this run, but for the numbers that only grow; and but for what it was given
+    another way on its way back, by the provider or by services that it depends on."""
     return replace(
-        back, functions=record.functions, endpoint=record.endpoint, outputs=record.outputs
+        base,
+        serial=record.serial,
+        fence=record.fence,
+        pending=(),
+        functions=record.functions if _by_name(record) != _by_name(base) else base.functions,
+        endpoint=record.endpoint,
+        outputs=record.outputs if dict(record.outputs) != dict(base.outputs) else base.outputs,
     )
+
+
+def _by_name(record: Record) -> dict[str, FunctionRecord]:
+    return {one.name: one for one in record.functions}
 
 
 def gone_back(record: Record, target: Deployment, deployment_id: str, now: str) -> Record:
