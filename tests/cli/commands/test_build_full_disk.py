@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.project import PYTHON, PYTHON_SOURCES, Done, Project, ended, environment, project
+from tests.support.in_process import in_process, project
+from tests.support.project import PYTHON, PYTHON_SOURCES, Done, Project, ended, environment
 from tests.support.unprivileged import read_only, started_unprivileged
 from tests.support.users import is_root
 
@@ -33,7 +34,7 @@ def tiny(tmp_path: Path) -> Iterator[Project]:
     """A project on a disk of its own of two megabytes."""
     if not is_root():
         pytest.skip("only root may mount a disk")
-    made = Project(tmp_path / "project", tmp_path / "home")
+    made = Project(tmp_path / "project", tmp_path / "home", in_process)
     made.root.mkdir()
     made.home.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(made.root)]

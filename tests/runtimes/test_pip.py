@@ -8,7 +8,8 @@ import pytest
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.runtimes.pip import Pip, Target
 from tests.support.bundler_cache import ENVIRONMENT
-from tests.support.project import PYTHON_SOURCES, project
+from tests.support.in_process import project
+from tests.support.project import PYTHON_SOURCES
 from tests.support.runtimes_project import write
 
 OFFLINE = {"PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "1"}

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tests.support.project import Project, compose, environment, handler, project, service
+from tests.support.in_process import compose, project
+from tests.support.project import Project, environment, handler, service
 from tests.support.users import open_to_all, planted, taken_over
 
 

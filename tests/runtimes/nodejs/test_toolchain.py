@@ -19,7 +19,8 @@ from fabric.runtimes.nodejs.toolchain import (
 )
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.downloads import NPM_OFFLINE
-from tests.support.project import REPO, project
+from tests.support.in_process import project
+from tests.support.project import REPO
 from tests.support.runtimes_project import write
 
 JAVASCRIPT = """\
