@@ -40,10 +40,8 @@ def main() -> None:
 
 def answer(argv: Sequence[str]) -> int | None:
     """The exit code if the stored answer was given, else None."""
-    if not argv or argv[0] not in COMMANDS or os.environ.get(_SUMMARY):
-        return None
     try:
-        found = stored(argv, os.getcwd(), os.environ)
+        found = found_for(argv, os.getcwd(), os.environ)
     except OSError:
         # The working folder is gone, or a folder of inputs is.
         found = None
@@ -77,6 +75,15 @@ class MovedFiles:
 
 # Set when a stored answer is for this very command line, but a path of it moved.
 last: MovedFiles | None = None
+
+
+def found_for(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.Answer | None:
+    """The stored answer of a command that may have one."""
+    global last  # noqa: PLW0603: one process, one command line, one look
+    last = None
+    if not argv or argv[0] not in COMMANDS or env.get(_SUMMARY):
+        return None
+    return stored(argv, cwd, env)
 
 
 def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.Answer | None:

@@ -7,18 +7,20 @@ import click
 
 from fabric.app.settings import read_settings
 from fabric.cli.screen import Screen
+from fabric.cli.start import CommandStart
 from fabric.last_words import command_of
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import failure
 from fabric.system.disk import closed_problem
 
 
-def explain(argv: list[str], error: BaseException) -> int:
+def explain(argv: list[str], error: BaseException, start: CommandStart | None = None) -> int:
     """Whether JSON is wanted is read from the raw words: usage errors obey `--json` too."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError) and "--json" not in argv:
         sys.stderr.write(f"{error.format_message()}\n")
         return int(ExitCode.USAGE)
-    screen = Screen.of(read_settings(to_work=False), as_json="--json" in argv, colour=_colour(argv))
+    settings = start.settings if start else read_settings(to_work=False)
+    screen = Screen.of(settings, as_json="--json" in argv, colour=_colour(argv))
     return screen.finish(failure(command_of(argv), _as_problem(error)))
 
 

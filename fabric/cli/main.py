@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from fabric import last_words
 from fabric.cli import commands_table as table
 from fabric.cli import version
 from fabric.cli.group import Group
+
+if TYPE_CHECKING:
+    from fabric.cli.start import CommandStart
 
 _WIDEST = 100
 _NARROW = 80
@@ -94,12 +98,12 @@ def _width() -> int:
         return _NARROW
 
 
-def run(argv: list[str]) -> int:
-    """Run one command line and give its exit code."""
+def run(argv: list[str], start: "CommandStart | None" = None) -> int:
+    """Run one command line and give its exit code; without a `start` it is this process's own."""
     if argv[:1] == ["--json"]:
         argv = [*argv[1:], "--json"]
     try:
-        return _invoked(argv)
+        return _invoked(argv, start)
     except BrokenPipeError:
         sys.stderr.close()
         return 0
@@ -108,9 +112,9 @@ def run(argv: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the one place where failures become exits
         from fabric.cli.failures import explain
 
-        return explain(argv, error)
+        return explain(argv, error, start)
 
 
-def _invoked(argv: list[str]) -> int:
-    result = root().main(args=argv, prog_name="fabric", standalone_mode=False)
+def _invoked(argv: list[str], start: "CommandStart | None") -> int:
+    result = root().main(args=argv, prog_name="fabric", standalone_mode=False, obj=start)
     return result if isinstance(result, int) else 0

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 
 from fabric.app.request import Request, Where
 from fabric.app.selection import run_chosen
-from fabric.app.settings import Settings, read_settings
+from fabric.app.settings import Settings
 from fabric.cli.options import ScreenFlags, SourceFlags
 from fabric.cli.report_files import kept, wants_details
 from fabric.cli.screen import Screen
+from fabric.cli.start import command_start
 from fabric.model.names import Verb
 from fabric.model.report import Report
 
@@ -57,7 +58,8 @@ UseCase: TypeAlias = Callable[[Request, Caller], Report]
 
 def perform(order: Order, use_case: UseCase) -> int:
     """Run a use case over the chosen services, show its report, and give the exit code."""
-    settings = read_settings()
+    start = command_start()
+    settings = start.settings
     screen = Screen.of(settings, as_json=order.screen.as_json, colour=order.screen.color)
     junit = order.outlets.junit
     request = replace(order.request, detailed=wants_details(settings, junit))
@@ -65,7 +67,7 @@ def perform(order: Order, use_case: UseCase) -> int:
         settings,
         screen,
         _listeners(screen, settings, order.outlets),
-        screen.command_line() if order.may_be_kept else None,
+        screen.command_line(start.argv) if order.may_be_kept else None,
     )
     report = kept(
         request.command, settings, lambda: _answered(order, request, caller, use_case), junit
@@ -99,7 +101,7 @@ def _listeners(screen: Screen, settings: Settings, outlets: Outlets) -> "MakeLis
 
 def answer(screen_flags: ScreenFlags, use_case: Callable[[Settings], Report]) -> int:
     """A question that no task runs for."""
-    settings = read_settings()
+    settings = command_start().settings
     screen = Screen.of(settings, as_json=screen_flags.as_json, colour=screen_flags.color)
     return screen.finish(use_case(settings))
 

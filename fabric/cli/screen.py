@@ -65,11 +65,11 @@ class Screen(Struct, frozen=True):
             str(settings.cwd),
         )
 
-    def command_line(self) -> "CommandLine":
-        """This command line, and how its answer would look if it were given again."""
+    def command_line(self, argv: tuple[str, ...]) -> "CommandLine":
+        """A command line, and how its answer would look if it were given again."""
         from fabric.app.shortcuts.command_line import CommandLine
 
-        return CommandLine(tuple(sys.argv[1:]), self.cwd, self.shown)
+        return CommandLine(argv, self.cwd, self.shown)
 
     def finish(self, report: Report) -> int:
         """Print a report and give the exit code that goes with it."""

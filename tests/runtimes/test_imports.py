@@ -1,7 +1,11 @@
 """Which names a source imports; what was remembered of one never changes the answer."""
 
 import ast
+import gc
+import sys
 import textwrap
+import weakref
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -100,3 +104,35 @@ def test_names_for_a_star_import_are_those_of_its_list(source: str) -> None:
 
 def test_names_that_are_computed_are_not_guessed() -> None:
     assert read_imports(b"__all__ = [x for x in y]").listed == ()
+
+
+class Cycle:
+    """Garbage whose end is heard of, so that threads change where it is collected."""
+
+    def __init__(self) -> None:
+        self.itself = self
+        weakref.finalize(self, int)
+
+
+@pytest.fixture
+def restless() -> Iterator[None]:
+    """Threads change, and garbage is collected, as often as can be."""
+    seconds, threshold = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(100)
+    yield
+    gc.set_threshold(*threshold)
+    sys.setswitchinterval(seconds)
+
+
+@pytest.mark.usefixtures("restless")
+def test_threads_that_parse_at_once_do_not_meet() -> None:
+    source = b"def f(a, b=(1, [2, {3: 4}])):\n    return [x for x in (a.b.c(d, *e)) if x]\n" * 60
+
+    def read(_: int) -> SourceImports:
+        littered = [Cycle() for _ in range(50)]
+        del littered
+        return read_imports(source)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(read, range(100))) == {SourceImports((), ())}

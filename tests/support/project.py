@@ -1,13 +1,14 @@
-"""Temporary projects, and the real command line in a child process with a clean environment."""
+"""Temporary projects, and the command line in a clean environment: in a child process of its own,
+or in this one (`tests.support.in_process`)."""
 
 import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
@@ -91,12 +92,33 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
     }
 
 
+# Runs a command line in a folder, with an environment.
+Runs: TypeAlias = Callable[[Sequence[str], Path, Mapping[str, str]], Done]
+
+
+def started(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "fabric", *words],
+        cwd=cwd,
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def in_child(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Done:
+    return ended(started(words, cwd, env))
+
+
 @dataclass(frozen=True, slots=True)
 class Project:
     """A folder with a project in it, and fabric to be called from there."""
 
     root: Path
     home: Path
+    runs: Runs = in_child
 
     def write(self, files: Mapping[str, str]) -> None:
         for name, text in files.items():
@@ -107,18 +129,10 @@ class Project:
     def start(
         self, *words: str, cwd: str = "", env: Mapping[str, str] | None = None
     ) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "fabric", *words],
-            cwd=self.root / cwd,
-            env=environment(self.home, env),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return started(words, self.root / cwd, environment(self.home, env))
 
     def fabric(self, *words: str, cwd: str = "", env: Mapping[str, str] | None = None) -> Done:
-        return ended(self.start(*words, cwd=cwd, env=env))
+        return self.runs(words, self.root / cwd, environment(self.home, env))
 
     def json(self, *words: str, cwd: str = "", env: Mapping[str, str] | None = None) -> Done:
         return self.fabric(*words, "--json", cwd=cwd, env=env)

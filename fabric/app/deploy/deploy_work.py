@@ -59,6 +59,6 @@ class DeployWork(Struct, frozen=True):
 
 def options_of(ref: RecordRef, config: Path, settings: Settings) -> str:
     """How a command that is given from here names a record of a config."""
-    file = os.path.relpath(config, settings.cwd)
+    file = os.path.relpath(settings.cwd / config, settings.cwd)
     words = ("-c", file) if file != _USUAL else ()
     return shlex.join((*words, "--stage", ref.stage, "--provider", ref.provider))

@@ -75,11 +75,11 @@ def perform_on(
     asked: "StateRequest", flags: ScreenFlags, use_case: "StateCase", *, yes: bool = False
 ) -> int:
     """`use_case` takes what was asked, the settings, and who is asked for consent."""
-    from fabric.app.settings import read_settings
     from fabric.cli.consent import asker
     from fabric.cli.screen import Screen
+    from fabric.cli.start import command_start
 
-    settings = read_settings()
+    settings = command_start().settings
     screen = Screen.of(settings, as_json=flags.as_json, colour=flags.color)
     return screen.finish(use_case(asked, settings, asker(screen, settings, yes=yes)))
 

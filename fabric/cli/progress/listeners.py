@@ -15,6 +15,7 @@ from fabric.engine.listeners.chrome_trace import Profile
 from fabric.engine.listeners.journal import EventFile, RunJournal
 from fabric.engine.listeners.service_progress import ServiceProgress
 from fabric.engine.run_info import RunInfo
+from fabric.model.problems import FabricError
 
 
 class ListenerOptions(Struct, frozen=True):
@@ -33,12 +34,22 @@ def listeners(
     if not info.is_idle:
         heard.append(RunJournal(info.home / "runs", info.run))
     if options.events:
-        heard.append(EventFile(settings.cwd / Path(options.events)))
+        heard.append(_events(settings.cwd / Path(options.events), heard))
     if options.profile:
         heard.append(Profile(settings.cwd / Path(options.profile)))
     if options.logs is not Logs.NONE and not info.is_idle:
         heard.append(_terminal(screen, settings, options.logs, info))
     return heard
+
+
+def _events(path: Path, before: Sequence[Listener]) -> EventFile:
+    """Where it cannot be written there is no run for those before to hear of."""
+    try:
+        return EventFile(path)
+    except FabricError:
+        for one in before:
+            one.close()
+        raise
 
 
 def _terminal(screen: Screen, settings: Settings, logs: Logs, info: RunInfo) -> Listener:

@@ -1,6 +1,7 @@
 """The imports of one Python source, as values; reads text, never runs it."""
 
 import ast
+import threading
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -15,6 +16,11 @@ _BODIES: dict[type[ast.AST], tuple[str, ...]] = {
 }
 # Calls that import: without one of these words, an import can only be a statement.
 _WORDS = (b"import_module", b"__import__", b"coding")
+
+
+# Python 3.11 counts how deep it is in a tree once for all threads: if a finaliser lets another
+# thread parse in the middle, both end with a SystemError.
+_PARSING = threading.Lock()
 
 
 class ImportedName(Struct, frozen=True):
@@ -34,7 +40,8 @@ class SourceImports(Struct, frozen=True):
 
 def read_imports(source: bytes) -> SourceImports:
     """Raises SyntaxError or ValueError as the parser does."""
-    tree = ast.parse(source)
+    with _PARSING:
+        tree = ast.parse(source)
     nodes = ast.walk(tree) if _may_call(source) else _statements(tree)
     return SourceImports(tuple(name for node in nodes for name in _of_node(node)), _all(tree))
 

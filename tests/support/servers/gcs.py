@@ -166,6 +166,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer.content[: answer.cut])
         self.close_connection = True
 
+    def handle_expect_100(self) -> bool:
+        """Who asks whether to send a body at all is told at once, before the answer is begun."""
+        may_go_on = super().handle_expect_100()
+        self.wfile.flush()
+        return may_go_on
+
     do_GET = do_POST = do_PUT = do_DELETE = _handle  # noqa: N815
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002

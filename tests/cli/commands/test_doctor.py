@@ -1,0 +1,220 @@
+"""`fabric doctor`: what is missing is named, with what to do about it."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabric.model.catalog import PROVIDERS, ProviderFacts
+from tests.support.in_process import project, typescript
+from tests.support.project import TYPESCRIPT_SOURCES, Done, Project, handler, service
+from tests.support.servers.process import free_port
+
+# Where no credentials of a user, nor of the machine, can be found.
+ROLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
+
+
+def of_provider(folder: Path, provider: str, backend: str = "") -> Project:
+    text = service("shop", "main").replace("cloud1-lambda", provider)
+    return project(folder, text + backend, {"main.py": handler("x")})
+
+
+def checks(done: Done) -> dict[str, dict[str, Any]]:
+    """The checks by name, whether the command failed or not."""
+    return {row["name"]: row for row in done.document["result"]["checks"]}
+
+
+def failing(done: Done) -> dict[str, str]:
+    return {name: row["severity"] for name, row in checks(done).items() if not row["ok"]}
+
+
+def given(facts: ProviderFacts) -> dict[str, str]:
+    return {group[-1]: "value" for group in facts.credentials.required}
+
+
+def real(facts: ProviderFacts) -> dict[str, str]:
+    return {facts.real_deploy_variable: "1"}
+
+
+@pytest.mark.parametrize("facts", PROVIDERS, ids=lambda one: one.id)
+def test_missing_credentials_are_named_and_matter_in_real_mode(
+    facts: ProviderFacts, tmp_path: Path
+) -> None:
+    made = of_provider(tmp_path, facts.id)
+    simulated, live = made.json("doctor"), made.json("doctor", env=real(facts))
+    assert (simulated.code, live.code) == (0, 77)
+    for done, severity in ((simulated, "warning"), (live, "error")):
+        row = checks(done)["credentials"]
+        assert (row["ok"], row["severity"]) == (False, severity)
+        assert facts.id in row["message"]
+        for name in (name for group in facts.credentials.required for name in group):
+            assert name in row["message"]
+            assert name in row["fix"]
+
+
+@pytest.mark.parametrize("facts", PROVIDERS, ids=lambda one: one.id)
+def test_given_credentials_are_found_and_never_shown(facts: ProviderFacts, tmp_path: Path) -> None:
+    made = of_provider(tmp_path, facts.id)
+    env = {name: "hush-hush" for name in given(facts)}
+    done = made.json("doctor", env=env)
+    assert checks(done)["credentials"]["ok"] is True
+    assert "hush-hush" not in done.out + done.err
+
+
+def test_credentials_beside_the_config_count(tmp_path: Path) -> None:
+    made = of_provider(tmp_path, "edge1-workers")
+    made.write({".env": "EDGE1_API_TOKEN=hush-hush\nEDGE1_ACCOUNT_ID=me\n"})
+    assert checks(made.json("doctor"))["credentials"]["ok"] is True
+
+
+def test_a_deploy_by_command_does_without_credentials(tmp_path: Path) -> None:
+    made = of_provider(tmp_path, "host2")
+    env = {"FABRIC_REAL_DEPLOY": "1", "FABRIC_HOST2_DEPLOY_CMD": "true"}
+    done = made.json("doctor", env=env)
+    assert done.code == 0
+    assert failing(done) == {"credentials": "warning", "deployer": "warning"}
+    assert "FABRIC_HOST2_DESTROY_CMD" in checks(done)["deployer"]["fix"]
+    env["FABRIC_HOST2_DESTROY_CMD"] = "true"
+    assert failing(made.json("doctor", env=env)) == {"credentials": "warning"}
+
+
+def test_a_real_deploy_of_functions_of_the_cloud_needs_a_role(tmp_path: Path) -> None:
+    made = of_provider(tmp_path, "cloud1-lambda")
+    keys = {"CLOUD1_ACCESS_KEY_ID": "a", "CLOUD1_SECRET_ACCESS_KEY": "b", "CLOUD1_REGION": "c"}
+    done = made.json("doctor", env={**keys, "FABRIC_CLOUD1_REAL_DEPLOY": "1"})
+    assert done.code == 77
+    assert done.error["code"] == "credentials/role-missing"
+    assert ROLE in done.error["hint"]
+
+
+def test_all_is_said_at_once_for_people(tmp_path: Path) -> None:
+    done = of_provider(tmp_path, "host1").fabric("doctor")
+    assert done.code == 0
+    for word in ("config", "credentials", "HOST1_TOKEN", "backend", "disk", "1 warning"):
+        assert word in done.out
+
+
+# The config.
+
+
+def test_a_config_that_does_not_load_is_a_failed_check(tmp_path: Path) -> None:
+    made = of_provider(tmp_path, "host1")
+    made.write({"fabric.yml": "service: shop\n"})
+    done = made.json("doctor")
+    assert done.code == 65
+    assert done.document["result"]["service"] == ""
+    assert failing(done) == {"config": "error"}
+    assert {"cache", "disk"} <= checks(done).keys()
+    assert made.json("doctor", "-c", "gone.yml").error["code"] == "config/not-found"
+
+
+def test_a_config_that_cannot_be_planned_is_a_failed_check(tmp_path: Path) -> None:
+    made = of_provider(tmp_path, "host1", "backend: {kind: objstore2}\n")
+    done = made.json("doctor")
+    assert failing(done)["config"] == "error"
+    assert "objstore2Bucket" in checks(done)["config"]["message"]
+
+
+# The state.
+
+
+def test_a_back_end_that_nobody_answers_for_is_69(tmp_path: Path) -> None:
+    backend = "backend: {kind: sql}\n"
+    made = of_provider(tmp_path, "host1", backend)
+    url = f"postgresql://me:hush-hush@127.0.0.1:{free_port()}/db"
+    done = made.json("doctor", env={"FABRIC_STATE_SQL_URL": url})
+    assert done.code == 69
+    assert failing(done)["backend"] == "error"
+    assert "hush-hush" not in done.out + done.err
+    # What stands behind it is not told to fail as well.
+    assert not {"record", "lock", "errored-state", "conditional-writes"} & checks(done).keys()
+
+
+def test_a_store_is_tried_out_and_left_as_it_was(tmp_path: Path) -> None:
+    made = of_provider(tmp_path, "host1", "backend: {kind: sql}\n")
+    done = made.json("doctor")
+    assert checks(done)["conditional-writes"]["ok"] is True
+    assert made.json("state", "list").result["records"] == []
+
+
+def test_a_held_lock_is_a_warning_with_its_holder(tmp_path: Path) -> None:
+    made = of_provider(tmp_path, "host1")
+    holder = {
+        "id": "abc", "service": "shop", "stage": "dev", "provider": "host1",
+        "operation": "deploy", "who": "ann@far-away", "pid": 7, "fence": 41,
+        "createdAt": "2026-01-01T00:00:00Z", "heartbeatAt": "", "expiresAt": "",
+    }  # fmt: skip
+    made.write({".fabric/state/.locks/shop/dev/host1.json": json.dumps(holder)})
+    done = made.json("doctor")
+    assert done.code == 0
+    assert checks(done)["lock"]["severity"] == "warning"
+    assert "ann@far-away" in checks(done)["lock"]["message"]
+    assert "force-unlock" in checks(done)["lock"]["fix"]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        (".fabric/state/shop/dev/host1.state.json", "record"),
+        (".fabric/errored/shop/dev/host1.state.json", "errored-state"),
+    ],
+)
+def test_state_that_blocks_a_deploy_is_an_error(path: str, name: str, tmp_path: Path) -> None:
+    made = of_provider(tmp_path, "host1")
+    made.write({path: "{}"})
+    done = made.json("doctor")
+    assert (done.code, failing(done)[name]) == (1, "error")
+
+
+# The machine.
+
+
+def test_tools_of_the_runtimes_are_named_with_versions(tmp_path: Path) -> None:
+    found = checks(typescript(tmp_path).json("doctor"))
+    assert found["node"]["message"].startswith("Node ")
+    assert found["bundler"]["message"].startswith("esbuild ")
+    assert "python" not in found
+
+
+def test_node_is_missed_only_where_a_function_needs_it(tmp_path: Path) -> None:
+    # Without a PATH, and without the packaged Node that the interpreter of these tests may have.
+    env = {"PATH": str(tmp_path)}
+    python = of_provider(tmp_path / "python", "host1").json("doctor", env=env)
+    assert {"python", "pip"} <= checks(python).keys()
+    assert "node" not in checks(python)
+
+
+@pytest.mark.parametrize(
+    ("env", "check", "severity"),
+    [
+        ({"FABRIC_CACHE_DIR": "fabric.yml/inside"}, "cache", "error"),
+        ({"FABRIC_CACHE_DIR": "open"}, "cache", "warning"),
+    ],
+)
+def test_a_bad_place_for_the_cache_is_said(
+    env: Mapping[str, str], check: str, severity: str, tmp_path: Path
+) -> None:
+    made = of_provider(tmp_path, "host1")
+    (made.root / "open").mkdir(mode=0o755)
+    done = made.json("doctor", env=env)
+    assert failing(done)[check] == severity
+    assert done.code == (1 if severity == "error" else 0)
+
+
+def test_a_look_leaves_no_trace(tmp_path: Path) -> None:
+    made = project(tmp_path, sources=TYPESCRIPT_SOURCES)
+    before = made.tree()
+    assert made.json("doctor").code == 0
+    assert made.tree() == before
+
+
+def test_every_look_is_a_task_of_one_level(tmp_path: Path) -> None:
+    made = of_provider(tmp_path, "host1")
+    assert made.fabric("doctor", "--events", "events").code == 0
+    events = [json.loads(line) for line in (made.root / "events").read_text().splitlines()]
+    tasks = {one["task"] for one in events if one["type"] == "task_ended"}
+    assert "probe:shop/credentials@host1" in tasks
+    assert all(task.startswith("probe:") for task in tasks)
+    assert (events[1]["type"], events[-1]["type"]) == ("run_started", "run_ended")

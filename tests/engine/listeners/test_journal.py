@@ -1,0 +1,81 @@
+"""Events as lines of a file: one that was asked for must be written, a journal may fail."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fabric.engine.listeners.journal import EventFile, RunJournal
+from fabric.model.events import Event, ProblemFound, RunEnded, Stamped, TaskStarted
+from fabric.model.problems import FabricError, Problem
+
+STARTED = TaskStarted("build:a/b", "first build")
+ENDED = RunEnded("ok", 1, 0, 0, 0, 7)
+
+
+def stamped(event: Event, number: int = 1) -> Stamped:
+    return Stamped("r1", number, "2020-01-01T00:00:00.000Z", 0.5, event)
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_events_are_lines_after_one_that_names_the_format(tmp_path: Path) -> None:
+    file = EventFile(tmp_path / "events")
+    file.hear(stamped(STARTED))
+    file.hear(stamped(ProblemFound("build:a/b", "error", Problem("x/y", "it is bad")), 2))
+    file.close()
+    version, started, problem = lines(tmp_path / "events")
+    assert (version["type"], version["ui"]) == ("version", "1.0")
+    assert (started["type"], started["task"], started["seq"]) == ("task_started", "build:a/b", 1)
+    assert problem["severity"] == "error"
+    assert "it is bad" in str(problem["problem"])
+
+
+def test_a_file_of_events_that_cannot_be_opened_ends_the_run_before_it_begins(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(FabricError):
+        EventFile(tmp_path / "nowhere" / "events")
+
+
+def test_a_disk_that_fills_up_is_told_at_the_end() -> None:
+    file = EventFile(Path("/dev/full"))
+    file.hear(stamped(STARTED))
+    with pytest.raises(FabricError) as caught:
+        file.close()
+    assert "/dev/full" in caught.value.first.message
+
+
+def test_a_journal_is_written_by_the_end_of_its_run(tmp_path: Path) -> None:
+    journal = RunJournal(tmp_path / "runs", "20200101T000000-000001")
+    journal.hear(stamped(STARTED))
+    journal.hear(stamped(ENDED, 2))
+    path = tmp_path / "runs" / "20200101T000000-000001.jsonl"
+    assert [one["type"] for one in lines(path)] == ["version", "task_started", "run_ended"]
+    journal.close()
+
+
+def test_a_long_run_is_written_as_it_goes(tmp_path: Path) -> None:
+    journal = RunJournal(tmp_path, "r1")
+    for number in range(300):
+        journal.hear(stamped(STARTED, number))
+    assert len(lines(tmp_path / "r1.jsonl")) == 200
+    journal.close()
+    assert len(lines(tmp_path / "r1.jsonl")) == 301
+
+
+def test_the_newest_twenty_are_kept(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"20200101T000000-{number:06d}.jsonl").touch()
+    RunJournal(tmp_path, "20200101T000001-000000").close()
+    left = sorted(path.stem for path in tmp_path.iterdir())
+    assert (len(left), left[-1]) == (20, "20200101T000001-000000")
+
+
+def test_a_journal_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    journal = RunJournal(tmp_path / "file", "r1")
+    journal.hear(stamped(ENDED))
+    journal.close()

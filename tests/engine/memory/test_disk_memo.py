@@ -1,0 +1,159 @@
+"""The memo on disk: what was written is read, whatever happened to it is a miss or has a name."""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fabric.engine.memory.disk_memo import DiskMemo
+from fabric.engine.memory.memo import LazyMemo, Memo, NoMemo
+from fabric.engine.memory.read_only_memo import ReadOnlyMemo
+from fabric.model.problems import FabricError, Problem
+
+ROWS = {"t:a": b"one", "t:b": b"two", "u:c": b"three"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A memo with three rows."""
+    memo = DiskMemo(tmp_path / "memo")
+    assert memo.put_all(ROWS)
+    memo.close()
+    return tmp_path / "memo"
+
+
+def changed(folder: Path, *statements: str) -> None:
+    """What another program does to the database."""
+    with sqlite3.connect(folder / "cache.db") as database:
+        for statement in statements:
+            database.execute(statement)
+    database.close()
+
+
+OPENERS: dict[str, Callable[[Path], DiskMemo | ReadOnlyMemo]] = {
+    "to write": DiskMemo,
+    "to read": ReadOnlyMemo,
+}
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+def test_what_was_written_is_read(opener: str, folder: Path) -> None:
+    memo = OPENERS[opener](folder)
+    assert {key: memo.get_bytes(key) for key in memo.keys()} == ROWS  # noqa: SIM118: no mapping
+    assert memo.get_range("t:") == {"t:a": b"one", "t:b": b"two"}
+    assert [(key, when > 0) for key, _, when in memo.sizes("u:")] == [("u:c", True)]
+    assert memo.is_sound("t:a")
+    memo.close()
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+def test_a_row_that_was_changed_is_a_miss(opener: str, folder: Path) -> None:
+    changed(folder, "UPDATE Cache SET value = x'00' WHERE key = 't:a'")
+    memo = OPENERS[opener](folder)
+    assert (memo.get_bytes("t:a"), memo.is_sound("t:a")) == (None, False)
+    assert memo.get_range("t:") == {"t:b": b"two"}
+    memo.close()
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+def test_a_pickled_row_is_a_miss_and_is_not_loaded(opener: str, folder: Path) -> None:
+    changed(folder, "UPDATE Cache SET mode = 4 WHERE key = 't:a'")
+    memo = OPENERS[opener](folder)
+    assert memo.get_bytes("t:a") is None
+    assert memo.get_range("t:") == {"t:b": b"two"}
+    memo.close()
+
+
+def test_nothing_but_text_and_bytes_goes_in(folder: Path) -> None:
+    memo = DiskMemo(folder)
+    assert not memo.put_all({"t:a": 7})  # type: ignore[dict-item]
+    assert not memo.put_all({7: b"one"})  # type: ignore[dict-item]
+    memo.close()
+
+
+def test_a_table_that_is_gone_is_no_row_and_comes_again(folder: Path) -> None:
+    memo = DiskMemo(folder)
+    changed(folder, "DROP TABLE Cache")
+    assert memo.get_bytes("t:a") is None
+    assert (memo.get_range("t:"), memo.keys(), memo.sizes("t:")) == ({}, [], [])
+    memo.drop("t:a")
+    assert memo.put_all({"t:d": b"four"})
+    assert memo.get_bytes("t:d") == b"four"
+    memo.close()
+    assert (folder / "cache.db.damaged").exists()
+
+
+def test_a_file_that_is_no_database_is_put_aside(folder: Path) -> None:
+    (folder / "cache.db").write_bytes(b"no database" * 1000)
+    assert ReadOnlyMemo(folder).get_bytes("t:a") is None
+    memo = DiskMemo(folder)
+    assert memo.get_bytes("t:a") is None
+    assert memo.put_all(ROWS)
+    memo.close()
+    assert (folder / "cache.db.damaged").exists()
+
+
+def test_what_is_no_file_is_not_opened_to_be_read(folder: Path) -> None:
+    (folder / "cache.db").unlink()
+    os.mkfifo(folder / "cache.db")
+    assert ReadOnlyMemo(folder).keys() == []
+
+
+def test_a_memo_that_cannot_be_opened_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "memo" / "cache.db").mkdir(parents=True)
+    (tmp_path / "memo" / "cache.db.damaged").mkdir()
+    (tmp_path / "memo" / "cache.db.damaged" / "in the way").touch()
+    with pytest.raises(FabricError) as caught:
+        DiskMemo(tmp_path / "memo")
+    assert caught.value.first.code == "disk/cache-unusable"
+    assert "FABRIC_CACHE_DIR" in caught.value.first.hint
+
+
+def test_a_memo_that_somebody_holds_is_not_put_aside(folder: Path) -> None:
+    memo = DiskMemo(folder)
+    memo.close()
+    (folder / "stamp").unlink()
+    (folder / "stamp").mkdir()
+    assert not memo.put_all({"t:d": b"four"})
+    assert memo.failure is not None
+    assert memo.failure.code == "disk/cache-unusable"
+    memo.close()
+    assert not (folder / "cache.db.damaged").exists()
+
+
+def test_without_a_memo_nothing_is_remembered() -> None:
+    memo = NoMemo()
+    assert (memo.get_bytes("t:a"), memo.get_range("t:"), memo.sizes("t:")) == (None, {}, [])
+    assert (memo.keys(), memo.is_sound("t:a"), memo.failure) == ([], True, None)
+    assert memo.put_all({})
+    assert not memo.put_all(ROWS)
+    memo.drop("t:a")
+    memo.close()
+
+
+def test_one_that_is_opened_late_is_opened_once_and_only_if_asked(folder: Path) -> None:
+    opened: list[str] = []
+
+    def now() -> Memo:
+        opened.append("now")
+        return DiskMemo(folder)
+
+    memo = LazyMemo(now)
+    memo.close()
+    assert (opened, memo.failure) == ([], None)
+    assert memo.get_bytes("t:a") == b"one"
+    assert memo.get_range("u:") == {"u:c": b"three"}
+    assert memo.put_all({"t:d": b"four"})
+    memo.drop("t:a")
+    assert memo.get_bytes("t:a") is None
+    memo.close()
+    assert (opened, memo.failure) == (["now"], None)
+
+
+def test_why_a_memo_may_not_be_written_is_kept_with_it(folder: Path) -> None:
+    problem = Problem("disk/cache-unusable", "it may not")
+    memo = ReadOnlyMemo(folder, problem)
+    assert memo.failure == problem
+    assert not memo.put_all(ROWS)

@@ -1,0 +1,54 @@
+"""What pip's failures mean, with an index of a few files."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fabric.model.problems import ExitCode, FabricError, Problem
+from fabric.runtimes.pip import Pip, Target
+from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.in_process import project
+from tests.support.project import PYTHON_SOURCES
+from tests.support.runtimes_project import write
+
+OFFLINE = {"PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "1"}
+NOWHERE = {**OFFLINE, "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
+
+
+def refused(folder: Path, requirement: str) -> Problem:
+    """What is said of a requirement, where `plain` 1.0 (its sources alone) is all there is."""
+    index = write(
+        folder / "index",
+        {"plain/index.html": '<a href="plain-1.0.tar.gz">x</a>', "plain/plain-1.0.tar.gz": ""},
+    )
+    pip = Pip({**ENVIRONMENT, **OFFLINE, "PIP_INDEX_URL": index.as_uri()})
+    with pytest.raises(FabricError) as caught:
+        pip.download(f"{requirement}\n", Target("3.12", "arm64"), folder, locked=False)
+    return caught.value.first
+
+
+@pytest.mark.parametrize(
+    ("requirement", "code", "words"),
+    [
+        ("nopackage-zzz==1", "vendor/unknown-package", "`nopackage-zzz`"),
+        ("plain==99", "vendor/unknown-version", "`plain` has no version 99"),
+        ("plain==1", "vendor/no-wheel", "`plain==1` has no wheel for Python 3.12 on Linux (arm64)"),
+        ("plain", "vendor/no-wheel", "`plain` has no wheel"),
+    ],
+)
+def test_what_cannot_be_had_is_named_with_the_reason(
+    requirement: str, code: str, words: str, tmp_path: Path
+) -> None:
+    found = refused(tmp_path, requirement)
+    assert found.code == code
+    assert words in found.message
+    assert ("wheel" in found.message) == (code == "vendor/no-wheel")
+    assert found.hint
+
+
+def test_an_index_that_cannot_be_reached_is_said_to_be_so(tmp_path: Path) -> None:
+    made = project(tmp_path, "", {**PYTHON_SOURCES, "requirements.txt": "plain==1\n"})
+    done = made.json("package", env=NOWHERE)
+    assert done.error["code"] == "backend/unreachable"
+    assert done.code == ExitCode.UNREACHABLE
