@@ -182,7 +182,13 @@ def test_a_failure_is_no_release_that_can_be_gone_back_to() -> None:
 
 
 def test_what_was_taken_back_differs_by_the_numbers_that_only_grow() -> None:
-    assert taken_back(base(), running(base(), functions=(TWO,))) == base(serial=9, fence=5)
+    assert taken_back(base(), running(base())) == base(serial=9, fence=5)
+
+
+def test_what_was_given_another_way_on_its_way_back_is_recorded_as_it_is() -> None:
+    given = replace(ONE, key="another", upstream=(("release:auth@local", "moved"),))
+    back = taken_back(base(), running(base(), functions=(given,)))
+    assert back == base(serial=9, fence=5, functions=(given,))
 
 
 def test_going_back_puts_an_old_deployment_first_again() -> None:

@@ -131,7 +131,7 @@ def test_a_failure_blocks_what_depends_on_it_and_nothing_else(tmp_path: Path) ->
     assert "auth" in reason
 
 
-def test_a_failure_takes_all_services_of_the_run_back_newest_first(tmp_path: Path) -> None:
+def test_what_is_new_goes_again_before_what_it_depends_on(tmp_path: Path) -> None:
     made = chain(tmp_path)
     broken = service("web") + UNHEALTHY
     made.write({"web/fabric.yml": broken})
@@ -185,7 +185,7 @@ def test_who_cannot_be_taken_back_keeps_nobody_else_from_it(tmp_path: Path) -> N
     assert [one["status"] for one in functions] == ["unchanged", "unchanged", "failed"]
     assert [one["reason"] for one in functions][:2] == ["taken back", "taken back"]
     order = [call["FABRIC_SERVICE"] for call in tool.calls]
-    assert order[3:] == ["auth", "api", "web", "web", "api", "auth"]
+    assert order[3:] == ["auth", "api", "web", "auth", "api", "web"]
     for name, record in before.items():
         after = json.loads(state(made, name).read_text())
         assert after["deploymentId"] == record["deploymentId"]
