@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.project.files import config_in
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import Project, open_project
@@ -21,6 +22,7 @@ from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
 from fabric.model.secret import Secret
 from fabric.model.spelling import nearest
+from fabric.model.task import Pairs
 from fabric.state.records.archives import archive_path, find_archive
 from fabric.state.records.receipts import receipt_path
 from fabric.state.records.transaction import peek
@@ -168,7 +170,7 @@ def _here(
         called.function.handler,
         called.function.runtime,
         event,
-        Secret(_env(called, project)),
+        _env(called, project, settings),
         float(called.function.timeout or _SECONDS),
     )
     answer = invoke(call, settings.env)
@@ -189,10 +191,17 @@ def _archive(called: Called, home: Path, project: Project | None, settings: Sett
         back_ends.close()
 
 
-def _env(called: Called, project: Project | None) -> tuple[tuple[str, str], ...]:
+def _env(called: Called, project: Project | None, settings: Settings) -> Secret[Pairs]:
+    """What a deploy of today's config would give it, its upstreams' addresses among it."""
     units = project.units if project else ()
-    functions = (one for unit in units for one in unit.config.functions)
-    return next((one.env for one in functions if one.name == called.name), ())
+    unit = next((one for one in units if one.service == called.entry.service), None)
+    if project is None or unit is None:
+        return Secret(())
+    placement = placement_of(unit, project.workspace)
+    beside = [placement_of(one, project.workspace) for one in (*units, *project.dependencies)]
+    options = ScopeOptions(lambda: project.units, dependencies=beside)
+    with open_deploy_scope((placement,), settings, options) as scope:
+        return scope.tools.values.values(placement.ref, called.name).env
 
 
 def _there(request: Request, called: Called, event: str) -> Report:

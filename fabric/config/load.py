@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from fabric.config.parse import Loaded, config_of
 from fabric.config.redact import mark_credentials
 from fabric.config.resolve.bindings import BindingScope, fill
-from fabric.config.resolve.placeholders import late_names, late_where_none_may_be
+from fabric.config.resolve.placeholders import late_where_none_may_be
 from fabric.config.resolve.provider import choose
 from fabric.config.resolve.stages import for_stage
 from fabric.config.rules.config import rule_findings, secret_leaves
@@ -25,6 +25,7 @@ from fabric.config.schema.config import CONFIG
 from fabric.config.values import Config
 from fabric.config.yaml.nodes import Mapping, Node, find, with_entry, without
 from fabric.config.yaml.problems import error_of, in_file, open_document
+from fabric.model.late_values import late_names
 from fabric.model.problems import Place, Problem
 from fabric.model.secrecy import without_values
 

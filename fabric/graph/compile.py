@@ -10,6 +10,7 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import DeployUnit, facts_of
 from fabric.model.concurrency import hashed_concurrency
 from fabric.model.hashing import digest_fields
+from fabric.model.late_values import late_names
 from fabric.model.names import Verb
 from fabric.model.records.record import Mode
 from fabric.model.task import Pairs, Task
@@ -212,7 +213,13 @@ def _build_inputs(unit: ServiceUnit, function: Function) -> BuildInputs:
 
 def _build_env(config: Config, function: Function) -> Pairs:
     """What an own build command may see: compiled graphs lie on disk, so never a secret."""
-    return tuple(sorted(pair for pair in function.env if pair[0] not in config.secret_names))
+    return tuple(
+        sorted(
+            (name, value)
+            for name, value in function.env
+            if name not in config.secret_names and not late_names(value)
+        )
+    )
 
 
 def spec_of(unit: ServiceUnit, function: Function) -> Spec:

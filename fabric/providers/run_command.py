@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.model.late_values import all_known
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import NO_SECRETS, Secret
 from fabric.providers.payloads import DOCUMENTS, WORDS
@@ -78,6 +79,7 @@ def run_line(
 ) -> Overheard:
     """Run the command to a good end, or raise what happened instead."""
     argv = call.argv()
+    all_known(f"the command in `{call.variable}`", (*words.values(), *documents.values()))
     inherited = {name: text for name, text in around.env.reveal().items() if name not in _OURS}
     with _laid_out(documents, around.payloads) as given:
         mark, value = children_mark(this_process())

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from fabric.model.late_values import all_known
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
@@ -50,6 +51,7 @@ class Invoked(Struct, frozen=True):
 
 def invoke(call: Invocation, parent: Mapping[str, str]) -> Invoked:
     """Call the handler. Of the `parent`'s variables it sees none but PATH."""
+    all_known(f"function `{call.function}`", (value for _, value in call.env.reveal()))
     program = _program(call, parent)
     with tempfile.TemporaryDirectory(prefix="fabric-invoke-") as made:
         folder = Path(made).resolve()

@@ -7,6 +7,7 @@ import urllib.request
 
 from msgspec import Struct
 
+from fabric.model.late_values import all_known
 from fabric.model.problems import FabricError, Problem
 
 _SECONDS = 10.0
@@ -22,6 +23,7 @@ class HttpAnswer(Struct, frozen=True):
 
 def answers(url: str) -> str:
     """Empty when it answers with success; else what it does instead. Asks a few times."""
+    all_known("a health check", (url,))
     said = ""
     for attempt in range(_TRIES):
         if attempt:
@@ -34,6 +36,7 @@ def answers(url: str) -> str:
 
 def posted(url: str, body: bytes, seconds: float) -> HttpAnswer:
     """A JSON document sent to a function; an answer of any status is an answer."""
+    all_known("a call", (url,))
     begun = time.monotonic()
     if not _is_web(url):
         raise _unreachable(url, "it is no address that can be called")

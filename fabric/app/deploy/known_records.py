@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from fabric.app.deploy.deploy_work import Units
-from fabric.config.resolve.placeholders import filled_in
 from fabric.graph.judge import release_output
+from fabric.model.late_values import filled_in
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.task import Pairs

@@ -10,13 +10,14 @@ from fabric.app.deploy.deploy_work import DeployWork
 from fabric.app.deploy.known_records import UpstreamAddresses, with_values
 from fabric.app.left_payloads import PAYLOADS
 from fabric.app.project.files import calling_environment
-from fabric.config.resolve.placeholders import filled_in
 from fabric.config.values import Config
+from fabric.model.late_values import filled_in_document
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import looks_secret
 from fabric.model.secret import Secret
 from fabric.providers.contract import Deployer, DeploymentAddress, Released, ResourceAddress
+from fabric.providers.payloads import as_json
 from fabric.providers.registry import deployer_of
 from fabric.providers.run_command import CommandEnvironment
 
@@ -33,7 +34,7 @@ class PlacedDeployers:
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
         placement = self._work.placements[ref]
         extension = _extension(self._work.config(ref), placement.provider_id)
-        return deployer_of(placement.provider_id, mode, self._environment(ref), extension)
+        return deployer_of(placement.provider_id, mode, self._environment(ref), as_json(extension))
 
     def address(self, ref: RecordRef) -> DeploymentAddress:
         one = self._work.placements[ref]
@@ -46,15 +47,17 @@ class PlacedDeployers:
         config = self._work.config(ref)
         outputs = self._upstreams.all(ref)
         provider_id = self._work.placements[ref].provider_id
-        extension = filled_in(_extension(config, provider_id), outputs)
-        address = replace(self.address(ref), extension=extension)
+        extension = filled_in_document(_extension(config, provider_id), outputs)
+        address = replace(self.address(ref), extension=as_json(extension))
         if config is None:
             return address
         return replace(
             address,
             resources=_resources(config, outputs),
             workflows=tuple((one.name, one.steps) for one in config.workflows),
-            secret_refs=tuple(pair for one in config.addons for pair in one.secrets),
+            secret_refs=with_values(
+                tuple(pair for one in config.addons for pair in one.secrets), outputs
+            ),
         )
 
     def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
@@ -102,9 +105,9 @@ def hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[st
     return frozenset(value for value in found if len(value) >= _SHORTEST_HIDDEN)
 
 
-def _extension(config: Config | None, provider_id: str) -> str:
+def _extension(config: Config | None, provider_id: str) -> object:
     extensions = json.loads(config.extensions) if config else {}
-    return json.dumps(extensions.get(provider_id) or {}, sort_keys=True)
+    return extensions.get(provider_id) or {}
 
 
 def _resources(config: Config, outputs: Mapping[str, str]) -> tuple[ResourceAddress, ...]:

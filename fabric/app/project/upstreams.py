@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from fabric.config.resolve.placeholders import mark
 from fabric.config.values import ComposeService
+from fabric.model.late_values import placeholder
 from fabric.model.task_id import release_id
 from fabric.model.walks import Needs, needs_first, reached, turned
 
@@ -31,7 +31,7 @@ class UpstreamService(Struct, frozen=True):
 def upstream_placeholders(upstream_services: Iterable[UpstreamService]) -> dict[str, str]:
     """Every variable that these give, as long as no value is known."""
     return {
-        name: mark(name)
+        name: placeholder(name)
         for upstream_service in upstream_services
         for name in upstream_service.variables
     }

@@ -1,37 +1,14 @@
-"""Values that are known only after an upstream's release: marked where they stand, until then.
+"""Where a config may hold what is known only after an upstream's release: in few places."""
 
-A mark is a name between two characters that no config may hold; few places may carry one.
-"""
-
-import re
 from collections.abc import Iterator
-from collections.abc import Mapping as Env
 
 from fabric.config.schema.check import Finding
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, place_of
+from fabric.model.late_values import late_names
 from fabric.model.problems import Problem
 
-_OPEN, _CLOSE = "\ue000", "\ue001"
-_MARK = re.compile(f"{_OPEN}([A-Z0-9_]+){_CLOSE}")
 _FREE = frozenset({"env", "resources", "params", "extensions", "addons"})
 _FREE_IN_FUNCTIONS = frozenset({"env"})
-
-
-def mark(name: str) -> str:
-    """What stands for a variable whose value is not known yet."""
-    return f"{_OPEN}{name}{_CLOSE}"
-
-
-def late_names(text: str) -> tuple[str, ...]:
-    """The variables that a text still waits for."""
-    return tuple(_MARK.findall(text)) if _OPEN in text else ()
-
-
-def filled_in(text: str, values: Env[str, str]) -> str:
-    """The text with what is known by now in place of its marks."""
-    if _OPEN not in text:
-        return text
-    return _MARK.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 def late_where_none_may_be(root: Mapping) -> Iterator[Finding]:

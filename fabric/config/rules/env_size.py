@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from fabric.config.resolve.placeholders import filled_in, late_names
 from fabric.config.rules.locations import env_pointer
 from fabric.config.values import Config
 from fabric.model.catalog import facts_of
+from fabric.model.late_values import filled_in, late_names
 from fabric.model.problems import Problem
 from fabric.model.task import Pairs
 

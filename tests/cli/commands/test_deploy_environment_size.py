@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fabric.config.resolve.placeholders import mark
 from fabric.config.rules.deployable import plan_problems
 from fabric.config.rules.env_size import LONG_ADDRESS, excess, size_of
 from fabric.model.catalog import PROVIDERS, ProviderFacts
+from fabric.model.late_values import placeholder
 from tests.support.config_texts import loaded
 from tests.support.in_process import compose
 from tests.support.project import Project, service
@@ -113,8 +113,8 @@ def test_names_and_values_count_in_bytes() -> None:
 
 
 def test_an_unknown_address_counts_long_where_it_may_give_way_and_short_elsewhere() -> None:
-    env = (("A", f"{mark('SERVICE_X_URL')}/v1"),)
+    env = (("A", f"{placeholder('SERVICE_X_URL')}/v1"),)
     assert size_of(env, LONG_ADDRESS) == 1 + LONG_ADDRESS + 3
-    crowd = tuple((f"N{number:02d}", mark("SERVICE_X_URL")) for number in range(60))
+    crowd = tuple((f"N{number:02d}", placeholder("SERVICE_X_URL")) for number in range(60))
     assert size_of(crowd, LONG_ADDRESS) > 4096
     assert excess("f", crowd, "cloud1-lambda") is None

@@ -63,7 +63,7 @@ def test_in_a_chain_each_goes_back_after_what_it_depends_on(tmp_path: Path) -> N
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(needs=graphs(), data=st.data())
 def test_after_a_failure_each_is_wired_to_what_is_live_or_the_plan_says_so(

@@ -1,0 +1,131 @@
+"""What stands for an upstream's output until it is known leaves this process by no way at all."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from fabric.model.late_values import all_known, filled_in_document, late_names, placeholder
+from fabric.model.problems import FabricError
+from fabric.model.secret import Secret
+from fabric.providers.redaction import redaction_of
+from fabric.providers.run_command import Call, CommandEnvironment, run_line
+from fabric.runtimes.invoke import Invocation, invoke
+from fabric.system.http_check import answers, posted
+from tests.support.in_process import compose
+from tests.support.project import Project, service
+from tests.support.tool import Tool
+
+LATE = placeholder("SERVICE_AUTH_URL")
+EVERYWHERE = """\
+env: {HOME_OF_AUTH: '${env:SERVICE_AUTH_URL}/v1'}
+resources:
+  - {name: orders, type: database, envVar: ORDERS_URL, connectionString: '${env:SERVICE_AUTH_URL}/db'}
+addons:
+  - {name: mail, version: '1', secrets: {MAIL_URL: '${env:SERVICE_AUTH_URL}/mail'}}
+extensions:
+  cloud1-lambda:
+    iam:
+      role:
+        statements:
+          - {effect: Allow, actions: ['x:Get'], resources: ['arn:${env:SERVICE_AUTH_URL}']}
+"""
+ANSWERING = "import os\n\n\ndef handler(event, context):\n    return dict(os.environ)\n"
+
+
+def pair(folder: Path, more: str = "") -> Project:
+    made = compose(folder, auth=(), web=("auth",))
+    made.write({"web/fabric.yml": service("web") + more, "web/main.py": ANSWERING})
+    return made
+
+
+def written_below(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    return ((path, path.read_bytes()) for path in folder.rglob("*") if path.is_file())
+
+
+def holds_placeholder(content: bytes) -> bool:
+    text = content.decode("utf-8", "replace")
+    return bool(late_names(text)) or "\\ue000" in text.lower()
+
+
+def test_every_document_of_a_deploy_command_is_filled_in(tmp_path: Path) -> None:
+    made, tool = pair(tmp_path, EVERYWHERE), Tool(tmp_path / "tool", "https://a.test")
+    assert made.json("compose", "deploy", env=tool.env()).code == 0
+    told = next(one for one in tool.calls if one["FABRIC_SERVICE"] == "web")
+    assert not holds_placeholder(json.dumps(told).encode())
+    statements = json.loads(told["FABRIC_CLOUD1_IAM_ROLE_STATEMENTS_JSON"])
+    assert statements[0]["resources"] == ["arn:https://a.test"]
+    resources = json.loads(told["FABRIC_CLOUD1_RESOURCE_ADDRESSES_JSON"])
+    assert resources["orders"]["address"] == "https://a.test/db"
+    env = json.loads(told["FABRIC_FUNCTION_ENV_JSON"])["main"]
+    assert (env["HOME_OF_AUTH"], env["MAIL_URL"]) == ("https://a.test/v1", "https://a.test/mail")
+
+
+def test_a_simulated_function_is_called_with_what_its_upstreams_give(tmp_path: Path) -> None:
+    made = pair(tmp_path, "env: {HOME_OF_AUTH: '${env:SERVICE_AUTH_URL}/v1'}\n")
+    done = made.json("compose", "deploy").result
+    endpoint = next(one for one in done["deployments"] if one["service"] == "auth")["endpoint"]
+    answer = made.json("invoke", "run", "--function", "main", cwd="web").result["response"]
+    assert answer["SERVICE_AUTH_URL"] == endpoint
+    assert answer["HOME_OF_AUTH"] == f"{endpoint}/v1"
+
+
+def test_a_build_command_is_not_told_what_is_not_known_yet(tmp_path: Path) -> None:
+    command = "build: {command: [sh, -c, 'mkdir -p out && env > out/main.py']}\n"
+    made = pair(tmp_path, command)
+    made.fabric("compose", "build")
+    assert not any(holds_placeholder(content) for _, content in written_below(tmp_path))
+
+
+def test_no_file_holds_what_is_not_known_yet(tmp_path: Path) -> None:
+    made = pair(tmp_path, EVERYWHERE)
+    assert made.json("compose", "plan", "--out", "plan.json").code == 0
+    assert made.json("compose", "deploy").code == 0
+    found = [path for path, content in written_below(tmp_path) if holds_placeholder(content)]
+    assert found == []
+
+
+def refused(what: Mapping[str, str]) -> str:
+    with pytest.raises(FabricError) as caught:
+        all_known("it", what.values())
+    return caught.value.first.code
+
+
+def test_a_placeholder_is_found_in_a_text_and_in_its_json() -> None:
+    assert refused({"plain": f"arn:{LATE}"}) == "config/late-value"
+    assert refused({"json": json.dumps({"a": LATE})}) == "config/late-value"
+    all_known("it", ["https://a.test", ""])
+
+
+def test_documents_are_filled_in_at_every_depth() -> None:
+    document = {"a": [LATE, {"b": f"{LATE}/x"}, 1, None, True], LATE: "key"}
+    filled = filled_in_document(document, {"SERVICE_AUTH_URL": 'a"b'})
+    assert filled == {"a": ['a"b', {"b": 'a"b/x'}, 1, None, True], 'a"b': "key"}
+
+
+def test_no_border_lets_one_through(tmp_path: Path) -> None:
+    call = Call(
+        "FABRIC_X_DEPLOY_CMD", "true", "deploy/command-failed", redaction_of(frozenset(), ())
+    )
+    around = CommandEnvironment(tmp_path, Secret({}))
+    invocation = Invocation("f", b"", "main.handler", "python3.11", env=Secret((("A", LATE),)))
+    borders: dict[str, Callable[[], object]] = {
+        "a command's variables": lambda: run_line(call, {"A": LATE}, {}, around),
+        "a command's documents": lambda: run_line(call, {}, {"D": json.dumps([LATE])}, around),
+        "a function's environment": lambda: invoke(invocation, {}),
+        "a call": lambda: posted(f"https://{LATE}/", b"{}", 1),
+        "a health check": lambda: answers(f"https://{LATE}/"),
+    }
+    for name, cross in borders.items():
+        with pytest.raises(FabricError) as caught:
+            cross()
+        assert caught.value.first.code == "config/late-value", name
+
+
+def test_an_upstream_that_is_not_live_is_named_before_a_call(tmp_path: Path) -> None:
+    made = pair(tmp_path)
+    made.json("compose", "deploy")
+    made.json("remove", "--yes", cwd="auth")
+    error = made.json("invoke", "run", "--function", "main", cwd="web").error
+    assert error["code"] == "deploy/upstream-not-deployed"
