@@ -1,5 +1,6 @@
 """The environment of functions: service, function, resources, addons; what comes later wins."""
 
+from collections.abc import Iterator
 from collections.abc import Mapping as Env
 from typing import NamedTuple
 
@@ -22,13 +23,13 @@ class Supply(NamedTuple):
 
 
 def supply_of(root: Mapping, scope: BindingScope) -> Supply:
-    """Values of resources and addons; one that cannot be had is left out."""
+    """Values of resources and addons; one that cannot be had is a finding of its own rule."""
     nodes = named_entries(child(root, "resources"))
     resources = tuple(_resource(name, node) for name, node in nodes)
     values = {
         one.name: (one.env_var, value)
         for one, (_, node) in zip(resources, nodes, strict=True)
-        if (value := _connection(one, read.text(node, "connectionString"), scope.env)) is not None
+        if one.env_var and (value := connection_of(node, scope.env)) is not None
     }
     addon_nodes = named_entries(child(root, "addons"))
     addons = tuple(_addon(name, node) for name, node in addon_nodes)
@@ -69,46 +70,77 @@ def _chosen(function: Mapping, key: str, everything: tuple[str, ...]) -> tuple[s
 
 
 def _resource(name: str, node: Mapping) -> Resource:
-    connection = read.text(node, "connectionEnv") or read.text(node, "connection-env")
+    leaf = connection_leaf(node)
+    connection = leaf.text if leaf else ""
     env_var = read.text(node, "envVar") or connection
     return Resource(name, read.text(node, "type"), env_var, connection)
 
 
-def _connection(resource: Resource, literal: str, env: Env[str, str]) -> str | None:
-    if not resource.env_var:
-        return None
-    return env.get(resource.connection_env, literal or None)
+def connection_leaf(resource: Mapping) -> Scalar | None:
+    """Which variable of the deployer holds the address of a resource."""
+    found = child(resource, "connectionEnv") or child(resource, "connection-env")
+    return found if isinstance(found, Scalar) else None
+
+
+def connection_of(resource: Mapping, env: Env[str, str]) -> str | None:
+    """The address, from the first that says it; None where nobody does."""
+    leaf = connection_leaf(resource)
+    said = env.get(leaf.text) if leaf else None
+    if said is not None:
+        return said
+    return read.text(resource, "connectionString") or read.text(resource, "default") or None
 
 
 def _addon(name: str, node: Mapping) -> Addon:
     options = read.as_json(child(node, "options"), "{}")
-    secrets = tuple(
-        (variable, leaf.written or leaf.text)
-        for variable, leaf in read.leaves(node, "secrets").items()
-    )
+    secrets = tuple((one.variable, one.ref.written or one.ref.text) for one in secrets_of(node))
     return Addon(name, read.text(node, "version"), options, secrets)
+
+
+class AddonSecret(NamedTuple):
+    """A variable that an addon gives, the reference behind it, and what it is without that."""
+
+    variable: str
+    ref: Scalar
+    default: Scalar | None = None
+
+    @property
+    def key(self) -> str:
+        return self.ref.text.removeprefix("secret://")
+
+    @property
+    def lies_elsewhere(self) -> bool:
+        return not self.ref.bound and is_reference(self.key)
+
+
+def secrets_of(addon: Mapping) -> Iterator[AddonSecret]:
+    table = child(addon, "secrets")
+    for entry in table.entries if isinstance(table, Mapping) else ():
+        ref = entry.value if isinstance(entry.value, Scalar) else child(entry.value, "ref")
+        default = child(entry.value, "default") if isinstance(entry.value, Mapping) else None
+        if isinstance(ref, Scalar):
+            yield AddonSecret(entry.key, ref, default if isinstance(default, Scalar) else None)
 
 
 def _addon_values(node: Mapping, scope: BindingScope) -> tuple[Pairs, frozenset[str]]:
     """Variables and values of an addon's secrets, and the deployer's variables looked at."""
     values, names = [], frozenset[str]()
-    for variable, leaf in read.leaves(node, "secrets").items():
-        value, looked_at = _referred(leaf, scope)
+    for one in secrets_of(node):
+        value, looked_at = referred(one, scope)
         names |= looked_at
         if value is not None:
-            values.append((variable, value))
+            values.append((one.variable, value))
     return tuple(values), names
 
 
-def _referred(leaf: Scalar, scope: BindingScope) -> tuple[str | None, frozenset[str]]:
+def referred(one: AddonSecret, scope: BindingScope) -> tuple[str | None, frozenset[str]]:
     """What a reference stands for; None when that lies with a plug-in or is not set."""
-    if leaf.bound:
-        return leaf.text, frozenset()
-    key = leaf.text.removeprefix("secret://")
-    if is_reference(key):
-        return None, frozenset()
-    filled = fill(leaf._replace(value=f"${{secret:{key}}}"), scope)
-    has_value = not filled.problems and isinstance(filled.node, Scalar)
-    return (
-        filled.node.text if has_value and isinstance(filled.node, Scalar) else None
-    ), filled.names
+    if one.ref.bound:
+        return one.ref.text, frozenset()
+    default = one.default.text if one.default else None
+    if one.lies_elsewhere:
+        return default, frozenset()
+    filled = fill(one.ref._replace(value=f"${{secret:{one.key}}}"), scope)
+    if filled.problems or not isinstance(filled.node, Scalar):
+        return default, filled.names
+    return filled.node.text, filled.names

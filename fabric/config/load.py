@@ -20,6 +20,7 @@ from fabric.config.rules.config import rule_findings, secret_leaves
 from fabric.config.rules.forbidden_places import secrets_where_none_may_be
 from fabric.config.rules.locations import locations_of
 from fabric.config.rules.stage_names import stage_problem
+from fabric.config.rules.supplies import missing_supplies
 from fabric.config.schema.check import Finding, check
 from fabric.config.schema.config import CONFIG
 from fabric.config.values import Config
@@ -75,6 +76,7 @@ def _resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
         *islice(check(CONFIG, root), MAX_FINDINGS),
         *islice(rule_findings(root, source.stage), MAX_FINDINGS),
         *islice(secrets_where_none_may_be(root), MAX_FINDINGS),
+        *islice(missing_supplies(root, scope), MAX_FINDINGS),
         *_late_findings(root, source.env),
     ]
     names = filled.names | chosen.names

@@ -15,6 +15,8 @@ from fabric.config.yaml.nodes import (
 from fabric.model.secrecy import REDACTED, looks_secret, without_userinfo
 
 _HIDDEN_KEYS = ("connectionString",)
+# Where a default stands in for an address or a secret, it is one.
+_SUPPLIES = ("resources", "addons")
 
 
 def resolved_json(root: Mapping) -> str:
@@ -26,7 +28,11 @@ def resolved_json(root: Mapping) -> str:
 def _section(entry: KeyValue) -> object:
     if entry.key == "secrets":
         return plain_with(entry.value, _secret_leaf, entry.key)
-    return plain_with(entry.value, _leaf, entry.key)
+    return plain_with(entry.value, _supply_leaf if entry.key in _SUPPLIES else _leaf, entry.key)
+
+
+def _supply_leaf(leaf: Scalar, key: str) -> Value:
+    return REDACTED if key == "default" else _leaf(leaf, key)
 
 
 def _leaf(leaf: Scalar, key: str) -> Value:

@@ -56,9 +56,11 @@ def test_later_sources_of_the_environment_win() -> None:
         + "functions: [{name: a, entry: a.ts, env: {B: function, C: function, D: function}}]\n"
         + "resources:\n  - {name: r, type: cache, connection-env: R, envVar: C}\n"
         + "  - {name: s, type: cache, envVar: D, connectionString: resource}\n"
-        + "  - {name: t, type: queue, connectionEnv: UNSET}\n  - {name: u, type: topic}\n"
+        + "  - {name: t, type: queue, connectionEnv: UNSET, default: there}\n"
+        + "  - {name: u, type: topic}\n"
         + "addons: [{name: m, version: 1, options: {a: 1}, "
-        + "secrets: {D: 'secret://K', E: K, F: 'vault://x', G: NONE, H: '${env:R}'}}]\n"
+        + "secrets: {D: 'secret://K', E: K, F: 'vault://x', G: {ref: NONE, default: g}, "
+        + "H: '${env:R}'}}]\n"
         + "secrets: {K: addon}\n"
     )
     assert _env(text, env={"R": "resource"}) == {
@@ -67,7 +69,9 @@ def test_later_sources_of_the_environment_win() -> None:
         "C": "resource",
         "D": "addon",
         "E": "addon",
+        "G": "g",
         "H": "resource",
+        "UNSET": "there",
     }
     config = loaded(text, {"R": "resource"})
     assert {"R", "UNSET", "NONE"} <= config.bound_names

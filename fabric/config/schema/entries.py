@@ -46,8 +46,15 @@ _RESOURCE = Fields(
         Field("connection-env", ENV_NAME, "Another spelling of `connectionEnv`.", "ORDERS_DB"),
         Field("envVar", ENV_NAME, "The variable that functions get it in.", "DATABASE_URL"),
         Field("connectionString", FILLED, "The address itself, or a binding.", "${secret:DB}"),
+        Field("default", Word(), "What it is where `connectionEnv` is not set.", "sqlite:///db"),
     ),
     is_open=True,
+)
+_ADDON_SECRET = Fields(
+    (
+        Field("ref", FILLED, "The secret.", "secret://MAIL_TOKEN", required=True),
+        Field("default", Word(), "What it is where the secret is not set.", "none"),
+    )
 )
 _ADDON = Fields(
     (
@@ -56,8 +63,8 @@ _ADDON = Fields(
         Field("options", Anything(), "Settings of the addon.", {"sender": "shop@example.com"}),
         Field(
             "secrets",
-            Table(Word(), ENV_NAME, "MAIL_TOKEN"),
-            "Variables that functions get, and the secret behind each.",
+            Table(Either((Word(), _ADDON_SECRET)), ENV_NAME, "MAIL_TOKEN"),
+            "Variables that functions get, and the secret behind each, or a `ref` and `default`.",
             {"MAIL_TOKEN": "secret://MAIL_TOKEN"},
         ),
     ),

@@ -21,7 +21,10 @@ LATE = placeholder("SERVICE_AUTH_URL")
 EVERYWHERE = """\
 env: {HOME_OF_AUTH: '${env:SERVICE_AUTH_URL}/v1'}
 resources:
-  - {name: orders, type: database, envVar: ORDERS_URL, connectionString: '${env:SERVICE_AUTH_URL}/db'}
+  - name: orders
+    type: database
+    envVar: ORDERS_URL
+    connectionString: '${env:SERVICE_AUTH_URL}/db'
 addons:
   - {name: mail, version: '1', secrets: {MAIL_URL: '${env:SERVICE_AUTH_URL}/mail'}}
 extensions:

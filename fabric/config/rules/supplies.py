@@ -1,0 +1,50 @@
+"""What resources and addons give has to be there: a variable never goes from a function unsaid."""
+
+from collections.abc import Iterator
+
+from fabric.config.environment import (
+    AddonSecret,
+    connection_leaf,
+    connection_of,
+    referred,
+    secrets_of,
+)
+from fabric.config.resolve.bindings import BindingScope
+from fabric.config.resolve.stages import named_entries
+from fabric.config.schema.check import Finding
+from fabric.config.yaml.nodes import Mapping, child, place_of
+from fabric.config.yaml.syntax import shown
+from fabric.model.problems import Problem
+
+
+def missing_supplies(root: Mapping, scope: BindingScope) -> Iterator[Finding]:
+    for name, node in named_entries(child(root, "resources")):
+        yield from _connection(name, node, scope)
+    for name, node in named_entries(child(root, "addons")):
+        for one in secrets_of(node):
+            yield from _secret(name, one, scope)
+
+
+def _connection(name: str, node: Mapping, scope: BindingScope) -> Iterator[Finding]:
+    leaf = connection_leaf(node)
+    if leaf is not None and leaf.text and connection_of(node, scope.env) is None:
+        said = shown(leaf.text)
+        message = f"resource `{shown(name)}`: the variable `{said}` is not set and has no default"
+        hint = f"set {said}, or give the resource a `default`"
+        yield Finding(Problem("config/unset-variable", message, hint, place_of(leaf)))
+
+
+def _secret(name: str, one: AddonSecret, scope: BindingScope) -> Iterator[Finding]:
+    value, _ = referred(one, scope)
+    if value is not None:
+        return
+    owner, said = f"addon `{shown(name)}`: `{shown(one.variable)}`", shown(one.key)
+    if one.lies_elsewhere:
+        message = f"{owner} is given to no function: nothing here can read {said}"
+        hint = "deploy commands are told the reference; a `default` is given to functions"
+        problem = Problem("config/secret-plugin", message, hint, place_of(one.ref))
+        yield Finding(problem, is_fatal=False)
+        return
+    message = f"{owner} needs the secret `{said}`, which is not set and has no default"
+    hint = f"set the variable {said}, list it under `secrets`, or give it a `default` beside `ref`"
+    yield Finding(Problem("config/unset-variable", message, hint, place_of(one.ref)))
