@@ -1,6 +1,6 @@
 """The page of a plan in a real browser, under a real mouse and real keys."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
