@@ -29,9 +29,6 @@ def _answered(argv: list[str]) -> int:
     if version.asked(argv):
         sys.stdout.write(version.text(as_json="--json" in argv) + "\n")
         return 0
-    from fabric import lean_imports
-
-    lean_imports.import_msgspec()
     from fabric.cli.main import run
 
     return run(argv)
