@@ -150,14 +150,12 @@ def _part(
         runner = TaskRunner(stores, REGISTRY, SystemClock())
         for number, outcome in part.known.items():
             runner.know(part.graph.tasks[number], outcome)
-        seconds = tuple(
-            next((one.ms for one in warm.traces(number)), 1000) / 1000 for number in part.numbers
-        )
+        seconds = tuple(warm.trace(number).ms / 1000 for number in part.numbers)
         result = _carried_out(Job(part.graph, _CAPS, seconds, part.known), runner)
         stores.trace_store.flush()
         if result.ok:
             _renew(tools, stores, (moved_files, warm, part), result)
-    return _told(result, len(warm.ids) - len(part.numbers))
+    return _told(result, warm.count - len(part.numbers))
 
 
 def _carried_out(job: Job, runner: TaskRunner) -> RunResult:
@@ -200,13 +198,13 @@ def _renew(
     dropped = warm.only_of(wave, prefix, KINDS)
     ran_now = [pair for place, pair in enumerate(pairs) if place not in part.known]
     change = AnswerChange(basis_of(ran_now, ()), dropped)
-    answer = StoredAnswer(0, _line(0, len(warm.ids)), "")
+    answer = StoredAnswer(0, _line(0, warm.count), "")
     salt = renew_answer(moved_files, tools.asked, change, stores.files, answer)
     if salt is None:
         return
     whole = packed.whole(warm, part, result, KINDS)
     again = packed.renewed_run(warm, salt, part, whole, prefix)
-    packed.save_last_run(moved_files.folder, tools.argv, str(tools.root), again)
+    packed.save_renewed_run(moved_files.folder, tools.argv, str(tools.root), again)
 
 
 def _told(result: RunResult, others: int) -> int:

@@ -45,12 +45,12 @@ class Nothing:
 class BareStepper(TaskRunner):
     """Neither decides nor remembers."""
 
-    def decide(self, task: Task, upstream: Upstream) -> Decision:
-        del task, upstream
+    def decide(self, task: Task, upstream: Upstream, tools: TaskTools) -> Decision:
+        del task, upstream, tools
         return Decision(Action.RUN, "")
 
-    def run(self, task: Task, upstream: Upstream, decision: Decision) -> Outcome:
-        del task, upstream
+    def run(self, task: Task, upstream: Upstream, decision: Decision, tools: TaskTools) -> Outcome:
+        del task, upstream, tools
         return Outcome(Status.RAN, "", _OUTPUT, decision)
 
 

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     Answer = tuple[int, str, str]
 
 VERSION = "0.1.0"
-FORMAT = 10
+FORMAT = 11
 FOLDER = "answers"
 NUMBERS = 4  # a stat is (mtime_ns, ctime_ns, size, inode)
+INODE_BYTES = 8
 
 # From here on two processes look at half of the paths each.
 FORK_FROM = 10_000

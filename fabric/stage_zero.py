@@ -63,7 +63,7 @@ class MovedFiles:
         salt: bytes,
         halves: Sequence[manifest.Half],
         seen: Sequence[bytes],
-        rest: tuple[Sequence[str], bytes, bytes],
+        rest: tuple[Sequence[str], bytes, manifest.Half],
     ) -> None:
         self.folder = folder
         self.salt = salt
@@ -106,7 +106,7 @@ def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.An
     seen = _look(halves)
     if all(stats == now for (_, stats), now in zip(halves, seen, strict=True)):
         return given
-    last = MovedFiles(folder, salt, halves, seen, (names, absent, places[0]))
+    last = MovedFiles(folder, salt, halves, seen, (names, absent, places))
     return None
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from fabric.app.cache_place import cache_folder, is_usable
-from fabric.app.pinned import compiled_and_pinned
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, homes_of, run_graph, told_of_places
 from fabric.app.run_report import cases_of
@@ -12,7 +11,7 @@ from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.answers import had_nothing_to_do, keep_answer
 from fabric.app.shortcuts.command_line import CommandLine
-from fabric.app.shortcuts.start import cold_start, warm_start
+from fabric.app.shortcuts.start import Start, cold_start, warm_start
 from fabric.engine.critical_tasks import critical_path
 from fabric.engine.memory.daily_cleanup import prune_daily
 from fabric.engine.output_folders import copy_out
@@ -37,8 +36,7 @@ def build(
 ) -> Report:
     """Run, report, and keep the answer to the same question asked again."""
     started = file_time_ns(settings.cwd)
-    start = warm_start(command_line, request, settings)
-    start = start or cold_start(compiled_and_pinned(request, settings))
+    start = warm_start(command_line, request, settings) or _cold_start(request, settings)
     work = GraphJob(start.info, start.graph, start.known, untouched=start.untouched)
     workspace = Path(start.info.workspace)
     homes = homes_of(start.info, start.graph)
@@ -55,6 +53,12 @@ def build(
     if request.out:
         copy_artifacts(result, workspace, request.verb, settings.cwd / request.out)
     return build_report(result, info, request, settings)
+
+
+def _cold_start(request: Request, settings: Settings) -> Start:
+    from fabric.app.pinned import compiled_and_pinned  # costs a start that few edits want
+
+    return cold_start(compiled_and_pinned(request, settings))
 
 
 def build_report(

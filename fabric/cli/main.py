@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabric import last_words
+from fabric import last_words, lean_imports
 from fabric.cli import commands_table as table
 from fabric.cli import version
 from fabric.cli.group import Group
@@ -40,6 +40,7 @@ class LazyGroup(Group):
         row = self.rows.get(cmd_name)
         if row is None:
             return None
+        lean_imports.import_msgspec()
         command = getattr(importlib.import_module(row.module), row.attribute)
         if not isinstance(command, click.Command):
             raise TypeError(f"{row.module}.{row.attribute} is no command")

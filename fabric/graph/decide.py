@@ -86,15 +86,18 @@ def still_holds(trace: Trace, static: Digest, upstream: Pairs, look: Look) -> bo
     for path in trace.absent:
         if digest(path) != ABSENT:
             return False
-    if any(look.real(path) != real for path, real in _led(trace)):
+    if _led_elsewhere(trace, look):
         return False
     return all(_listed(one, look) == one.digest for one in trace.listings)
 
 
-def _led(trace: Trace) -> Pairs:
-    """Where each path led: what was no link then must be none now."""
+def _led_elsewhere(trace: Trace, look: Look) -> list[tuple[str, str, str]]:
+    """What leads elsewhere than it did, and where to: what was no link then must be none now."""
+    real = look.real
     links = dict(trace.links)
-    return (*trace.links, *((path, path) for path, _ in trace.files if path not in links))
+    paths = [path for path, _ in trace.files if path not in links]
+    led = [(path, was, now) for path, was in trace.links if (now := real(path)) != was]
+    return led + [(path, path, now) for path in paths if (now := real(path)) != path]
 
 
 def _listed(one: ListingTrace, look: Look) -> str:
@@ -116,7 +119,8 @@ def wait_for(unknown: Sequence[str], count: int, took: int | None = None) -> Dec
 
 def _changed(question: Question, static: Digest, last: Trace, look: Look) -> Decision:
     upstream = question.upstream or ()
-    now = tuple((path, look.digest(path)) for path, _ in last.files)
+    digest = look.digest
+    now = tuple([(path, digest(path)) for path, _ in last.files])
     changes = (
         *_entry_changes(last.entries, question.entries),
         *_file_changes(last, now, look),
@@ -156,27 +160,27 @@ def pair_changes(kind: EntryKind, old: Pairs, new: Pairs) -> tuple[Change, ...]:
 
 
 def _file_changes(last: Trace, now: Pairs, look: Look) -> tuple[Change, ...]:
-    files = tuple(
-        Change(EntryKind.FILE, path, old, new)
-        for (path, old), (_, new) in zip(last.files, now, strict=True)
-        if old != new
-    )
-    appeared = tuple(
+    files = [
+        Change(EntryKind.FILE, was[0], was[1], new[1])
+        for was, new in zip(last.files, now, strict=True)
+        if was != new
+    ]
+    appeared = [
         Change(EntryKind.FILE, path, ABSENT, new)
         for path in last.absent
         if (new := look.digest(path)) != ABSENT
-    )
-    folders = tuple(
+    ]
+    folders = [
         Change(EntryKind.FILE, f"{one.folder}/{one.pattern}", one.digest, new)
         for one in last.listings
         if (new := _listed(one, look)) != one.digest
-    )
+    ]
     named = {change.name for change in files}
-    led = tuple(
-        Change(EntryKind.FILE, path, real, new)
-        for path, real in _led(last)
-        if (new := look.real(path)) != real and path not in named
-    )
+    led = [
+        Change(EntryKind.FILE, path, was, new)
+        for path, was, new in _led_elsewhere(last, look)
+        if path not in named
+    ]
     return (*files, *appeared, *folders, *led)
 
 

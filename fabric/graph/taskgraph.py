@@ -12,9 +12,9 @@ class TaskGraph(Struct, frozen=True):
     """Tasks sorted by level, then id; a need always stands before what needs it."""
 
     tasks: Sequence[Task]
-    ids: tuple[TaskId, ...]
-    needs: tuple[tuple[int, ...], ...]
-    level_of: tuple[int, ...]
+    ids: Sequence[TaskId]
+    needs: Sequence[tuple[int, ...]]
+    level_of: Sequence[int]
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -50,7 +50,7 @@ class Look(Protocol):
 
 def static_digest(kind: str, entries: tuple[InputEntry, ...]) -> Digest:
     """The part of a key that is known before anything is looked at."""
-    return digest_fields((kind, *(part for entry in entries for part in entry)))
+    return digest_fields((kind, *[part for entry in entries for part in entry]))
 
 
 def full_key(static: Digest, trace_files: Pairs, upstream: Pairs) -> Digest:
@@ -58,8 +58,8 @@ def full_key(static: Digest, trace_files: Pairs, upstream: Pairs) -> Digest:
 
     Outputs of upstream tasks, not their keys: an archive that comes out equal must stop the wave.
     """
-    files = (part for pair in trace_files for part in pair)
-    outputs = (part for pair in upstream for part in pair)
+    files = [part for pair in trace_files for part in pair]
+    outputs = [part for pair in upstream for part in pair]
     return digest_fields((static, "files", *files, "upstream", *outputs))
 
 

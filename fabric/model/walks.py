@@ -1,6 +1,6 @@
 """Walks over what needs what: the one place where names, or numbers, are followed to others."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 Needs: TypeAlias = Mapping[str, Iterable[str]]
@@ -84,10 +84,12 @@ def _cycle_from(start: str, needs: Needs, done: set[str]) -> tuple[str, ...]:
     return ()
 
 
-def with_dependents(start: Iterable[int], needs: Sequence[Sequence[int]]) -> set[int]:
-    """These and all that need one of them; a need stands before what needs it, so one pass does."""
+def with_dependents(start: Iterable[int], dependents: Callable[[int], Iterable[int]]) -> set[int]:
+    """These and all that need one of them: only of what is reached it is asked who needs it."""
     found = set(start)
-    for number in range(min(found, default=len(needs)), len(needs)):
-        if not found.isdisjoint(needs[number]):
-            found.add(number)
+    waiting = list(found)
+    while waiting:
+        new = [one for one in dependents(waiting.pop()) if one not in found]
+        found.update(new)
+        waiting += new
     return found

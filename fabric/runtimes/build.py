@@ -1,11 +1,11 @@
 """All runtimes as one: which language builds a function, its command, and its extra files."""
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes import command
 from fabric.runtimes.contract import Built, Runtime, Toolchain
 from fabric.runtimes.entry import (
     NODE_EXTENSIONS,
@@ -14,8 +14,6 @@ from fabric.runtimes.entry import (
     refuse_not_utf8,
 )
 from fabric.runtimes.include import included, joined
-from fabric.runtimes.nodejs.builder import NodeRuntime
-from fabric.runtimes.python.builder import PythonRuntime
 
 _EXTENSIONS = {"nodejs": NODE_EXTENSIONS, "python": PYTHON_EXTENSIONS}
 
@@ -26,17 +24,19 @@ class Runtimes:
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, install: bool = True
     ) -> None:
+        self._folder = folder
         self._environment = environment
-        self._by_language: dict[str, Runtime] = {
-            "nodejs": NodeRuntime(folder, environment, install=install),
-            "python": PythonRuntime(),
-        }
+        self._installs = install
+        self._by_language: dict[str, Runtime] = {}
+        self._lock = threading.Lock()
 
     def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain:
         """What would build this function; cheap, starts no process."""
         if inputs.command:
+            from fabric.runtimes import command
+
             return command.toolchain(self._environment)
-        return self._by_language[_language(inputs)].toolchain(workspace, inputs.root)
+        return self._runtime(_language(inputs)).toolchain(workspace, inputs.root)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         """One function's files, with all that was looked at."""
@@ -55,9 +55,28 @@ class Runtimes:
     def _core(self, workspace: Path, inputs: BuildInputs) -> Built:
         language = _language(inputs)
         if inputs.command:
+            from fabric.runtimes import command
+
             entry = locate(workspace, inputs, _EXTENSIONS[language])
             return command.build(entry, inputs, self._environment)
-        return self._by_language[language].build(workspace, inputs)
+        return self._runtime(language).build(workspace, inputs)
+
+    def _runtime(self, language: str) -> Runtime:
+        """Made when it is first asked for: an edit wants one language, or none."""
+        with self._lock:
+            found = self._by_language.get(language)
+            if found is None:
+                found = self._by_language[language] = self._made(language)
+            return found
+
+    def _made(self, language: str) -> Runtime:
+        if language == "python":
+            from fabric.runtimes.python.builder import PythonRuntime
+
+            return PythonRuntime()
+        from fabric.runtimes.nodejs.builder import NodeRuntime
+
+        return NodeRuntime(self._folder, self._environment, install=self._installs)
 
 
 def _language(inputs: BuildInputs) -> str:

@@ -1,9 +1,25 @@
 """A packed task comes back as it was: a key must not change because a run was remembered."""
 
 import marshal
+from collections.abc import Sequence
+from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
+
+from fabric import manifest
+from fabric.engine.memory.pieces import SUFFIX, DamagedPieceError
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.shortcuts.last_run import info_of, last_run_of, packed_info
+from fabric.engine.shortcuts.last_run import (
+    LastRun,
+    last_run_of,
+    load_last_run,
+    reached,
+    renewed_run,
+    save_last_run,
+    save_renewed_run,
+)
+from fabric.engine.shortcuts.packing import info_of, packed_info
 from fabric.graph.build_graph import build_graph
 from fabric.graph.traces import Trace, static_digest
 from fabric.model.names import Digest
@@ -32,17 +48,127 @@ def trace_of(inputs: TaskInputs) -> Trace:
     return Trace(static, entries, files, ("g",), (), (), links, Digest("k"), output, 3)
 
 
-def test_tasks_and_traces_survive_packing() -> None:
-    graph = build_graph([Task(TaskId(f"{one.kind}:x"), one) for one in INPUTS])
-    traces = [trace_of(task.inputs) for task in graph.tasks]
-    outcomes = tuple(Outcome(Status.RAN, output=one.output, trace=one) for one in traces)
-    warm = last_run_of(
-        b"s", ProjectInfo("/w", "dev"), RunResult(graph, outcomes, 0), lambda _: (), ""
+ARGV = ("build",)
+INFO = ProjectInfo("/w", "dev")
+GRAPH = build_graph([Task(TaskId(f"{one.kind}:x"), one) for one in INPUTS])
+TRACES = [trace_of(task.inputs) for task in GRAPH.tasks]
+
+
+def result_of(traces: Sequence[Trace]) -> RunResult:
+    return RunResult(
+        GRAPH, [Outcome(Status.RAN, output=one.output, trace=one) for one in traces], 0
     )
-    for number, task in enumerate(graph.tasks):
+
+
+def kept(folder: Path, salt: bytes = b"salt of 16 bytes") -> LastRun:
+    run = last_run_of(salt, INFO, result_of(TRACES), lambda _: (), "")
+    save_last_run(str(folder), ARGV, "/w", run)
+    found = load_last_run(str(folder), ARGV, "/w", salt)
+    assert found
+    return found
+
+
+def renewed(folder: Path, last: LastRun, salt: bytes, trace: Trace) -> LastRun | None:
+    """The run after another one of its first task alone."""
+    part = reached(last, {0}, INPUTS_BY_KIND)
+    again = renewed_run(last, salt, part, result_of([trace, *TRACES[1:]]), "")
+    save_renewed_run(str(folder), ARGV, "/w", again)
+    return load_last_run(str(folder), ARGV, "/w", salt)
+
+
+def files_of(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.is_file())
+
+
+def test_tasks_and_traces_survive_packing(tmp_path: Path) -> None:
+    warm = kept(tmp_path)
+    for number, task in enumerate(GRAPH.tasks):
         assert warm.task(number, INPUTS_BY_KIND) == task
         assert warm.task(number, INPUTS_BY_KIND).inputs.entries() == task.inputs.entries()
-        assert warm.traces(number)[0] == traces[number]
+        assert warm.trace(number) == TRACES[number]
+    assert warm.dirty(["f"]) == {0, 1, 2}
+    assert warm.dirty(["f", "of nobody"]) is None
+
+
+def test_what_a_task_looks_at_now_counts_and_what_it_no_longer_does_not(tmp_path: Path) -> None:
+    other = replace(TRACES[0], files=(("g", "2"),), key=Digest("k2"))
+    again = renewed(tmp_path, kept(tmp_path), b"salt of the next", other)
+    assert again
+    assert [again.trace(number) for number in range(3)] == [other, *TRACES[1:]]
+    assert again.record(0).traces[1]["key"] == TRACES[0].key
+    assert again.dirty(["f"]) == {1, 2}
+    assert again.dirty(["g"]) == {0}
+    assert again.dirty(["f", "g"]) == {0, 1, 2}
+
+
+def test_many_changes_are_written_into_the_large_file(tmp_path: Path) -> None:
+    last = kept(tmp_path)
+    large = tmp_path / f"{manifest.file_name(ARGV, '/w')}{SUFFIX}"
+    before = large.read_bytes()
+    long = tuple((f"{number:0200}", "1") for number in range(5000))
+    other = replace(TRACES[0], files=long, key=Digest("k2"))
+    again = renewed(tmp_path, last, b"salt of the next", other)
+    assert again
+    assert not again.records
+    assert large.read_bytes() != before
+    assert [again.trace(number) for number in range(3)] == [other, *TRACES[1:]]
+    assert again.dirty(["f"]) == {1, 2}
+    assert again.dirty([long[7][0]]) == {0}
+    # Who has opened the file of before reads on in that.
+    assert last.trace(2) == TRACES[2]
+
+
+def test_a_run_of_another_answer_is_no_last_run(tmp_path: Path) -> None:
+    kept(tmp_path)
+    assert load_last_run(str(tmp_path), ARGV, "/w", b"another salt, of") is None
+    assert load_last_run(str(tmp_path), ARGV, "/elsewhere", b"salt of 16 bytes") is None
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("harm", ["cut", "flip", "gone", "empty", "longer", "others may write"])
+def test_a_file_that_is_not_as_it_was_written_is_no_last_run(
+    tmp_path: Path, which: int, harm: str
+) -> None:
+    kept(tmp_path)
+    path = files_of(tmp_path)[which]
+    content = path.read_bytes()
+    match harm:
+        case "gone":
+            path.unlink()
+        case "others may write":
+            path.chmod(0o666)
+        case "flip":
+            middle = len(content) // 2
+            flipped = bytes([content[middle] ^ 1])
+            path.write_bytes(content[:middle] + flipped + content[middle + 1 :])
+        case _:
+            other = {"cut": content[:-9], "empty": b"", "longer": content + b"x"}
+            path.write_bytes(other[harm])
+    found = load_last_run(str(tmp_path), ARGV, "/w", b"salt of 16 bytes")
+    # The small file is sealed: whoever may write it cannot make another one of it by chance.
+    assert found is None or (harm, which) == ("others may write", 1)
+
+
+def test_a_large_file_of_another_run_is_not_taken_for_its_own(tmp_path: Path) -> None:
+    kept(tmp_path)
+    small, large = (path.read_bytes() for path in reversed(files_of(tmp_path)))
+    del small
+    kept(tmp_path, b"salt of another.")
+    pieces = next(path for path in files_of(tmp_path) if path.suffix == SUFFIX)
+    pieces.write_bytes(large)
+    assert load_last_run(str(tmp_path), ARGV, "/w", b"salt of another.") is None
+
+
+def test_a_damaged_piece_is_told_once_and_gone(tmp_path: Path) -> None:
+    last = kept(tmp_path)
+    path = next(path for path in files_of(tmp_path) if path.suffix == SUFFIX)
+    with path.open("r+b") as file:
+        file.seek(40)
+        file.write(b"\0\0\0\0")
+    with pytest.raises(DamagedPieceError):
+        last.trace(0)
+    assert not path.exists()
+    assert last.trace(1) == TRACES[1]
 
 
 def test_what_was_said_of_a_project_survives_packing() -> None:

@@ -1,6 +1,6 @@
 """The page of a plan in a real browser, under a real mouse and real keys."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -87,7 +87,7 @@ def around(plan: Plan, number: int) -> set[str]:
     }
 
 
-def reach(ways: tuple[tuple[int, ...], ...], number: int) -> set[int]:
+def reach(ways: Sequence[Sequence[int]], number: int) -> set[int]:
     found = {number}
     for one in ways[number]:
         found |= reach(ways, one)

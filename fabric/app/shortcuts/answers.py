@@ -4,6 +4,7 @@ Nothing changed until then: stage 0 gives the answer. A few files changed: the r
 what is kept, and only looks at what these files reach.
 """
 
+import contextlib
 from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from fabric.app.session import Session
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.start import Start, WarmStart
 from fabric.engine.memory.memo import STAMP
+from fabric.engine.memory.pieces import DamagedPieceError
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts import last_run
 from fabric.engine.shortcuts.answers import (
@@ -55,7 +57,9 @@ def keep_answer(
         return
     match start.origin:
         case WarmStart() as warm:
-            _renew(command_line, session, warm, result, report)
+            # A piece that is damaged: the long way is taken next time.
+            with contextlib.suppress(DamagedPieceError):
+                _renew(command_line, session, warm, result, report)
         case Compiled() as work:
             _store(command_line, session, work, result, report)
 
@@ -100,7 +104,7 @@ def _renew(
         return
     again = last_run.renewed_run(before, salt, warm.part, result, prefix)
     folder = warm.moved_files.folder
-    last_run.save_last_run(folder, command_line.argv, command_line.cwd, again)
+    last_run.save_renewed_run(folder, command_line.argv, command_line.cwd, again)
 
 
 def keep_preview(

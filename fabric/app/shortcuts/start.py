@@ -13,6 +13,7 @@ from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.command_line import CommandLine
+from fabric.engine.memory.pieces import DamagedPieceError
 from fabric.engine.result import Outcome, RunResult
 from fabric.engine.shortcuts import last_run
 from fabric.graph.taskgraph import TaskGraph
@@ -46,7 +47,7 @@ class Start(Struct, frozen=True):
         """How many tasks of the project are not in the graph, since nothing reaches them."""
         if isinstance(self.origin, Compiled):
             return 0
-        return len(self.origin.before.ids) - len(self.graph)
+        return self.origin.before.count - len(self.graph)
 
     def whole(self, result: RunResult) -> RunResult:
         """The result of this graph as one of all tasks of the project."""
@@ -79,7 +80,9 @@ def _reached(command_line: CommandLine) -> WarmStart | None:
     before = last_run.load_last_run(seen.folder, command_line.argv, command_line.cwd, seen.salt)
     if before is None:
         return None
-    dirty = before.dirty(manifest.moved(seen.paths, seen.before, seen.now))
-    if dirty is None:
+    try:
+        dirty = before.dirty(manifest.moved(seen.paths, seen.before, seen.now))
+        part = None if dirty is None else last_run.reached(before, dirty, INPUTS_BY_KIND)
+    except DamagedPieceError:
         return None
-    return WarmStart(seen, before, last_run.reached(before, dirty, INPUTS_BY_KIND))
+    return WarmStart(seen, before, part) if part else None

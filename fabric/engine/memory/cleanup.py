@@ -12,13 +12,14 @@ from fabric import manifest
 from fabric.engine.memory.blobs import PREFIX, Blobs
 from fabric.engine.memory.disk_memo import DiskMemo
 from fabric.engine.memory.memo import STAMP, NoMemo
+from fabric.engine.memory.pieces import SUFFIX, open_pieces
 from fabric.engine.memory.read_only_memo import ReadOnlyMemo
 from fabric.model.hashing import is_digest, unsealed
 from fabric.model.problems import FabricError
 from fabric.system.disk import read_bytes, write_atomic
 
 _INDEXES = "files-*.bin"
-_KEPT = re.compile(r"[0-9a-f]{16}\.bin(\.warm|\.graph)?")
+_KEPT = re.compile(r"[0-9a-f]{16}\.bin(\.warm|\.pieces|\.graph)?")
 
 
 class Blob(Struct, frozen=True):
@@ -77,6 +78,9 @@ class Housekeeping:
 
     def _kept(self, path: Path) -> bool:
         """Stored answers and what lies beside them; the index of files."""
+        if path.suffix == SUFFIX:
+            pieces = open_pieces(str(path))
+            return pieces.is_sound if pieces else _thrown_away(path)
         try:
             content = read_bytes(path)
         except OSError:

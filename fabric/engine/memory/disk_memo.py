@@ -1,12 +1,16 @@
-"""The one door to diskcache: text keys to plain bytes, and never a pickled row, in or out."""
+"""The memo on disk: text keys to plain bytes, in a database of diskcache's form.
+
+Its rows are read and written by SQL. diskcache makes new databases, and nothing else: to import it
+and to have it look at one costs a run of a few tasks more than the tasks, and its own formats load
+pickles. Of a row that says that it is one nothing is read.
+"""
 
 import contextlib
 import sqlite3
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import diskcache
 
 from fabric.engine.memory.memo import KEYS, SIZES, STAMP, span_of
 from fabric.model.hashing import sealed, unsealed
@@ -14,13 +18,12 @@ from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import is_strange, make_folder, make_private_file, write_atomic
 from fabric.system.file_systems import is_network
 
-_RAW = 1  # diskcache's MODE_RAW
-_PICKLED = 4  # diskcache's MODE_PICKLE
 _DAMAGED = b""
+_RAW = 1  # diskcache's MODE_RAW
 _FILES = ("cache.db", "cache.db-wal", "cache.db-shm")
-# What diskcache raises on rows, settings and tables that it did not write.
-_NONSENSE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError)
-_ANY_ERROR = (sqlite3.Error, OSError, diskcache.Timeout, FabricError, *_NONSENSE)
+_WAIT_S = 10
+# What SQLite raises, and Python of values in rows that were not written here.
+_ANY_ERROR = (sqlite3.Error, OSError, FabricError, ValueError, TypeError)
 # What SQLite says of the disk and of other users, and not of the database itself.
 _OF_SURROUNDINGS = frozenset(
     (
@@ -29,29 +32,19 @@ _OF_SURROUNDINGS = frozenset(
     )
 )  # fmt: skip
 
-
-class _PlainDisk(diskcache.Disk):  # type: ignore[misc]
-    """Rows are bytes. A planted pickled row would run code on load, so it is refused both ways."""
-
-    def store(self, value: object, read: object, key: object = diskcache.UNKNOWN) -> object:
-        if not isinstance(value, bytes):
-            raise TypeError("the memo keeps bytes only")
-        return super().store(value, read, key=key)
-
-    def fetch(self, mode: int, filename: object, value: object, read: object) -> object:
-        if mode == _PICKLED:
-            raise ValueError("a pickled row does not belong in the memo")
-        return super().fetch(mode, filename, value, read)
-
-    def put(self, key: object) -> object:
-        if not isinstance(key, str):
-            raise TypeError("memo keys are text")
-        return super().put(key)
-
-    def get(self, key: object, raw: object) -> object:
-        if not raw:
-            raise ValueError("a pickled key does not belong in the memo")
-        return super().get(key, raw)
+_ONE = "SELECT mode, value FROM Cache WHERE raw = 1 AND key = ?"
+_RANGE = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key >= ? AND key < ?"
+_IS_THERE = "SELECT 1 FROM sqlite_master WHERE name = 'Cache_key_raw'"
+_DROP = "DELETE FROM Cache WHERE raw = 1 AND key = ?"
+# All columns, as diskcache fills them: it may read this, too.
+_PUT = """
+INSERT INTO Cache (key, raw, store_time, access_time, access_count, size, mode, value)
+SELECT ?1, 1, now, now, 0, 0, 1, ?2
+FROM (SELECT (julianday('now') - 2440587.5) * 86400.0 AS now) WHERE true
+ON CONFLICT (key, raw) DO UPDATE SET
+    store_time = excluded.store_time, expire_time = NULL, access_time = excluded.access_time,
+    access_count = 0, tag = NULL, size = 0, mode = 1, filename = NULL, value = excluded.value
+"""
 
 
 class DiskMemo:
@@ -60,26 +53,25 @@ class DiskMemo:
     def __init__(self, folder: Path) -> None:
         make_folder(folder, 0o700)
         self._folder = folder
-        self._cache = _open(folder)
+        # One connection for all threads, one at a time.
+        self._lock = threading.Lock()
+        self._database = _open(folder)
         self.failure: Problem | None = None
 
     def get_bytes(self, key: str) -> bytes | None:
         """The row, or None; a row that may not be read is a miss and goes away."""
-        try:
-            found = self._cache.get(key)
-        except _NONSENSE:
-            found = _DAMAGED
-        except (sqlite3.Error, OSError, diskcache.Timeout):
+        rows = self._select(_ONE, (key,))
+        if not rows:
             return None
-        content = unsealed(key, found)
-        if content is None and found is not None:
+        mode, value = rows[0]
+        content = unsealed(key, value if mode == _RAW else _DAMAGED)
+        if content is None:
             self.drop(key)
         return content
 
     def get_range(self, prefix: str) -> dict[str, bytes]:
         """All rows of a prefix in one query: a tenth of the cost of asking one by one."""
-        query = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = ? AND key >= ? AND key < ?"
-        rows = self._select(query, (_RAW, *span_of(prefix)))
+        rows = self._select(_RANGE, span_of(prefix))
         found = {key: unsealed(key, value) for key, value in rows}
         return {key: content for key, content in found.items() if content is not None}
 
@@ -97,9 +89,9 @@ class DiskMemo:
 
     def _select(self, query: str, values: tuple[object, ...]) -> list[Any]:
         try:
-            with contextlib.closing(sqlite3.connect(self._folder / "cache.db")) as database:
-                return database.execute(query, values).fetchall()
-        except sqlite3.Error:
+            with self._lock:
+                return self._database.execute(query, values).fetchall()
+        except _ANY_ERROR:
             return []
 
     def put_all(self, rows: Mapping[str, bytes]) -> bool:
@@ -111,9 +103,12 @@ class DiskMemo:
         return True
 
     def _put(self, rows: Mapping[str, bytes]) -> None:
-        with self._cache.transact(retry=True):
-            for key, content in rows.items():
-                self._cache.set(key, sealed(key, content))
+        values = [(key, sealed(key, content)) for key, content in rows.items()]
+        with self._lock:
+            _begin(self._database)
+            # Committed if all went well, else taken back.
+            with self._database:
+                self._database.executemany(_PUT, values)
         write_atomic(self._folder / STAMP, b"", mode=0o600)
 
     def _begun_anew(self, rows: Mapping[str, bytes]) -> bool:
@@ -121,7 +116,7 @@ class DiskMemo:
         self.close()
         _put_aside(self._folder)
         try:
-            self._cache = _connect(self._folder)
+            self._database = _connect(self._folder)
             self._put(rows)
         except _ANY_ERROR as error:
             return self._failed(error)
@@ -132,15 +127,27 @@ class DiskMemo:
         return False
 
     def drop(self, key: str) -> None:
-        with contextlib.suppress(*_ANY_ERROR):
-            self._cache.delete(key)
+        with contextlib.suppress(*_ANY_ERROR), self._lock:
+            self._database.execute(_DROP, (key,))
 
     def close(self) -> None:
-        with contextlib.suppress(*_ANY_ERROR):
-            self._cache.close()
+        with contextlib.suppress(*_ANY_ERROR), self._lock:
+            self._database.close()
 
 
-def _open(folder: Path) -> diskcache.Cache:
+def _begin(database: sqlite3.Connection) -> None:
+    """Others write for moments: however long that takes in all, our turn comes."""
+    while True:
+        try:
+            database.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+        else:
+            return
+
+
+def _open(folder: Path) -> sqlite3.Connection:
     if any(is_strange(folder / name) for name in _FILES):
         _put_aside(folder)
     try:
@@ -160,25 +167,45 @@ def _is_damage(error: Exception) -> bool:
     if isinstance(error, sqlite3.Error):
         # Longer codes say more in their upper bytes.
         return getattr(error, "sqlite_errorcode", 0) & 0xFF not in _OF_SURROUNDINGS
-    return isinstance(error, _NONSENSE)
+    return isinstance(error, ValueError | TypeError)
 
 
-def _connect(folder: Path) -> diskcache.Cache:
+def _connect(folder: Path) -> sqlite3.Connection:
+    path = folder / "cache.db"
     # What SQLite puts beside the database gets its mode; it would be of the user's umask else.
-    make_private_file(folder / "cache.db")
-    return diskcache.Cache(
+    make_private_file(path)
+    journal = "truncate" if is_network(folder) else "wal"
+    if not path.stat().st_size:
+        _make_database(folder, journal)
+    database = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+    try:
+        database.execute(f"PRAGMA journal_mode = {journal}")
+        # The memo can be made again: after a power cut a lost record is a miss.
+        database.execute("PRAGMA synchronous = 0")
+        if not database.execute(_IS_THERE).fetchall():
+            # Another process makes it just now: both do the same.
+            _make_database(folder, journal)
+        database.execute(_ONE, ("",)).fetchall()
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _make_database(folder: Path, journal: str) -> None:
+    import diskcache
+
+    diskcache.Cache(
         str(folder),
-        disk=_PlainDisk,
         disk_min_file_size=1 << 30,
         eviction_policy="none",
         cull_limit=0,
         size_limit=1 << 40,
         statistics=0,
-        # The memo can be made again: after a power cut a lost record is a miss.
         sqlite_synchronous=0,
-        sqlite_journal_mode="truncate" if is_network(folder) else "wal",
-        timeout=10,
-    )
+        sqlite_journal_mode=journal,
+        timeout=_WAIT_S,
+    ).close()
 
 
 def _put_aside(folder: Path) -> None:

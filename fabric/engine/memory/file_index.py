@@ -88,9 +88,15 @@ class FileIndex:
     def real(self, path: str) -> str:
         found = self._reals.get(path)
         if found is None:
-            full = os.path.normpath(f"{self._real_workspace}/{path}")
-            found = self._reals[path] = place(self._real_workspace, self._probe.real(full))
+            found = self._reals[path] = self._real_now(path)
         return found
+
+    def _real_now(self, path: str) -> str:
+        plain = f"{self._real_workspace}/{path}"
+        is_odd = not path or path[0] in "./" or path[-1] == "/" or "/." in path or "//" in path
+        real = self._probe.real(os.path.normpath(plain) if is_odd else plain)
+        # Thousands of files lead nowhere else: that is told without taking paths apart.
+        return path if real == plain else place(self._real_workspace, real)
 
     def now_ns(self) -> int:
         """The time as the workspace's file system gives it."""

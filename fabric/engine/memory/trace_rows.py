@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, TypeAlias
 
 from msgspec import DecodeError, Meta, Struct, ValidationError, convert, to_builtins
@@ -50,6 +50,9 @@ class _TraceRow(Struct, frozen=True):
 
 
 _Rows: TypeAlias = tuple[_TraceRow, ...]
+
+# Thousands of functions have outputs of the same few names.
+_is_plain = lru_cache(maxsize=1024)(is_plain_name)
 
 
 def encode_traces(traces: Iterable[Trace]) -> bytes:
@@ -140,6 +143,6 @@ def _trace(row: _TraceRow) -> Trace:
 
 def _made(one: _MadeRow) -> OutputFile:
     """What names a place outside of a task's own folder, or a content by no digest, is a miss."""
-    if not is_plain_name(one.path) or not is_digest(one.digest):
+    if not _is_plain(one.path) or not is_digest(one.digest):
         raise ValueError(f"not the name of an output: {one.path}")
     return OutputFile(one.path, one.digest, one.size, executable=one.executable)

@@ -141,22 +141,31 @@ def renew_answer(
     prefix = prefix_of(files, asked.cwd)
     fresh = {seen_as(path, prefix) for path in present}
     kept, known = _unmoved(moved_files, fresh | change.dropped)
-    gone = sorted(
-        {*manifest.split(moved_files.absent), *(seen_as(path, prefix) for path in absent)}
+    known_absent = manifest.split(moved_files.absent)
+    gone = _joined_to(known_absent, (seen_as(path, prefix) for path in absent))
+    before, inodes = moved_files.places
+    places = _joined_to(
+        manifest.split(before), (seen_as(path, prefix) for path in change.basis.places)
     )
-    own = {seen_as(path, prefix) for path in change.basis.places}
-    places = sorted({*manifest.split(moved_files.places), *own})
-    watched = Watched([*kept, *sorted(fresh)], known, gone, places)
+    watched = Watched([*kept, *sorted(fresh)], known, gone, places, inodes)
     return _stored(moved_files.folder, asked, watched, change.basis, (files, answer))
 
 
+def _joined_to(paths: list[str], others: Iterable[str]) -> list[str]:
+    """Paths, and behind them those of the others that are not among them."""
+    there = set(paths)
+    return [*paths, *sorted({*others} - there)]
+
+
 class Watched(Struct, frozen=True):
-    """Paths as stage 0 names them. `known` are the stats of the first of `present`."""
+    """Paths as stage 0 names them. `known` are the stats of the first of `present`, and `inodes`
+    those of the first of `places`."""
 
     present: Sequence[str]
     known: bytes
     absent: Sequence[str]
     places: Sequence[str]
+    inodes: bytes = b""
 
 
 def _unmoved(moved_files: MovedFiles, without: set[str]) -> tuple[list[str], bytes]:
@@ -181,7 +190,8 @@ def _stored(
     try:
         # Stats first, contents after: what moves in between is seen by one of the two.
         halves = _settled_halves(watched.present, watched.known, asked.cwd, files)
-        inodes = manifest.inodes_of([_at(asked.cwd, path) for path in watched.places])
+        unseen = watched.places[len(watched.inodes) // manifest.INODE_BYTES :]
+        inodes = watched.inodes + manifest.inodes_of([_at(asked.cwd, path) for path in unseen])
         if halves is None or not _holds(basis, files):
             return None
         head = _head(asked)

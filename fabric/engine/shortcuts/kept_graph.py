@@ -15,8 +15,8 @@ from msgspec.json import decode, encode
 
 from fabric import manifest
 from fabric.engine.memory.file_index import is_racy, settled
-from fabric.engine.shortcuts.last_run import Kinds, info_of, packed_info, plain_inputs
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
+from fabric.engine.shortcuts.packing import Kinds, info_of, packed_info, plain_inputs
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.hashing import sealed, unsealed
 from fabric.model.outcomes.planned import PlannedService

@@ -1,26 +1,30 @@
 """What the last run left behind, packed so that the next one reads only what an edit reaches.
 
-Lies beside a stored answer and belongs to it alone: both carry the same salt. Deletable: without
-it a run looks at everything, and comes to the same result.
+Lies beside a stored answer and belongs to it alone: both carry the same salt. A large file has a
+piece for each task; a small one says what has changed since that was written. Deletable: without
+them a run looks at everything, and comes to the same result.
 """
 
 import marshal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+from zlib import crc32
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import astuple, replace
 
 from fabric import manifest
+from fabric.engine.memory.pieces import SUFFIX, Pieces, open_pieces, write_pieces
 from fabric.engine.memory.trace_rows import decode_traces, encode_trace
 from fabric.engine.output_folders import shown_files
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
+from fabric.engine.shortcuts.packing import Kinds, info_of, packed_info, plain_inputs
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.hashing import sealed, unsealed
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.problems import FabricError
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task, TaskInputs
 from fabric.model.task_id import TaskId
@@ -28,54 +32,96 @@ from fabric.model.walks import with_dependents
 from fabric.system.disk import read_bytes, write_atomic
 
 _SUFFIX = ".warm"
-_FIELDS = 8
-
+_FIELDS = 9
 _KEPT = 16
+# So many paths share a piece: few enough to be read for one of them.
+_PATHS_A_PIECE = 16
+# Changes of this many bytes are worth writing the large file anew.
+_MANY_BYTES = 1 << 19
 
 Recall = Callable[[TaskId], Sequence[Trace]]
-Kinds = Mapping[str, type[TaskInputs]]
+Owners = Mapping[str, tuple[int, ...]]
+
+
+class RunRecord(Struct, frozen=True):
+    """A task of a finished run in plain values; its traces, the newest first, are rows yet."""
+
+    id: str
+    level: int
+    needs: tuple[int, ...]
+    dependents: tuple[int, ...]
+    kind: str
+    values: tuple[Any, ...]
+    traces: list[Any]
 
 
 class LastRun(Struct, frozen=True):
-    """A finished run: its graph as numbers, its tasks and traces still packed."""
+    """A finished run: `count` tasks, then groups of paths with who reads or shows them.
+
+    `records` and `owners` are what is not as in the file of pieces any more; a path without
+    owners is no longer looked at. `seen` are records that were unpacked once.
+    """
 
     salt: bytes
     info: ProjectInfo
-    ids: tuple[str, ...]
-    levels: tuple[int, ...]
-    needs: tuple[tuple[int, ...], ...]
-    records: tuple[bytes, ...]
-    owners: Mapping[str, tuple[int, ...]]
+    count: int
+    pieces: Pieces
+    stats: bytes
+    records: Mapping[int, bytes]
+    owners: Owners
+    seen: dict[int, RunRecord] = field(default_factory=dict)
+
+    def record(self, number: int) -> RunRecord:
+        found = self.seen.get(number)
+        if found is None:
+            found = self.seen[number] = RunRecord(*marshal.loads(self.packed(number)))  # noqa: S302: checked
+        return found
+
+    def packed(self, number: int) -> bytes:
+        return self.records.get(number) or self.pieces.read(number)
+
+    def owners_of(self, path: str) -> tuple[int, ...]:
+        """The tasks that read or show a path."""
+        changed = self.owners.get(path)
+        if changed is not None:
+            return changed
+        return self.group(_group_of(path, len(self.pieces) - self.count)).get(path, ())
+
+    def group(self, number: int) -> Owners:
+        found: Owners = marshal.loads(self.pieces.read(self.count + number))  # noqa: S302: checked
+        return found
 
     def dirty(self, moved: Iterable[str]) -> set[int] | None:
         """The tasks that read or show these paths; None if one is not theirs alone."""
         found: set[int] = set()
         for path in moved:
-            owners = self.owners.get(path)
-            if owners is None:
+            owners = self.owners_of(path)
+            if not owners:
                 return None
             found.update(owners)
         return found
 
     def only_of(self, wave: set[int], prefix: str, kinds: Kinds) -> frozenset[str]:
         """The paths that nobody but these tasks reads or shows."""
-        rows = (
-            (number, self.task(number, kinds).inputs, self.traces(number)[0]) for number in wave
-        )
+        rows = ((number, self.task(number, kinds).inputs, self.trace(number)) for number in wave)
         paths = owners_of(rows, prefix)
-        return frozenset(path for path in paths if wave.issuperset(self.owners[path]))
+        return frozenset(path for path in paths if wave.issuperset(self.owners_of(path)))
 
     def task(self, number: int, kinds: Kinds) -> Task:
-        kind, values, _ = marshal.loads(self.records[number])  # noqa: S302: see unpacked
-        needs = tuple(TaskId(self.ids[need]) for need in self.needs[number])
-        return Task(TaskId(self.ids[number]), kinds[kind](*values), needs)
+        found = self.record(number)
+        needs = tuple(TaskId(self.record(need).id) for need in found.needs)
+        return Task(TaskId(found.id), kinds[found.kind](*found.values), needs)
 
-    def traces(self, number: int) -> tuple[Trace, ...]:
-        return decode_traces(marshal.loads(self.records[number])[2])  # noqa: S302
+    def trace(self, number: int) -> Trace:
+        """The newest one: what holds."""
+        found = decode_traces(self.record(number).traces[:1])
+        if not found:
+            raise self.pieces.damage()
+        return found[0]
 
     def outcome(self, number: int) -> Outcome:
         """A task that no edit reached, as a decision would have found it."""
-        trace = self.traces(number)[0]
+        trace = self.trace(number)
         return Outcome(Status.SKIPPED, UP_TO_DATE, trace.output, trace=trace)
 
 
@@ -94,17 +140,17 @@ class Reached(Struct, frozen=True):
 
 def reached(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
     """The dirty tasks, all that need them, and what these need (as known outcomes)."""
-    wave = with_dependents(dirty, last.needs)
-    numbers = tuple(sorted(wave.union(*(last.needs[number] for number in wave))))
+    wave = with_dependents(dirty, lambda number: last.record(number).dependents)
+    numbers = tuple(sorted(wave.union(*(last.record(number).needs for number in wave))))
     place = {number: position for position, number in enumerate(numbers)}
     graph = TaskGraph(
         tasks=tuple(last.task(number, kinds) for number in numbers),
-        ids=tuple(TaskId(last.ids[number]) for number in numbers),
+        ids=tuple(TaskId(last.record(number).id) for number in numbers),
         needs=tuple(
-            tuple(place[need] for need in last.needs[number]) if number in wave else ()
+            tuple(place[need] for need in last.record(number).needs) if number in wave else ()
             for number in numbers
         ),
-        level_of=tuple(last.levels[number] for number in numbers),
+        level_of=tuple(last.record(number).level for number in numbers),
     )
     known = {place[number]: last.outcome(number) for number in numbers if number not in wave}
     return Reached(graph, numbers, known)
@@ -120,9 +166,13 @@ def whole(last: LastRun, part: Reached, result: RunResult, kinds: Kinds) -> RunR
     def outcome(number: int) -> Outcome:
         return result.outcomes[place[number]] if number in place else last.outcome(number)
 
-    count = len(last.ids)
-    ids = tuple(map(TaskId, last.ids))
-    graph = TaskGraph(MadeWhenRead(count, task), ids, last.needs, last.levels)
+    count = last.count
+    graph = TaskGraph(
+        MadeWhenRead(count, task),
+        MadeWhenRead(count, lambda number: TaskId(last.record(number).id)),
+        MadeWhenRead(count, lambda number: last.record(number).needs),
+        MadeWhenRead(count, lambda number: last.record(number).level),
+    )
     return replace(
         result, graph=graph, outcomes=MadeWhenRead(count, outcome), looked_at=part.numbers
     )
@@ -137,41 +187,110 @@ def with_outcomes(outcomes: Sequence[Outcome], others: Mapping[int, Outcome]) ->
     return MadeWhenRead(len(outcomes), outcome)
 
 
+class FinishedRun(Struct, frozen=True):
+    """A run to be kept whole, its tasks packed."""
+
+    salt: bytes
+    info: ProjectInfo
+    records: tuple[bytes, ...]
+    owners: Owners
+
+
 def load_last_run(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> LastRun | None:
     """What belongs to a stored answer, or None."""
+    path = _path(folder, argv, cwd)
+    name = f"{path.rpartition('/')[2]}{_SUFFIX}"
     try:
-        name = f"{manifest.file_name(argv, cwd)}{_SUFFIX}"
-        content = unsealed(name, read_bytes(f"{folder}/{name}"))
+        content = unsealed(name, read_bytes(f"{path}{_SUFFIX}"))
         found = marshal.loads(content) if content else None  # noqa: S302: sealed by us
+        stats = manifest.stats_of([f"{path}{SUFFIX}"])
     except (OSError, ValueError, EOFError, TypeError):
         return None
     if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
         return None
-    _, own, info, ids, levels, needs, records, owners = found
-    return LastRun(own, info_of(info), ids, levels, needs, records, owners) if own == salt else None
+    _, own, info, count, groups, base, as_written, records, owners = found
+    if own != salt or as_written != stats:
+        return None
+    pieces = open_pieces(f"{path}{SUFFIX}")
+    if pieces is None or pieces.salt != base or len(pieces) != count + groups:
+        return None
+    return LastRun(own, info_of(info), count, pieces, stats, records, owners)
 
 
-def save_last_run(folder: str, argv: Sequence[str], cwd: str, last: LastRun) -> None:
-    info = packed_info(last.info)
-    packed: Any = (
-        manifest.FORMAT, last.salt, info, last.ids, last.levels, last.needs,
-        last.records, dict(last.owners),
-    )  # fmt: skip
-    name = f"{manifest.file_name(argv, cwd)}{_SUFFIX}"
+def save_last_run(folder: str, argv: Sequence[str], cwd: str, run: FinishedRun) -> None:
+    """The large file first: the small one says which it belongs to."""
+    path = _path(folder, argv, cwd)
+    groups = _grouped(run.owners)
     try:
-        write_atomic(f"{folder}/{name}", sealed(name, marshal.dumps(packed)), mode=0o600)
+        write_pieces(f"{path}{SUFFIX}", run.salt, (*run.records, *map(marshal.dumps, groups)))
+        stats = manifest.stats_of([f"{path}{SUFFIX}"])
+    except (OSError, FabricError):
+        return
+    counts = (len(run.records), len(groups))
+    _write_head(path, (run.salt, run.info, counts, run.salt, stats, {}, {}))
+
+
+def save_renewed_run(folder: str, argv: Sequence[str], cwd: str, last: LastRun) -> None:
+    """What has changed, in the small file; all of it anew, where that has become much."""
+    path = _path(folder, argv, cwd)
+    if sum(map(len, last.records.values())) > _MANY_BYTES:
+        try:
+            run = _unfolded(last)
+        except FabricError:
+            return
+        save_last_run(folder, argv, cwd, run)
+        return
+    counts = (last.count, len(last.pieces) - last.count)
+    changed = (last.pieces.salt, last.stats, dict(last.records), dict(last.owners))
+    _write_head(path, (last.salt, last.info, counts, *changed))
+
+
+_Head = tuple[
+    bytes, ProjectInfo, tuple[int, int], bytes, bytes, Mapping[int, bytes], Mapping[str, Any]
+]
+
+
+def _write_head(path: str, head: _Head) -> None:
+    salt, info, counts, base, stats, records, owners = head
+    packed: Any = (
+        manifest.FORMAT, salt, packed_info(info), *counts, base, stats, records, owners,
+    )  # fmt: skip
+    name = f"{path.rpartition('/')[2]}{_SUFFIX}"
+    try:
+        write_atomic(f"{path}{_SUFFIX}", sealed(name, marshal.dumps(packed)), mode=0o600)
     except FabricError:
         return
 
 
-def record_of(task: Task, traces: Sequence[Trace]) -> bytes:
-    return marshal.dumps((task.kind, plain_inputs(task), [encode_trace(one) for one in traces]))
+def _path(folder: str, argv: Sequence[str], cwd: str) -> str:
+    return f"{folder}/{manifest.file_name(argv, cwd)}"
 
 
-def plain_inputs(task: Task) -> tuple[Any, ...]:
-    """The fields of a task's inputs as marshal takes them; tuples stay tuples, for keys' sake."""
-    names = task.inputs.__struct_fields__
-    return tuple(_plain(getattr(task.inputs, name)) for name in names)
+def _unfolded(last: LastRun) -> FinishedRun:
+    owners: dict[str, tuple[int, ...]] = {}
+    for number in range(len(last.pieces) - last.count):
+        owners.update(last.group(number))
+    owners.update(last.owners)
+    records = tuple(last.packed(number) for number in range(last.count))
+    held = {path: numbers for path, numbers in owners.items() if numbers}
+    return FinishedRun(last.salt, last.info, records, held)
+
+
+def _grouped(owners: Owners) -> list[dict[str, tuple[int, ...]]]:
+    """Paths by a number that is made from their names: where to look for one of them."""
+    count = len(owners) // _PATHS_A_PIECE + 1
+    groups: list[dict[str, tuple[int, ...]]] = [{} for _ in range(count)]
+    for path, numbers in owners.items():
+        groups[_group_of(path, count)][path] = numbers
+    return groups
+
+
+def _group_of(path: str, count: int) -> int:
+    return crc32(path.encode("utf-8", "surrogatepass")) % count
+
+
+def packed_record(record: RunRecord) -> bytes:
+    return marshal.dumps(astuple(record))
 
 
 def owners_of(
@@ -189,7 +308,7 @@ def owners_of(
 
 def last_run_of(
     salt: bytes, info: ProjectInfo, result: RunResult, traces: Recall, prefix: str
-) -> LastRun:
+) -> FinishedRun:
     """A finished run, packed whole."""
     graph = result.graph
     rows = [
@@ -197,79 +316,38 @@ def last_run_of(
         for number, (task, one) in enumerate(zip(graph.tasks, result.outcomes, strict=True))
         if one.trace is not None
     ]
-    return LastRun(
-        salt,
-        info,
-        tuple(graph.ids),
-        graph.level_of,
-        graph.needs,
-        tuple(
-            record_of(task, newest_first(trace, traces(task.id)))
-            for task, (_, _, trace) in zip(graph.tasks, rows, strict=True)
-        ),
-        owners_of(rows, prefix),
-    )
+    dependents = graph.dependents
+    records = (
+        RunRecord(
+            str(task.id), graph.level_of[number], graph.needs[number], dependents[number],
+            task.kind, plain_inputs(task), _rows(trace, map(encode_trace, traces(task.id))),
+        )
+        for task, (number, _, trace) in zip(graph.tasks, rows, strict=True)
+    )  # fmt: skip
+    return FinishedRun(salt, info, tuple(map(packed_record, records)), owners_of(rows, prefix))
 
 
 def renewed_run(
     last: LastRun, salt: bytes, part: Reached, result: RunResult, prefix: str
 ) -> LastRun:
     """The packed run with the tasks of a part replaced; `result` is one of all tasks."""
-    records = list(last.records)
+    records = dict(last.records)
     owners = dict(last.owners)
     for number in part.ran:
         trace = result.outcomes[number].trace
         if trace is None:
             continue
-        task, old = result.graph.tasks[number], last.traces(number)
-        records[number] = record_of(task, newest_first(trace, old))
-        before = set(owners_of([(number, task.inputs, old[0])], prefix))
+        task, old = result.graph.tasks[number], last.record(number)
+        before = set(owners_of([(number, task.inputs, last.trace(number))], prefix))
         after = set(owners_of([(number, task.inputs, trace)], prefix))
+        records[number] = packed_record(replace(old, traces=_rows(trace, old.traces)))
         # A path may have thousands of owners: only what this task stopped or began to look at.
-        _disown(owners, number, before - after)
-        _own(owners, number, after - before)
-    return replace(last, salt=salt, records=tuple(records), owners=owners)
+        for path in before ^ after:
+            now = set(owners[path] if path in owners else last.owners_of(path))
+            owners[path] = tuple(sorted(now | {number} if path in after else now - {number}))
+    return replace(last, salt=salt, records=records, owners=owners)
 
 
-def _disown(owners: dict[str, tuple[int, ...]], number: int, paths: Iterable[str]) -> None:
-    for path in paths:
-        left = tuple(one for one in owners[path] if one != number)
-        if left:
-            owners[path] = left
-        else:
-            del owners[path]
-
-
-def _own(owners: dict[str, tuple[int, ...]], number: int, paths: Iterable[str]) -> None:
-    for path in paths:
-        owners[path] = tuple(sorted({*owners.get(path, ()), number}))
-
-
-def newest_first(trace: Trace, older: Sequence[Trace]) -> list[Trace]:
+def _rows(trace: Trace, older: Iterable[Any]) -> list[Any]:
     """The trace that holds now, then the others; the first is what `outcome` shows."""
-    return [trace, *(one for one in older if one.key != trace.key)][:_KEPT]
-
-
-def _plain(value: Any) -> Any:
-    """A value as marshal takes it: words of an enum as text, tuples still tuples."""
-    if isinstance(value, tuple):
-        return tuple(map(_plain, value))
-    return str(value) if isinstance(value, str) else value
-
-
-def packed_info(info: ProjectInfo) -> tuple[Any, ...]:
-    return info.workspace, info.stage, tuple(map(_packed_problem, info.warnings))
-
-
-def _packed_problem(one: Problem) -> tuple[Any, ...]:
-    where = astuple(one.where) if one.where else None
-    return one.code, one.message, one.hint, where, one.frame
-
-
-def info_of(found: Any) -> ProjectInfo:
-    workspace, stage, warnings = found
-    return ProjectInfo(workspace, stage, tuple(_problem(*one) for one in warnings))
-
-
-def _problem(code: str, message: str, hint: str, where: Any, frame: str) -> Problem:
-    return Problem(code, message, hint, Place(*where) if where else None, frame)
+    return [encode_trace(trace), *(one for one in older if one["key"] != trace.key)][:_KEPT]
