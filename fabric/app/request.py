@@ -45,6 +45,7 @@ class Request(Struct, frozen=True):
     concurrency: str = "16"
     use_cache: bool = True
     fail_fast: bool = False
+    keep_going: bool = False
     out: str = ""
     profiled: bool = False
     detailed: bool = False

@@ -87,7 +87,14 @@ def job_of(request: Request, session: Session, work: GraphJob) -> Job:
         session.runner.know(work.graph.tasks[number], outcome)
     caps = caps_of(request.concurrency, session.settings.cores)
     seconds = seconds_of(session, work.graph)
-    return Job(work.graph, caps, seconds, work.known, fail_fast=request.fail_fast)
+    return Job(
+        work.graph,
+        caps,
+        seconds,
+        work.known,
+        fail_fast=request.fail_fast,
+        keep_going=request.keep_going,
+    )
 
 
 def seconds_of(session: Session, graph: TaskGraph) -> tuple[float, ...]:

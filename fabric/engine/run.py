@@ -10,6 +10,7 @@ from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.engine.run_tools import RunTools, StopSign
 from fabric.engine.schedule import Agenda, Caps, Schedule
 from fabric.engine.task_runner import TaskRunner, Upstream
+from fabric.graph.gates import gates_of
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
@@ -24,7 +25,8 @@ _CUT_OFF = "was cut off when the run was interrupted"
 class Job(Struct, frozen=True):
     """What to run: a graph, the outputs that are known already, and how wide.
 
-    `grace` is how many seconds running tasks have to end after a wish to stop.
+    `grace` is how many seconds running tasks have to end after a wish to stop. With `keep_going` a
+    function goes live though another one of its service could not be built.
     """
 
     graph: TaskGraph
@@ -32,6 +34,7 @@ class Job(Struct, frozen=True):
     seconds: tuple[float, ...]
     known: Mapping[int, Outcome] = field(default_factory=dict)
     fail_fast: bool = False
+    keep_going: bool = False
     grace: float = 30.0
 
 
@@ -51,6 +54,7 @@ class Run:
             [task.inputs.lane for task in graph.tasks],
             job.seconds,
             frozenset(n for n, task in enumerate(graph.tasks) if task.kind == "release"),
+            () if job.keep_going else gates_of(graph),
         )
         self._schedule = Schedule(agenda, job.caps, frozenset(job.known))
         self._outcomes: dict[int, Outcome] = dict(job.known)

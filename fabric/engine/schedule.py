@@ -1,12 +1,13 @@
 """Which task starts next, as a state machine without threads or time: easy to drive, to prove."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from heapq import heappop, heappush
 
 from msgspec import Struct
 
 from fabric.graph.critical_path import tails
+from fabric.graph.gates import Gate
 from fabric.model.task import Lane
 
 
@@ -37,13 +38,14 @@ class Agenda(Struct, frozen=True):
     """What is to be done, by number: `needs` in topological order, lanes, expected seconds.
 
     `closing` tasks end what others began and are short: they are as urgent as those were, so that
-    a run that is cut off leaves little half done.
+    a run that is cut off leaves little half done. Behind a gate nobody starts until it is open.
     """
 
     needs: Sequence[Sequence[int]]
     lanes: Sequence[Lane]
     seconds: Sequence[float]
     closing: frozenset[int] = frozenset()
+    gates: Sequence[Gate] = ()
 
     def urgency(self) -> list[Urgency]:
         tail = tails(self.needs, self.seconds)
@@ -72,7 +74,21 @@ class Schedule:
         self.states = [State.DONE if n in done else State.WAITING for n in range(len(needs))]
         self.blocked_by: dict[int, int] = {}
         self.left = len(needs) - len(done)
+        self._gates_before: dict[int, list[int]] = {}
+        self._missing_at_gate = [0] * len(agenda.gates)
+        self._behind = [gate.after for gate in agenda.gates]
+        self._close_gates(agenda.gates, done)
         self._prepare(needs, done)
+
+    def _close_gates(self, gates: Sequence[Gate], done: frozenset[int]) -> None:
+        """A gate counts as one more need of all that stand behind it."""
+        for index, gate in enumerate(gates):
+            waited_for = [number for number in gate.before if number not in done]
+            self._missing_at_gate[index] = len(waited_for)
+            for number in waited_for:
+                self._gates_before.setdefault(number, []).append(index)
+            for number in gate.after if waited_for else ():
+                self._missing[number] += 1
 
     def _prepare(self, needs: Sequence[Sequence[int]], done: frozenset[int]) -> None:
         for number, of_task in enumerate(needs):
@@ -111,10 +127,17 @@ class Schedule:
 
     def succeed(self, number: int) -> None:
         self._end(number, State.DONE)
-        for dependent in self._dependents[number]:
-            self._missing[dependent] -= 1
-            if not self._missing[dependent] and self.states[dependent] is State.WAITING:
-                self._ready(dependent)
+        self._one_less(self._dependents[number])
+        for index in self._gates_before.get(number, ()):
+            self._missing_at_gate[index] -= 1
+            if not self._missing_at_gate[index]:
+                self._one_less(self._behind[index])
+
+    def _one_less(self, waiting: Iterable[int]) -> None:
+        for number in waiting:
+            self._missing[number] -= 1
+            if not self._missing[number] and self.states[number] is State.WAITING:
+                self._ready(number)
 
     def fail(self, number: int) -> list[int]:
         """Blocks everything that needs this task, and says which tasks these are."""
@@ -156,7 +179,7 @@ class Schedule:
 
     def _block(self, cause: int) -> list[int]:
         blocked: list[int] = []
-        waiting = list(self._dependents[cause])
+        waiting = list(self._waiting_for(cause))
         while waiting:
             number = waiting.pop()
             if self.states[number] is not State.WAITING:
@@ -165,5 +188,10 @@ class Schedule:
             self.blocked_by[number] = cause
             self.left -= 1
             blocked.append(number)
-            waiting.extend(self._dependents[number])
+            waiting.extend(self._waiting_for(number))
         return sorted(blocked)
+
+    def _waiting_for(self, number: int) -> Iterator[int]:
+        yield from self._dependents[number]
+        for index in self._gates_before.get(number, ()):
+            yield from self._behind[index]

@@ -6,6 +6,7 @@ from heapq import heappop, heappush
 import pytest
 
 from fabric.engine.schedule import ENDED, Agenda, Caps, Schedule, State
+from fabric.graph.gates import Gate
 from fabric.model.task import Lane
 
 SEEDS_A_CASE = 250
@@ -31,12 +32,20 @@ class Simulation:
         self.caps = Caps(total := chance.randint(1, 8), chance.randint(1, total))
         self.interrupt_at = chance.choice([None, None, None, 3.0])
         self.closing = frozenset(n for n in range(self.size) if chance.random() < 0.1)
+        self.gates = tuple(self._gate(chance) for _ in range(chance.choice([0, 0, 1, 2])))
         self.schedule = Schedule(
-            Agenda(self.needs, self.lanes, self.lasts, self.closing), self.caps
+            Agenda(self.needs, self.lanes, self.lasts, self.closing, self.gates), self.caps
         )
         self.started: list[int] = []
         self.finished: list[int] = []
         self.now = 0.0
+
+    def _gate(self, chance: random.Random) -> Gate:
+        """Between any two parts of the order: whoever stands behind it comes later anyhow."""
+        split = chance.randint(0, self.size)
+        before = [number for number in range(split) if chance.random() < 0.5]
+        after = [number for number in range(split, self.size) if chance.random() < 0.5]
+        return Gate(tuple(before), tuple(after))
 
     def go(self) -> None:
         running: list[tuple[float, int]] = []
@@ -56,6 +65,9 @@ class Simulation:
         while (number := self.schedule.start()) is not None:
             self.started.append(number)
             assert all(self.schedule.states[need] is State.DONE for need in self.needs[number])
+            for gate in self.gates:
+                if number in gate.after:
+                    assert all(self.schedule.states[one] is State.DONE for one in gate.before)
             heappush(running, (self.now + self.lasts[number], number))
             self._check_caps(running)
         self._check_nothing_idles(running)
@@ -91,7 +103,9 @@ def test_only_what_needs_a_failed_task_is_blocked(seed: int) -> None:
     simulation.go()
     states = simulation.schedule.states
     for number, state in enumerate(states):
-        bad = [n for n in simulation.needs[number] if states[n] in (State.FAILED, State.BLOCKED)]
+        behind = [one for gate in simulation.gates if number in gate.after for one in gate.before]
+        waited_for = (*simulation.needs[number], *behind)
+        bad = [n for n in waited_for if states[n] in (State.FAILED, State.BLOCKED)]
         assert (state is State.BLOCKED) == bool(bad)
 
 
@@ -137,3 +151,20 @@ def test_what_closes_a_service_goes_before_the_next_service_is_begun() -> None:
         order.append(number)
         schedule.succeed(number)
     assert order == [0, 3, 1, 4, 2, 5]
+
+
+def test_a_gate_whose_tasks_are_all_done_is_open_from_the_start() -> None:
+    gate = Gate((0, 1), (2,))
+    agenda = Agenda([[], [], []], [Lane.IO] * 3, [1.0] * 3, gates=(gate,))
+    assert Schedule(agenda, Caps(1, 1), frozenset({0, 1})).start() == 2
+
+
+def test_what_stands_behind_a_gate_is_blocked_by_what_failed_before_it() -> None:
+    needs: list[list[int]] = [[], [], [1], [2]]
+    agenda = Agenda(needs, [Lane.IO] * 4, [1.0, 9.0, 1.0, 1.0], gates=(Gate((0,), (2,)),))
+    schedule = Schedule(agenda, Caps(1, 1))
+    assert schedule.start() == 1
+    schedule.succeed(1)
+    assert schedule.start() == 0
+    assert schedule.fail(0) == [2, 3]
+    assert schedule.blocked_by == {2: 0, 3: 0}

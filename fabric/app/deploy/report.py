@@ -11,7 +11,7 @@ from fabric.app.preview import Preview
 from fabric.app.project.placement import Placement
 from fabric.app.request import Request
 from fabric.app.run_report import cases_of, untouched
-from fabric.engine.result import Outcome, RunResult, Status
+from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.judge import dropped_functions
 from fabric.graph.service_order import ties_of
@@ -76,7 +76,7 @@ def _counts(result: RunResult) -> TaskCounts:
 
 def _exit_code(result: RunResult, rows: Iterable[ServiceEnd]) -> ExitCode:
     """Where everything went back, nothing was done in part."""
-    done = any(row.status in ("deployed", "failed") for row in rows)
+    done = any(row.status in ("deployed", "partial", "failed") for row in rows)
     if result.exit_code is ExitCode.PARTIAL and not done:
         return ExitCode.FAILED
     return result.exit_code
@@ -127,20 +127,23 @@ def _parts(result: RunResult) -> dict[str, list[Part]]:
 def _deployment(placement: Placement, parts: Sequence[Part], changed: Changed) -> ServiceEnd:
     ref = placement.ref
     own = [part for part in parts if part[0].kind in RECORD_KINDS and ref_of(part[0].inputs) == ref]
-    outcomes = [outcome for _, outcome in own]
     record = changed.finals.get(ref, changed.scope.transaction.record(ref))
     functions = tuple(_functions(placement, own, changed))
     error = _error(outcome for _, outcome in parts)
-    row = _row(placement, record, _status(placement, outcomes, changed), functions, error)
-    if not row.deployment_id and any(one.status is Status.FAILED for one in outcomes):
+    row = _row(placement, record, _status(placement, own, changed), functions, error)
+    if not row.deployment_id and any(one.status is Status.FAILED for _, one in own):
         return replace(row, deployment_id=changed.scope.deployment_ids[ref])
     return row
 
 
-def _status(placement: Placement, outcomes: list[Outcome], changed: Changed) -> str:
+def _status(placement: Placement, parts: Sequence[Part], changed: Changed) -> str:
+    """In part: some functions are as they are asked for now, and others are not."""
     if placement.ref in changed.rolled_back:
         return "rolled-back"
-    found = {one.status for one in outcomes}
+    of_deploys = {outcome.status for task, outcome in parts if task.kind == "deploy"}
+    if Status.RAN in of_deploys and not of_deploys <= GOOD:
+        return "partial"
+    found = {outcome.status for _, outcome in parts}
     bad = next((status.value for status in _WORST_FIRST if status in found), "")
     return bad or ("deployed" if Status.RAN in found else "unchanged")
 

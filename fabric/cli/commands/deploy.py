@@ -1,6 +1,6 @@
 """`fabric deploy`: options to a request, a request to a run that changes what is live."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import click
 from msgspec import Struct
@@ -24,10 +24,21 @@ if TYPE_CHECKING:
     from fabric.cli.perform import Order
 
 
+KeepGoing: TypeAlias = Annotated[
+    bool,
+    click.option(
+        "--keep-going",
+        is_flag=True,
+        help="Deploy the functions of a service though others of it cannot be built.",
+    ),
+]
+
+
 class DeployFlags(Struct, frozen=True):
     chosen: FunctionFlags
     source: SourceFlags
     live: LiveFlags
+    keep_going: KeepGoing
     lock_timeout: LockTimeout
     run: RunFlags
     screen: ScreenFlags
@@ -36,6 +47,7 @@ class DeployFlags(Struct, frozen=True):
 class ComposeDeployFlags(Struct, frozen=True):
     chosen: ComposeFlags
     live: LiveFlags
+    keep_going: KeepGoing
     lock_timeout: LockTimeout
     run: RunFlags
     screen: ScreenFlags
@@ -54,6 +66,8 @@ def deploy(flags: DeployFlags) -> int:
     Builds and packages what changed, then deploys only functions that are not live as they are
     asked for; functions that the config names no more are deleted. Simulated unless
     FABRIC_REAL_DEPLOY=1 or FABRIC_<PROVIDER>_REAL_DEPLOY=1 is set.
+
+    Nothing of a service is deployed before all of it that was asked for is built and packaged.
     """
     return run_deploy("deploy", flags, flags.source)
 
@@ -93,9 +107,23 @@ def _request(command: str, flags: DeployFlags | ComposeDeployFlags) -> "Request"
     from fabric.cli.perform import run_request
     from fabric.model.names import Verb
 
+    _refuse_opposites(flags)
     request = run_request(Verb.DEPLOY, command, flags.chosen, flags.run)
     stage = flags.live.preview or request.where.stage
-    return replace(request, where=replace(request.where, stage=stage))
+    where = replace(request.where, stage=stage)
+    return replace(request, where=where, keep_going=flags.keep_going)
+
+
+def _refuse_opposites(flags: DeployFlags | ComposeDeployFlags) -> None:
+    from fabric.model.problems import FabricError, Problem
+
+    opposites = {
+        "--fail-fast": flags.run.fail_fast,
+        "--rollback-on-failure": bool(flags.live.rollback),
+    }
+    for name in (name for name, is_given in opposites.items() if is_given and flags.keep_going):
+        message = f"--keep-going and {name} want opposite things after a failure"
+        raise FabricError(Problem("usage/opposites", message, hint="leave one of them out"))
 
 
 def _options(flags: DeployFlags | ComposeDeployFlags) -> "DeployOptions":
