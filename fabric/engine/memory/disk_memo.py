@@ -164,6 +164,8 @@ def _open(folder: Path) -> sqlite3.Connection:
 
 def _is_damage(error: Exception) -> bool:
     """Whether the database is no good, and not the disk or somebody who uses it just now."""
+    if isinstance(error, sqlite3.ProgrammingError):
+        return False  # of how it is used, after its end for one
     if isinstance(error, sqlite3.Error):
         # Longer codes say more in their upper bytes.
         return getattr(error, "sqlite_errorcode", 0) & 0xFF not in _OF_SURROUNDINGS

@@ -66,13 +66,6 @@ def test_a_pickled_row_is_a_miss_and_is_not_loaded(opener: str, folder: Path) ->
     memo.close()
 
 
-def test_nothing_but_text_and_bytes_goes_in(folder: Path) -> None:
-    memo = DiskMemo(folder)
-    assert not memo.put_all({"t:a": 7})  # type: ignore[dict-item]
-    assert not memo.put_all({7: b"one"})  # type: ignore[dict-item]
-    memo.close()
-
-
 def test_a_table_that_is_gone_is_no_row_and_comes_again(folder: Path) -> None:
     memo = DiskMemo(folder)
     changed(folder, "DROP TABLE Cache")
