@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import Annotated, TypeAlias, TypeVar, get_args, get_origin
 
+import click
+from click.core import ParameterSource
 from msgspec import Struct
 
 Flags = TypeVar("Flags", bound=Struct)
@@ -21,6 +23,7 @@ def flags_of(kind: type[Flags]) -> Callable[[Callable[[Flags], int]], Called]:
     def taking(command: Callable[[Flags], int]) -> Called:
         @wraps(command)  # its name and its help are the command's
         def called(**said: object) -> int:
+            _refuse_empty(said)
             return command(filled(kind, said))
 
         made: Called = called
@@ -29,6 +32,26 @@ def flags_of(kind: type[Flags]) -> Callable[[Callable[[Flags], int]], Called]:
         return made
 
     return taking
+
+
+def _refuse_empty(said: Mapping[str, object]) -> None:
+    """`--stage "$UNSET"` must not come to the default: it may be about another stage."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        is_typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        value = said.get(name)
+        if is_typed and (value == "" or (isinstance(value, tuple) and "" in value)):
+            raise _empty(parameter)
+
+
+def _empty(parameter: click.Parameter) -> Exception:
+    from fabric.model.problems import FabricError, Problem
+
+    is_option = isinstance(parameter, click.Option)
+    title = max(parameter.opts, key=len) if is_option else parameter.human_readable_name
+    hint = "is a variable not set?" + (" Leave the option out for its default" if is_option else "")
+    return FabricError(Problem("usage/empty-value", f"{title} was given an empty value", hint))
 
 
 def filled(kind: type[Flags], said: Mapping[str, object]) -> Flags:

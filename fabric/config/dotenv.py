@@ -2,26 +2,83 @@
 
 import re
 
-_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
-_DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(?:#.*)?')
-_SINGLE = re.compile(r"'([^']*)'\s*(?:#.*)?")
+from msgspec import Struct
+
+_NAME = re.compile(r"[^\S\n]*(?:export[^\S\n]+)?([A-Za-z_][A-Za-z0-9_]*)[^\S\n]*=[^\S\n]*")
+_QUOTED = {
+    '"': re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL),
+    "'": re.compile(r"'([^']*)'"),
+}
+_END = re.compile(r"[^\S\n]*(?:#[^\n]*)?(?=\n|\Z)")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
-_ESCAPE = re.compile(r"\\(.)")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
-def parse_dotenv(text: str) -> tuple[tuple[str, str], ...]:
-    """`NAME=value` lines in order; comments and whatever is no assignment are skipped."""
-    lines = text.removeprefix("\ufeff").splitlines()
-    found = (_LINE.fullmatch(line) for line in lines)
-    return tuple((match[1], _value(match[2].strip())) for match in found if match)
+class UnreadLine(Struct, frozen=True):
+    """A line, counted from 1, that is no assignment, and why. Never with a word of its own: it may
+    be a secret that was pasted wrongly."""
+
+    number: int
+    why: str
 
 
-def _value(written: str) -> str:
-    double = _DOUBLE.fullmatch(written)
-    if double:
-        return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), double[1])
-    single = _SINGLE.fullmatch(written)
-    if single:
-        return single[1]
-    return _COMMENT.sub("", written).rstrip()
+class DotEnv(Struct, frozen=True):
+    pairs: tuple[tuple[str, str], ...]
+    unread: tuple[UnreadLine, ...]
+
+
+NO_DOTENV = DotEnv((), ())
+
+
+class _SlipError(Exception):
+    pass
+
+
+def parse_dotenv(text: str) -> DotEnv:
+    """`NAME=value` in order; a value in quotes may go over many lines."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    pairs: list[tuple[str, str]] = []
+    unread: list[UnreadLine] = []
+    position = 0
+    while position < len(text):
+        end = _end_of_line(text, position)
+        if _says_something(text[position:end]):
+            try:
+                name, value, end = _assignment(text, position)
+                pairs.append((name, value))
+            except _SlipError as slip:
+                unread.append(UnreadLine(text.count("\n", 0, position) + 1, str(slip)))
+        position = end + 1
+    return DotEnv(tuple(pairs), tuple(unread))
+
+
+def _says_something(line: str) -> bool:
+    return not line.lstrip().startswith("#") and bool(line.strip())
+
+
+def _end_of_line(text: str, position: int) -> int:
+    found = text.find("\n", position)
+    return len(text) if found < 0 else found
+
+
+def _assignment(text: str, position: int) -> tuple[str, str, int]:
+    """A name, its value, and where its last line ends."""
+    head = _NAME.match(text, position)
+    if head is None:
+        raise _SlipError("it is no `NAME=value`")
+    quote = text[head.end() : head.end() + 1]
+    if quote not in _QUOTED:
+        end = _end_of_line(text, head.end())
+        return head[1], _COMMENT.sub("", text[head.end() : end]).strip(), end
+    body = _QUOTED[quote].match(text, head.end())
+    if body is None:
+        raise _SlipError(f"the quote {quote} is not closed")
+    rest = _END.match(text, body.end())
+    if rest is None:
+        raise _SlipError(f"something follows the closing {quote}")
+    return head[1], _unescaped(body[1]) if quote == '"' else body[1], rest.end()
+
+
+def _unescaped(body: str) -> str:
+    return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), body)

@@ -8,7 +8,7 @@ import threading
 import zlib
 from pathlib import Path
 
-from fabric.system.disk import make_folder, read_bytes, sync_folder, write_problem
+from fabric.system.disk import make_folder, read_bytes, sync_folder, write_all, write_problem
 
 
 class AppendLog:
@@ -85,8 +85,7 @@ def _write_whole(fd: int, content: bytes, *, durable: bool) -> None:
     """All of it or nothing: what comes after half a line would not be read."""
     before = os.fstat(fd).st_size
     try:
-        while content:
-            content = content[os.write(fd, content) :]
+        write_all(fd, content)
         if durable:
             os.fdatasync(fd)
     except OSError:

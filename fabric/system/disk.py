@@ -196,13 +196,17 @@ def _discard(path: str) -> None:
         os.unlink(path)  # noqa: PTH108
 
 
+def write_all(fd: int, content: bytes) -> None:
+    written = os.write(fd, content)
+    while written < len(content):
+        written += os.write(fd, content[written:])
+
+
 def _write_new(path: str, content: bytes, mode: int, *, durable: bool) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         set_mode(fd, mode)
-        written = os.write(fd, content)
-        while written < len(content):
-            written += os.write(fd, content[written:])
+        write_all(fd, content)
         if durable:
             os.fsync(fd)
     finally:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from fabric.system.disk import write_all
+
 
 @contextlib.contextmanager
 def memory_file(name: str, content: bytes = b"") -> Iterator[int | None]:
@@ -16,9 +18,7 @@ def memory_file(name: str, content: bytes = b"") -> Iterator[int | None]:
         return
     try:
         os.fchmod(fd, 0o600)
-        written = 0
-        while written < len(content):
-            written += os.write(fd, content[written:])
+        write_all(fd, content)
         os.lseek(fd, 0, os.SEEK_SET)
         yield fd
     finally:

@@ -12,7 +12,7 @@ from fabric.app.deploy.change_records import Changed, RecordsChange, change_reco
 from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.deploy.purpose import Removing
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, mismatch, open_deploy_scope
-from fabric.app.project.modes import mode_of
+from fabric.app.project.modes import is_on, mode_of
 from fabric.app.project.project import Project, open_project
 from fabric.app.project.upstreams import downstreams_of, needs_of
 from fabric.app.request import Request
@@ -146,7 +146,7 @@ def _not_enabled(record: Record, settings: Settings) -> Problem | None:
     facts = facts_of(record.provider_id)
     if record.mode is Mode.SIMULATED or facts is None or not facts.deletes_by_own_switch:
         return None
-    if settings.env.get(facts.real_deploy_variable) == "1":
+    if is_on(facts.real_deploy_variable, settings.env):
         return None
     return Problem(
         "remove/not-enabled",

@@ -24,11 +24,16 @@ _CONNECTION = "OBJSTORE3_CONNECTION_STRING"
 
 
 class Sources(Struct, frozen=True):
-    """What a `.env` says, and what the process says, which wins; `folder` is where the file is."""
+    """What a `.env` says, and what the process says, which wins; `folder` is where the file is.
+
+    `switches` are fabric's own variables in the file: they count from the process alone, for a
+    checkout must not decide how fabric runs.
+    """
 
     folder: Path
     filed: Secret[Mapping[str, str]]
     process: Secret[Mapping[str, str]]
+    switches: tuple[str, ...] = ()
 
     def get(self, name: str) -> str:
         return self.process.reveal().get(name, self.filed.reveal().get(name, ""))
@@ -77,6 +82,14 @@ def plain_endpoints(sources: Sources) -> Iterator[str]:
         text = sources.get(name)
         if _ENDPOINT.fullmatch(name) and is_plain(_url(name, text)):
             yield name
+
+
+def switch_problem(sources: Sources, name: str) -> Problem:
+    return Problem(
+        "config/no-effect",
+        f"`{name}` in `{sources.folder / '.env'}` has no effect",
+        hint="fabric's own variables are taken from the environment that it is called in",
+    )
 
 
 def plain_problem(name: str) -> Problem:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fabric.app.project.endpoints import Sources, foreign_endpoints
 from fabric.app.request import CONFIG_NAME
-from fabric.config.dotenv import parse_dotenv
+from fabric.config.dotenv import NO_DOTENV, UnreadLine, parse_dotenv
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secret import Secret
 from fabric.system.disk import read_bytes
@@ -37,13 +37,25 @@ def calling_environment(folder: Path, process: Mapping[str, str]) -> dict[str, s
 def sources_of(folder: Path, process: Mapping[str, str]) -> Sources:
     path = folder / ".env"
     try:
-        pairs = parse_dotenv(read_bytes(path).decode("utf-8", "replace"))
+        found = parse_dotenv(read_bytes(path).decode("utf-8", "replace"))
     except (FileNotFoundError, NotADirectoryError):
-        pairs = ()
+        found = NO_DOTENV
     except OSError as error:
         raise _unreadable(path, error) from error
-    filed = {name: value for name, value in pairs if not name.startswith("FABRIC_")}
-    return Sources(folder, Secret(filed), Secret(process))
+    if found.unread:
+        raise FabricError(*(_unread(path, line) for line in found.unread))
+    filed = {name: value for name, value in found.pairs if not name.startswith("FABRIC_")}
+    switches = tuple(dict.fromkeys(name for name, _ in found.pairs if name not in filed))
+    return Sources(folder, Secret(filed), Secret(process), switches)
+
+
+def _unread(path: Path, line: UnreadLine) -> Problem:
+    return Problem(
+        "config/bad-env-line",
+        f"line {line.number} of `{path}` cannot be read: {line.why}",
+        hint="write NAME=value, and quotes around a value with spaces at its ends or many lines",
+        where=Place(str(path), line.number, 1),
+    )
 
 
 def relative(folder: Path, workspace: Path) -> str:

@@ -12,6 +12,7 @@ from fabric.app.project.endpoints import (
     foreign_problem,
     plain_endpoints,
     plain_problem,
+    switch_problem,
 )
 from fabric.app.project.files import (
     NotFoundError,
@@ -112,7 +113,9 @@ def load_one(path: Path, asked: ConfigRequest, settings: Settings) -> Config:
 
 
 def _addresses(config: Config, sources: Sources) -> Iterator[Problem]:
-    """Warns of addresses that are not used, or that are open to everybody on the way."""
+    """Warns of what has no effect, and of addresses that are open to everybody on the way."""
+    for name in sources.switches:
+        yield switch_problem(sources, name)
     for name in foreign_endpoints(sources):
         yield foreign_problem(sources, name)
     for name in plain_endpoints(sources):

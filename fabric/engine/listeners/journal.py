@@ -8,12 +8,13 @@ from typing import IO
 
 from msgspec.structs import asdict
 
-from fabric.model.events import EVENT_NAMES, ProblemFound, RunEnded, Stamped
+from fabric.model.events import EVENT_NAMES, Event, ProblemFound, Stamped, TaskEnded
 from fabric.model.problems import FabricError
 from fabric.model.report import problem_json
-from fabric.system.disk import make_folder, write_problem
+from fabric.system.disk import make_folder, write_all, write_problem
 
 _KEPT = 20
+_TOGETHER = 200
 _TO_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK
 # json.dumps with options makes a new encoder for each call; there are two events for each task.
 _ENCODE = json.JSONEncoder(separators=(",", ":"), default=str).encode
@@ -37,6 +38,10 @@ def event_line(stamped: Stamped) -> str:
         "time": stamped.time,
     }
     return _ENCODE({**head, **fields}) + "\n"
+
+
+def _is_skip(event: Event) -> bool:
+    return isinstance(event, TaskEnded) and event.status == "skipped"
 
 
 class EventFile:
@@ -78,33 +83,37 @@ class RunJournal:
     def __init__(self, folder: Path, run_id: str) -> None:
         self._folder = folder
         self._lines = [_VERSION_LINE]
-        self._file: IO[str] | None = None
+        self._file: int | None = None
         with contextlib.suppress(OSError, FabricError):
             make_folder(folder, 0o700)
-            made = os.open(folder / f"{run_id}.jsonl", _TO_WRITE, 0o600)
-            self._file = os.fdopen(made, "w", encoding="utf-8")
+            self._file = os.open(folder / f"{run_id}.jsonl", _TO_WRITE, 0o600)
 
     def hear(self, event: Stamped) -> None:
         self._lines.append(event_line(event))
-        if len(self._lines) >= 200 or isinstance(event.event, RunEnded):  # noqa: PLR2004
+        # A run that is killed has told of all that it began. What was up to date may wait: there
+        # are thousands of these, and they come in a moment.
+        if len(self._lines) >= _TOGETHER or not _is_skip(event.event):
             self._write()
 
     def close(self) -> None:
         self._write()
-        if self._file:
-            with contextlib.suppress(OSError):
-                self._file.close()
+        self._give_up()
         self._sweep()
 
     def _write(self) -> None:
         lines, self._lines = self._lines, []
-        if self._file is None:
+        if self._file is None or not lines:
             return
         try:
-            self._file.write("".join(lines))
-            self._file.flush()
+            write_all(self._file, "".join(lines).encode())
         except OSError:
-            self._file = None
+            self._give_up()
+
+    def _give_up(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):
+                os.close(file)
 
     def _sweep(self) -> None:
         # Journals are talk: whatever is wrong with them, the run went as it went.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fabric.engine.listeners.journal import EventFile, RunJournal
-from fabric.model.events import Event, ProblemFound, RunEnded, Stamped, TaskStarted
+from fabric.model.events import Event, ProblemFound, RunEnded, Stamped, TaskEnded, TaskStarted
 from fabric.model.problems import FabricError, Problem
 
 STARTED = TaskStarted("build:a/b", "first build")
@@ -57,10 +57,18 @@ def test_a_journal_is_written_by_the_end_of_its_run(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_a_long_run_is_written_as_it_goes(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_has_told_of_all_that_it_began(tmp_path: Path) -> None:
     journal = RunJournal(tmp_path, "r1")
     for number in range(300):
         journal.hear(stamped(STARTED, number))
+        assert len(lines(tmp_path / "r1.jsonl")) == number + 2
+    journal.close()
+
+
+def test_what_was_up_to_date_is_written_together(tmp_path: Path) -> None:
+    journal = RunJournal(tmp_path, "r1")
+    for number in range(300):
+        journal.hear(stamped(TaskEnded("build:a/b", "skipped", "up to date", 0), number))
     assert len(lines(tmp_path / "r1.jsonl")) == 200
     journal.close()
     assert len(lines(tmp_path / "r1.jsonl")) == 301
