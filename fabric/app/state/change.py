@@ -23,6 +23,7 @@ from fabric.state.records.replace import (
     serial_problem,
     successor,
 )
+from fabric.state.records.transaction import peek
 from fabric.state.records.under_lock import locked
 from fabric.state.records.unwritten import drop_unwritten, unwritten_path
 from fabric.state.upkeep.forget import forget
@@ -93,6 +94,8 @@ def remove_record(asked: StateRequest, settings: Settings, agrees: Agrees) -> Re
     """Forget a record. Nobody asks the provider: what is there stays there."""
     with open_scope(asked, settings) as scope:
         ref = scope.one
+        if found_before(scope.record_store, ref).version is None:
+            scope.refuse_unknown()
         if not agrees(f"Forget {ref.title}? What it describes is not removed."):
             raise FabricError(Problem("state/declined", "nothing was forgotten"))
         removed = forget(scope.record_store, ref, scope.lock_policy)
@@ -105,6 +108,8 @@ def force_unlock(asked: StateRequest, settings: Settings, agrees: Agrees) -> Rep
         ref = scope.one
         holder = holder_of(scope.record_store, ref)
         if holder is None:
+            if peek(scope.record_store, ref) is None:
+                scope.refuse_unknown()
             return Report(asked.command, UnlockOutcome(unlocked=False, title=ref.title))
         by = f"{holder.process.who} (pid {holder.process.pid}, `{holder.operation}`)"
         if not agrees(f"{ref.title} is locked by {by}. Take the lock away?"):

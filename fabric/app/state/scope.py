@@ -40,7 +40,8 @@ class StateRequest(Struct, frozen=True):
 
 class StateScope(Struct, frozen=True):
     """One service's records in one back end. `stage` and `provider` are empty for all of them;
-    `one` is the single record that is meant by a command on one."""
+    `one` is the single record that is meant by a command on one. `unknown` is what speaks against
+    the provider: the config does not name it, but it may have left something."""
 
     project: Project
     placement: Placement
@@ -49,6 +50,12 @@ class StateScope(Struct, frozen=True):
     stage: str
     provider: str
     lock_policy: LockPolicy
+    unknown: tuple[Problem, ...] = ()
+
+    def refuse_unknown(self) -> None:
+        """To be asked where nothing was found: then the name of the provider is a slip."""
+        if self.unknown:
+            raise FabricError(*self.unknown)
 
     @property
     def service(self) -> str:
@@ -68,10 +75,10 @@ class StateScope(Struct, frozen=True):
 
 @contextlib.contextmanager
 def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
-    project, provider = _project(asked.where, settings)
+    project, unknown = _project(asked.where, settings)
     placement = _post(project.units[0], project, asked.backend)
     service = asked.service or placement.service
-    label = provider or placement.provider
+    label = asked.where.provider if unknown else placement.provider
     elsewhere = f" --backend {asked.backend}" if asked.backend else ""
     back_ends = BackEnds(settings)
     try:
@@ -86,19 +93,21 @@ def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
                 lock_policy(settings, asked.lock_timeout),
                 options=lambda ref: options_of(ref, project.sources[0], settings) + elsewhere,
             ),
+            unknown,
         )
     finally:
         back_ends.close()
 
 
-def _project(where: Where, settings: Settings) -> tuple[Project, str]:
+def _project(where: Where, settings: Settings) -> tuple[Project, tuple[Problem, ...]]:
     """A provider that the config knows no more may have left records all the same."""
     try:
-        return open_project(where, settings), ""
+        return open_project(where, settings), ()
     except FabricError as error:
         if not where.provider or any(one.code != _UNKNOWN for one in error.problems):
             raise
-    return open_project(replace(where, provider=""), settings), where.provider
+        unknown = error.problems
+    return open_project(replace(where, provider=""), settings), unknown
 
 
 def _post(unit: ServiceUnit, project: Project, kind: str) -> Placement:

@@ -121,6 +121,9 @@ def _refuse_opposites(flags: DeployFlags | ComposeDeployFlags) -> None:
         "--fail-fast": flags.run.fail_fast,
         "--rollback-on-failure": bool(flags.live.rollback),
     }
+    if flags.live.preview and flags.chosen.where.stage:
+        message = f"--preview {flags.live.preview} is a stage of its own, and --stage names another"
+        raise FabricError(Problem("usage/two-stages", message, hint="leave one of them out"))
     for name in (name for name, is_given in opposites.items() if is_given and flags.keep_going):
         message = f"--keep-going and {name} want opposite things after a failure"
         raise FabricError(Problem("usage/opposites", message, hint="leave one of them out"))
