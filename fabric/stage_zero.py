@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_GARBAGE = 200_000
+_GARBAGE = 1_000_000
 _CANNOT_WRITE = 73
 _KIND, _REGULAR = 0o170000, 0o100000  # of a mode: what it is a mode of
 # A job's summary is written anew each time: a stored answer does not do that.

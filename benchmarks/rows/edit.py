@@ -35,7 +35,7 @@ def _same_output(options: Options) -> Sequence[Result]:
     pair = [edited(FABRIC, shape, note, 1), idle(FABRIC, shape)]
     ours, nothing = shown(alternate(pair, options.rounds))
     claim = "an edit whose output is equal (exactly 1 task ran) / nothing to do"
-    return [beside(claim, ours, nothing, 2.0)]
+    return [beside(claim, ours, nothing, 3.0)]
 
 
 ROWS = (

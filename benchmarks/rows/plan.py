@@ -57,7 +57,7 @@ def _run(options: Options) -> Sequence[Result]:
     for one in sides:
         restore(one.cwd)
     claim = f"plan --json of {shape.tasks} stale tasks / turbo --dry=json"
-    return [beside(claim, ours, turbo, 0.6)]
+    return [beside(claim, ours, turbo, 0.4)]
 
 
 ROWS = (Row("plan", "plan --json of 7,000 stale tasks, beside turbo --dry=json", _run),)

@@ -6,7 +6,7 @@ from benchmarks.places import WORK, program
 from benchmarks.rounds import Side, alternate
 from benchmarks.row import Options, Result, Row, beside, shown
 
-BOUND = 4.5
+BOUND = 3.5
 
 
 def bare() -> Side:

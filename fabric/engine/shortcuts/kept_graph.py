@@ -48,9 +48,15 @@ class KeptGraph(Struct, frozen=True):
 
 
 def _tasks(records: Sequence[PackedTask], kinds: Kinds) -> Sequence[Task]:
+    made: dict[int, Task] = {}
+
     def task(number: int) -> Task:
-        task_id, kind, values, needs = records[number]
-        return Task(TaskId(task_id), kinds[kind](*values), tuple(map(TaskId, needs)))
+        found = made.get(number)
+        if found is None:
+            task_id, kind, values, needs = records[number]
+            inputs = kinds[kind](*values)
+            found = made[number] = Task(TaskId(task_id), inputs, tuple(map(TaskId, needs)))
+        return found
 
     return MadeWhenRead(len(records), task)
 
