@@ -179,6 +179,7 @@ def _stopped(folder: Path, *, at: int, overslept: bool) -> Iterator[str]:
         yield "the first says that it is done, and is not in the record"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overslept", [True, False], ids=["its lease ran out", "unlocked"])
 def test_a_holder_that_is_stopped_at_any_step_overwrites_nobody(
     tmp_path: Path, *, overslept: bool
