@@ -8,7 +8,7 @@ from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.compiled import compiled
-from fabric.model.task import VendorInputs
+from fabric.model.task_inputs import VendorInputs
 
 
 def compiled_and_pinned(request: Request, settings: Settings) -> Compiled:

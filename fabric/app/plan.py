@@ -35,6 +35,7 @@ from fabric.model.outcomes.planned import (
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
+from fabric.state.backends.failures import NoAccessError
 from fabric.system.clock import file_time_ns
 from fabric.system.disk import write_atomic
 from fabric.views.pictures.draw import draw
@@ -72,16 +73,11 @@ def look(request: Request, settings: Settings) -> Iterator[tuple[Session, Previe
             return
         try:
             found = _live(stack, work, request, settings)
-        except FabricError as error:
-            if error.first.code not in _NO_SIGHT:
-                raise
+        except NoAccessError as error:
+            # A machine that was never given these may still look at a plan.
             stack.close()
             found = _blind(stack, work, (request, settings), error.first)
         yield found
-
-
-# A machine that was never given the means to read the state may still look at a plan.
-_NO_SIGHT = ("credentials/missing", "backend/not-installed")
 
 
 def _files(

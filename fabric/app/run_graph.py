@@ -24,7 +24,7 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import RunEnded, RunStarted, TaskEnded
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
-from fabric.model.task import RECORD_KINDS
+from fabric.model.task_inputs import RECORD_KINDS
 from fabric.system.clock import Clock
 from fabric.system.file_systems import is_network
 from fabric.tasks.build import BuildKind

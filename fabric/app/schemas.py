@@ -2,11 +2,11 @@
 
 import json
 
-from fabric.model.outcomes.looked_up import Plain
+from fabric.model.outcomes.looked_up import DocumentOutcome
 from fabric.model.report import Report
 from fabric.system.schemas import schema_text
 
 
 def schema(name: str) -> Report:
     text = schema_text(name)
-    return Report("schema", Plain(json.loads(text), text.rstrip("\n")))
+    return Report("schema", DocumentOutcome(json.loads(text), text.rstrip("\n")))

@@ -19,7 +19,7 @@ from fabric.engine.memory.memo import LazyMemo, Memo, NoMemo
 from fabric.engine.memory.traces import TraceStore
 from fabric.engine.task_runner import Stores, TaskRunner
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import VendorInputs
+from fabric.model.task_inputs import VendorInputs
 from fabric.ownership import OWN
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Built

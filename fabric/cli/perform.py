@@ -18,7 +18,8 @@ from fabric.model.report import Report
 
 if TYPE_CHECKING:
     from fabric.app.shortcuts.command_line import CommandLine
-    from fabric.cli.options import ComposeFlags, FunctionFlags, RunFlags
+    from fabric.cli.options import ComposeFlags, FunctionFlags
+    from fabric.cli.run_options import RunFlags
     from fabric.engine.bus import Listener
     from fabric.engine.run_info import MakeListeners, RunInfo
 

@@ -8,11 +8,9 @@ from fabric.config.layers import layer_addresses, layers_of
 from fabric.config.redact import resolved_json
 from fabric.config.resolve.bindings import BindingScope
 from fabric.config.resolve.stages import named_entries
-from fabric.config.schema.backend import DEFAULTS, KEYS_OF
 from fabric.config.triggers import triggers_of
 from fabric.config.values import (
     BackendConfig,
-    BackendKind,
     BuildSettings,
     Config,
     DeploySettings,
@@ -25,6 +23,7 @@ from fabric.config.values import (
 )
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, child
+from fabric.model.back_ends import BackendKind, back_end_facts
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
 
@@ -114,8 +113,9 @@ def _backend(node: Node | None) -> BackendConfig:
 
 
 def _settings_of(node: Node | None, kind: BackendKind) -> Pairs:
-    defaults = DEFAULTS.get(kind, {})
-    settings = ((key, read.text(node, key, defaults.get(key, ""))) for key in KEYS_OF[kind])
+    facts = back_end_facts(kind)
+    defaults = dict(facts.defaults)
+    settings = ((key, read.text(node, key, defaults.get(key, ""))) for key in facts.settings)
     return tuple((key, value) for key, value in settings if value)
 
 

@@ -1,24 +1,16 @@
 """The resolved config as values: tuples and enums, no dicts, one class per trigger kind."""
 
-from enum import StrEnum
 from typing import TypeAlias
 
 from msgspec import Struct
 
 # Named again, so that a reader of configs finds all of their words here.
+from fabric.model.back_ends import BackendKind
 from fabric.model.names import TriggerKind as TriggerKind  # noqa: PLC0414
 from fabric.model.problems import Place, Problem
 from fabric.model.secret import NO_SECRETS, Secret
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
-
-
-class BackendKind(StrEnum):
-    LOCAL = "local"
-    SQL = "sql"
-    OBJSTORE1 = "objstore1"
-    OBJSTORE2 = "objstore2"
-    OBJSTORE3 = "objstore3"
 
 
 class HttpTrigger(Struct, frozen=True):
@@ -200,7 +192,7 @@ class Config(Struct, frozen=True):
     whose values must never be shown. `bound_names` are the variables that bindings looked at.
     `secret_values` are what bindings to secrets gave, for hiding it: never stored, never shown.
     `labels` are what `--provider` finds in the config, whatever was chosen.
-    `spots` are the places that a plan may have something to say of.
+    `locations` are the places that a plan may have something to say of.
     """
 
     service: str
@@ -223,7 +215,7 @@ class Config(Struct, frozen=True):
     bound_names: frozenset[str] = frozenset()
     secret_values: Secret[frozenset[str]] = NO_SECRETS
     warnings: tuple[Problem, ...] = ()
-    spots: tuple[ConfigPlace, ...] = ()
+    locations: tuple[ConfigPlace, ...] = ()
 
 
 class ComposeService(Struct, frozen=True):

@@ -9,7 +9,8 @@ from fabric.graph.decide import Decision
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.problems import ExitCode, Problem, exit_code_of
-from fabric.model.task import RECORD_KINDS, Output, Task
+from fabric.model.task import Output, Task
+from fabric.model.task_inputs import RECORD_KINDS
 
 
 class Status(StrEnum):

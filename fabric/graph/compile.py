@@ -12,17 +12,16 @@ from fabric.model.concurrency import hashed_concurrency
 from fabric.model.hashing import digest_fields
 from fabric.model.names import Verb
 from fabric.model.records.record import Mode
-from fabric.model.task import (
+from fabric.model.task import Pairs, Task
+from fabric.model.task_id import TaskId, release_id, task_id
+from fabric.model.task_inputs import (
     BuildInputs,
     DeployInputs,
     PackageInputs,
-    Pairs,
     ReleaseInputs,
     Spec,
-    Task,
     VendorInputs,
 )
-from fabric.model.task_id import TaskId, release_id, task_id
 
 
 class ServiceUnit(Struct, frozen=True):
@@ -31,7 +30,7 @@ class ServiceUnit(Struct, frozen=True):
     `upstream` are the services of this run that it waits for, direct and indirect; `outside` the
     releases of those that are no part of it; `depends_on` all of them, also those whose outputs it
     is not given. `upstream_outputs` pairs variables with the release that gives their value.
-    `world` says which account, and which address of the provider's API, the surroundings mean.
+    `account` says which account, and which address of the provider's API, the surroundings mean.
     """
 
     config: Config
@@ -39,7 +38,7 @@ class ServiceUnit(Struct, frozen=True):
     mode: str = "simulated"
     lock: str = ""
     upstream: tuple[str, ...] = ()
-    world: Pairs = ()
+    account: Pairs = ()
     outside: tuple[str, ...] = ()
     upstream_outputs: Pairs = ()
     depends_on: tuple[str, ...] = ()
@@ -243,5 +242,5 @@ def place_of(unit: ServiceUnit) -> Pairs:
         ("region", config.provider.region),
         ("extensions", digest_fields((config.extensions,))),
         ("workflows", digest_fields((repr(config.workflows),))),
-        *unit.world,
+        *unit.account,
     )

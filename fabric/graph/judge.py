@@ -23,18 +23,9 @@ from fabric.model.concurrency import told_settings
 from fabric.model.hashing import digest_fields
 from fabric.model.names import Digest
 from fabric.model.records.record import Deployment, FunctionRecord, Lifecycle, Mode, Record
-from fabric.model.task import (
-    DeployInputs,
-    EntryKind,
-    InputEntry,
-    Output,
-    Pairs,
-    ReleaseInputs,
-    RemoveInputs,
-    RestoreInputs,
-    Spec,
-)
+from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 from fabric.model.task_id import is_kind, package_id
+from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs, Spec
 
 GONE = Output(digest_fields(("gone",)))
 

@@ -8,8 +8,9 @@ from fabric.graph.decide import Action, Decision, Question, decide, not_kept
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Look, Trace
 from fabric.model.names import Digest
-from fabric.model.task import RECORD_KINDS, InputEntry, Output, Pairs, Task
+from fabric.model.task import InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import RECORD_KINDS
 
 
 class Known(Struct, frozen=True):

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.records.record import RecordRef
-from fabric.model.task import ProbeInputs, Task
+from fabric.model.task import Task
 from fabric.model.task_id import task_id
+from fabric.model.task_inputs import ProbeInputs
 
 
 def probe_graph(ref: RecordRef, checks: Iterable[str]) -> TaskGraph:

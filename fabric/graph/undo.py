@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from fabric.graph.compile import deploys_whole_services
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.records.record import Deployment, Record, RecordRef
-from fabric.model.task import RemoveInputs, RestoreInputs, Task
+from fabric.model.task import Task
 from fabric.model.task_id import TaskId, task_id
+from fabric.model.task_inputs import RemoveInputs, RestoreInputs
 
 
 def way_back(record: Record, target: Deployment) -> list[Task]:

@@ -57,8 +57,8 @@ class ProviderFacts(Struct, frozen=True):
         return f"FABRIC_{self.prefix}_REAL_DEPLOY"
 
     @property
-    def world_variables(self) -> tuple[str, ...]:
-        """What decides which world a deploy reaches: these are part of its key."""
+    def account_variables(self) -> tuple[str, ...]:
+        """What decides which account a deploy reaches, at which address: part of its key."""
         own = (f"{self.prefix}_REGION", f"{self.prefix}_API_BASE_URL")
         return (*self.account, *own, *self.endpoints)
 

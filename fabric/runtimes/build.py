@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import BuildInputs
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes import command
 from fabric.runtimes.contract import Built, Runtime, Toolchain
 from fabric.runtimes.entry import (

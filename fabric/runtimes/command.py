@@ -11,7 +11,8 @@ from pathlib import Path
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import EXECUTABLE, UNREADABLE, BuildInputs, Pairs
+from fabric.model.task import EXECUTABLE, UNREADABLE, Pairs
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen, Toolchain
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.globs import LINKS_FOLLOWED, NOTHING_PRUNED, list_files

@@ -6,7 +6,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from fabric.model.problems import Problem
-from fabric.model.task import BuildInputs, Pairs
+from fabric.model.task import Pairs
+from fabric.model.task_inputs import BuildInputs
 
 
 class BuiltFile(Struct, frozen=True):

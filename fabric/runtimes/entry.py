@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.task import BuildInputs
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Seen
 from fabric.runtimes.seen import Kind, Probe, place, tried
 

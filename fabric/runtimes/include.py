@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import BuildInputs
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen
 from fabric.runtimes.entry import unreadable
 from fabric.runtimes.globs import list_files, read_rules, split_pattern

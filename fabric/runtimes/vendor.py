@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import without_userinfo
 from fabric.model.secret import Secret
-from fabric.model.task import VendorInputs
+from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.contract import Built, BuiltFile, Seen
 from fabric.runtimes.locking import pins_for
 from fabric.runtimes.pip import Pip, Target

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.model.back_ends import back_end_facts
 from fabric.state.contract import Backend
 
 
@@ -24,3 +25,8 @@ class RecordStore(Struct, frozen=True):
 
     home: Path
     stores: BackEndPair
+
+    @property
+    def is_own_folder(self) -> bool:
+        """Whether the records lie in `home` too, where nobody but this machine reads them."""
+        return back_end_facts(self.stores.state.kind).is_own_folder

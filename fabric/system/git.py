@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.system.process import ChildResult, run_child
+from fabric.system.process import CannotStartError, ChildResult, run_child
 
 # The commits that a branch is compared with, best first.
 _BASES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
@@ -70,9 +70,7 @@ class _Git(Struct, frozen=True):
         """The root of the working tree; None where there is no git, or no repository."""
         try:
             found = self.asked("rev-parse", "--show-toplevel")
-        except FabricError as error:
-            if error.first.code != "process/cannot-start":
-                raise
+        except CannotStartError:
             return None
         if found.code == 0:
             return found.stdout.decode(errors="surrogateescape").removesuffix("\n")

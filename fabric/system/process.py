@@ -15,6 +15,10 @@ from fabric.model.problems import FabricError, Problem
 _LIVE: set[subprocess.Popen[bytes]] = set()
 
 
+class CannotStartError(FabricError):
+    """There is no such program, or it cannot be run here."""
+
+
 class ChildResult(Struct, frozen=True):
     code: int
     stdout: bytes
@@ -69,7 +73,7 @@ def start_child(
             pass_fds=pass_fds,
         )
     except OSError as error:
-        raise FabricError(
+        raise CannotStartError(
             Problem(
                 "process/cannot-start",
                 f"cannot start `{argv[0]}`: {(error.strerror or str(error)).lower()}",

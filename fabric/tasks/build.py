@@ -5,8 +5,9 @@ from pathlib import Path
 
 from fabric.graph.traces import ListingTrace
 from fabric.model.hashing import digest_fields
-from fabric.model.task import BuildInputs, EntryKind, InputEntry, Output, Task
+from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.archive import content_digest
 from fabric.runtimes.contract import Builder, Listing, Toolchain
 from fabric.tasks.contract import Made, MadeFile, TaskTools

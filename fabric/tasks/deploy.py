@@ -25,8 +25,9 @@ from fabric.model.records.changes import (
     UnitDone,
 )
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
-from fabric.model.task import DeployInputs, EntryKind, InputEntry, Output, Pairs, Task
+from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, package_id
+from fabric.model.task_inputs import DeployInputs
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values

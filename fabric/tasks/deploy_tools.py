@@ -9,7 +9,8 @@ from msgspec import Struct
 from fabric.model.records.changes import RecordChange
 from fabric.model.records.record import Deployment, Intent, Mode, Record, RecordRef
 from fabric.model.secret import NO_PAIRS, Secret
-from fabric.model.task import Pairs, Spec
+from fabric.model.task import Pairs
+from fabric.model.task_inputs import Spec
 from fabric.providers.contract import Deployer, DeploymentAddress, Released
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import EntryKind, InputEntry, Output, PackageInputs, Task
+from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import PackageInputs
 from fabric.runtimes.archive import archive, content_digest, unpacked
 from fabric.runtimes.contract import BuiltFile
 from fabric.tasks.contract import Made, MadeFile, TaskTools

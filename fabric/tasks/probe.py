@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from fabric.model.checks import Check, decode_checks, encode_checks
 from fabric.model.hashing import digest_bytes
-from fabric.model.task import EntryKind, InputEntry, Output, ProbeInputs, Task
+from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import ProbeInputs
 from fabric.tasks.contract import Made, TaskTools
 
 Look = Callable[[], Iterable[Check]]

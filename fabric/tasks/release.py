@@ -7,8 +7,9 @@ from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
 from fabric.model.records.changes import ReleaseDone
 from fabric.model.records.record import Mode
-from fabric.model.task import EntryKind, InputEntry, Output, ReleaseInputs, Task
+from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import ReleaseInputs
 from fabric.providers.contract import LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import digests_of, joined, ref_of, with_outside

@@ -8,8 +8,9 @@ from fabric.graph.plan import Known
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import FunctionGone, FunctionUnsure, ReleaseDone
 from fabric.model.records.record import Mode
-from fabric.model.task import EntryKind, InputEntry, Output, RemoveInputs, Task
+from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import RemoveInputs
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import ref_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord

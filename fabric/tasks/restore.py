@@ -19,8 +19,9 @@ from fabric.model.records.changes import (
 )
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.secret import Secret
-from fabric.model.task import EntryKind, InputEntry, Output, Pairs, RestoreInputs, Task
+from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import RestoreInputs
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import ref_of

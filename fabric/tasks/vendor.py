@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from fabric.model.task import EntryKind, InputEntry, Output, Task, VendorInputs
+from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import archive, content_digest
 from fabric.runtimes.contract import Built
 from fabric.tasks.contract import Made, MadeFile, TaskTools

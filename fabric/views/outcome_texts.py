@@ -3,9 +3,9 @@
 import json
 from collections.abc import Callable, Mapping
 
-from fabric.model.outcomes import deployed, looked_up, planned
+from fabric.model.outcomes import deployed, looked_up, planned, recorded
 from fabric.model.outcomes.json_struct import JsonStruct
-from fabric.views import cache_text, deploy_text, listing_text, plan_text
+from fabric.views import cache_text, deploy_text, listing_text, plan_text, state_text
 from fabric.views.doctor_text import doctor_text
 from fabric.views.style import Style
 
@@ -14,8 +14,8 @@ def _invoke_text(called: looked_up.InvokeOutcome, _style: Style) -> str:
     return json.dumps(called.response)
 
 
-def _plain_text(plain: looked_up.Plain, _style: Style) -> str:
-    return plain.words
+def _document_text(given: looked_up.DocumentOutcome, _style: Style) -> str:
+    return given.words
 
 
 TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
@@ -34,5 +34,15 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     looked_up.CacheStatsOutcome: cache_text.stats_text,
     looked_up.CacheVerifyOutcome: cache_text.verify_text,
     looked_up.CachePruneOutcome: cache_text.prune_text,
-    looked_up.Plain: _plain_text,
+    looked_up.DocumentOutcome: _document_text,
+    recorded.RecordsOutcome: state_text.list_text,
+    recorded.RecordOutcome: state_text.show_text,
+    recorded.StoredOutcome: state_text.stored_text,
+    recorded.BackupOutcome: state_text.backup_text,
+    recorded.RestoreOutcome: state_text.restore_text,
+    recorded.MigrateOutcome: state_text.migrate_text,
+    recorded.PushOutcome: state_text.push_text,
+    recorded.ForgetOutcome: state_text.forget_text,
+    recorded.UnlockOutcome: state_text.unlock_text,
+    recorded.ReconcileOutcome: state_text.reconcile_text,
 }

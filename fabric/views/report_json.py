@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 
 from msgspec import to_builtins
+from msgspec.json import decode
 
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.outcomes.json_struct import Json, JsonObject, JsonStruct
-from fabric.model.outcomes.looked_up import Plain
+from fabric.model.outcomes.looked_up import DocumentOutcome
+from fabric.model.outcomes.recorded import RecordOutcome, StoredOutcome
+from fabric.model.records.record_document import document_of
 from fabric.model.report import Report, problem_json
 
 FORMAT_VERSION = 1
@@ -54,11 +57,24 @@ def _built(outcome: BuildOutcome) -> JsonObject:
     }
 
 
-def _plain(outcome: Plain) -> Mapping[str, object]:
+def _document(outcome: DocumentOutcome) -> Mapping[str, object]:
     return outcome.document
+
+
+def _record(outcome: RecordOutcome) -> Mapping[str, object]:
+    hidden = ("salt", "versions", "releaseKey")
+    shown = {name: one for name, one in document_of(outcome.record).items() if name not in hidden}
+    return {**shown, "lock": outcome.lock, "errored": outcome.is_unwritten}
+
+
+def _stored(outcome: StoredOutcome) -> Mapping[str, object]:
+    document: Mapping[str, object] = decode(outcome.content)
+    return document
 
 
 _KINDS: Mapping[type[JsonStruct], Callable[..., Mapping[str, object]]] = {
     BuildOutcome: _built,
-    Plain: _plain,
+    DocumentOutcome: _document,
+    RecordOutcome: _record,
+    StoredOutcome: _stored,
 }

@@ -1,11 +1,14 @@
 """What is recorded of deployments, for people."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+
+from msgspec import UNSET
 
 from fabric.model.amounts import plural
+from fabric.model.outcomes import recorded
+from fabric.model.records.record import Deployment, FunctionRecord, RecordRef
+from fabric.views.style import Style
 
-Row = Mapping[str, Any]
 _HISTORY = 5
 
 
@@ -19,60 +22,52 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def list_text(document: Row, place: str) -> str:
-    rows = document["records"]
-    if not rows:
-        return f"There is no state of {document['service']} in {place}."
+def list_text(found: recorded.RecordsOutcome, _style: Style) -> str:
+    if not found.records:
+        return f"There is no state of {found.service} in {found.place}."
     head = ("STAGE", "PROVIDER", "MODE", "LIFECYCLE", "SERIAL", "FUNCTIONS", "UPDATED", "")
     cells = [
         (
-            row["stage"],
-            row["provider"],
-            row["mode"],
-            row["lifecycle"],
-            str(row["serial"]),
-            str(len(row["functions"])),
-            row["updatedAt"],
-            "locked" if row["locked"] else "",
+            row.stage,
+            row.provider,
+            row.mode,
+            row.lifecycle,
+            str(row.serial),
+            str(len(row.functions)),
+            row.updated_at,
+            "locked" if row.locked else "",
         )
-        for row in rows
+        for row in found.records
     ]
     return table([head, *cells])
 
 
-def show_text(document: Row, place: str) -> str:
-    return "\n".join(_shown(document, place))
+def show_text(found: recorded.RecordOutcome, _style: Style) -> str:
+    return "\n".join(_shown(found))
 
 
-def _shown(document: Row, place: str) -> Iterator[str]:
-    yield f"{document['service']} ({document['stage']}, {document['provider']})"
-    yield f"  {document['lifecycle']}, {document['mode']}, serial {document['serial']}"
-    yield f"  kept in {place}"
-    yield f"  {document['deploymentId'] or 'never deployed'}  {document['updatedAt']}"
-    if document["endpoint"]:
-        yield f"  {document['endpoint']}"
-    yield from _functions(document["functions"])
-    yield from _section("Outputs", [f"{key} = {value}" for key, value in _outputs(document)])
-    yield from _section("Unfinished", [one["task"] for one in document["pending"]])
-    yield from _section("History", [_release(one) for one in document["history"][:_HISTORY]])
-    yield from _alarms(document)
+def _shown(found: recorded.RecordOutcome) -> Iterator[str]:
+    record = found.record
+    yield f"{record.ref.service} ({record.ref.stage}, {record.ref.provider})"
+    yield f"  {record.lifecycle}, {record.mode}, serial {record.serial}"
+    yield f"  kept in {found.place}"
+    yield f"  {record.deployment_id or 'never deployed'}  {record.updated_at}"
+    if record.endpoint:
+        yield f"  {record.endpoint}"
+    yield from _section("Functions", [_function(one) for one in record.functions])
+    yield from _section("Outputs", [f"{key} = {value}" for key, value in sorted(record.outputs)])
+    yield from _section("Unfinished", [one.task for one in record.pending])
+    yield from _section("History", [_release(one) for one in record.history[:_HISTORY]])
+    yield from _alarms(found)
 
 
-def _functions(functions: Sequence[Row]) -> Iterator[str]:
-    lines = [
-        f"{one['name']}  {one['resourceId']}  {one['artifactSha256'][:12]}"
-        + ("" if one["key"] else "  unknown")
-        for one in functions
-    ]
-    return _section("Functions", lines)
+def _function(one: FunctionRecord) -> str:
+    known = "" if one.key else "  unknown"
+    return f"{one.name}  {one.resource_id}  {one.artifact_sha256[:12]}{known}"
 
 
-def _outputs(document: Row) -> list[tuple[str, str]]:
-    return sorted(document["outputs"].items())
-
-
-def _release(one: Row) -> str:
-    return f"{one['deploymentId']}  {one['updatedAt']}  {one['mode']}"
+def _release(one: Deployment) -> str:
+    return f"{one.deployment_id}  {one.updated_at}  {one.mode}"
 
 
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -81,32 +76,62 @@ def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield from (f"  {line}" for line in lines)
 
 
-def _alarms(document: Row) -> Iterator[str]:
-    lock = document["lock"]
+def _alarms(found: recorded.RecordOutcome) -> Iterator[str]:
+    lock = found.lock
     if lock:
         yield f"Locked by {lock['who']} (pid {lock['pid']}) for `{lock['operation']}`."
-    if document["errored"]:
+    if found.is_unwritten:
         yield "A later state waits to be written: fabric state push"
 
 
-def records_text(rows: Sequence[Row], done: str) -> str:
-    lines = [f"  {row['stage']}  {row['provider']}  serial {row['serial']}" for row in rows]
+def stored_text(found: recorded.StoredOutcome, _style: Style) -> str:
+    return found.content.rstrip("\n")
+
+
+def backup_text(done: recorded.BackupOutcome, _style: Style) -> str:
+    return _records_text(done.records, f"backed up in {done.file}")
+
+
+def restore_text(done: recorded.RestoreOutcome, _style: Style) -> str:
+    return _records_text(done.restored, "restored")
+
+
+def _records_text(rows: Sequence[recorded.SavedRecord | recorded.CopiedRecord], done: str) -> str:
+    lines = [f"  {row.stage}  {row.provider}  serial {row.serial}" for row in rows]
     return "\n".join([*lines, f"{plural(len(rows), 'record')} {done}."])
 
 
-def migrate_text(document: Row) -> str:
-    rows, target = document["records"], document["to"]
-    if not rows:
-        return f"There is nothing in {document['from']} to copy."
-    archives = plural(document["archives"], "archive")
-    done = f"and {archives} copied from {document['from']} to {target}, read back and equal"
-    return f"{records_text(rows, done)}\nSet `backend.kind: {target}` to use them from there."
+def migrate_text(done: recorded.MigrateOutcome, _style: Style) -> str:
+    if not done.records:
+        return f"There is nothing in {done.source} to copy."
+    archives = plural(done.archives, "archive")
+    how = f"and {archives} copied from {done.source} to {done.target}, read back and equal"
+    advice = f"Set `backend.kind: {done.target}` to use them from there."
+    return f"{_records_text(done.records, how)}\n{advice}"
 
 
-def reconcile_text(document: Row) -> str:
-    entries = document["entries"]
-    if not entries:
+def push_text(done: recorded.PushOutcome, _style: Style) -> str:
+    return f"{_title(done)} is stored with serial {done.serial}."
+
+
+def forget_text(done: recorded.ForgetOutcome, _style: Style) -> str:
+    said = "is forgotten; its provider was not asked" if done.removed else "had no state"
+    return f"{_title(done)} {said}."
+
+
+def _title(one: recorded.PushOutcome | recorded.ForgetOutcome) -> str:
+    return RecordRef(one.service, one.stage, one.provider).title
+
+
+def unlock_text(done: recorded.UnlockOutcome, _style: Style) -> str:
+    if not done.unlocked:
+        return f"{done.title} is not locked."
+    return f"{done.title} is free; it was locked by {done.by}."
+
+
+def reconcile_text(found: recorded.ReconcileOutcome, _style: Style) -> str:
+    if not found.entries:
         return "Nothing was deployed, as far as config, state and receipts tell."
-    cells = [(one["status"], one["service"], one["provider"], one["detail"]) for one in entries]
-    fixed = document.get("fixed")
-    return table(cells) + (f"\n{plural(len(fixed), 'receipt')} made anew." if fixed else "")
+    rows = table([(one.status, one.service, one.provider, one.detail) for one in found.entries])
+    fixed = () if found.fixed is UNSET else found.fixed
+    return rows + (f"\n{plural(len(fixed), 'receipt')} made anew." if fixed else "")

@@ -5,8 +5,9 @@ from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.names import Digest, Verb
-from fabric.model.task import BuildInputs, Output, Task
+from fabric.model.task import Output, Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import BuildInputs
 
 COUNT = 100
 

@@ -11,8 +11,9 @@ from msgspec import Struct
 from fabric.cli.commands.deploy import ComposeDeployFlags, DeployFlags
 from fabric.cli.flags_of import filled, flags_of
 from fabric.cli.main import root
-from fabric.cli.options import ComposeFlags, RunFlags, ScreenFlags
+from fabric.cli.options import ComposeFlags, ScreenFlags
 from fabric.cli.perform import Outlets, outlets_of, run_request
+from fabric.cli.run_options import RunFlags
 from fabric.model.names import Verb
 
 

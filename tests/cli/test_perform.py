@@ -8,13 +8,13 @@ import pytest
 from fabric.app.request import Request, Where
 from fabric.cli.options import ScreenFlags
 from fabric.cli.perform import Caller, Order, Outlets, answer, perform, question
-from fabric.model.outcomes.looked_up import Plain
+from fabric.model.outcomes.looked_up import DocumentOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 
 JSON = ScreenFlags(as_json=True, color="never")
 TEXT = ScreenFlags(as_json=False, color="never")
-OUTCOME = Plain({"a": 1}, "one a")
+OUTCOME = DocumentOutcome({"a": 1}, "one a")
 
 
 def done(request: Request, _: Caller) -> Report:
@@ -76,5 +76,5 @@ def test_an_answer_is_kept_only_for_a_line_that_may_be_given_again(*, may_be_kep
 
 
 def test_a_question_needs_nothing_but_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(TEXT, lambda settings: Report("x", Plain({}, str(settings.cwd)))) == 0
+    assert answer(TEXT, lambda settings: Report("x", DocumentOutcome({}, str(settings.cwd)))) == 0
     assert capsys.readouterr().out == f"{Path.cwd()}\n"

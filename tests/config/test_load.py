@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from fabric.config.schema.documents import schema_files
-from fabric.config.values import BackendKind, BuildSettings, DeploySettings, ProviderOverride
+from fabric.config.values import BuildSettings, DeploySettings, ProviderOverride
+from fabric.model.back_ends import BackendKind
 from fabric.model.catalog import PROVIDER_IDS
 from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned
 

@@ -9,16 +9,9 @@ from fabric.graph.traces import Trace, static_digest
 from fabric.model.names import Digest
 from fabric.model.problems import Place, Problem
 from fabric.model.project_info import ProjectInfo
-from fabric.model.task import (
-    INPUTS_BY_KIND,
-    BuildInputs,
-    Output,
-    PackageInputs,
-    Task,
-    TaskInputs,
-    VendorInputs,
-)
+from fabric.model.task import Output, Task, TaskInputs
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import INPUTS_BY_KIND, BuildInputs, PackageInputs, VendorInputs
 
 BUILD = BuildInputs(
     "shop", "hello", ".", "src/a.ts", "nodejs20.x", include=("a/*", "b"), ignore=("c",),

@@ -8,7 +8,7 @@ import pytest
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError
-from fabric.model.task import BuildInputs
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.archive import content_digest
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Seen

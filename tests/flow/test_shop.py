@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fabric.model.task import BuildInputs
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Built
 from fabric.runtimes.nodejs.toolchain import find_node

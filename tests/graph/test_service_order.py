@@ -3,8 +3,9 @@
 from fabric.graph.build_graph import build_graph
 from fabric.graph.service_order import levels_of, ties_of
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.task import PackageInputs, Task
+from fabric.model.task import Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import PackageInputs
 
 
 def graph(**needs: str) -> TaskGraph:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.task import BuildInputs
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.archive import archive
 from fabric.runtimes.build import Runtimes
 from tests.support.bundler_cache import real_runtimes

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.task import VendorInputs
+from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import archive
 from fabric.runtimes.vendor import find_source, vendor
 from tests.support.downloads import COMPILED, PIP_OFFLINE

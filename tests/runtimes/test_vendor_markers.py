@@ -6,7 +6,7 @@ import pytest
 
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError
-from fabric.model.task import VendorInputs
+from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.contract import Built
 from fabric.runtimes.vendor import find_source, lock_requirements, vendor
 from tests.support.runtimes_project import names, write

@@ -7,8 +7,9 @@ from fabric.graph.build_graph import build_graph
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Plan
 from fabric.model.names import Digest
-from fabric.model.task import BuildInputs, DeployInputs, PackageInputs, ReleaseInputs, Task
+from fabric.model.task import Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import BuildInputs, DeployInputs, PackageInputs, ReleaseInputs
 
 PROVIDER = "cloud1-lambda"
 KEY = Digest("ab" * 32)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fabric.model.hashing import digest_bytes
-from fabric.model.task import BuildInputs
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, Seen
 from fabric.runtimes.seen import look_ups_hold
 

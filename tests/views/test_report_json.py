@@ -3,7 +3,7 @@
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
 from fabric.model.outcomes.deployed import RollbackOutcome
-from fabric.model.outcomes.looked_up import Plain
+from fabric.model.outcomes.looked_up import DocumentOutcome
 from fabric.model.outcomes.planned import ChangedInput, ExplainOutcome
 from fabric.model.outcomes.when_read import WhenRead
 from fabric.model.problems import Place, Problem
@@ -48,7 +48,7 @@ def test_what_is_only_for_words_is_no_part_of_it() -> None:
 
 
 def test_a_document_is_shown_as_it_is() -> None:
-    assert outcome_json(Plain({"a_b": 1}, "words")) == {"a_b": 1}
+    assert outcome_json(DocumentOutcome({"a_b": 1}, "words")) == {"a_b": 1}
 
 
 def test_a_failure_has_its_first_problem_and_all_of_them() -> None:

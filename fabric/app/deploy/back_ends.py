@@ -8,24 +8,21 @@ from fabric.app.project.endpoints import foreign_database, foreign_endpoints, fo
 from fabric.app.project.files import calling_environment, sources_of
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
-from fabric.config.values import BackendKind
+from fabric.model.back_ends import BackendKind, back_end_facts, reads_variable
 from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
 from fabric.state.backends.unavailable import Unavailable
 from fabric.state.store import BackEndPair, RecordStore
 
-# These lie below the project's own folder: each project has its own.
-_AT_HOME = ("local", "sql")
-
 
 def refuse_foreign(placement: Placement, process: Mapping[str, str]) -> None:
     """Another store than the one that is meant would be as bad as the wrong host."""
     sources = sources_of(Path(placement.folder), process)
-    prefixes = (placement.backend.upper(), *(("AWS_",) if placement.backend == "objstore1" else ()))
-    names = [name for name in foreign_endpoints(sources) if name.startswith(prefixes)]
-    names += (
-        foreign_database(sources, dict(placement.settings)) if placement.backend == "sql" else ()
-    )
+    address = dict(placement.settings).get(back_end_facts(placement.backend).address_setting, "")
+    names = [
+        *(one for one in foreign_endpoints(sources) if reads_variable(placement.backend, one)),
+        *foreign_database(sources, address),
+    ]
     if names:
         raise FabricError(*(foreign_problem(sources, name) for name in names))
 
@@ -46,16 +43,18 @@ class BackEnds:
 
     def record_store(self, placement: Placement) -> RecordStore:
         sweep_payloads(Path(placement.home), self._settings.clock)
-        key = (placement.backend, placement.settings, self._surroundings(placement))
+        key = (placement.backend, placement.settings, self._told_apart_by(placement))
         if key not in self._open:
             self._open[key] = self._opened(placement)
         return RecordStore(Path(placement.home), self._open[key])
 
-    def _surroundings(self, placement: Placement) -> object:
-        """What else tells one store from another: the folder, or the credentials."""
-        if placement.backend in _AT_HOME:
+    def _told_apart_by(self, placement: Placement) -> object:
+        """What else makes another store of it: the folder, or the address and the credentials."""
+        if back_end_facts(placement.backend).is_own_folder:
             return placement.home
-        return frozenset(calling_environment(Path(placement.folder), self._settings.env).items())
+        return placement.home, frozenset(
+            calling_environment(Path(placement.folder), self._settings.env).items()
+        )
 
     def _opened(self, placement: Placement) -> BackEndPair:
         if self._blind:

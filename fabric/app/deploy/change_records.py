@@ -38,7 +38,8 @@ from fabric.model.events import ProblemFound
 from fabric.model.problems import Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.task import RECORD_KINDS, Task
+from fabric.model.task import Task
+from fabric.model.task_inputs import RECORD_KINDS
 from fabric.state.records.transaction import Claim
 from fabric.tasks.deploy import ref_of
 

@@ -12,8 +12,9 @@ from fabric.graph.plan import Plan
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
-from fabric.model.task import DeployInputs, EntryKind, InputEntry, Pairs, Spec, Task
+from fabric.model.task import EntryKind, InputEntry, Pairs, Task
 from fabric.model.task_id import TaskId, package_id
+from fabric.model.task_inputs import DeployInputs, Spec
 
 Fields = dict[str, tuple[Json, Json]]
 Code = tuple[InputEntry, ...]
@@ -22,7 +23,7 @@ _DIGEST = 64
 _SHOWN = 12
 
 
-class Outlook(Struct, frozen=True):
+class PlannedDeploy(Struct, frozen=True):
     """What is known of one function before a run: its deploy's verdict, and its archive's."""
 
     task: Task
@@ -39,24 +40,25 @@ def live_rows(
     code: Code,
 ) -> tuple[PlannedService, ...]:
     """The rows of a plan, with each function's change against what is live."""
-    outlooks = {
-        (outlook.task.inputs.service, outlook.spec[0]): outlook for outlook in _outlooks(made)
+    planned_deploys = {
+        (planned.task.inputs.service, planned.spec[0]): planned
+        for planned in _planned_deploys(made)
     }
     by_name = {(ref.service, ref.provider): record for ref, record in records.items()}
     return tuple(
-        _service_row(row, outlooks, by_name.get((row.service, row.provider)), code)
+        _service_row(row, planned_deploys, by_name.get((row.service, row.provider)), code)
         for row in services
     )
 
 
-def _outlooks(made: Plan) -> Iterator[Outlook]:
+def _planned_deploys(made: Plan) -> Iterator[PlannedDeploy]:
     decisions = dict(zip(made.graph.ids, made.decisions, strict=True))
     for task in made.graph.tasks:
         if isinstance(task.inputs, DeployInputs):
             upstream = tuple(sorted(_digests(task, decisions)))
             for spec in task.inputs.functions:
                 package = decisions[package_id(task.inputs.service, spec[0])]
-                yield Outlook(task, spec, decisions[task.id], package, upstream)
+                yield PlannedDeploy(task, spec, decisions[task.id], package, upstream)
 
 
 def _digests(task: Task, decisions: Mapping[TaskId, Decision]) -> Iterator[tuple[str, str]]:
@@ -68,12 +70,12 @@ def _digests(task: Task, decisions: Mapping[TaskId, Decision]) -> Iterator[tuple
 
 def _service_row(
     row: PlannedService,
-    outlooks: Mapping[tuple[str, str], Outlook],
+    planned_deploys: Mapping[tuple[str, str], PlannedDeploy],
     record: Record | None,
     code: Code,
 ) -> PlannedService:
     functions = [
-        _function_row(one, outlooks.get((row.service, one.name)), record, code)
+        _function_row(one, planned_deploys.get((row.service, one.name)), record, code)
         for one in row.functions
     ]
     named = {one.name for one in functions}
@@ -87,26 +89,26 @@ def _deleted_row(one: FunctionRecord) -> PlannedFunction:
 
 
 def _function_row(
-    row: PlannedFunction, outlook: Outlook | None, record: Record | None, code: Code
+    row: PlannedFunction, planned: PlannedDeploy | None, record: Record | None, code: Code
 ) -> PlannedFunction:
-    if outlook is None:
+    if planned is None:
         return replace(row, change="none", fields={})
     was = record.function(row.name) if record else None
     if record is None or was is None:
         return replace(row, change="create", fields={})
-    fields = {} if outlook.decision.action is Action.SKIP else _fields(row, outlook, record, code)
+    fields = {} if planned.decision.action is Action.SKIP else _fields(row, planned, record, code)
     return replace(row, change="update" if fields else "none", fields=fields)
 
 
-def _fields(row: PlannedFunction, outlook: Outlook, record: Record, code: Code) -> Fields:
+def _fields(row: PlannedFunction, planned: PlannedDeploy, record: Record, code: Code) -> Fields:
     was = record.function(row.name)
-    if was is None or not isinstance(outlook.task.inputs, DeployInputs):
+    if was is None or not isinstance(planned.task.inputs, DeployInputs):
         return {}
-    asked = wanted(outlook.task.inputs, outlook.spec, code, outlook.upstream)
+    asked = wanted(planned.task.inputs, planned.spec, code, planned.upstream)
     changes = [one for one in changes_of(asked, was, record.salt) if not _only_unknown(one)]
     fields = dict(_field(change, row, was) for change in changes)
-    if outlook.package.output is None:
-        fields["code"] = (was.artifact_sha256[:_SHOWN], outlook.package.reason)
+    if planned.package.output is None:
+        fields["code"] = (was.artifact_sha256[:_SHOWN], planned.package.reason)
     if not fields and not was.key:
         fields["state"] = ("unknown", "deployed")
     return fields

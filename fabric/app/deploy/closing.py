@@ -11,7 +11,6 @@ from fabric.engine.result import RunResult
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Lifecycle, Record, RecordRef
 from fabric.state.contract import ref_of as ref_of_key
-from fabric.state.locks.leases import LOST
 from fabric.state.records.archives import archives_of, drop_archives
 from fabric.state.records.locked_record import LockedRecord
 from fabric.state.records.receipts import drop_receipts, write_receipts
@@ -45,7 +44,7 @@ class _Closing:
         if not problems:
             for locked in self._locked:
                 self._forget_archives(locked)
-        elif any(one.code == LOST for one in problems):
+        elif any(locked.is_overtaken for locked in self._locked):
             problems += for_each(self._locked, self._unsure)
             problems += for_each(self._locked, self._true_receipts)
         return problems

@@ -15,7 +15,7 @@ from fabric.app.settings import Settings
 from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.problems import FabricError
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.records.record_json import CORRUPT
+from fabric.model.records.record_json import CorruptRecordError
 from fabric.state.contract import ref_of
 from fabric.state.records.missing import missing_problem
 from fabric.state.records.transaction import peek
@@ -77,9 +77,7 @@ def _glances(
     for ref in refs:
         try:
             record = peek(record_store, ref)
-        except FabricError as error:
-            if error.first.code != CORRUPT:
-                raise
+        except CorruptRecordError as error:
             errors[ref] = error
         else:
             found |= {ref: record} if record else {}

@@ -19,7 +19,6 @@ from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_id import TaskId, is_kind, name_of, package_id
 from fabric.state.contract import MovedError, Stored, traces_key
-from fabric.state.records.archives import LOCAL
 from fabric.state.store import RecordStore
 
 _PACKAGE = "package"
@@ -80,7 +79,7 @@ def renew_traces(scope: DeployScope) -> None:
     should, into today's. Those behind a network wait for the next deploy that writes."""
     for ref in scope.placements:
         record_store, record = scope.transaction.record_store(ref), scope.record(ref)
-        if record is not None and record_store.stores.state.kind == LOCAL:
+        if record is not None and record_store.is_own_folder:
             stored = record_store.stores.state.read(traces_key(ref))
             if stored is not None:
                 rows = decoded(stored.content, record.salt)

@@ -9,7 +9,7 @@ from fabric.app.deploy.scope import DeployScope
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.compose_files import NOT_OURS
 from fabric.model.problems import Problem
-from fabric.model.task import DeployInputs
+from fabric.model.task_inputs import DeployInputs
 from fabric.tasks.deploy import ref_of
 
 _OF_UPSTREAMS = re.compile(r"SERVICE_\w+_URL|FABRIC_OUTPUT_\w+_ENDPOINT")

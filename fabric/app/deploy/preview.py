@@ -21,8 +21,9 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.outcomes.planned import PlannedService
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.task import DeployInputs, ReleaseInputs, RemoveInputs, Task
+from fabric.model.task import Task
 from fabric.model.task_id import task_id
+from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs
 from fabric.state.contract import state_key, traces_key
 from fabric.state.records.unsure import unsure_path
 from fabric.state.records.unwritten import unwritten_path

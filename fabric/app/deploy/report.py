@@ -19,7 +19,8 @@ from fabric.model.outcomes.deployed import DeployOutcome, FunctionEnd, ServiceEn
 from fabric.model.problems import ExitCode
 from fabric.model.records.record import Record
 from fabric.model.report import Report
-from fabric.model.task import RECORD_KINDS, DeployInputs, Task
+from fabric.model.task import Task
+from fabric.model.task_inputs import RECORD_KINDS, DeployInputs
 from fabric.tasks.deploy import ref_of
 
 Part = tuple[Task, Outcome]

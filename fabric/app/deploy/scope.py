@@ -18,8 +18,9 @@ from fabric.graph.compile import ServiceUnit
 from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef
-from fabric.model.task import DeployInputs, RestoreInputs, Task
+from fabric.model.task import Task
 from fabric.model.task_id import kind_of
+from fabric.model.task_inputs import DeployInputs, RestoreInputs
 from fabric.model.time_spans import FORMS, seconds_of
 from fabric.state.locks.leases import Terms
 from fabric.state.records.missing import missing_problem

@@ -17,7 +17,7 @@ from fabric.graph.undo import undoing
 from fabric.model.problems import Problem
 from fabric.model.records.endings import snapshot
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.task import RECORD_KINDS
+from fabric.model.task_inputs import RECORD_KINDS
 from fabric.state.records.locked_record import LockedRecord
 from fabric.tasks.deploy import ref_of
 

@@ -32,7 +32,7 @@ from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import RecordRef
 from fabric.model.report import Report
-from fabric.model.task import ProbeInputs
+from fabric.model.task_inputs import ProbeInputs
 from fabric.system.clock import file_time_ns
 from fabric.tasks.probe import Look, ProbeKind, checks_in
 

@@ -22,7 +22,6 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.state.locks.conditional_writes import refuse_unconditional
 from fabric.state.locks.document import LockHolder, held_problem
-from fabric.state.records.archives import LOCAL
 from fabric.state.records.listing import holder_of
 from fabric.state.records.missing import missing_problem
 from fabric.state.records.transaction import RecordTransaction, peek
@@ -126,7 +125,7 @@ def state_checks(where: ServiceUnderTest) -> Iterator[Check]:
 
 def _conditions(record_store: RecordStore) -> Iterator[Check]:
     """A store elsewhere is tried out; in a folder the locks are the system's."""
-    if record_store.stores.state.kind == LOCAL:
+    if record_store.is_own_folder:
         return
     try:
         refuse_unconditional(record_store.stores.state, secrets.token_hex(8))

@@ -4,7 +4,7 @@ A `.env` comes with a checkout. A token of the user's own must not go to a host 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -53,9 +53,8 @@ def foreign_endpoints(sources: Sources) -> tuple[str, ...]:
     )
 
 
-def foreign_database(sources: Sources, settings: Mapping[str, str]) -> tuple[str, ...]:
+def foreign_database(sources: Sources, name: str) -> tuple[str, ...]:
     """A URL of the file that has no password of its own, where one of the user's is at hand."""
-    name = settings.get("sqlConnectionStringEnv", "")
     if not sources.is_filed(name) or not sources.filed.reveal()[name].startswith("postgres"):
         return ()
     own = any(sources.process.reveal().get(one) for one in ("PGPASSWORD", "PGPASSFILE"))
@@ -91,15 +90,17 @@ def plain_problem(name: str) -> Problem:
 def _comes_with_credentials(name: str, prefix: str | None, sources: Sources) -> bool:
     if prefix:
         return _all_filed(sources, [one for one in sources.names() if _is_secret_of(one, prefix)])
-    if name.startswith("AWS_"):
-        # Commands of the user read these by themselves, and their own credentials with them.
-        own = _present(sources, "CLOUD1")
-        return _has_keys(sources, "AWS") and (not own or _has_keys(sources, "CLOUD1"))
-    if name == "OBJSTORE1_ENDPOINT_URL":
-        return _has_keys(sources, "CLOUD1" if _present(sources, "CLOUD1") else "AWS")
-    if name == "OBJSTORE2_ENDPOINT_URL":
-        return _has_token(sources)
-    return _has_account_key(sources)
+    return _BROUGHT_ALONG.get(name, _has_keys_for_commands)(sources)
+
+
+def _has_keys_for_commands(sources: Sources) -> bool:
+    """Commands of the user read these by themselves, and their own credentials with them."""
+    own = _present(sources, "CLOUD1")
+    return _has_keys(sources, "AWS") and (not own or _has_keys(sources, "CLOUD1"))
+
+
+def _has_keys_for_store(sources: Sources) -> bool:
+    return _has_keys(sources, "CLOUD1" if _present(sources, "CLOUD1") else "AWS")
 
 
 def _is_secret_of(name: str, prefix: str) -> bool:
@@ -134,6 +135,15 @@ def _has_account_key(sources: Sources) -> bool:
     if re.search(r"(?:^|;)\s*AccountKey\s*=\s*\S", sources.get(_CONNECTION)):
         return sources.is_filed(_CONNECTION)
     return sources.is_filed("OBJSTORE3_KEY")
+
+
+# For each address of a store: whether what opens it came along in the same file.
+_BROUGHT_ALONG: Mapping[str, Callable[[Sources], bool]] = {
+    "OBJSTORE1_ENDPOINT_URL": _has_keys_for_store,
+    "OBJSTORE2_ENDPOINT_URL": _has_token,
+    "OBJSTORE3_ENDPOINT_URL": _has_account_key,
+    _CONNECTION: _has_account_key,
+}
 
 
 def _url(name: str, text: str) -> str:

@@ -14,6 +14,10 @@ from fabric.system.disk import read_bytes
 COMPOSE_NAME = "fabric.compose.yml"
 
 
+class NotFoundError(FabricError):
+    """There is no file of ours where one was looked for."""
+
+
 def environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
     """The `.env` beside a config, under the process environment; never fabric's own switches.
 
@@ -73,7 +77,7 @@ def file_at(path: Path, name: str) -> Path:
     except OSError as error:
         raise _unreadable(path, error) from error
     if not is_there:
-        raise FabricError(_not_found(found, name))
+        raise NotFoundError(_not_found(found, name))
     return found.parent.resolve() / found.name
 
 
@@ -93,7 +97,7 @@ def read_file(path: Path, name: str) -> bytes:
     try:
         return read_bytes(path)
     except FileNotFoundError as error:
-        raise FabricError(_not_found(path, name)) from error
+        raise NotFoundError(_not_found(path, name)) from error
     except OSError as error:
         raise _unreadable(path, error) from error
 

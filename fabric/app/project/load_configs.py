@@ -13,14 +13,27 @@ from fabric.app.project.endpoints import (
     plain_endpoints,
     plain_problem,
 )
-from fabric.app.project.files import config_in, config_path, read_file, shown, sources_of
+from fabric.app.project.files import (
+    NotFoundError,
+    config_in,
+    config_path,
+    read_file,
+    shown,
+    sources_of,
+)
 from fabric.app.project.services import ComposedService
-from fabric.app.project.upstreams import marks, needs_of, upstreams_first, upstreams_of
+from fabric.app.project.upstreams import (
+    needs_of,
+    upstream_placeholders,
+    upstreams_first,
+    upstreams_of,
+)
 from fabric.app.request import CONFIG_NAME
 from fabric.app.settings import Settings
 from fabric.config.compose import compose_services
 from fabric.config.load import ConfigText, load_config
 from fabric.config.values import Compose, ComposeService, Config
+from fabric.model.back_ends import is_of_other_back_end
 from fabric.model.problems import FabricError, Place, Problem
 
 
@@ -49,7 +62,9 @@ def load_all(
         try:
             file = _config_of(one, compose, settings)
             config = load_one(
-                file, replace(asked, upstream_outputs=marks(upstream_services)), settings
+                file,
+                replace(asked, upstream_outputs=upstream_placeholders(upstream_services)),
+                settings,
             )
         except FabricError as error:
             problems.extend(error.problems)
@@ -78,9 +93,7 @@ def _name_problems(file: str, entries: Sequence[ComposeService]) -> tuple[Proble
 def _config_of(entry: ComposeService, compose: Path, settings: Settings) -> Path:
     try:
         return config_path(compose.parent / entry.config)
-    except FabricError as error:
-        if error.first.code != "config/not-found":
-            raise
+    except NotFoundError as error:
         missing = shown(config_in(compose.parent / entry.config), settings.cwd)
         message = f"service `{entry.name}` has no config: there is no file {missing}"
         hint = "mend its `config`: a file, or a folder that holds fabric.yml"
@@ -103,6 +116,5 @@ def _addresses(config: Config, sources: Sources) -> Iterator[Problem]:
     for name in foreign_endpoints(sources):
         yield foreign_problem(sources, name)
     for name in plain_endpoints(sources):
-        is_store = name.startswith("OBJSTORE")
-        if not is_store or name.startswith(config.backend.kind.value.upper()):
+        if not is_of_other_back_end(config.backend.kind, name):
             yield plain_problem(name)

@@ -23,10 +23,10 @@ from fabric.app.project.files import (
 from fabric.app.project.load_configs import ConfigRequest, load_all, load_one
 from fabric.app.project.services import (
     ComposedService,
+    account_variables,
     neighbour,
     unit_of,
     with_outside,
-    world_names,
 )
 from fabric.app.project.upstreams import needs_of, upstreams_of
 from fabric.app.request import Where
@@ -65,7 +65,7 @@ class Project(Struct, frozen=True):
         return (*self.notes, *of_units)
 
 
-class Scenery(Struct, frozen=True):
+class RunServices(Struct, frozen=True):
     """The services of a run, and others that these depend on and that stay as they are."""
 
     rows: tuple[ComposedService, ...]
@@ -99,15 +99,17 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
     if owner is None:
         config = load_one(path, ConfigRequest(stage, where.provider), settings)
         row = ComposedService(ComposeService("", ""), path, config)
-        project = _project(workspace, stage, Scenery((row,), ()), settings, looked_for)
+        project = _project(workspace, stage, RunServices((row,), ()), settings, looked_for)
         return replace(project, notes=not_obeyed(path))
     entry = entry_of(path, owner)
     services = read_compose(owner, owner.parent).services
     rows = load_all(
         _with_upstreams(services, [entry]), owner, ConfigRequest(stage, where.provider), settings
     )
-    scenery = _scenery(rows, frozenset(row.entry.name for row in rows if row.file == path))
-    project = _project(workspace, stage, scenery, settings, looked_for)
+    run_services = _run_services(
+        rows, frozenset(row.entry.name for row in rows if row.file == path)
+    )
+    project = _project(workspace, stage, run_services, settings, looked_for)
     return replace(project, listed=tuple(services))
 
 
@@ -136,11 +138,11 @@ def _with_upstreams(
     ]
 
 
-def _scenery(rows: Sequence[ComposedService], names: frozenset[str]) -> Scenery:
+def _run_services(rows: Sequence[ComposedService], names: frozenset[str]) -> RunServices:
     """The services of these names, and beside them just those that they depend on."""
     needs = needs_of(row.entry for row in rows)
     needed = {need for name in names for need in upstreams_of(name, needs)} - names
-    return Scenery(
+    return RunServices(
         tuple(row for row in rows if row.entry.name in names),
         tuple(row for row in rows if row.entry.name in needed),
     )
@@ -163,9 +165,9 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     compose_services(Compose(compose.file, tuple(row.entry for row in rows)))
     _refuse_twins([(row.entry.name, row.config) for row in rows])
     chosen = [] if where.nothing else _chosen(rows, where.services)
-    scenery = _scenery(rows, frozenset(row.entry.name for row in chosen))
+    run_services = _run_services(rows, frozenset(row.entry.name for row in chosen))
     looked_for = [path, *include_folders(compose, path.parent)]
-    project = _project(path.parent, stage, scenery, settings, looked_for)
+    project = _project(path.parent, stage, run_services, settings, looked_for)
     return replace(project, notes=unmatched(compose, path.parent), listed=compose.services)
 
 
@@ -215,17 +217,21 @@ def _refuse_twins(rows: list[tuple[str, Config]]) -> None:
 
 
 def _project(
-    workspace: Path, stage: str, scenery: Scenery, settings: Settings, looked_for: list[Path]
+    workspace: Path,
+    stage: str,
+    run_services: RunServices,
+    settings: Settings,
+    looked_for: list[Path],
 ) -> Project:
     units = []
     looked: list[Path] = [*looked_for]
-    here = {row.config.service for row in scenery.rows}
-    upstream_services = scenery.upstream_services()
-    for row in scenery.rows:
+    here = {row.config.service for row in run_services.rows}
+    upstream_services = run_services.upstream_services()
+    for row in run_services.rows:
         unit, found = unit_of(row, upstream_services[row.entry.name], workspace, settings)
         units.append(replace(unit, upstream=tuple(one for one in unit.upstream if one in here)))
         looked += _requirement_files(row.file.parent, workspace, found)
-    everyone = (*scenery.rows, *scenery.others)
+    everyone = (*run_services.rows, *run_services.others)
     files = [row.file for row in everyone]
     return Project(
         workspace,
@@ -234,10 +240,10 @@ def _project(
         sources=tuple(files),
         looked_for=(*looked, *(path.parent / ".env" for path in files)),
         bound_names=frozenset().union(
-            *(row.config.bound_names | set(world_names(row.config)) for row in everyone)
+            *(row.config.bound_names | set(account_variables(row.config)) for row in everyone)
         ),
-        dependencies=tuple(neighbour(row, workspace, settings) for row in scenery.others),
-        entries=tuple(row.entry for row in scenery.rows),
+        dependencies=tuple(neighbour(row, workspace, settings) for row in run_services.others),
+        entries=tuple(row.entry for row in run_services.rows),
     )
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.app.project.files import calling_environment, relative
 from fabric.app.project.modes import mode_of
-from fabric.app.project.upstreams import UpstreamService, marks
+from fabric.app.project.upstreams import UpstreamService, upstream_placeholders
 from fabric.app.settings import Settings
 from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, size_of
 from fabric.config.values import ComposeService, Config
@@ -49,7 +49,7 @@ def unit_of(
         mode_of(config.provider.id, settings.env),
         found.text if found else "",
         tuple(one.service for one in upstream_services),
-        _world(config, calling_environment(row.file.parent, settings.env)),
+        _account(config, calling_environment(row.file.parent, settings.env)),
         upstream_outputs=tuple(
             (name, one.release) for one in upstream_services for name in one.variables
         ),
@@ -71,9 +71,9 @@ def neighbour(row: ComposedService, workspace: Path, settings: Settings) -> Serv
     return ServiceUnit(row.config, relative(row.file.parent, workspace), mode)
 
 
-def world_names(config: Config) -> tuple[str, ...]:
+def account_variables(config: Config) -> tuple[str, ...]:
     facts = facts_of(config.provider.id)
-    return facts.world_variables if facts else ()
+    return facts.account_variables if facts else ()
 
 
 def has_python(config: Config) -> bool:
@@ -103,13 +103,13 @@ def _with_outputs(
 ) -> tuple[Config, Sequence[UpstreamService]]:
     """What upstreams give is in the environment of every function, whatever else says so; where
     the provider has no room for all of it, what comes from afar and is not asked for gives way."""
-    full = _given(row.config, marks(upstream_services))
+    full = _given(row.config, upstream_placeholders(upstream_services))
     crowded = _crowded(full)
     far = [one for one in upstream_services if crowded and not _is_wanted(one, row)]
     if not far:
         return full, upstream_services
     near = [one for one in upstream_services if one not in far]
-    config = _given(row.config, marks(near))
+    config = _given(row.config, upstream_placeholders(near))
     warning = _left_out(row, far, crowded)
     return replace(config, warnings=(*config.warnings, warning)), near
 
@@ -149,7 +149,7 @@ def _left_out(row: ComposedService, far: Sequence[UpstreamService], function: st
     return Problem("config/upstreams-left-out", message, hint, Place(config.file))
 
 
-def _world(config: Config, env: Mapping[str, str]) -> Pairs:
+def _account(config: Config, env: Mapping[str, str]) -> Pairs:
     """Which account, and which address of the provider's API, the surroundings mean."""
-    names = world_names(config)
+    names = account_variables(config)
     return tuple((name, without_userinfo(env[name])) for name in names if env.get(name))

@@ -28,7 +28,7 @@ class UpstreamService(Struct, frozen=True):
         return f"SERVICE_{word}_URL", f"FABRIC_OUTPUT_{word}_{_word(self.provider)}_ENDPOINT"
 
 
-def marks(upstream_services: Iterable[UpstreamService]) -> dict[str, str]:
+def upstream_placeholders(upstream_services: Iterable[UpstreamService]) -> dict[str, str]:
     """Every variable that these give, as long as no value is known."""
     return {
         name: mark(name)

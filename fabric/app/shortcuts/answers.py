@@ -30,7 +30,8 @@ from fabric.engine.shortcuts.answers import (
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.traces import Trace
 from fabric.model.report import Report
-from fabric.model.task import INPUTS_BY_KIND, BuildInputs, TaskInputs
+from fabric.model.task import TaskInputs
+from fabric.model.task_inputs import INPUTS_BY_KIND, BuildInputs
 from fabric.tasks.build import BuildKind
 
 

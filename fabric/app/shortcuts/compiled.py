@@ -14,7 +14,7 @@ from fabric.app.project.placement import packed, unpacked
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.shortcuts import kept_graph
-from fabric.model.task import INPUTS_BY_KIND
+from fabric.model.task_inputs import INPUTS_BY_KIND
 from fabric.system.clock import file_time_ns
 
 

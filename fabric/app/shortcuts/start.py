@@ -17,7 +17,7 @@ from fabric.engine.result import Outcome, RunResult
 from fabric.engine.shortcuts import last_run
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.project_info import ProjectInfo
-from fabric.model.task import INPUTS_BY_KIND
+from fabric.model.task_inputs import INPUTS_BY_KIND
 
 
 class WarmStart(Struct, frozen=True):

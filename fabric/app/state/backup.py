@@ -7,10 +7,9 @@ from fabric.app.settings import Settings
 from fabric.app.state.change import Agrees
 from fabric.app.state.outside import restored_backup
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
-from fabric.model.outcomes.looked_up import Plain
+from fabric.model.outcomes.recorded import BackupOutcome, RestoreOutcome, saved
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.model.records.record_document import ref_document
 from fabric.model.report import Report
 from fabric.state.records.backup import Backup, encode_backup
 from fabric.state.records.listing import list_records_in
@@ -18,7 +17,6 @@ from fabric.state.records.missing import BACKUP_NAME
 from fabric.state.upkeep.restore import refuse_other_lineages, restore
 from fabric.system.clock import stamp
 from fabric.system.disk import write_atomic
-from fabric.views.state_text import records_text
 
 
 def backup(asked: StateRequest, settings: Settings, out: str) -> Report:
@@ -32,9 +30,8 @@ def backup(asked: StateRequest, settings: Settings, out: str) -> Report:
         now = stamp(settings.clock)
         content = encode_backup(Backup(scope.service, store.kind, now, records))
         write_atomic(path, content, mode=0o600, durable=True)
-    rows = [_row(record) for record in records]
-    document = {"file": str(path), "service": scope.service, "records": rows}
-    return Report(asked.command, Plain(document, records_text(rows, f"backed up in {path}")))
+    rows = tuple(saved(record) for record in records)
+    return Report(asked.command, BackupOutcome(str(path), scope.service, rows))
 
 
 def restore_backup(asked: StateRequest, settings: Settings, file: str, agrees: Agrees) -> Report:
@@ -47,9 +44,8 @@ def restore_backup(asked: StateRequest, settings: Settings, file: str, agrees: A
         if not agrees(f"Put {names} back from {path}?"):
             raise FabricError(Problem("state/declined", "nothing was restored"))
         done, warnings = restore(scope.record_store, records, scope.lock_policy)
-    rows = [_row(record) for record in sorted(done, key=lambda one: one.ref)]
-    text = records_text(rows, "restored")
-    return Report(asked.command, Plain({"restored": rows}, text), warnings=warnings)
+    rows = tuple(saved(record) for record in sorted(done, key=lambda one: one.ref))
+    return Report(asked.command, RestoreOutcome(rows), warnings=warnings)
 
 
 def _chosen(scope: StateScope, found: Backup) -> tuple[Record, ...]:
@@ -77,11 +73,3 @@ def _nothing(scope: StateScope, where: str) -> Problem:
     narrowed = ", ".join(word for word in (scope.stage, scope.provider) if word)
     of = f"`{scope.service}`" + (f" ({narrowed})" if narrowed else "")
     return Problem("state/not-found", f"there is no state of {of} {where}")
-
-
-def _row(record: Record) -> dict[str, object]:
-    return {
-        **ref_document(record.ref),
-        "deploymentId": record.deployment_id,
-        "serial": record.serial,
-    }

@@ -9,10 +9,9 @@ from fabric.app.project.files import read_input
 from fabric.app.settings import Settings
 from fabric.app.state.outside import pushed_record
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
-from fabric.model.outcomes.looked_up import Plain
+from fabric.model.outcomes.recorded import ForgetOutcome, PushOutcome, UnlockOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.records.record_document import ref_document
 from fabric.model.report import Report
 from fabric.state.locks.document import holder_document
 from fabric.state.locks.force_unlock import unlock
@@ -40,9 +39,9 @@ def push(asked: StateRequest, settings: Settings, file: str, *, force: bool) -> 
         _refuse_other_service(record.ref, scope)
         pushed = _pushed(scope, record, force=force)
         drop_unwritten(scope.record_store.home, record.ref, content)
-    document = {**ref_document(record.ref), "serial": pushed.serial, "file": str(path)}
-    text = f"{record.ref.title} is stored with serial {pushed.serial}."
-    return Report(asked.command, Plain(document, text))
+    ref = record.ref
+    outcome = PushOutcome(ref.service, ref.stage, ref.provider, pushed.serial, str(path))
+    return Report(asked.command, outcome)
 
 
 def _errored(asked: StateRequest, settings: Settings) -> Path:
@@ -97,9 +96,7 @@ def remove_record(asked: StateRequest, settings: Settings, agrees: Agrees) -> Re
         if not agrees(f"Forget {ref.title}? What it describes is not removed."):
             raise FabricError(Problem("state/declined", "nothing was forgotten"))
         removed = forget(scope.record_store, ref, scope.lock_policy)
-    said = "is forgotten; its provider was not asked" if removed else "had no state"
-    document = {**ref_document(ref), "removed": removed}
-    return Report(asked.command, Plain(document, f"{ref.title} {said}."))
+    return Report(asked.command, ForgetOutcome(ref.service, ref.stage, ref.provider, removed))
 
 
 def force_unlock(asked: StateRequest, settings: Settings, agrees: Agrees) -> Report:
@@ -108,11 +105,10 @@ def force_unlock(asked: StateRequest, settings: Settings, agrees: Agrees) -> Rep
         ref = scope.one
         holder = holder_of(scope.record_store, ref)
         if holder is None:
-            text = f"{ref.title} is not locked."
-            return Report(asked.command, Plain({"unlocked": False}, text))
+            return Report(asked.command, UnlockOutcome(unlocked=False, title=ref.title))
         by = f"{holder.process.who} (pid {holder.process.pid}, `{holder.operation}`)"
         if not agrees(f"{ref.title} is locked by {by}. Take the lock away?"):
             raise FabricError(Problem("state/declined", "the lock was left alone"))
         unlock(scope.record_store.stores.locks, ref, holder)
-    document = {"unlocked": True, "holder": holder_document(holder)}
-    return Report(asked.command, Plain(document, f"{ref.title} is free; it was locked by {by}."))
+    outcome = UnlockOutcome(unlocked=True, title=ref.title, by=by, holder=holder_document(holder))
+    return Report(asked.command, outcome)

@@ -1,50 +1,50 @@
 """`state list`, `show` and `pull`: what is recorded. Takes no lock, changes nothing."""
 
-import json
-
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, absent, open_scope
-from fabric.model.outcomes.looked_up import Plain
+from fabric.model.outcomes.recorded import (
+    ListedRecord,
+    RecordOutcome,
+    RecordsOutcome,
+    StoredOutcome,
+)
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.records.record_document import document_of
 from fabric.model.records.record_json import decode_at
 from fabric.model.report import Report
 from fabric.state.contract import state_key
-from fabric.state.locks.document import LockHolder, holder_document
+from fabric.state.locks.document import holder_document
 from fabric.state.records.listing import holder_of, list_records_in
 from fabric.state.records.transaction import peek
 from fabric.state.records.unwritten import unwritten_path
-from fabric.views.state_text import list_text, show_text
 
 
 def list_records(asked: StateRequest, settings: Settings) -> Report:
     """All records of the service; those that cannot be read are problems beside the others."""
     with open_scope(asked, settings) as scope:
         found = list_records_in(scope.record_store, scope.refs())
-        rows = [_row(scope, record) for record in found.records.values()]
+        rows = tuple(_row(scope, record) for record in found.records.values())
         backend = scope.record_store.stores.state
-        document = {"service": scope.service, "backend": backend.kind, "records": rows}
-        text = list_text(document, backend.place)
+        outcome = RecordsOutcome(scope.service, backend.kind, rows, backend.place)
         warnings = scope.project.warnings
         is_gone = scope.one not in found.refs
         lost = scope.lost(scope.one) if is_gone else None
     problems = (*found.problems, *((lost,) if lost else ()))
-    return Report(asked.command, Plain(document, text), problems=problems, warnings=warnings)
+    return Report(asked.command, outcome, problems=problems, warnings=warnings)
 
 
-def _row(scope: StateScope, record: Record) -> dict[str, object]:
-    return {
-        "stage": record.ref.stage,
-        "provider": record.ref.provider,
-        "mode": record.mode,
-        "lifecycle": record.lifecycle,
-        "deploymentId": record.deployment_id,
-        "serial": record.serial,
-        "functions": [one.name for one in record.functions],
-        "endpoint": record.endpoint,
-        "updatedAt": record.updated_at,
-        "locked": holder_of(scope.record_store, record.ref) is not None,
-    }
+def _row(scope: StateScope, record: Record) -> ListedRecord:
+    return ListedRecord(
+        record.ref.stage,
+        record.ref.provider,
+        record.mode,
+        record.lifecycle,
+        record.deployment_id,
+        record.serial,
+        tuple(one.name for one in record.functions),
+        record.endpoint,
+        record.updated_at,
+        locked=holder_of(scope.record_store, record.ref) is not None,
+    )
 
 
 def show(asked: StateRequest, settings: Settings) -> Report:
@@ -54,28 +54,19 @@ def show(asked: StateRequest, settings: Settings) -> Report:
         record = peek(scope.record_store, ref)
         if record is None:
             raise absent(scope, ref)
-        errored = unwritten_path(scope.record_store.home, ref).exists()
+        is_unwritten = unwritten_path(scope.record_store.home, ref).exists()
         holder = holder_of(scope.record_store, ref)
-        document = _shown(record, holder, errored=errored)
+        lock = holder_document(holder) if holder else None
+        outcome = RecordOutcome(record, lock, is_unwritten, place)
         warnings = scope.project.warnings
-    return Report(asked.command, Plain(document, show_text(document, place)), warnings=warnings)
-
-
-def _shown(record: Record, holder: LockHolder | None, *, errored: bool) -> dict[str, object]:
-    document = document_of(record)
-    hidden = ("salt", "versions", "releaseKey")
-    return {
-        **{name: value for name, value in document.items() if name not in hidden},
-        "lock": holder_document(holder) if holder else None,
-        "errored": errored,
-    }
+    return Report(asked.command, outcome, warnings=warnings)
 
 
 def pull(asked: StateRequest, settings: Settings) -> Report:
     """The document as it is stored, once it is known to be sound."""
     with open_scope(asked, settings) as scope:
         content = _stored(scope, scope.one)
-    return Report(asked.command, Plain(json.loads(content), content.decode().rstrip("\n")))
+    return Report(asked.command, StoredOutcome(content.decode()))
 
 
 def _stored(scope: StateScope, ref: RecordRef) -> bytes:

@@ -4,13 +4,11 @@ from msgspec.structs import replace
 
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, kind_of, open_scope
-from fabric.model.outcomes.looked_up import Plain
+from fabric.model.outcomes.recorded import CopiedRecord, MigrateOutcome
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record_document import ref_document
 from fabric.model.report import Report
 from fabric.state.records.listing import list_records_in
 from fabric.state.upkeep.migrate import migrate
-from fabric.views.state_text import migrate_text
 
 
 def migrate_records(asked: StateRequest, settings: Settings, source: str, target: str) -> Report:
@@ -25,7 +23,9 @@ def migrate_records(asked: StateRequest, settings: Settings, source: str, target
     ):
         refs = tuple(list_records_in(old.record_store, old.refs()).required())
         done = migrate(old.record_store, new.record_store, refs, old.lock_policy)
-    rows = [{**ref_document(one.ref), "serial": one.serial} for one in done.records]
-    document = {"from": kinds[0], "to": kinds[1], "records": rows, "archives": done.archives}
-    text = migrate_text(document)
-    return Report(asked.command, Plain(document, text), warnings=done.warnings)
+    rows = tuple(
+        CopiedRecord(one.ref.service, one.ref.stage, one.ref.provider, one.serial)
+        for one in done.records
+    )
+    outcome = MigrateOutcome(*kinds, rows, done.archives)
+    return Report(asked.command, outcome, warnings=done.warnings)

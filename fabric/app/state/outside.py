@@ -4,10 +4,10 @@ import json
 
 from msgspec.structs import replace
 
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.model.records.record_json import CORRUPT, corrupt, decode
-from fabric.state.records.backup import BROKEN, Backup, broken, decode_backup, sound
+from fabric.model.records.record_json import CorruptRecordError, corrupt, decode
+from fabric.state.records.backup import Backup, BrokenBackupError, broken, decode_backup, sound
 from fabric.system.schemas import listed, misfits
 
 
@@ -15,8 +15,8 @@ def pushed_record(content: bytes, name: str) -> Record:
     wrong = _misfits("state", _parsed(content))
     try:
         record = decode(content, name)
-    except FabricError as error:
-        raise _told(error, wrong) from error
+    except CorruptRecordError as error:
+        raise CorruptRecordError(*_told(error, wrong)) from error
     if wrong:
         raise corrupt(name, listed(wrong))
     sound(record)
@@ -27,8 +27,8 @@ def restored_backup(content: bytes, name: str) -> Backup:
     wrong = _backup_misfits(_parsed(content))
     try:
         backup = decode_backup(content, name)
-    except FabricError as error:
-        raise _told(error, wrong) from error
+    except (CorruptRecordError, BrokenBackupError) as error:
+        raise type(error)(*_told(error, wrong)) from error
     if wrong:
         raise broken(name, listed(wrong))
     return backup
@@ -62,9 +62,8 @@ def _parsed(content: bytes) -> object:
     return found
 
 
-def _told(error: FabricError, wrong: tuple[str, ...]) -> FabricError:
-    """The same problem, with the places of what does not fit."""
+def _told(error: FabricError, wrong: tuple[str, ...]) -> tuple[Problem, ...]:
+    """The same problems, with the places of what does not fit."""
     first, *rest = error.problems
-    if first.code not in (CORRUPT, BROKEN) or not wrong:
-        return error
-    return FabricError(replace(first, message=f"{first.message}; {listed(wrong)}"), *rest)
+    places = f"; {listed(wrong)}" if wrong else ""
+    return replace(first, message=f"{first.message}{places}"), *rest

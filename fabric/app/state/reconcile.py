@@ -4,19 +4,18 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.project.place_services import as_recorded
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
-from fabric.model.outcomes.looked_up import Plain
+from fabric.model.outcomes.recorded import ReconciledRecord, ReconcileOutcome, known
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.receipt import describes, entries_of
 from fabric.model.records.record import Mode, Record, RecordRef
-from fabric.model.records.record_document import ref_document
 from fabric.model.report import Report
-from fabric.state.records.archives import LOCAL, lost_archives
+from fabric.state.records.archives import lost_archives
 from fabric.state.records.listing import RecordListing, list_records_in, refs_in
 from fabric.state.records.receipts import (
     deploy_record_path,
@@ -35,7 +34,6 @@ from fabric.state.upkeep.reconcile import (
 )
 from fabric.system.disk import read_bytes
 from fabric.system.schemas import listed, misfits
-from fabric.views.state_text import reconcile_text
 
 _SERVICE = re.compile(rb"""^service:[ \t]*["']?([A-Za-z0-9_-]+)""", re.MULTILINE)
 
@@ -57,16 +55,14 @@ def reconcile(asked: StateRequest, settings: Settings, *, fix: bool) -> Report:
             _fix(scope, [one for one in looked.evidence if one.ref in fixed])
             looked = _look(scope, settings)
         warnings = (*scope.project.warnings, *looked.warnings)
-    document: dict[str, object] = {"entries": [_entry(one) for one in looked.evidence]}
-    if fix:
-        document["fixed"] = [ref_document(ref) for ref in fixed]
-    text = reconcile_text(document)
-    return Report(asked.command, Plain(document, text), problems=looked.problems, warnings=warnings)
+    entries = tuple(_entry(one) for one in looked.evidence)
+    outcome = ReconcileOutcome(entries, tuple(map(known, fixed)) if fix else UNSET)
+    return Report(asked.command, outcome, problems=looked.problems, warnings=warnings)
 
 
-def _entry(evidence: Evidence) -> dict[str, object]:
-    said = summed_up(findings(evidence))
-    return {**ref_document(evidence.ref), "status": said.status, "detail": said.detail}
+def _entry(evidence: Evidence) -> ReconciledRecord:
+    said, ref = summed_up(findings(evidence)), evidence.ref
+    return ReconciledRecord(ref.service, ref.stage, ref.provider, said.status, said.detail)
 
 
 def _look(scope: StateScope, settings: Settings) -> _Looked:
@@ -89,7 +85,7 @@ def _look(scope: StateScope, settings: Settings) -> _Looked:
 
 def _searched(scope: StateScope) -> str:
     """Only a folder of our own tells of services that no config names any more."""
-    return "" if scope.record_store.stores.state.kind == LOCAL else scope.service
+    return "" if scope.record_store.is_own_folder else scope.service
 
 
 def _is_ours(ref: RecordRef, scope: StateScope) -> bool:
@@ -158,9 +154,9 @@ def _live(
     try:
         with open_deploy_scope(
             [placement], settings, ScopeOptions(lambda: scope.project.units)
-        ) as world:
-            deployer = world.tools.deployers.deployer(record.ref, record.mode)
-            full_address = world.tools.deployers.full_address(record.ref)
+        ) as deploy_scope:
+            deployer = deploy_scope.tools.deployers.deployer(record.ref, record.mode)
+            full_address = deploy_scope.tools.deployers.full_address(record.ref)
             found = {one.name: deployer.find(full_address, one.name) for one in record.functions}
     except FabricError as error:
         warnings += error.problems

@@ -14,8 +14,9 @@ from fabric.app.project.placement import Placement
 from fabric.app.project.project import Project, open_project
 from fabric.app.request import Where
 from fabric.app.settings import Settings
-from fabric.config.values import BackendKind, Config
+from fabric.config.values import Config
 from fabric.graph.compile import ServiceUnit
+from fabric.model.back_ends import BackendKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.model.spelling import did_you_mean

@@ -4,7 +4,8 @@ import click
 from msgspec import Struct
 
 from fabric.cli.flags_of import flags_of
-from fabric.cli.options import ComposeFlags, FunctionFlags, RunFlags, ScreenFlags, examples
+from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, examples
+from fabric.cli.run_options import RunFlags
 
 
 class BuildFlags(Struct, frozen=True):

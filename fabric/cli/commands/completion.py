@@ -26,11 +26,11 @@ fabric completion fish > ~/.config/fish/completions/fabric.fish
 def completion(flags: CompletionFlags) -> int:
     """Print a completion script for bash, zsh or fish."""
     from fabric.cli.perform import answer
-    from fabric.model.outcomes.looked_up import Plain
+    from fabric.model.outcomes.looked_up import DocumentOutcome
     from fabric.model.report import Report
 
     script = _script(flags.shell)
-    outcome = Plain({"shell": flags.shell, "script": script}, script)
+    outcome = DocumentOutcome({"shell": flags.shell, "script": script}, script)
     return answer(flags.screen, lambda _: Report("completion", outcome))
 
 

@@ -12,11 +12,11 @@ from fabric.cli.options import (
     FunctionFlags,
     LiveFlags,
     LockTimeout,
-    RunFlags,
     ScreenFlags,
     SourceFlags,
     examples,
 )
+from fabric.cli.run_options import RunFlags
 
 if TYPE_CHECKING:
     from fabric.app.deploy.deploy import DeployOptions

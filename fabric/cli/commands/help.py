@@ -59,11 +59,11 @@ fabric help environment   the variables that fabric reads
 def help_topic(flags: HelpFlags) -> int:
     """Show a topic: exit-codes or environment."""
     from fabric.cli.perform import answer
-    from fabric.model.outcomes.looked_up import Plain
+    from fabric.model.outcomes.looked_up import DocumentOutcome
     from fabric.model.report import Report
 
     text = _LIST if flags.topic is None else _text(flags.topic)
-    outcome = Plain({"topic": flags.topic, "topics": list(_TOPICS), "text": text}, text)
+    outcome = DocumentOutcome({"topic": flags.topic, "topics": list(_TOPICS), "text": text}, text)
     return answer(flags.screen, lambda _: Report("help", outcome))
 
 

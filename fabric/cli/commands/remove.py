@@ -12,11 +12,11 @@ from fabric.cli.options import (
     LockTimeout,
     PlaceFlags,
     Provider,
-    RemovalFlags,
     ScreenFlags,
     SourceFlags,
     examples,
 )
+from fabric.cli.run_options import RemovalFlags
 
 if TYPE_CHECKING:
     from fabric.app.request import Request, Where

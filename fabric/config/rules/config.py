@@ -11,10 +11,8 @@ from fabric.config.layers import layer_addresses
 from fabric.config.resolve.bindings import is_reference
 from fabric.config.resolve.stages import named_entries, unknown_functions
 from fabric.config.rules.function import function_findings
-from fabric.config.schema.backend import KEYS_OF
 from fabric.config.schema.check import Finding
 from fabric.config.schema.config import NO_EFFECT
-from fabric.config.values import BackendKind
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
     KeyValue,
@@ -28,6 +26,7 @@ from fabric.config.yaml.nodes import (
     visible,
 )
 from fabric.config.yaml.syntax import has_binding, shown
+from fabric.model.back_ends import BACK_ENDS, BackendKind, back_end_facts
 from fabric.model.catalog import PROVIDER_IDS, facts_of
 from fabric.model.problems import Problem
 from fabric.model.spelling import did_you_mean
@@ -131,7 +130,8 @@ def _backend(subject: Subject) -> Iterator[Finding]:
     kind = read.text(backend, "kind", BackendKind.LOCAL)
     if kind not in tuple(BackendKind):
         return
-    others = {key for keys in KEYS_OF.values() for key in keys} - set(KEYS_OF[BackendKind(kind)])
+    known = back_end_facts(kind).settings
+    others = {key for one in BACK_ENDS for key in one.settings if key not in known}
     for entry in _entries(backend):
         if entry.key in others:
             message = f"`backend.{entry.key}` has no effect with kind `{kind}`, but for migrations"

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from fabric.config.rules.env_size import too_large
 from fabric.config.rules.locations import BACKEND, trigger_pointer
-from fabric.config.schema.backend import NEEDED_BY
 from fabric.config.values import (
     AmqpTrigger,
     Config,
@@ -17,6 +16,7 @@ from fabric.config.values import (
     PubsubTrigger,
     Trigger,
 )
+from fabric.model.back_ends import back_end_facts
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Place, Problem
 
@@ -47,13 +47,13 @@ def plan_problems(config: Config) -> tuple[Problem, ...]:
 def _placed(config: Config, pointer: str, problems: Iterable[Problem]) -> Iterator[Problem]:
     """The problems with the place of a setting; the file alone, where it is not known."""
     for problem in problems:
-        spot = next((one for one in config.spots if one.pointer == pointer), None)
+        spot = next((one for one in config.locations if one.pointer == pointer), None)
         spot = spot or ConfigPlace(pointer, Place(config.file))
         yield replace(problem, where=spot.where, frame=spot.frame)
 
 
 def _backend_problems(config: Config) -> Iterator[Problem]:
-    needed = NEEDED_BY.get(config.backend.kind)
+    needed = back_end_facts(config.backend.kind).needed
     if needed and needed not in dict(config.backend.settings):
         message = f"backend `{config.backend.kind}` needs `backend.{needed}`"
         yield Problem("config/missing-key", message)

@@ -29,9 +29,9 @@ def env_pointer(function: str) -> str:
     return f"functions/{function}/env"
 
 
-def spots_of(file: str, text: str, root: Mapping) -> tuple[ConfigPlace, ...]:
-    marks = [Problem(pointer, "", where=place_of(node)) for pointer, node in _places(root)]
-    found = in_file(file, text, marks)
+def locations_of(file: str, text: str, root: Mapping) -> tuple[ConfigPlace, ...]:
+    places = [Problem(pointer, "", where=place_of(node)) for pointer, node in _places(root)]
+    found = in_file(file, text, places)
     return tuple(ConfigPlace(one.code, one.where, one.frame) for one in found if one.where)
 
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 from fabric.model.outcomes.json_struct import Json, JsonObject, JsonStruct
 
 
-class Plain(JsonStruct, frozen=True):
-    """A document that is shown as it is, and the words for it."""
+class DocumentOutcome(JsonStruct, frozen=True):
+    """A text of ours that was asked for, a schema or a help page, and as what JSON has it."""
 
     document: Mapping[str, object]
     words: str

@@ -16,7 +16,9 @@ from fabric.model.records.record_document import (
     record_read,
 )
 
-CORRUPT = "state/corrupt"
+
+class CorruptRecordError(FabricError):
+    """What lies there is no readable record. A restore or a push may replace it."""
 
 
 def encode(record: Record) -> bytes:
@@ -72,10 +74,10 @@ def checksum_of(document: Mapping[str, object]) -> str:
     return digest_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
 
 
-def corrupt(name: str, why: str) -> FabricError:
-    return FabricError(
+def corrupt(name: str, why: str) -> CorruptRecordError:
+    return CorruptRecordError(
         Problem(
-            CORRUPT,
+            "state/corrupt",
             f"`{name}` is no readable state: {why}",
             hint="the last good one may lie beside it: fabric state push --file FILE.bak; "
             "or take a backup back: fabric state restore",

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.task import BuildInputs
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, Toolchain
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, locate, refuse_not_utf8
 from fabric.runtimes.nodejs import closure, options

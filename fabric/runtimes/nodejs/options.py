@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.task import BuildInputs
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.candidates import EXTENSIONS, MAIN_FIELDS

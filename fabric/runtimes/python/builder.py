@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.task import BuildInputs
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, Toolchain
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, EntryFile, locate, unreadable
 from fabric.runtimes.include import patterns_of

@@ -10,6 +10,10 @@ from fabric.system.retry import TransientError
 _WHY_END = 200
 
 
+class NoAccessError(FabricError):
+    """This machine was never given what it takes to look into the store."""
+
+
 def unreachable(place: str, why: str) -> FabricError:
     hint = "check the network and the endpoint, then run the command again"
     return FabricError(Problem("backend/unreachable", f"cannot reach `{place}`: {why}", hint=hint))
@@ -42,8 +46,8 @@ def failed(place: str, why: str) -> FabricError:
     return FabricError(Problem("backend/failed", f"`{place}` failed: {why}"))
 
 
-def no_credentials(place: str, names: str) -> FabricError:
-    return FabricError(
+def no_credentials(place: str, names: str) -> NoAccessError:
+    return NoAccessError(
         Problem("credentials/missing", f"`{place}` needs credentials", hint=f"set {names}")
     )
 
@@ -86,7 +90,7 @@ def extra(name: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise FabricError(
+        raise NoAccessError(
             Problem(
                 "backend/not-installed",
                 f"this back end needs a package that is not installed: {error.name or error}",

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from fabric.config.values import BackendKind
+from fabric.model.back_ends import BackendKind, back_end_facts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.state.backends.failures import bad_url, extra, no_credentials
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from fabric.state.backends.tokens import Bearer
     from fabric.system.http_client import Http
 
-_SQL_URL = "FABRIC_STATE_SQL_URL"
-_SQL_TABLE = "fabric_state"
-
 
 class _Wish(Struct, frozen=True):
     """What a store is opened from. `home` is the project's `.fabric` folder."""
@@ -35,6 +32,10 @@ class _Wish(Struct, frozen=True):
     env: Secret[Mapping[str, str]]
     home: Path
     patience: Patience
+
+    def setting(self, kind: BackendKind, key: str) -> str:
+        """As the config says, or as it is when nobody said anything."""
+        return self.settings.get(key) or dict(back_end_facts(kind).defaults)[key]
 
     def needed(self, key: str) -> str:
         if value := self.settings.get(key):
@@ -62,11 +63,11 @@ def _local(wish: _Wish) -> BackEndPair:
 def _sql(wish: _Wish) -> BackEndPair:
     from fabric.state.backends.sql import Sql
 
-    return _one(Sql(_database(wish), wish.settings.get("sqlTable") or _SQL_TABLE))
+    return _one(Sql(_database(wish), wish.setting(BackendKind.SQL, "sqlTable")))
 
 
 def _database(wish: _Wish) -> "Database":
-    name = wish.settings.get("sqlConnectionStringEnv") or _SQL_URL
+    name = wish.setting(BackendKind.SQL, "sqlConnectionStringEnv")
     url = wish.env.reveal().get(name, "")
     scheme = url.partition(":")[0].lower()
     if scheme in ("postgresql", "postgres"):

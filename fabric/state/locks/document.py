@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from msgspec import Struct, convert, to_builtins
 
+from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
 from fabric.model.records.record import RecordRef
 from fabric.system.clock import Clock
@@ -62,9 +63,9 @@ class _Mark(Struct, frozen=True):
     free: object = None
 
 
-def holder_document(holder: LockHolder) -> dict[str, object]:
+def holder_document(holder: LockHolder) -> JsonObject:
     """What people are told of a holder."""
-    document: dict[str, object] = to_builtins(_held(holder))
+    document: dict[str, Json] = to_builtins(_held(holder))
     del document["process"]
     return document
 

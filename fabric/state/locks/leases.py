@@ -24,12 +24,25 @@ from fabric.system.clock import Clock, stamp, stamp_in
 from fabric.system.parallel import for_each
 from fabric.system.process_identity import Process, end_orphans, is_surely_dead
 
-LOST = "state/lock-lost"
 Tell = Callable[[str], None]
 Options = Callable[[RecordRef], str]
 # A holder beats this many times in a lease, so that one lost beat loses nothing.
 _BEATS = 4
 _LOOKS = 20
+
+
+class LockLostError(FabricError):
+    """Somebody else may have the record by now: nothing more of this run may be written to it."""
+
+    def __init__(self, ref: RecordRef) -> None:
+        super().__init__(
+            Problem(
+                "state/lock-lost",
+                f"the lock of {ref.title} was lost: its beats did not reach the back end in time",
+                hint="nothing more was started; run the command again: what its last calls left "
+                "at the provider counts as unknown",
+            )
+        )
 
 
 class Terms(Struct, frozen=True):
@@ -178,7 +191,7 @@ class LockKeeper:
     def require(self, ref: RecordRef) -> None:
         """Raises when the lock may be somebody else's by now: nothing may be started then."""
         if not self.holds(ref):
-            raise FabricError(lost_problem(ref))
+            raise LockLostError(ref)
 
     def holds(self, ref: RecordRef) -> bool:
         with self._guard:
@@ -252,12 +265,3 @@ class LockKeeper:
             self._backend.write(lock_key(ref), encode_free(lease.holder.fence), lease.version)
         except (MovedError, FabricError):
             return
-
-
-def lost_problem(ref: RecordRef) -> Problem:
-    return Problem(
-        LOST,
-        f"the lock of {ref.title} was lost: its beats did not reach the back end in time",
-        hint="nothing more was started; run the command again: what its last calls left at the "
-        "provider counts as unknown",
-    )

@@ -11,7 +11,18 @@ from fabric.state.contract import MovedError, Version, archive_folder, archive_k
 from fabric.state.store import RecordStore
 from fabric.system.disk import read_bytes, remove, write_atomic
 
-LOCAL = "local"
+
+class ArchiveMissingError(FabricError):
+    """Neither this machine nor the back end keeps what a record would go back to."""
+
+    def __init__(self, ref: RecordRef, sha256: str) -> None:
+        super().__init__(
+            Problem(
+                "state/archive-missing",
+                f"the archive {sha256[:12]} of `{ref.service}` is not kept any more",
+                hint="deploy from the source instead",
+            )
+        )
 
 
 def archive_path(home: Path, sha256: str) -> Path:
@@ -27,7 +38,7 @@ def keep_archive(
     backend = record_store.stores.state
     if _read(path, sha256) is None:
         write_atomic(path, content, mode=0o600, durable=durable)
-    if backend.kind != LOCAL:
+    if not record_store.is_own_folder:
         # Refused when an earlier deploy has put it there: the name stands for the content.
         with contextlib.suppress(MovedError):
             backend.write(archive_key(ref, sha256), content, None)
@@ -41,16 +52,10 @@ def find_archive(record_store: RecordStore, ref: RecordRef, sha256: str) -> byte
     if content is not None:
         return content
     stored = None
-    if record_store.stores.state.kind != LOCAL:
+    if not record_store.is_own_folder:
         stored = record_store.stores.state.read(archive_key(ref, sha256))
     if stored is None or digest_bytes(stored.content) != sha256:
-        raise FabricError(
-            Problem(
-                "state/archive-missing",
-                f"the archive {sha256[:12]} of `{ref.service}` is not kept any more",
-                hint="deploy from the source instead",
-            )
-        )
+        raise ArchiveMissingError(ref, sha256)
     write_atomic(path, stored.content, mode=0o600)
     return stored.content
 
@@ -68,7 +73,7 @@ def archives_of(record: Record | None) -> frozenset[str]:
 def lost_archives(record_store: RecordStore, record: Record) -> tuple[str, ...]:
     """What a record may come back to and nobody keeps any more."""
     backend, ref = record_store.stores.state, record.ref
-    kept = frozenset(() if backend.kind == LOCAL else backend.list(archive_folder(ref)))
+    kept = frozenset(() if record_store.is_own_folder else backend.list(archive_folder(ref)))
     return tuple(
         sha256
         for sha256 in sorted(archives_of(record))
@@ -80,7 +85,7 @@ def lost_archives(record_store: RecordStore, record: Record) -> tuple[str, ...]:
 def copy_archive(source: RecordStore, target: RecordStore, ref: RecordRef, sha256: str) -> None:
     """From where one back end keeps it to where another one does; raises where it is lost."""
     keep_archive(target, ref, find_archive(source, ref, sha256))
-    if target.stores.state.kind == LOCAL:
+    if target.is_own_folder:
         return
     copied = target.stores.state.read(archive_key(ref, sha256))
     if copied is None or digest_bytes(copied.content) != sha256:
@@ -97,7 +102,7 @@ def drop_archives(
     for sha256 in sorted(gone):
         if sha256 not in kept:
             remove(archive_path(record_store.home, sha256))
-        if backend.kind != LOCAL:
+        if not record_store.is_own_folder:
             key = archive_key(ref, sha256)
             stored = backend.read(key)
             if stored is not None:

@@ -15,7 +15,12 @@ from fabric.model.records.record_document import Document, document_of
 from fabric.model.records.record_json import checksum_of, encode, from_document
 
 VERSION = 1
-BROKEN = "input/broken-backup"
+
+
+class BrokenBackupError(FabricError):
+    """A file that is no sound backup: nothing is taken from it."""
+
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -82,7 +87,7 @@ def _parsed(content: bytes, name: str) -> Mapping[str, object]:
 def _records(entries: Iterable[object], name: str) -> tuple[Record, ...]:
     """All of them, or the problems of all that are broken."""
     records: dict[RecordRef, Record] = {}
-    problems: list[Problem] = []
+    errors: list[FabricError] = []
     for number, entry in enumerate(entries, 1):
         try:
             record = from_document(entry, f"{name}, record {number}")
@@ -91,9 +96,9 @@ def _records(entries: Iterable[object], name: str) -> tuple[Record, ...]:
                 raise broken(name, f"record {number} is there twice")
             records[record.ref] = record
         except FabricError as error:
-            problems += error.problems
-    if problems:
-        raise FabricError(*problems)
+            errors.append(error)
+    if errors:
+        raise type(errors[0])(*(problem for error in errors for problem in error.problems))
     return tuple(records.values())
 
 
@@ -121,10 +126,10 @@ def _digest(document: Mapping[str, object]) -> str:
     return digest_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
 
 
-def broken(name: str, why: str) -> FabricError:
-    return FabricError(
+def broken(name: str, why: str) -> BrokenBackupError:
+    return BrokenBackupError(
         Problem(
-            BROKEN,
+            "input/broken-backup",
             f"`{name}` is no sound backup: {why}; nothing was changed",
             hint="`fabric state backup` makes one",
             where=Place(name),

@@ -11,7 +11,7 @@ from fabric.model.records.changes import RecordChange, applied, functions_of, se
 from fabric.model.records.record import Intent, Lifecycle, Mode, Record
 from fabric.model.records.record_json import decode, encode
 from fabric.state.contract import Backend, MovedError, Stored, Version, state_key
-from fabric.state.locks.leases import LOST, LockKeeper, lost_problem
+from fabric.state.locks.leases import LockKeeper, LockLostError
 from fabric.state.records.removed import mark_removed, unmark_removed
 from fabric.state.records.unwritten import keep_unwritten
 from fabric.state.records.wal import Wal, discard_logs, wal_path
@@ -136,10 +136,10 @@ class LockedRecord:
                 self._erase()
             else:
                 self._write()
+        except LockLostError:
+            self.is_overtaken = True
+            raise
         except FabricError as error:
-            if error.first.code == LOST:
-                self.is_overtaken = True
-                raise
             raise keep_unwritten(self._record_store.home, self.record, error) from error
         finally:
             self._wal.close()
@@ -160,7 +160,7 @@ class LockedRecord:
             self._write_first()
         except MovedError as error:
             self._keeper.forsake(self.base.ref)
-            raise FabricError(lost_problem(self.base.ref)) from error
+            raise LockLostError(self.base.ref) from error
 
     def _write_first(self) -> None:
         """The record as it is now, under the next serial, if nobody wrote since."""
@@ -191,7 +191,7 @@ class LockedRecord:
             try:
                 self._backend.delete(state_key(self.base.ref), self._version)
             except MovedError as error:
-                raise FabricError(lost_problem(self.base.ref)) from error
+                raise LockLostError(self.base.ref) from error
             self._version = None
 
 

@@ -14,7 +14,6 @@ from fabric.state.contract import (
 )
 from fabric.state.locks.document import record_options
 from fabric.state.locks.leases import Options
-from fabric.state.records.archives import LOCAL
 from fabric.state.records.backup import decode_backup
 from fabric.state.records.receipts import deploy_record_path, read_document, receipt_path
 from fabric.state.records.removed import was_removed
@@ -50,7 +49,7 @@ def missing_problem(
 def backup_path(record_store: RecordStore, ref: RecordRef) -> Path | None:
     """Where a local state keeps the record as it was before its last write."""
     state = record_store.stores.state
-    return Path(f"{state.place}/{state_key(ref)}.bak") if state.kind == LOCAL else None
+    return Path(f"{state.place}/{state_key(ref)}.bak") if record_store.is_own_folder else None
 
 
 def drop_backup(record_store: RecordStore, ref: RecordRef) -> bool:
@@ -90,7 +89,7 @@ def _witnesses(record_store: RecordStore, ref: RecordRef) -> Iterator[str]:
 
 def _kept_archives(record_store: RecordStore, ref: RecordRef) -> Iterator[str]:
     state = record_store.stores.state
-    if state.kind == LOCAL:
+    if record_store.is_own_folder:
         return  # archives of all records of a folder lie together, under their digests
     count = sum(key.endswith(_ARCHIVE) for key in state.list(archive_folder(ref)))
     if count:
@@ -106,7 +105,7 @@ def _way_back(record_store: RecordStore, ref: RecordRef, options: str) -> str:
     if _is_backed_up(kept, ref):
         return f"bring it back: `fabric state restore {options} --file {kept}`"
     elsewhere = record_store.home / "state" / state_key(ref)
-    if record_store.stores.state.kind != LOCAL and _is_record(elsewhere, ref):
+    if not record_store.is_own_folder and _is_record(elsewhere, ref):
         kind = record_store.stores.state.kind
         return (
             f"it lies in `{elsewhere}`: `fabric state migrate {options} --from local --to {kind}`"

@@ -5,26 +5,25 @@ Other machines have receipts of it still. What lies on one machine alone needs n
 
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import MovedError, Version, removed_key
-from fabric.state.records.archives import LOCAL
 from fabric.state.store import RecordStore
 
 
 def was_removed(record_store: RecordStore, ref: RecordRef) -> bool:
     state = record_store.stores.state
-    return state.kind != LOCAL and state.read(removed_key(ref)) is not None
+    return not record_store.is_own_folder and state.read(removed_key(ref)) is not None
 
 
 def mark_removed(record_store: RecordStore, ref: RecordRef) -> None:
     """Other machines have receipts too: from this they see that the record went as it should."""
     state = record_store.stores.state
-    if state.kind != LOCAL and state.read(removed_key(ref)) is None:
+    if not record_store.is_own_folder and state.read(removed_key(ref)) is None:
         _try(record_store, ref, None)
 
 
 def unmark_removed(record_store: RecordStore, ref: RecordRef) -> None:
     """There is a record again, which may be lost again."""
     state = record_store.stores.state
-    stored = None if state.kind == LOCAL else state.read(removed_key(ref))
+    stored = None if record_store.is_own_folder else state.read(removed_key(ref))
     if stored is not None:
         _try(record_store, ref, stored.version)
 

@@ -3,11 +3,11 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.records.record_json import CORRUPT, decode_at, encode
+from fabric.model.records.record_json import CorruptRecordError, decode_at, encode
 from fabric.state.contract import MovedError, Version, state_key
-from fabric.state.locks.leases import lost_problem
+from fabric.state.locks.leases import LockLostError
 from fabric.state.records.receipts import write_receipts
 from fabric.state.records.removed import unmark_removed
 from fabric.state.records.wal import discard_logs
@@ -29,10 +29,8 @@ def found_before(record_store: RecordStore, ref: RecordRef) -> Before:
         record = decode_at(
             stored.content, f"{record_store.stores.state.place}/{state_key(ref)}", ref
         )
-    except FabricError as error:
-        # State of a newer fabric is not to be replaced; state that is broken is.
-        if error.first.code != CORRUPT:
-            raise
+    except CorruptRecordError:
+        # What is broken may be replaced; state of a newer fabric may not.
         return Before(None, stored.version)
     return Before(record, stored.version)
 
@@ -66,7 +64,7 @@ def serial_problem(record: Record, before: Before) -> Problem | None:
 def refuse_late(ref: RecordRef, before: Before, fence: int) -> None:
     """Raise when somebody has taken the lock after us and has written: fences only grow."""
     if before.record is not None and before.record.fence >= fence:
-        raise FabricError(lost_problem(ref))
+        raise LockLostError(ref)
 
 
 def successor(record: Record, before: Before, fence: int) -> Record:
@@ -81,7 +79,7 @@ def put(record_store: RecordStore, record: Record, before: Before) -> None:
     try:
         record_store.stores.state.write(state_key(record.ref), encode(record), before.version)
     except MovedError as error:
-        raise FabricError(lost_problem(record.ref)) from error
+        raise LockLostError(record.ref) from error
     if before.version is None:
         unmark_removed(record_store, record.ref)
     discard_logs(record_store.home, record.ref, record.fence)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.model.back_ends import back_end_facts
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
 from fabric.model.records.changes import made_unsure
 from fabric.model.records.record import Intent, Lifecycle, Mode, Record, RecordRef
@@ -14,8 +15,7 @@ from fabric.model.records.record_json import decode_at
 from fabric.state.contract import MovedError, Stored, state_key
 from fabric.state.locks.conditional_writes import refuse_unconditional
 from fabric.state.locks.document import record_options
-from fabric.state.locks.leases import Asker, LockKeeper, Options, Pulse, Tell, Terms, lost_problem
-from fabric.state.records.archives import LOCAL
+from fabric.state.locks.leases import Asker, LockKeeper, LockLostError, Options, Pulse, Tell, Terms
 from fabric.state.records.locked_record import FoundRecord, LockedRecord
 from fabric.state.records.unsure import drop_note, with_note
 from fabric.state.records.unwritten import unwritten_problem
@@ -29,7 +29,6 @@ _FLUSH_SECONDS = 0.5
 # How often a record is read anew when somebody who was overtaken still writes.
 _TRIES = 5
 # Our own code keeps the conditions of these; a store behind a network is tried out first.
-_SURE = frozenset({"local", "sql"})
 
 
 class Claim(Struct, frozen=True):
@@ -162,7 +161,7 @@ class RecordTransaction:
                 opened[ref] = self._under_lock(claim, opened[ref].record.fence)
             else:
                 return
-        raise FabricError(lost_problem(ref))
+        raise LockLostError(ref)
 
     def _opened(self, claim: Claim) -> LockedRecord:
         ref, record_store = claim.ref, self._record_stores[claim.ref]
@@ -183,7 +182,7 @@ class RecordTransaction:
         if found and found[0].fence >= fence:
             # Fences only grow: somebody has taken the lock since, and has written.
             keeper.forsake(ref)
-            raise FabricError(lost_problem(ref))
+            raise LockLostError(ref)
         record = _with_log(record_store, found[0]) if found else None
         refused = claim.refuse(None if record is None or record.is_stub else record)
         if refused:
@@ -206,7 +205,7 @@ class RecordTransaction:
             for store in {
                 id(store): store for store in (locks, record_store.stores.state)
             }.values():
-                if store.kind not in _SURE:
+                if not back_end_facts(store.kind).keeps_conditions:
                     refuse_unconditional(store, secrets.token_hex(8))
             around = self.around
             self._keepers[id(locks)] = LockKeeper(
@@ -229,7 +228,7 @@ class RecordTransaction:
         for_each(away, LockedRecord.flush)
 
     def _is_local(self, locked_record: LockedRecord) -> bool:
-        return self._record_stores[locked_record.base.ref].stores.state.kind == LOCAL
+        return self._record_stores[locked_record.base.ref].is_own_folder
 
     def close(self, final: Callable[[LockedRecord], Record | None]) -> tuple[Problem, ...]:
         """Write every record as it has to be at the end, and give the locks back."""

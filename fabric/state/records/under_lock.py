@@ -3,9 +3,8 @@
 import contextlib
 from collections.abc import Iterator, Mapping
 
-from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
-from fabric.model.records.record_json import CORRUPT
+from fabric.model.records.record_json import CorruptRecordError
 from fabric.state.locks.leases import Asker, LockKeeper
 from fabric.state.records.transaction import LockPolicy, read_record
 from fabric.state.store import RecordStore
@@ -39,8 +38,6 @@ def locked(
 def _stored_fence(record_store: RecordStore, ref: RecordRef) -> int:
     try:
         found = read_record(record_store, ref)
-    except FabricError as error:
-        if error.first.code != CORRUPT:
-            raise
+    except CorruptRecordError:
         return 0  # what cannot be read may still be replaced by a restore
     return found[0].fence if found else 0

@@ -1,9 +1,8 @@
 """A record goes without its provider being asked: what it describes may still be there."""
 
-from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import MovedError, state_key
-from fabric.state.locks.leases import lost_problem
+from fabric.state.locks.leases import LockLostError
 from fabric.state.records.missing import drop_backup
 from fabric.state.records.receipts import drop_receipts
 from fabric.state.records.removed import mark_removed
@@ -28,7 +27,7 @@ def forget(record_store: RecordStore, ref: RecordRef, around: LockPolicy) -> boo
             try:
                 record_store.stores.state.delete(state_key(ref), before.version)
             except MovedError as error:
-                raise FabricError(lost_problem(ref)) from error
+                raise LockLostError(ref) from error
         had_backup = drop_backup(record_store, ref)
         drop_receipts(record_store.home, ref)
         discard_logs(record_store.home, ref, fences[ref])

@@ -7,8 +7,8 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.state.contract import MovedError, Version, state_key
-from fabric.state.locks.leases import lost_problem
-from fabric.state.records.archives import archives_of, copy_archive
+from fabric.state.locks.leases import LockLostError
+from fabric.state.records.archives import ArchiveMissingError, archives_of, copy_archive
 from fabric.state.records.replace import Before, found_before, lineage_problem, refuse_late
 from fabric.state.records.transaction import LockPolicy, read_record
 from fabric.state.records.under_lock import locked
@@ -97,9 +97,7 @@ def _copied_archives(
         for sha256 in sorted(archives_of(move.record)):
             try:
                 copy_archive(source, target, move.record.ref, sha256)
-            except FabricError as error:
-                if error.first.code != "state/archive-missing":
-                    raise
+            except ArchiveMissingError as error:
                 warnings += error.problems
             else:
                 count += 1
@@ -111,7 +109,7 @@ def _copy(target: RecordStore, move: Move) -> None:
     try:
         backend.write(state_key(ref), move.content, move.version)
     except MovedError as error:
-        raise FabricError(lost_problem(ref)) from error
+        raise LockLostError(ref) from error
     copied = backend.read(state_key(ref))
     if copied is None or copied.content != move.content:
         message = f"`{backend.place}` gave the state of {ref.title} back wrong"

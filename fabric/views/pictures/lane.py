@@ -21,7 +21,7 @@ Spot: TypeAlias = tuple[int, int]
 
 
 class ServiceLane(Struct, frozen=True):
-    """Heights of all spots, measured from the lane's top to the middle of a box or wire."""
+    """Heights of all locations, measured from the lane's top to the middle of a box or wire."""
 
     service: str
     numbers: tuple[int, ...]
@@ -67,14 +67,14 @@ def lane_of(tasks: LaneTasks) -> ServiceLane:
 
 
 def _net(tasks: LaneTasks) -> _Net:
-    spots = [
+    locations = [
         (number, level)
         for number, own in tasks.levels.items()
         for level in range(own, max(own, tasks.reaches[number]) + 1)
     ]
-    left: dict[Spot, list[Spot]] = {spot: [] for spot in spots}
-    right: dict[Spot, list[Spot]] = {spot: [] for spot in spots}
-    along = [((n, level - 1), (n, level)) for n, level in spots if level > tasks.levels[n]]
+    left: dict[Spot, list[Spot]] = {spot: [] for spot in locations}
+    right: dict[Spot, list[Spot]] = {spot: [] for spot in locations}
+    along = [((n, level - 1), (n, level)) for n, level in locations if level > tasks.levels[n]]
     ends = [
         ((need, tasks.levels[number] - 1), (number, tasks.levels[number]))
         for need, number in tasks.inner
@@ -83,7 +83,7 @@ def _net(tasks: LaneTasks) -> _Net:
         right[one].append(other)
         left[other].append(one)
     columns: dict[int, list[Spot]] = {}
-    for spot in spots:
+    for spot in locations:
         columns.setdefault(spot[1], []).append(spot)
     boxes = frozenset(tasks.levels.items())
     return _Net([columns[level] for level in sorted(columns)], left, right, boxes)
@@ -181,7 +181,7 @@ def _placed(net: _Net) -> dict[Spot, float]:
 
 
 def _spread(net: _Net, middles: dict[Spot, float]) -> dict[Spot, float]:
-    """Rounding may bring two spots half a pixel too near: go through each column once more."""
+    """Rounding may bring two locations half a pixel too near: go through each column once more."""
     for column in net.columns:
         floor = float("-inf")
         for position, spot in enumerate(column):
@@ -197,7 +197,7 @@ def _settle(
     middles: dict[Spot, float],
     net: _Net,
 ) -> None:
-    """Least squares under an order: blocks of spots that push each other move as one."""
+    """Least squares under an order: blocks of locations that push each other move as one."""
     offsets = [0.0]
     for upper, lower in pairwise(column):
         offsets.append(offsets[-1] + _distance(upper, lower, net))

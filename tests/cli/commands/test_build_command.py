@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.task import BuildInputs, EntryKind, Task
+from fabric.model.task import EntryKind, Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.build import Runtimes
 from fabric.tasks.build import BuildKind
 from tests.support.bundler_cache import ENVIRONMENT

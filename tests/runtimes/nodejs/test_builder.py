@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import BuildInputs
+from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Built
 from fabric.runtimes.entry import locate

@@ -1,0 +1,86 @@
+"""The options of commands that run tasks."""
+
+from typing import Annotated, TypeAlias
+
+import click
+from msgspec import Struct
+
+from fabric.cli.options import Events, Yes
+
+
+def _tasks_at_once(_context: click.Context, _option: click.Parameter, said: str) -> str:
+    """A bad number is a slip even where nothing is to be done, so that nobody would use it."""
+    from fabric.app.request import caps_of
+
+    caps_of(said, cores=1)
+    return said
+
+
+_Concurrency: TypeAlias = Annotated[
+    str,
+    click.option(
+        "--concurrency",
+        default="16",
+        show_default=True,
+        metavar="N",
+        callback=_tasks_at_once,
+        help="Tasks at once: a number, or a percentage of the cores such as 50%.",
+    ),
+]
+_FailFast: TypeAlias = Annotated[
+    bool,
+    click.option("--fail-fast", is_flag=True, help="Start nothing more after the first failure."),
+]
+_Logs: TypeAlias = Annotated[
+    str,
+    click.option(
+        "--output-logs",
+        "logs",
+        type=click.Choice(["full", "errors-only", "none"]),
+        default="full",
+        show_default=True,
+        help="What is told of tasks while they run; errors always come at the end.",
+    ),
+]
+
+
+class RemovalFlags(Struct, frozen=True):
+    """How removals run, and whether they ask first."""
+
+    yes: Yes
+    concurrency: _Concurrency
+    fail_fast: _FailFast
+    events: Events
+    logs: _Logs
+
+
+class RunFlags(Struct, frozen=True):
+    """How tasks are run, and where their story goes."""
+
+    concurrency: _Concurrency
+    no_cache: Annotated[
+        bool,
+        click.option("--no-cache", is_flag=True, help="Run every task, whatever is remembered."),
+    ]
+    fail_fast: _FailFast
+    out: Annotated[
+        str,
+        click.option("--out", default="", metavar="DIR", help="Copy the artifacts here as well."),
+    ]
+    events: Events
+    profile: Annotated[
+        str,
+        click.option(
+            "--profile", default="", metavar="FILE", help="Write a Chrome trace of the run."
+        ),
+    ]
+    logs: _Logs
+    junit: Annotated[
+        str,
+        click.option("--junit", default="", metavar="FILE", help="Write JUnit XML, a case a task."),
+    ]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but the answer is asked for, and of what is remembered."""
+        return not (self.no_cache or self.events or self.profile or self.junit)

@@ -1,0 +1,88 @@
+"""The pure facts on every kind of state back end: one row each, read by whoever has to tell them.
+
+A new kind is a row here, a file of its own in `state/backends`, and the function that opens it.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class BackendKind(StrEnum):
+    LOCAL = "local"
+    SQL = "sql"
+    OBJSTORE1 = "objstore1"
+    OBJSTORE2 = "objstore2"
+    OBJSTORE3 = "objstore3"
+
+
+class BackEndFacts(Struct, frozen=True):
+    """What is so of a kind. What has no row of its own has none of these virtues.
+
+    `settings` are its keys below `backend`, `needed` the one that it cannot do without,
+    `address_setting` the one that names the variable with its address. The names of the
+    variables that its client reads begin with `variables`, or with what other clients read as well.
+
+    `is_own_folder`: it lies in the project's `.fabric`, beside logs and archives; nobody elsewhere
+    reads it. `keeps_conditions`: its conditional writes hold, and need not be tried out first.
+    """
+
+    kind: str
+    settings: tuple[str, ...] = ()
+    needed: str = ""
+    defaults: tuple[tuple[str, str], ...] = ()
+    address_setting: str = ""
+    variables: tuple[str, ...] = ()
+    shared_variables: tuple[str, ...] = ()
+    is_own_folder: bool = False
+    keeps_conditions: bool = False
+
+
+BACK_ENDS: tuple[BackEndFacts, ...] = (
+    BackEndFacts(BackendKind.LOCAL, is_own_folder=True, keeps_conditions=True),
+    BackEndFacts(
+        BackendKind.SQL,
+        settings=("sqlConnectionStringEnv", "sqlTable"),
+        defaults=(
+            ("sqlConnectionStringEnv", "FABRIC_STATE_SQL_URL"),
+            ("sqlTable", "fabric_state"),
+        ),
+        address_setting="sqlConnectionStringEnv",
+        keeps_conditions=True,
+    ),
+    BackEndFacts(
+        BackendKind.OBJSTORE1,
+        settings=("objstore1Bucket", "objstore1Prefix", "lockTable"),
+        needed="objstore1Bucket",
+        variables=("OBJSTORE1_",),
+        shared_variables=("AWS_",),
+    ),
+    BackEndFacts(
+        BackendKind.OBJSTORE2,
+        settings=("objstore2Bucket", "objstore2Prefix"),
+        needed="objstore2Bucket",
+        variables=("OBJSTORE2_",),
+    ),
+    BackEndFacts(
+        BackendKind.OBJSTORE3,
+        settings=("objstore3Container", "objstore3Prefix"),
+        needed="objstore3Container",
+        variables=("OBJSTORE3_",),
+    ),
+)
+_BY_KIND = {facts.kind: facts for facts in BACK_ENDS}
+
+
+def back_end_facts(kind: str) -> BackEndFacts:
+    return _BY_KIND.get(kind) or BackEndFacts(kind)
+
+
+def reads_variable(kind: str, name: str) -> bool:
+    """Whether a store of that kind goes by a variable of that name."""
+    facts = back_end_facts(kind)
+    return name.startswith((*facts.variables, *facts.shared_variables))
+
+
+def is_of_other_back_end(kind: str, name: str) -> bool:
+    """Whether a variable counts for stores of another kind, and for nothing else."""
+    return any(one.kind != kind and name.startswith(one.variables) for one in BACK_ENDS)
