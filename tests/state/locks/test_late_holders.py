@@ -26,7 +26,7 @@ from fabric.state.store import BackEndPair, RecordStore
 from fabric.state.upkeep.forget import forget
 from fabric.state.upkeep.restore import restore
 from fabric.system.process_identity import Process
-from tests.state.test_leases import HandClock
+from tests.state.locks.test_leases import HandClock
 from tests.support.records import record
 
 REF = record().ref
