@@ -12,7 +12,7 @@ test: .stamp/dev
 
 check: .stamp/dev
 	@sh scripts/check.sh
-	@$(BIN)/python -m pytest -q -m "not slow and not flow and not network"
+	@$(BIN)/python -m pytest -q -m "not slow and not command and not flow and not network"
 
 format: .stamp/dev
 	@$(BIN)/ruff format .

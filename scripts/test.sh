@@ -1,9 +1,25 @@
 #!/bin/sh
-# Everything: the checks, all tests, and once more what builds, plans and deploys without shortcuts.
+# Everything: the checks, all tests and how much of the code they ran, and once more what builds,
+# plans and deploys without shortcuts. With words for pytest, its tests alone.
 set -eu
 cd "$(dirname "$0")/.."
+bin=.venv/bin
 sh scripts/check.sh
-.venv/bin/python -m pytest -q --durations=20 "$@"
+if [ $# -gt 0 ]; then
+    exec $bin/python -m pytest -q --durations=20 "$@"
+fi
+
+mkdir -p .coverage
+$bin/coverage erase
+$bin/coverage run -m pytest -q --durations=20
 # Stored answers, kept graphs and the last run make things quick, and nothing else.
-FABRIC_NO_SHORTCUTS=1 .venv/bin/python -m pytest -q \
-    tests/flow/test_build.py tests/flow/test_compose.py tests/flow/test_deploy.py tests/flow/test_plan.py
+commands=tests/cli/commands
+FABRIC_NO_SHORTCUTS=1 $bin/python -m pytest -q $commands/test_build.py \
+    $commands/test_compose*.py $commands/test_deploy.py $commands/test_plan*.py
+
+$bin/coverage combine -q
+$bin/coverage report --skip-covered --fail-under=92
+for part in graph config engine; do
+    echo "fabric/$part: $($bin/coverage report --include="fabric/$part/*" --format=total) %"
+    $bin/coverage report --include="fabric/$part/*" --fail-under=97 >/dev/null
+done

@@ -17,18 +17,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.project import (
-    TYPESCRIPT,
-    Done,
-    Project,
-    compose,
-    ended,
-    environment,
-    handler,
-    project,
-    service,
-    typescript,
-)
+from tests.support.in_process import compose, project, typescript
+from tests.support.project import TYPESCRIPT, Done, Project, ended, environment, handler, service
 from tests.support.tool import Tool
 
 KILLS_A_CASE = 5

@@ -8,14 +8,8 @@ from pathlib import Path
 import pytest
 
 from fabric.model.catalog import PROVIDER_IDS
-from tests.support.project import (
-    PYTHON,
-    PYTHON_SOURCES,
-    Project,
-    environment,
-    handler,
-    project,
-)
+from tests.support.in_process import project
+from tests.support.project import PYTHON, PYTHON_SOURCES, Project, environment, handler
 from tests.support.tool import Tool
 from tests.support.until import until
 

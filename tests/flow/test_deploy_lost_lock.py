@@ -5,7 +5,8 @@ import signal
 import subprocess
 from pathlib import Path
 
-from tests.support.project import Done, Project, ended, handler, project
+from tests.support.in_process import project
+from tests.support.project import Done, Project, ended, handler
 from tests.support.tool import Tool
 from tests.support.until import until
 

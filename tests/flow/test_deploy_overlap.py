@@ -7,7 +7,8 @@ from subprocess import Popen
 
 import pytest
 
-from tests.support.project import SECONDS, Project, compose, ended, handler
+from tests.support.in_process import compose
+from tests.support.project import SECONDS, Project, ended, handler
 from tests.support.tool import Tool
 from tests.support.until import until
 

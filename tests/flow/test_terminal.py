@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.project import Project, compose, environment
+from tests.support.in_process import compose
+from tests.support.project import Project, environment
 
 
 def on_a_terminal(made: Project, *words: str) -> str:

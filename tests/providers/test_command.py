@@ -283,6 +283,7 @@ def test_a_command_that_talks_without_end_is_ended(tmp_path: Path) -> None:
     assert "more than 200,000 bytes" in problem.message
 
 
+@pytest.mark.slow
 def test_a_command_that_does_not_end_is_ended_with_what_it_started(tmp_path: Path) -> None:
     deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
     script = f"""\
@@ -300,12 +301,14 @@ time.sleep(600)
         fcntl.flock(held, fcntl.LOCK_EX)  # free only when the last of them is gone
 
 
+@pytest.mark.slow
 def test_a_command_that_leaves_a_process_behind_is_not_waited_for(tmp_path: Path) -> None:
     left = "import subprocess, sys\nsubprocess.Popen(['sleep', '6'])\n"
     deployed = says(tmp_path, left + GOOD, limits=Limits(seconds=5)).deploy(address(), (order(),))
     assert dict(deployed.outputs) == {"url": "https://x.test"}
 
 
+@pytest.mark.slow
 def test_a_process_that_a_command_left_behind_may_go_on_talking(tmp_path: Path) -> None:
     left = "import time\ntime.sleep(1.5)\nprint('x' * 100_000, flush=True)\nopen('said', 'w')\n"
     script = f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {left!r}])\n"

@@ -135,6 +135,7 @@ def test_what_a_handler_throws_is_a_problem_with_its_type(language: Language) ->
     assert "hello" in problem.frame
 
 
+@pytest.mark.slow
 @EACH
 def test_a_handler_that_takes_too_long_is_ended(language: Language) -> None:
     problem = problem_of(language, language.waits, 1.5)

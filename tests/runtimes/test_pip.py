@@ -12,6 +12,8 @@ from tests.support.in_process import project
 from tests.support.project import PYTHON_SOURCES
 from tests.support.runtimes_project import write
 
+# Each starts pip, some a few times.
+pytestmark = pytest.mark.slow
 OFFLINE = {"PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "1"}
 NOWHERE = {**OFFLINE, "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
 

@@ -2,11 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import archive
 from fabric.runtimes.vendor import find_source, vendor
 from tests.support.downloads import COMPILED, PIP_OFFLINE
 from tests.support.runtimes_project import names, write
+
+# Each starts pip, some a few times.
+pytestmark = pytest.mark.slow
 
 
 def inputs(source: str, python: str = "3.12", platform: str = "arm64") -> VendorInputs:

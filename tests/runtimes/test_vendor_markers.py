@@ -12,6 +12,9 @@ from fabric.runtimes.vendor import find_source, lock_requirements, vendor
 from tests.support.runtimes_project import names, write
 from tests.support.wheels import environment, write_wheel
 
+# Each starts pip, some a few times.
+pytestmark = pytest.mark.slow
+
 # What the target says of itself; most of it is not what this machine says.
 TRUE = {
     "implementation-name": "implementation_name == 'cpython'",

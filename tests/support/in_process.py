@@ -32,7 +32,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def in_process(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Done:
     """As the door does it: stage 0 first, and the command line only if it steps aside."""
-    _await_settled_stamps(cwd)
+    await_settled_stamps(cwd)
     with contextlib.chdir(cwd):  # it looks at paths as they stand, from where it was called
         stored = _stored(words, cwd, env)
     if stored is not None:
@@ -53,7 +53,8 @@ def in_process(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Done:
     return Done(code, out.getvalue().decode(), err.getvalue().decode())
 
 
-def _await_settled_stamps(folder: Path) -> None:
+def await_settled_stamps(folder: Path) -> None:
+    """Until what was written before may be relied on."""
     limit = file_time_ns(folder) + _RACY_NS
     until(lambda: file_time_ns(folder) > limit)
 

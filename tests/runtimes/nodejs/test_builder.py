@@ -119,6 +119,7 @@ def inputs_of(entry: str) -> BuildInputs:
     return BuildInputs("one", "f", "app/one", entry, "nodejs20.x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_any_project_builds_the_same_at_once_as_one_by_one(
     seed: int, tmp_path: Path, runtimes: Runtimes

@@ -30,6 +30,7 @@ functions: [{name: one, entry: one.js}]
 """
 
 
+@pytest.mark.slow
 def test_two_at_once_install_one_bundler(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         jobs = [pool.submit(install_pinned, tmp_path / "tools", NPM_OFFLINE) for _ in range(2)]
@@ -39,6 +40,7 @@ def test_two_at_once_install_one_bundler(tmp_path: Path) -> None:
     assert not list((tmp_path / "tools").glob(".esbuild-*"))
 
 
+@pytest.mark.slow
 def test_a_registry_that_cannot_be_reached_is_a_clear_error(tmp_path: Path) -> None:
     offline = {
         **ENVIRONMENT,

@@ -28,6 +28,7 @@ def test_a_record_of_another_key_is_no_record_of_this_one(part: str, tmp_path: P
     assert state_key(ref) in caught.value.first.message
 
 
+@pytest.mark.slow
 def test_a_state_that_was_copied_to_another_stage_is_neither_deployed_nor_removed(
     tmp_path: Path,
 ) -> None:

@@ -254,6 +254,7 @@ def test_a_lease_that_ran_out_by_our_own_clock_is_lost(keep: Keep) -> None:
     assert code_of(lambda: keeper.require(REF)) == "state/lock-lost"
 
 
+@pytest.mark.slow
 def test_eight_at_once_never_hold_it_together(backend: Backend) -> None:
     inside: list[int] = []
     together: list[int] = []
@@ -364,6 +365,7 @@ def test_a_lock_that_somebody_took_is_noticed_before_the_first_call(
     assert code_of(lambda: locked_record.begin(Lifecycle.DEPLOYING, ())) == "state/lock-lost"
 
 
+@pytest.mark.slow
 def test_one_thread_beats_for_all_back_ends_of_a_run(tmp_path: Path) -> None:
     terms = Terms(lease=6)
     pulse = Pulse(terms)

@@ -26,7 +26,7 @@ from fabric.state.store import BackEndPair, RecordStore
 from fabric.state.upkeep.forget import forget
 from fabric.state.upkeep.restore import restore
 from fabric.system.process_identity import Process
-from tests.state.test_leases import HandClock
+from tests.state.locks.test_leases import HandClock
 from tests.support.records import record
 
 REF = record().ref
@@ -179,6 +179,7 @@ def _stopped(folder: Path, *, at: int, overslept: bool) -> Iterator[str]:
         yield "the first says that it is done, and is not in the record"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overslept", [True, False], ids=["its lease ran out", "unlocked"])
 def test_a_holder_that_is_stopped_at_any_step_overwrites_nobody(
     tmp_path: Path, *, overslept: bool

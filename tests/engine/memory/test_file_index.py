@@ -1,0 +1,146 @@
+"""Digests by stat: a file that did not move is not read, one that may have is."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fabric.engine.memory.file_index import FileIndex, is_racy, settled
+from fabric.graph.traces import ABSENT
+from fabric.model.hashing import digest_bytes, sealed
+from fabric.model.task import EXECUTABLE, UNREADABLE
+
+MS = 1_000_000
+SECOND = 1000 * MS
+
+
+class Place:
+    """A workspace whose clock stands where a test puts it: so long after its files."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.late = 60 * SECOND
+
+    def opened(self, *, late: int | None = None) -> FileIndex:
+        now = self.now() + (self.late if late is None else late)
+        return FileIndex(self.root, self.root / "index.bin", now_ns=now, stamp=lambda _: now)
+
+    def now(self) -> int:
+        (self.root / "clock").touch()
+        return (self.root / "clock").stat().st_ctime_ns
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    (tmp_path / "a").write_text("one")
+    return Place(tmp_path)
+
+
+def test_what_did_not_move_is_remembered(place: Place) -> None:
+    index = place.opened()
+    assert index.digest("a") == digest_bytes(b"one")
+    assert index.unsaved
+    index.save()
+    again = place.opened()
+    assert again.settled_digest("a") == digest_bytes(b"one")
+    assert not again.unsaved
+    again.save()
+
+
+def test_what_was_written_just_now_is_read_each_time(place: Place) -> None:
+    place.opened().save()
+    index = place.opened(late=0)
+    assert index.digest("a") == digest_bytes(b"one")
+    assert not index.unsaved
+    assert index.settled_digest("a") == digest_bytes(b"one")
+    assert index.unsaved, "once the run is over it may be kept"
+
+
+def test_what_became_racy_is_forgotten(place: Place) -> None:
+    index = place.opened()
+    index.digest("a")
+    index.save()
+    (place.root / "a").write_text("two")
+    again = place.opened(late=0)
+    assert again.digest("a") == digest_bytes(b"two")
+    assert again.unsaved
+    again.save()
+    assert not place.opened(late=0).unsaved
+
+
+def test_what_fabric_wrote_itself_is_not_read_back(place: Place) -> None:
+    index = place.opened()
+    index.note("a", "as told")
+    index.note("nowhere", "as told")
+    assert (index.digest("a"), index.digest("nowhere")) == ("as told", ABSENT)
+
+
+def test_a_stamp_of_whole_seconds_is_not_relied_on(place: Place) -> None:
+    stamp = place.now() // SECOND * SECOND
+    assert settled([stamp - 3 * SECOND], lambda: stamp)
+    assert not settled([stamp], lambda: stamp + SECOND)
+    assert not settled([stamp + 1], lambda: stamp + 1)
+    times = iter(range(stamp, stamp + 9 * MS, MS))
+    assert not settled([stamp + MS + 1], lambda: next(times)), "it waited: look again"
+
+
+def test_kinds_of_paths_have_words_of_their_own(place: Place) -> None:
+    (place.root / "folder").mkdir()
+    (place.root / "run.sh").write_text("#!/bin/sh\n")
+    (place.root / "run.sh").chmod(0o755)
+    (place.root / "loop").symlink_to("loop")
+    os.mkfifo(place.root / "pipe")
+    index = place.opened()
+    assert index.digest("folder") == "folder"
+    assert index.digest("run.sh") == digest_bytes(b"#!/bin/sh\n") + EXECUTABLE
+    assert index.digest("nowhere") == index.digest("a/below") == ABSENT
+    assert index.digest("loop") == index.digest("pipe") == UNREADABLE
+    assert index.settled_digest("nowhere") == ABSENT
+
+
+def test_what_moved_while_a_task_ran_is_named(place: Place) -> None:
+    (place.root / "b").write_text("one")
+    index = place.opened()
+    began = index.now_ns()
+    before = (("a", index.digest("a")),)
+    (place.root / "a").write_text("two")
+    pairs, moved = index.after(["a", "b"], began, before)
+    assert (moved, dict(pairs)["a"]) == (("a",), digest_bytes(b"two"))
+    assert index.after(["b"], began - 120 * SECOND)[1] == ("b",), "stamped since it began"
+
+
+def test_folders_are_searched_once_unless_asked_afresh(place: Place) -> None:
+    index = place.opened()
+    first = index.listing("", "*", ())
+    (place.root / "b").touch()
+    assert index.listing("", "*", ()) == first
+    assert index.listing_now("", "*", ()) != first
+
+
+def test_links_are_led_to_where_they_lie(place: Place) -> None:
+    (place.root / "folder").mkdir()
+    (place.root / "link").symlink_to("folder")
+    index = place.opened()
+    assert (index.real("link"), index.real("folder/../a")) == ("folder", "a")
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", sealed("index.bin", b"garbage"), b"\xfb"])
+def test_an_index_that_cannot_be_read_is_an_empty_one(content: bytes, place: Place) -> None:
+    (place.root / "index.bin").write_bytes(content)
+    index = place.opened()
+    assert index.digest("a") == digest_bytes(b"one")
+    assert index.unsaved
+
+
+def test_an_index_that_cannot_be_written_only_costs_time(place: Place) -> None:
+    (place.root / "index.bin").mkdir()
+    (place.root / "index.bin" / "in the way").touch()
+    index = place.opened()
+    index.digest("a")
+    index.save()
+
+
+def test_what_is_gone_is_not_racy(place: Place) -> None:
+    assert is_racy(str(place.root / "a"), place.now())
+    assert not is_racy(str(place.root / "a"), place.now() + 60 * SECOND)
+    assert not is_racy(str(place.root / "nowhere"), 0)

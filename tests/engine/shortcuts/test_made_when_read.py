@@ -1,0 +1,29 @@
+"""A row of values that are made when they are read, and looks like any other row."""
+
+import pytest
+
+from fabric.engine.shortcuts.made_when_read import MadeWhenRead
+
+
+def test_it_is_a_row_like_any_other() -> None:
+    row, plain = MadeWhenRead(5, lambda number: number * 10), [0, 10, 20, 30, 40]
+    assert (len(row), list(row), list(reversed(row))) == (5, plain, plain[::-1])
+    assert (row[-1], list(row[1:4:2]), list(row[3:])) == (40, plain[1:4:2], plain[3:])
+
+
+@pytest.mark.parametrize("index", [5, -6])
+def test_beyond_its_ends_there_is_nothing(index: int) -> None:
+    with pytest.raises(IndexError):
+        _ = MadeWhenRead(5, lambda number: number)[index]
+
+
+def test_only_what_is_read_is_made() -> None:
+    made: list[int] = []
+
+    def make(number: int) -> int:
+        made.append(number)
+        return number
+
+    row = MadeWhenRead(5, make)
+    assert (row[3], row[1]) == (3, 1)
+    assert made == [3, 1]
