@@ -94,7 +94,9 @@ def named(plan: Plan, action: Action) -> set[str]:
     return {task_id for task_id, decision in pairs if decision.action is action}
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(one, marks=pytest.mark.slow if one > 1 else ()) for one in range(8)]
+)
 def test_the_run_does_what_the_plan_said(seed: int, tmp_path: Path) -> None:
     for number in range(PROJECTS_A_CASE):
         guess = Guess(tmp_path / str(number), seed * 1000 + number)

@@ -85,7 +85,12 @@ def _said(call: Callable[[], object]) -> Problem | None:
     return None
 
 
-@pytest.fixture(scope="module", params=KINDS)
+# The client of cloud1 takes seconds to load.
+_SLOW = ("objstore1", "lock-table")
+PARAMS = [pytest.param(one, marks=pytest.mark.slow if one in _SLOW else ()) for one in KINDS]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def backend(
     request: pytest.FixtureRequest, server: Gcs, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Backend]:
