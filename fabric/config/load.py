@@ -18,6 +18,7 @@ from fabric.config.resolve.provider import choose
 from fabric.config.resolve.stages import for_stage
 from fabric.config.rules.config import rule_findings, secret_leaves
 from fabric.config.rules.forbidden_places import secrets_where_none_may_be
+from fabric.config.rules.limits import limit_problems
 from fabric.config.rules.locations import locations_of
 from fabric.config.rules.stage_names import stage_problem
 from fabric.config.rules.supplies import missing_supplies
@@ -60,7 +61,11 @@ def load_config(source: ConfigText) -> Config:
         raise error_of(file, document.text, fatal)
     warnings = (*document.warnings, *(item.problem for item in findings))
     config = config_of(loaded._replace(warnings=in_file(file, document.text, warnings)))
-    return replace(config, locations=locations_of(file, document.text, loaded.root))
+    return replace(
+        config,
+        locations=locations_of(file, document.text, loaded.root),
+        unplannable=in_file(file, document.text, limit_problems(loaded.root, source.stage)),
+    )
 
 
 def _resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:

@@ -192,7 +192,8 @@ class Config(Struct, frozen=True):
     whose values must never be shown. `bound_names` are the variables that bindings looked at.
     `secret_values` are what bindings to secrets gave, for hiding it: never stored, never shown.
     `labels` are what `--provider` finds in the config, whatever was chosen.
-    `locations` are the places that a plan may have something to say of.
+    `locations` are the places that a plan may have something to say of, `unplannable` is what it
+    refuses.
     """
 
     service: str
@@ -216,6 +217,7 @@ class Config(Struct, frozen=True):
     secret_values: Secret[frozenset[str]] = NO_SECRETS
     warnings: tuple[Problem, ...] = ()
     locations: tuple[ConfigPlace, ...] = ()
+    unplannable: tuple[Problem, ...] = ()
 
 
 class ComposeService(Struct, frozen=True):
