@@ -15,7 +15,7 @@ from fabric.config.redact import mark_credentials
 from fabric.config.resolve.bindings import BindingScope, fill
 from fabric.config.resolve.placeholders import late_where_none_may_be
 from fabric.config.resolve.provider import choose
-from fabric.config.resolve.stages import for_stage
+from fabric.config.resolve.stages import for_stage, without_asides
 from fabric.config.rules.config import rule_findings, secret_leaves
 from fabric.config.rules.forbidden_places import secrets_where_none_may_be
 from fabric.config.rules.limits import limit_problems
@@ -69,7 +69,7 @@ def load_config(source: ConfigText) -> Config:
 
 
 def _resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
-    root = for_stage(raw, source.stage)
+    root = for_stage(without_asides(raw), source.stage)
     scope = BindingScope(source.env, source.stage, secret_leaves(root))
     filled = fill(without(root, *_LATER), scope)
     root = _with_later(filled.node, root)

@@ -234,3 +234,16 @@ def test_rules_skip_what_is_missing_and_leave_it_to_the_shape() -> None:
     text = "functions: [{name: a, triggers: [{type: http, route: GET:/x}]}, 5]\n"
     found = codes(text, provider="host1")
     assert found == ["config/missing-key"] * 3 + ["config/wrong-type"]
+
+
+def test_keys_of_the_users_own_hold_anchors_and_nobody_reads_them() -> None:
+    text = (
+        "x-env: &shared {A: '1', B: '${env:A_WORD,two}'}\n"
+        "x-note: ['${env:NEVER_SET}', {any: thing}]\n"
+        "service: shop\nprovider: {name: cloud1-lambda, runtime: nodejs20.x}\n"
+        "functions: [{name: a, entry: a.ts, env: {<<: *shared, C: '3'}}]\n"
+    )
+    config = loaded(text)
+    assert dict(config.functions[0].env) == {"A": "1", "B": "two", "C": "3"}
+    assert "x-note" not in config.resolved
+    assert codes(text.replace("x-note", "xnote")) == ["config/unknown-key", "config/unset-variable"]

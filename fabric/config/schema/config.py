@@ -11,6 +11,7 @@ from fabric.config.schema.function import (
     RUNTIME,
 )
 from fabric.config.schema.shapes import (
+    ASIDE,
     Anything,
     Either,
     Field,
@@ -160,5 +161,6 @@ CONFIG = Fields(
         Field("build", _BUILD, "How functions are built.", {"minify": True}),
         Field("logs", Anything(), "Settings for logs, kept as they are.", {"retentionDays": 14}),
         *(Field(name, Anything(), "Has no effect yet.", {"note": "kept"}) for name in NO_EFFECT),
-    )
+    ),
+    aside=ASIDE,
 )
