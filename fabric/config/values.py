@@ -193,7 +193,7 @@ class Config(Struct, frozen=True):
     `secret_values` are what bindings to secrets gave, for hiding it: never stored, never shown.
     `labels` are what `--provider` finds in the config, whatever was chosen.
     `locations` are the places that a plan may have something to say of, `unplannable` is what it
-    refuses.
+    refuses. Whoever changes a protected stage has to say its name.
     """
 
     service: str
@@ -218,6 +218,7 @@ class Config(Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
     locations: tuple[ConfigPlace, ...] = ()
     unplannable: tuple[Problem, ...] = ()
+    is_protected: bool = False
 
 
 class ComposeService(Struct, frozen=True):

@@ -14,6 +14,7 @@ from fabric.app.deploy.live_traces import renew_traces
 from fabric.app.deploy.lost_addresses import lost_addresses
 from fabric.app.deploy.plan_file import read_seal, refuse_moved
 from fabric.app.deploy.preview import missing_upstreams, preview
+from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import Deploying
 from fabric.app.deploy.report import deploy_report, unchanged_report
 from fabric.app.deploy.scope import (
@@ -50,12 +51,13 @@ _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
 
 class DeployOptions(Struct, frozen=True):
     """How a deploy is to be done. `rollback` is what the flag says, None where it is not given;
-    `plan` is a saved plan that still has to fit."""
+    `plan` is a saved plan that still has to fit, `ask` asks for the name of a protected stage."""
 
     force: bool = False
     rollback: bool | None = None
     lock_timeout: float = 0.0
     plan: str = ""
+    ask: AskFor = nobody_to_ask
 
 
 def deploy(
@@ -83,9 +85,9 @@ def deploy(
                 report = unchanged_report(request, seen, scope)
                 keep_preview(command_line, session, seen, report)
                 return report
-        rollback = any(
-            rolls_back(options, unit.config, settings) for unit in scope.work.units.all().values()
-        )
+        units = scope.work.units.all().values()
+        confirm_stage(units, work.info.stage, settings, options.ask)
+        rollback = any(rolls_back(options, unit.config, settings) for unit in units)
         request = replace(request, fail_fast=request.fail_fast or rollback)
         work_to_do = GraphJob(seen.work.info, seen.work.graph, elsewhere=seen.elsewhere)
         change = RecordsChange(

@@ -76,6 +76,12 @@ _OVERLAY = Fields(
             "Changes to functions, by name.",
             {"hello": {"memory": 1024}},
         ),
+        Field(
+            "protected",
+            Flag(),
+            "Who changes this stage types its name, or sets FABRIC_CONFIRM to it.",
+            example=True,
+        ),
     )
 )
 _OVERRIDE = Fields(
