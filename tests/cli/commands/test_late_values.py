@@ -12,7 +12,7 @@ from fabric.model.secret import Secret
 from fabric.providers.redaction import redaction_of
 from fabric.providers.run_command import Call, CommandEnvironment, run_line
 from fabric.runtimes.invoke import Invocation, invoke
-from fabric.system.http_check import answers, posted
+from fabric.system.http_check import answers, called
 from tests.support.in_process import compose
 from tests.support.project import Project, service
 from tests.support.tool import Tool
@@ -117,7 +117,7 @@ def test_no_border_lets_one_through(tmp_path: Path) -> None:
         "a command's variables": lambda: run_line(call, {"A": LATE}, {}, around),
         "a command's documents": lambda: run_line(call, {}, {"D": json.dumps([LATE])}, around),
         "a function's environment": lambda: invoke(invocation, {}),
-        "a call": lambda: posted(f"https://{LATE}/", b"{}", 1),
+        "a call": lambda: called("POST", f"https://{LATE}/", b"{}", 1),
         "a health check": lambda: answers(f"https://{LATE}/"),
     }
     for name, cross in borders.items():
