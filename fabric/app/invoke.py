@@ -121,7 +121,7 @@ def _recorded(project: Project, settings: Settings) -> list[ReceiptEntry]:
     placements = [placement_of(unit, project.workspace) for unit in project.units]
     back_ends = BackEnds(settings)
     try:
-        remote = [placement for placement in placements if placement.backend != "local"]
+        remote = [placement for placement in placements if not placement.is_own_folder]
         records = [peek(back_ends.record_store(placement), placement.ref) for placement in remote]
     finally:
         back_ends.close()

@@ -30,6 +30,7 @@ ROOT = (
     _row("remove", _DAILY, "Remove what a stage has at its providers."),
     _row("rollback", _DAILY, "Go back to an earlier deployment."),
     _row("releases", _LOOK, "List what was deployed, newest first.", "rollback"),
+    _row("outputs", _DAILY, "Print what a deployed service gives."),
     _row("invoke", _DAILY, "Call a function: run."),
     _row("compose", _MANY, "Plan, build, deploy and remove all services of a compose file."),
     _row("validate", _LOOK, "Check a config, offline, and tell all that is wrong."),

@@ -132,3 +132,20 @@ def test_an_upstream_that_is_not_live_is_named_before_a_call(tmp_path: Path) -> 
     made.json("remove", "--yes", cwd="auth")
     error = made.json("invoke", "run", "--function", "main", cwd="web").error
     assert error["code"] == "deploy/upstream-not-deployed"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "extensions: {cloud1-lambda: {region: '${env:SERVICE_AUTH_URL}'}}\n",
+        "resources: [{name: '${env:SERVICE_AUTH_URL}', type: cache, connectionString: x}]\n",
+        "addons: [{name: m, version: '${env:SERVICE_AUTH_URL}'}]\n",
+        "layers: [{name: l, arn: '${env:SERVICE_AUTH_URL}'}]\n",
+        "backend: {kind: '${env:SERVICE_AUTH_URL}'}\n",
+    ],
+)
+def test_where_a_value_has_to_be_known_that_is_the_one_thing_told(
+    more: str, tmp_path: Path
+) -> None:
+    error = pair(tmp_path, more).json("compose", "plan").error
+    assert [one["code"] for one in error["problems"]] == ["config/late-value"]
