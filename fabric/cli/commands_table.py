@@ -40,7 +40,7 @@ ROOT = (
     _row("runs", _LOOK, "List and show the journals of past runs."),
     _row("state", _REST, "Look at recorded state, back it up, move it, put it right."),
     _row("cache", _REST, "Statistics, verification and pruning of the cache."),
-    _row("schema", _REST, "Print a JSON Schema: config, compose, plan, events, report or state."),
+    _row("schema", _REST, "Print a JSON Schema: of a config, of a plan, of what fabric answers."),
     _row("completion", _REST, "Print a completion script for bash, zsh or fish."),
     CommandRow(
         "help", _REST, "Topics: exit-codes, environment.", "fabric.cli.commands.help", "help_topic"
