@@ -13,7 +13,7 @@ from fabric.runtimes.contract import Builder, Listing, Toolchain
 from fabric.tasks.contract import Made, MadeFile, TaskTools
 
 # Raise when the same inputs would give other bytes, or look at more.
-_VERSION = "2"
+_VERSION = "3"
 
 
 class BuildKind:

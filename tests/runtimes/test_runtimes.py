@@ -202,6 +202,46 @@ def test_ignore_rules_of_the_config_narrow_includes(
 
 
 @EACH
+def test_a_pattern_that_matches_nothing_is_a_warning(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, {**language.files, "api/data/a.txt": "a", "api/tmp/b.txt": "b"})
+    inputs = language.inputs(include=("data/*.md", "data/*.txt", "tmp"), ignore=("tmp/",))
+    built = runtimes.build(tmp_path, inputs)
+    assert [problem.code for problem in built.warnings] == ["config/no-match"] * 2
+    assert "`data/*.md`" in built.warnings[0].message
+    assert "`tmp`" in built.warnings[1].message
+
+
+@pytest.mark.parametrize("pattern", ["data/**", "data/deep", "data/deep/a.txt", "../libs/*", "**"])
+@EACH
+def test_include_follows_no_link_out_of_the_project(
+    language: Language, pattern: str, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    workspace = write(tmp_path / "work", {**language.files, "api/data/b.txt": "b", "libs/c": "c"})
+    write(tmp_path, {"outside/a.txt": "secret"})
+    if pattern == "../libs/*":
+        (workspace / "libs/a.txt").symlink_to(tmp_path / "outside/a.txt")
+    elif "deep" in pattern:
+        (workspace / "api/data/deep").symlink_to(tmp_path / "outside")
+    else:
+        (workspace / "api/data/a.txt").symlink_to(tmp_path / "outside/a.txt")
+    with pytest.raises(FabricError) as caught:
+        runtimes.build(workspace, language.inputs(include=(pattern,)))
+    assert caught.value.first.code == "build/include-outside"
+
+
+@EACH
+def test_include_follows_links_within_the_project(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, {**language.files, "shared/a.txt": "a"})
+    (tmp_path / "api/data").symlink_to(tmp_path / "shared")
+    built = runtimes.build(tmp_path, language.inputs(include=("data/**",)))
+    assert text_of(built, "data/a.txt") == "a"
+
+
+@EACH
 def test_a_command_builds_instead(language: Language, tmp_path: Path, runtimes: Runtimes) -> None:
     write(tmp_path, language.files)
     script = 'printf "%s %s %s" $FABRIC_SERVICE $FABRIC_FUNCTION $GREETING > $FABRIC_OUT_DIR/out'

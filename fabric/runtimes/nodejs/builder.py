@@ -96,10 +96,11 @@ class NodeRuntime:
 def _built(entry: EntryFile, answer: Mapping[str, Any], identity: str) -> Built:
     if not answer["ok"]:
         raise options.build_failed(entry, answer)
+    module = os.path.splitext(options.output_of(entry))[0]
     return Built(
         (*options.read_files(entry.root, answer), *options.module_kind(entry)),
         look_ups(entry, read_modules(entry.root, answer["inputs"])),
         options.read_warnings(entry, answer),
-        handler=f"{os.path.splitext(options.OUTPUT)[0]}.{entry.export or 'handler'}",
+        handler=f"{module}.{entry.export or 'handler'}",
         toolchain=identity,
     )

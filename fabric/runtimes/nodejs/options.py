@@ -11,15 +11,22 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.candidates import EXTENSIONS, MAIN_FIELDS
-from fabric.runtimes.nodejs.tsconfig import ancestors, read_jsonc
+from fabric.runtimes.nodejs.locks import upwards
+from fabric.runtimes.nodejs.tsconfig import read_jsonc
 from fabric.runtimes.seen import Kind, place
 
-OUTPUT = "index.js"
 _OLDEST = "node18"
 # A handler may be the default export; providers want it by the name `handler`.
 _DEFAULT_EXPORT = (
     "if (module.exports.handler === undefined) module.exports.handler = module.exports.default;"
 )
+
+
+def output_of(entry: EntryFile) -> str:
+    """The bundle's path in the archive: where the entry is, so that `__dirname` leads to what lies
+    beside it. Providers end a module's name at the first dot of a handler: none may be in it."""
+    folder, name = os.path.split(entry.module)
+    return os.path.join(folder, f"{name.replace('.', '_')}.js")
 
 
 def bundle_options(entry: EntryFile, inputs: BuildInputs) -> dict[str, Any]:
@@ -31,8 +38,8 @@ def bundle_options(entry: EntryFile, inputs: BuildInputs) -> dict[str, Any]:
     return {
         "absWorkingDir": entry.root,
         "entryPoints": [f"./{entry.name}"],
-        "outfile": OUTPUT,
-        "allowOverwrite": True,  # nothing is written: an entry may be called index.js as well
+        "outfile": output_of(entry),
+        "allowOverwrite": True,  # nothing is written: an entry may be JavaScript as well
         "bundle": True,
         "platform": "node",
         "format": "cjs",
@@ -61,13 +68,15 @@ def read_files(root: str, answer: Mapping[str, Any]) -> tuple[BuiltFile, ...]:
 def module_kind(entry: EntryFile) -> tuple[BuiltFile, ...]:
     """Says that the output is CommonJS, where the project's own manifest says otherwise.
 
-    An archive has no manifest above it; a run from within the project does.
+    Beside the bundle, where it decides and leaves an included manifest of the project alone.
     """
-    manifests = (f"{parent}/package.json" for parent in ancestors(entry.root))
+    folder = os.path.dirname(entry.path)
+    manifests = upwards(entry.workspace, folder, ("package.json",), entry.probe)
     nearest = next((path for path in manifests if entry.probe.kind(path) is Kind.FILE), None)
     if nearest is None or read_jsonc(nearest).get("type") != "module":
         return ()
-    return (BuiltFile("package.json", b'{"type": "commonjs"}\n'),)
+    path = os.path.join(os.path.dirname(entry.name), "package.json")
+    return (BuiltFile(path, b'{"type": "commonjs"}\n'),)
 
 
 def read_warnings(entry: EntryFile, answer: Mapping[str, Any]) -> tuple[Problem, ...]:
