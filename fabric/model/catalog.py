@@ -34,7 +34,7 @@ class ProviderFacts(Struct, frozen=True):
     `role_variable` names the role that functions run under, where one has to be given.
     `tells_documents`: deploy commands are told of queues, rules and the like. `long_batches_wait`:
     a big batch needs a window. `deletes_by_own_switch`: the switch for all providers is not enough
-    to delete there.
+    to delete there. `node_packages` are those that its Node runtimes bring.
     """
 
     id: str
@@ -51,6 +51,7 @@ class ProviderFacts(Struct, frozen=True):
     tells_documents: bool = False
     long_batches_wait: bool = False
     deletes_by_own_switch: bool = False
+    node_packages: tuple[str, ...] = ()
 
     @property
     def real_deploy_variable(self) -> str:
@@ -100,6 +101,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         tells_documents=True,
         long_batches_wait=True,
         deletes_by_own_switch=True,
+        node_packages=("@aws-sdk/*",),
     ),
     ProviderFacts(
         id="cloud2-functions",

@@ -148,6 +148,34 @@ def test_a_missing_entry_names_function_and_path(
 
 
 @EACH
+def test_a_missing_export_names_the_file_and_what_it_has(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, language.files)
+    with pytest.raises(FabricError) as caught:
+        runtimes.build(tmp_path, language.inputs("src/hello.handle"))
+    problem = caught.value.first
+    assert problem.code == "build/no-export"
+    assert problem.where is not None
+    assert problem.where.file == language.entry
+    assert "`handle`" in problem.message
+
+
+@EACH
+def test_an_entry_that_is_no_code_is_refused_without_a_build(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, {**language.files, "api/src/notes.txt": "def handler(): ..."})
+    with pytest.raises(FabricError) as caught:
+        runtimes.entry(tmp_path, language.inputs("src/notes.txt"))
+    assert caught.value.first.code == "build/entry-no-code"
+    with pytest.raises(FabricError) as caught:
+        runtimes.entry(tmp_path, language.inputs("src"))
+    assert caught.value.first.code == "build/missing-entry"
+    assert runtimes.entry(tmp_path, language.inputs("src/notes.txt", command=("make",)))
+
+
+@EACH
 def test_an_entry_stays_inside_the_service_after_links(
     language: Language, tmp_path: Path, runtimes: Runtimes
 ) -> None:

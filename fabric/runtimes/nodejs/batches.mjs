@@ -8,7 +8,8 @@ const OLDEST = [0, 25];
 /** One build, as the bundler's JavaScript interface tells it; rejects as that does. */
 async function alone({ bundler, options }) {
   const { outputFiles, metafile, warnings } = await bundler.build({ ...options, ...QUIET });
-  return { files: outputFiles, inputs: metafile.inputs, warnings };
+  const exports = Object.entries(metafile.outputs).find(([name]) => name === options.outfile)?.[1].exports;
+  return { files: outputFiles, inputs: metafile.inputs, exports, warnings };
 }
 
 const QUIET = { write: false, metafile: true, logLevel: "silent" };
@@ -19,8 +20,14 @@ function kindOf({ bundler, folder, options }) {
   const [major, minor] = bundler.version.split(".").map(Number);
   const isKnown = major > OLDEST[0] || minor >= OLDEST[1];
   // A source map holds the name of its file, and a wildcard means many entries.
-  const isPlain = !options.sourcemap && !entryPoints[0].includes("*");
+  const isPlain = !options.sourcemap && !entryPoints[0].includes("*") && !isTiedToItsPlace(options);
   return isKnown && isPlain ? JSON.stringify([folder, rest]) : "";
+}
+
+/** Whether the code names files by their way from the bundle. */
+function isTiedToItsPlace({ loader = {}, external = [] }) {
+  const isBeside = Object.values(loader).some((one) => one === "file" || one === "copy");
+  return isBeside || external.some((one) => one.startsWith("."));
 }
 
 /** The answers for a batch, one for each request; none for those that are not plain. */
@@ -49,7 +56,7 @@ function answerOf({ outputFiles, metafile: { inputs, outputs } }, number) {
   if (!found || Object.keys(output.inputs).some((one) => !found.has(one))) return null;
   const path = file.path.slice(0, -name.length);
   const own = Object.fromEntries([...found].map((one) => [one, inputs[one]]));
-  return { files: [{ path, contents: file.contents }], inputs: own, warnings: [] };
+  return { files: [{ path, contents: file.contents }], inputs: own, exports: output.exports, warnings: [] };
 }
 
 /** The inputs that one entry leads to; null where an import with a wildcard leads to some untold. */

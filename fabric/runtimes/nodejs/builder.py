@@ -1,6 +1,5 @@
 """Functions in TypeScript and JavaScript: bundled, or as they are where no bundler can be had."""
 
-import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,8 +11,9 @@ from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, Toolchain
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, locate, refuse_not_utf8
-from fabric.runtimes.nodejs import closure, options
+from fabric.runtimes.nodejs import closure, formats, options
 from fabric.runtimes.nodejs.bundler import Bundler
+from fabric.runtimes.nodejs.handler_exports import refuse_missing
 from fabric.runtimes.nodejs.lookups import look_ups
 from fabric.runtimes.nodejs.metafile import read_modules
 from fabric.runtimes.nodejs.toolchain import (
@@ -57,9 +57,14 @@ class NodeRuntime:
             bundler = self._warm()
         except FabricError as error:
             return closure.build(entry, error)
-        answer = bundler.ask(folder, options.bundle_options(entry, inputs))
+        wanted = formats.format_of(entry, inputs)
+        answer = bundler.ask(folder, options.bundle_options(entry, inputs, wanted))
+        if other := formats.other_format(entry, inputs, answer):
+            wanted = other
+            answer = bundler.ask(folder, options.bundle_options(entry, inputs, wanted))
         with self._looking:
-            return _built(entry, answer, found.identity(installable=True))
+            built = _built(entry, inputs, answer, wanted)
+        return replace(built, toolchain=found.identity(installable=True))
 
     def close(self) -> None:
         with self._lock:
@@ -93,14 +98,16 @@ class NodeRuntime:
             return self._pinned
 
 
-def _built(entry: EntryFile, answer: Mapping[str, Any], identity: str) -> Built:
+def _built(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wanted: str) -> Built:
     if not answer["ok"]:
         raise options.build_failed(entry, answer)
-    module = os.path.splitext(options.output_of(entry))[0]
+    files = options.read_files(entry.root, answer)
+    modules = read_modules(entry.root, answer["inputs"])
+    code = next(file for file in files if file.path == formats.output_of(entry, wanted))
+    refuse_missing(entry, answer, code, modules)
     return Built(
-        (*options.read_files(entry.root, answer), *options.module_kind(entry)),
-        look_ups(entry, read_modules(entry.root, answer["inputs"])),
+        (*files, *(options.module_kind(entry) if wanted == formats.CJS else ())),
+        look_ups(entry, modules, inputs.tsconfig),
         options.read_warnings(entry, answer),
-        handler=f"{module}.{entry.export or 'handler'}",
-        toolchain=identity,
+        handler=formats.handler_of(entry, wanted, answer["exports"]),
     )

@@ -11,26 +11,18 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.candidates import EXTENSIONS, MAIN_FIELDS
-from fabric.runtimes.nodejs.locks import upwards
-from fabric.runtimes.nodejs.tsconfig import read_jsonc
-from fabric.runtimes.seen import Kind, place
+from fabric.runtimes.nodejs.formats import CJS, is_module_package, output_of, wrapping
+from fabric.runtimes.nodejs.hints import hint_for
+from fabric.runtimes.seen import place
 
 _OLDEST = "node18"
-# A handler may be the default export; providers want it by the name `handler`.
-_DEFAULT_EXPORT = (
-    "if (module.exports.handler === undefined) module.exports.handler = module.exports.default;"
-)
+_ALL_PACKAGES = frozenset({"node_modules", "*"})
+# Where layers are mounted.
+_MOUNTED = "/opt/*"
 
 
-def output_of(entry: EntryFile) -> str:
-    """The bundle's path in the archive: where the entry is, so that `__dirname` leads to what lies
-    beside it. Providers end a module's name at the first dot of a handler: none may be in it."""
-    folder, name = os.path.split(entry.module)
-    return os.path.join(folder, f"{name.replace('.', '_')}.js")
-
-
-def bundle_options(entry: EntryFile, inputs: BuildInputs) -> dict[str, Any]:
-    """One CommonJS file, which every Node loads with `require` and with `import`.
+def bundle_options(entry: EntryFile, inputs: BuildInputs, wanted: str = CJS) -> dict[str, Any]:
+    """One file; CommonJS is what every Node loads with `require` and with `import`.
 
     The working folder is the service's root, so that the comments in the output, the source map
     and the metafile hold paths relative to it, and are the same in any folder.
@@ -38,18 +30,36 @@ def bundle_options(entry: EntryFile, inputs: BuildInputs) -> dict[str, Any]:
     return {
         "absWorkingDir": entry.root,
         "entryPoints": [f"./{entry.name}"],
-        "outfile": output_of(entry),
+        "outfile": output_of(entry, wanted),
         "allowOverwrite": True,  # nothing is written: an entry may be JavaScript as well
         "bundle": True,
         "platform": "node",
-        "format": "cjs",
-        "target": node_target(inputs.runtime),
+        "format": wanted,
+        "target": inputs.target or node_target(inputs.runtime),
         "minify": inputs.minify,
         "sourcemap": inputs.sourcemap,
         "resolveExtensions": list(EXTENSIONS),
         "mainFields": list(MAIN_FIELDS),
-        "footer": {} if entry.export else {"js": _DEFAULT_EXPORT},
+        "external": [*sorted(_named(inputs)), *inputs.provided, _MOUNTED],
+        **wrapping(entry, inputs, wanted),
+        **_chosen(inputs),
     }
+
+
+def _named(inputs: BuildInputs) -> set[str]:
+    return set(inputs.external) - _ALL_PACKAGES
+
+
+def _chosen(inputs: BuildInputs) -> dict[str, Any]:
+    """The options that the bundler is told only where somebody wants them."""
+    options: dict[str, Any] = {
+        "packages": "external" if _ALL_PACKAGES.intersection(inputs.external) else "",
+        "define": dict(inputs.define),
+        "loader": dict(inputs.loader),
+        "tsconfig": inputs.tsconfig and f"./{inputs.tsconfig}",
+        "keepNames": inputs.keep_names,
+    }
+    return {name: value for name, value in options.items() if value}
 
 
 def node_target(runtime: str) -> str:
@@ -70,10 +80,7 @@ def module_kind(entry: EntryFile) -> tuple[BuiltFile, ...]:
 
     Beside the bundle, where it decides and leaves an included manifest of the project alone.
     """
-    folder = os.path.dirname(entry.path)
-    manifests = upwards(entry.workspace, folder, ("package.json",), entry.probe)
-    nearest = next((path for path in manifests if entry.probe.kind(path) is Kind.FILE), None)
-    if nearest is None or read_jsonc(nearest).get("type") != "module":
+    if not is_module_package(entry):
         return ()
     path = os.path.join(os.path.dirname(entry.name), "package.json")
     return (BuiltFile(path, b'{"type": "commonjs"}\n'),)
@@ -89,10 +96,10 @@ def build_failed(entry: EntryFile, answer: Mapping[str, Any]) -> FabricError:
 
 
 def _problem(code: str, entry: EntryFile, item: Mapping[str, Any]) -> Problem:
-    notes = "\n".join(item.get("notes", ()))
+    hint = hint_for(item["text"], "\n".join(item.get("notes", ())))
     spot = item.get("place")
     if not spot:
-        return Problem(code, item["text"], hint=notes)
+        return Problem(code, item["text"], hint=hint)
     path = os.path.normpath(os.path.join(entry.root, spot["file"]))
     where = Place(place(entry.workspace, path), spot["line"], spot["column"])
-    return Problem(code, item["text"], hint=notes, where=where, frame=spot["frame"])
+    return Problem(code, item["text"], hint=hint, where=where, frame=spot["frame"])

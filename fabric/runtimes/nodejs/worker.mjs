@@ -27,11 +27,12 @@ const batches = new Batches();
 
 async function build({ bundler: folder, options }) {
   try {
-    const { files, inputs, warnings } = await batches.ask({ bundler: bundlerAt(folder), folder, options });
+    const { files, inputs, exports = [], warnings } = await batches.ask({ bundler: bundlerAt(folder), folder, options });
     return {
       ok: true,
       files: files.map(({ path, contents }) => ({ path, text: Buffer.from(contents).toString("base64") })),
       inputs,
+      exports,
       warnings: warnings.map(finding),
     };
   } catch (error) {

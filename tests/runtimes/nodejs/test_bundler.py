@@ -21,7 +21,10 @@ from tests.support.runtimes_project import digests, names, node, text_of, unchan
 
 CALL = """
 const [module, name] = process.argv[1].split(/\\.(?=[^.]+$)/);
-Promise.resolve(require(`${process.cwd()}/${module}`)[name]({}))
+const found = [".js", ".mjs"].map((end) => `${process.cwd()}/${module}${end}`)
+  .find((path) => require("fs").existsSync(path));
+import(found)
+  .then((exports) => (exports[name] ?? exports.default[name])({}))
   .then((answer) => console.log(JSON.stringify(answer)));
 """
 
