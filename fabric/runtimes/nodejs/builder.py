@@ -11,7 +11,7 @@ from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, Toolchain
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, locate, refuse_not_utf8
-from fabric.runtimes.nodejs import closure, formats, options
+from fabric.runtimes.nodejs import closure, external, formats, options
 from fabric.runtimes.nodejs.bundler import Bundler
 from fabric.runtimes.nodejs.handler_exports import refuse_missing
 from fabric.runtimes.nodejs.lookups import look_ups
@@ -25,6 +25,7 @@ from fabric.runtimes.nodejs.toolchain import (
     install_pinned,
     toolchain_of,
 )
+from fabric.runtimes.seen import merge
 
 
 class NodeRuntime:
@@ -105,9 +106,11 @@ def _built(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wan
     modules = read_modules(entry.root, answer["inputs"])
     code = next(file for file in files if file.path == formats.output_of(entry, wanted))
     refuse_missing(entry, answer, code, modules)
+    packed = external.pack(entry, inputs, modules)
+    manifest = options.module_kind(entry) if wanted == formats.CJS else ()
     return Built(
-        (*files, *(options.module_kind(entry) if wanted == formats.CJS else ())),
-        look_ups(entry, modules, inputs.tsconfig),
-        options.read_warnings(entry, answer),
+        (*files, *manifest, *packed.files),
+        merge(look_ups(entry, (*modules, *packed.modules), inputs.tsconfig), packed.seen),
+        (*options.read_warnings(entry, answer), *packed.warnings),
         handler=formats.handler_of(entry, wanted, answer["exports"]),
     )
