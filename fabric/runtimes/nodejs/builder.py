@@ -13,6 +13,7 @@ from fabric.runtimes.contract import Built, Toolchain
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, locate, refuse_not_utf8
 from fabric.runtimes.nodejs import closure, external, formats, options
 from fabric.runtimes.nodejs.bundler import Bundler
+from fabric.runtimes.nodejs.decorators import decorators_of
 from fabric.runtimes.nodejs.handler_exports import refuse_missing
 from fabric.runtimes.nodejs.lookups import look_ups
 from fabric.runtimes.nodejs.metafile import read_modules
@@ -25,7 +26,7 @@ from fabric.runtimes.nodejs.toolchain import (
     install_pinned,
     toolchain_of,
 )
-from fabric.runtimes.seen import merge
+from fabric.runtimes.seen import merge, tried
 
 
 class NodeRuntime:
@@ -107,10 +108,16 @@ def _built(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wan
     code = next(file for file in files if file.path == formats.output_of(entry, wanted))
     refuse_missing(entry, answer, code, modules)
     packed = external.pack(entry, inputs, modules)
+    compiler = decorators_of(entry, inputs)
+    looked_at = compiler.tried if compiler else ()
     manifest = options.module_kind(entry) if wanted == formats.CJS else ()
     return Built(
         (*files, *manifest, *packed.files),
-        merge(look_ups(entry, (*modules, *packed.modules), inputs.tsconfig), packed.seen),
+        merge(
+            look_ups(entry, (*modules, *packed.modules), inputs.tsconfig),
+            packed.seen,
+            tried(entry.workspace, looked_at, entry.probe),
+        ),
         (*options.read_warnings(entry, answer), *packed.warnings),
         handler=formats.handler_of(entry, wanted, answer["exports"]),
     )

@@ -12,6 +12,10 @@ _HINTS = (
         r'No loader is configured for "(\.[^"]+)" files',
         r"say how to load it in `build.loader`, as in `\1: text`",
     ),
+    (
+        r"^`emitDecoratorMetadata` needs",
+        "add `typescript` to devDependencies, or take the option out of the tsconfig",
+    ),
     (r"Top-level await is", "leave `build.format` out, or set it to `esm`"),
     (r"configured target environment", "raise `build.target`, or leave it out"),
     (

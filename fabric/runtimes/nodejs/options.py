@@ -11,6 +11,7 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.candidates import EXTENSIONS, MAIN_FIELDS
+from fabric.runtimes.nodejs.decorators import decorators_of
 from fabric.runtimes.nodejs.formats import CJS, is_module_package, output_of, wrapping
 from fabric.runtimes.nodejs.hints import hint_for
 from fabric.runtimes.seen import place
@@ -43,7 +44,18 @@ def bundle_options(entry: EntryFile, inputs: BuildInputs, wanted: str = CJS) -> 
         "external": [*sorted(_named(inputs)), *inputs.provided, _MOUNTED],
         **wrapping(entry, inputs, wanted),
         **_chosen(inputs),
+        **_transpiled(entry, inputs),
     }
+
+
+def _transpiled(entry: EntryFile, inputs: BuildInputs) -> dict[str, Any]:
+    """No option of the bundler: the worker makes a plug-in of it."""
+    found = decorators_of(entry, inputs)
+    if found is None:
+        return {}
+    settings = dict(found.settings)
+    asked = {"typescript": found.typescript, "settings": settings, "sourcemap": inputs.sourcemap}
+    return {"decorators": asked}
 
 
 def _named(inputs: BuildInputs) -> set[str]:

@@ -3,12 +3,18 @@ import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
 import { Batches } from "./batches.mjs";
+import { decorators } from "./decorators.mjs";
 
 const bundlers = new Map();
 
+function withPlugins({ decorators: asked, ...options }) {
+  return asked ? { ...options, plugins: [decorators(asked)] } : options;
+}
+
 function bundlerAt(folder) {
   if (!bundlers.has(folder)) {
-    bundlers.set(folder, createRequire(`${folder}/package.json`)(folder));
+    const real = createRequire(`${folder}/package.json`)(folder);
+    bundlers.set(folder, { version: real.version, build: (options) => real.build(withPlugins(options)) });
   }
   return bundlers.get(folder);
 }
