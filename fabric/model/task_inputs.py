@@ -13,7 +13,8 @@ from fabric.model.task import EntryKind, InputEntry, Lane, Pairs, TaskInputs
 
 def option_entries(inputs: Struct, *skip: str) -> tuple[InputEntry, ...]:
     """Every field of a frozen inputs class as an option entry, so that none is forgotten."""
-    names = [name for name in inputs.__struct_fields__ if name not in skip]
+    left_out = frozenset(skip)
+    names = [name for name in inputs.__struct_fields__ if name not in left_out]
     return tuple(InputEntry(EntryKind.OPTION, name, _text(getattr(inputs, name))) for name in names)
 
 
