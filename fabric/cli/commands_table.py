@@ -32,6 +32,8 @@ ROOT = (
     _row("releases", _LOOK, "List what was deployed, newest first.", "rollback"),
     _row("invoke", _DAILY, "Call a function: run."),
     _row("compose", _MANY, "Plan, build, deploy and remove all services of a compose file."),
+    _row("validate", _LOOK, "Check a config, offline, and tell all that is wrong."),
+    _row("config", _LOOK, "Show a config as a run takes it."),
     _row("explain", _LOOK, "Tell why one task would run, input by input."),
     _row("doctor", _LOOK, "Check tools, credentials and the state back end."),
     _row("runs", _LOOK, "List and show the journals of past runs."),

@@ -18,3 +18,15 @@ def asker(screen: Screen, settings: Settings, *, yes: bool) -> Callable[[str], b
         return click.confirm(safe(question), default=False, err=True)
 
     return agrees
+
+
+def word_asker(screen: Screen, settings: Settings) -> Callable[[str], str]:
+    """For what has to be typed: no option says it, and scripts say nothing."""
+
+    def ask(question: str) -> str:
+        if screen.as_json or not (sys.stdin.isatty() and settings.stderr_is_terminal):
+            return ""
+        said: str = click.prompt(safe(question), default="", show_default=False, err=True)
+        return said.strip()
+
+    return ask

@@ -15,9 +15,10 @@ from fabric.config.redact import mark_credentials
 from fabric.config.resolve.bindings import BindingScope, fill
 from fabric.config.resolve.placeholders import late_where_none_may_be
 from fabric.config.resolve.provider import choose
-from fabric.config.resolve.stages import for_stage
+from fabric.config.resolve.stages import for_stage, without_asides
 from fabric.config.rules.config import rule_findings, secret_leaves
 from fabric.config.rules.forbidden_places import secrets_where_none_may_be
+from fabric.config.rules.limits import limit_problems
 from fabric.config.rules.locations import locations_of
 from fabric.config.rules.stage_names import stage_problem
 from fabric.config.rules.supplies import missing_supplies
@@ -60,11 +61,15 @@ def load_config(source: ConfigText) -> Config:
         raise error_of(file, document.text, fatal)
     warnings = (*document.warnings, *(item.problem for item in findings))
     config = config_of(loaded._replace(warnings=in_file(file, document.text, warnings)))
-    return replace(config, locations=locations_of(file, document.text, loaded.root))
+    return replace(
+        config,
+        locations=locations_of(file, document.text, loaded.root),
+        unplannable=in_file(file, document.text, limit_problems(loaded.root, source.stage)),
+    )
 
 
 def _resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
-    root = for_stage(raw, source.stage)
+    root = for_stage(without_asides(raw), source.stage)
     scope = BindingScope(source.env, source.stage, secret_leaves(root))
     filled = fill(without(root, *_LATER), scope)
     root = _with_later(filled.node, root)

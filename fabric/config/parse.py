@@ -9,7 +9,7 @@ from fabric.config.environment import Supply, function_env, secret_env_names, su
 from fabric.config.layers import layer_addresses, layers_of
 from fabric.config.redact import resolved_json
 from fabric.config.resolve.bindings import BindingScope
-from fabric.config.resolve.stages import named_entries
+from fabric.config.resolve.stages import named_entries, overlays_of
 from fabric.config.triggers import triggers_of
 from fabric.config.values import (
     BackendConfig,
@@ -68,7 +68,16 @@ def config_of(loaded: Loaded) -> Config:
         bound_names=loaded.names | supply.bound_names,
         secret_values=Secret(loaded.secret_values | _paths_of_routes(loaded.secret_values)),
         warnings=loaded.warnings,
+        is_protected=_is_protected(root, loaded.scope.stage),
     )
+
+
+def _is_protected(root: Mapping, stage: str) -> bool:
+    """The closest overlay that says so, or says that it is not, wins."""
+    said = [
+        overlay for overlay in overlays_of(root, stage) if child(overlay, "protected") is not None
+    ]
+    return bool(said) and read.flag(said[-1], "protected")
 
 
 def _provider(root: Mapping, label: str) -> Provider:

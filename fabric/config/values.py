@@ -206,7 +206,8 @@ class Config(Struct, frozen=True):
     whose values must never be shown. `bound_names` are the variables that bindings looked at.
     `secret_values` are what bindings to secrets gave, for hiding it: never stored, never shown.
     `labels` are what `--provider` finds in the config, whatever was chosen.
-    `locations` are the places that a plan may have something to say of.
+    `locations` are the places that a plan may have something to say of, `unplannable` is what it
+    refuses. Whoever changes a protected stage has to say its name.
     """
 
     service: str
@@ -230,6 +231,8 @@ class Config(Struct, frozen=True):
     secret_values: Secret[frozenset[str]] = NO_SECRETS
     warnings: tuple[Problem, ...] = ()
     locations: tuple[ConfigPlace, ...] = ()
+    unplannable: tuple[Problem, ...] = ()
+    is_protected: bool = False
 
 
 class ComposeService(Struct, frozen=True):

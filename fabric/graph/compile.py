@@ -257,7 +257,7 @@ def spec_of(unit: ServiceUnit, function: Function) -> Spec:
         ("timeout", str(function.timeout)),
         ("architecture", function.architecture),
         ("triggers", digest_fields((repr(function.triggers),))),
-        ("layers", digest_fields((repr(function.layers),))),
+        ("layers", digest_fields((repr(_layers(unit, function)),))),
         ("tags", digest_fields((repr(function.tags),))),
         (
             "concurrency",
@@ -266,6 +266,12 @@ def spec_of(unit: ServiceUnit, function: Function) -> Spec:
     )
     env = tuple((name, digest_fields((value,))) for name, value in sorted(function.env))
     return function.name, settings, env
+
+
+def _layers(unit: ServiceUnit, function: Function) -> tuple[str, ...]:
+    """Where a provider attaches none, they make no difference."""
+    facts = facts_of(unit.config.provider.id)
+    return function.layers if facts and facts.attaches_layers else ()
 
 
 def place_of(unit: ServiceUnit) -> Pairs:

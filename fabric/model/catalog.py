@@ -29,12 +29,14 @@ class ProviderFacts(Struct, frozen=True):
     """`prefix` is the P in `FABRIC_<P>_REAL_DEPLOY`; `env_bytes` caps a function's environment
     (names and values together), 0 where the provider sets no limit of its own. `account` are
     variables that tell one account, project or namespace from another, `endpoints` those that name
-    another address of its API: no credentials.
+    another address of its API: no credentials. `memory` (MB) and `timeout` (seconds) are the least
+    and the most, `name_length` is that of a whole name, with service and stage in it.
 
     `role_variable` names the role that functions run under, where one has to be given.
     `tells_documents`: deploy commands are told of queues, rules and the like. `long_batches_wait`:
     a big batch needs a window. `deletes_by_own_switch`: the switch for all providers is not enough
-    to delete there. `node_packages` are those that its Node runtimes bring.
+    to delete there. `cron_leaves_a_day_open`: in six fields one of the two days is `?`.
+    `node_packages` are those that its Node runtimes bring.
     """
 
     id: str
@@ -44,6 +46,10 @@ class ProviderFacts(Struct, frozen=True):
     unit: DeployUnit
     credentials: Credentials
     env_bytes: int = 0
+    memory: tuple[int, int] = (0, 0)
+    timeout: tuple[int, int] = (0, 0)
+    name_length: int = 0
+    archive_bytes: int = 0
     attaches_layers: bool = False
     account: tuple[str, ...] = ()
     endpoints: tuple[str, ...] = ()
@@ -52,6 +58,7 @@ class ProviderFacts(Struct, frozen=True):
     long_batches_wait: bool = False
     deletes_by_own_switch: bool = False
     node_packages: tuple[str, ...] = ()
+    cron_leaves_a_day_open: bool = False
 
     @property
     def real_deploy_variable(self) -> str:
@@ -95,6 +102,11 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             ("CLOUD1_SESSION_TOKEN", "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"),
         ),
         env_bytes=4 * _KB,
+        memory=(128, 10_240),
+        timeout=(1, 900),
+        name_length=64,
+        archive_bytes=250 * _KB * _KB,
+        cron_leaves_a_day_open=True,
         attaches_layers=True,
         endpoints=("AWS_ENDPOINT_URL",),
         role_variable="FABRIC_CLOUD1_LAMBDA_ROLE_ARN",
@@ -115,6 +127,10 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             ("CLOUD2_PROJECT", "CLOUD2_REGION"),
         ),
         env_bytes=32 * _KB,
+        memory=(128, 32_768),
+        timeout=(1, 3_600),
+        name_length=63,
+        archive_bytes=500 * _KB * _KB,
     ),
     ProviderFacts(
         id="cloud3-functions",
@@ -144,6 +160,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         credentials=Credentials(
             _one_each("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
         ),
+        name_length=63,
     ),
     ProviderFacts(
         id="edge1-workers",
@@ -155,6 +172,8 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         credentials=Credentials(
             _one_each("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID"), ("EDGE1_ZONE_ID",)
         ),
+        name_length=63,
+        archive_bytes=10 * _KB * _KB,
     ),
     ProviderFacts(
         id="host1",

@@ -15,6 +15,7 @@ from fabric.graph.judge import (
     stale_functions,
 )
 from fabric.graph.plan import Known
+from fabric.model.catalog import facts_of
 from fabric.model.hashing import digest_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import (
@@ -94,6 +95,7 @@ class DeployKind:
         owner = package_id(ref.service, one.name)
         package = upstream[owner]
         content = shop.content(owner, package.files[0])
+        _refuse_large(ref, one, len(content))
         settings = dict(one.settings)
         with shop.away():
             archive = self._tools.archives.keep(ref, content)
@@ -194,6 +196,20 @@ class DeployKind:
             upstream=one.upstream,
             updated_at=was.updated_at if was and unchanged else self._tools.records.now(),
         )
+
+
+def _refuse_large(ref: RecordRef, one: Wanted, size: int) -> None:
+    """Before anything is called: no provider takes a part of an archive."""
+    provider_id = dict(one.settings).get("provider-id", ref.provider)
+    facts = facts_of(provider_id)
+    limit = facts.archive_bytes if facts else 0
+    if limit and size > limit:
+        message = (
+            f"the archive of `{ref.service}/{one.name}` has {size:,} bytes, "
+            f"and provider `{provider_id}` takes {limit:,}"
+        )
+        hint = "include less, or leave packages out that the runtime brings"
+        raise FabricError(Problem("deploy/archive-too-large", message, hint))
 
 
 def _refuse_other_values(inputs: DeployInputs, values: Mapping[str, Values]) -> None:

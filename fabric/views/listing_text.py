@@ -1,8 +1,15 @@
 """Lists for people: services of a compose file, past runs."""
 
-from fabric.model.amounts import duration
+from fabric.model.amounts import duration, plural
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.outcomes.looked_up import PastRun, RunOutcome, RunsOutcome, ServicesOutcome
+from fabric.model.outcomes.looked_up import (
+    ConfigOutcome,
+    PastRun,
+    RunOutcome,
+    RunsOutcome,
+    ServicesOutcome,
+    ValidOutcome,
+)
 from fabric.views.style import Style
 
 
@@ -35,3 +42,20 @@ def _line(row: PastRun, style: Style) -> str:
 def _task_line(event: JsonObject, style: Style) -> str:
     status, task, reason = (str(event.get(name, "")) for name in ("status", "task", "reason"))
     return f"  {status:<9} {task}  {style.dim(reason)}"
+
+
+def valid_text(found: ValidOutcome, _style: Style) -> str:
+    lines = [
+        f"{one.name}: {plural(len(one.functions), 'function')}, {one.config}"
+        for one in found.services
+    ]
+    what = plural(len(found.services), "config")
+    verb = "is" if len(found.services) == 1 else "are"
+    return "\n".join([*lines, f"{what} {verb} valid for stage `{found.stage}`."])
+
+
+def config_text(found: ConfigOutcome, _style: Style) -> str:
+    import yaml  # nobody else who looks at something needs it
+
+    text: str = yaml.safe_dump(found.config, sort_keys=False, allow_unicode=True, width=100)
+    return text.rstrip("\n")

@@ -26,6 +26,8 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     deployed.RollbackOutcome: deploy_text.rollback_text,
     deployed.ReleasesOutcome: deploy_text.releases_text,
     deployed.OutputsOutcome: deploy_text.outputs_text,
+    looked_up.ValidOutcome: listing_text.valid_text,
+    looked_up.ConfigOutcome: listing_text.config_text,
     looked_up.ServicesOutcome: listing_text.services_text,
     looked_up.InvokeOutcome: _invoke_text,
     looked_up.DoctorOutcome: doctor_text,

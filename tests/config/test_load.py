@@ -282,3 +282,16 @@ functions:
 def test_a_bad_bundler_option_is_refused(build: str, code: str) -> None:
     function = f"functions: [{{name: one, entry: one.ts, build: {build}}}]\n"
     assert codes(f"{HEAD}secrets: {{TOKEN: x}}\nbuild: {build}\n{function}") == [code, code]
+
+
+def test_keys_of_the_users_own_hold_anchors_and_nobody_reads_them() -> None:
+    text = (
+        "x-env: &shared {A: '1', B: '${env:A_WORD,two}'}\n"
+        "x-note: ['${env:NEVER_SET}', {any: thing}]\n"
+        "service: shop\nprovider: {name: cloud1-lambda, runtime: nodejs20.x}\n"
+        "functions: [{name: a, entry: a.ts, env: {<<: *shared, C: '3'}}]\n"
+    )
+    config = loaded(text)
+    assert dict(config.functions[0].env) == {"A": "1", "B": "two", "C": "3"}
+    assert "x-note" not in config.resolved
+    assert codes(text.replace("x-note", "xnote")) == ["config/unknown-key", "config/unset-variable"]

@@ -1,5 +1,6 @@
 """`deploy`: look, take the locks of what may change, run, and say what is live now."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from fabric.app.deploy.live_traces import renew_traces
 from fabric.app.deploy.lost_addresses import lost_addresses
 from fabric.app.deploy.plan_file import read_seal, refuse_moved
 from fabric.app.deploy.preview import missing_upstreams, preview
+from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import Deploying
 from fabric.app.deploy.report import deploy_report, unchanged_report
 from fabric.app.deploy.scope import (
@@ -25,6 +27,7 @@ from fabric.app.deploy.scope import (
 from fabric.app.pinned import compiled_and_pinned
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
+from fabric.app.project.modes import is_on
 from fabric.app.project.units import units_of
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, tell_idle
@@ -39,6 +42,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
 from fabric.model.task import Task
+from fabric.state.records.receipts import receipt_path, write_lost_receipts
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
 
@@ -47,12 +51,13 @@ _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
 
 class DeployOptions(Struct, frozen=True):
     """How a deploy is to be done. `rollback` is what the flag says, None where it is not given;
-    `plan` is a saved plan that still has to fit."""
+    `plan` is a saved plan that still has to fit, `ask` asks for the name of a protected stage."""
 
     force: bool = False
     rollback: bool | None = None
     lock_timeout: float = 0.0
     plan: str = ""
+    ask: AskFor = nobody_to_ask
 
 
 def deploy(
@@ -76,12 +81,13 @@ def deploy(
             if not seen.plan.anything_to_do and not request.out:
                 tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
                 renew_traces(scope)
+                seen = _with_receipts(seen, scope)
                 report = unchanged_report(request, seen, scope)
                 keep_preview(command_line, session, seen, report)
                 return report
-        rollback = any(
-            rolls_back(options, unit.config, settings) for unit in scope.work.units.all().values()
-        )
+        units = scope.work.units.all().values()
+        confirm_stage(units, work.info.stage, settings, options.ask)
+        rollback = any(rolls_back(options, unit.config, settings) for unit in units)
         request = replace(request, fail_fast=request.fail_fast or rollback)
         work_to_do = GraphJob(seen.work.info, seen.work.graph, elsewhere=seen.elsewhere)
         change = RecordsChange(
@@ -89,6 +95,19 @@ def deploy(
         )
         changed = change_records(request, change, make_listeners)
         return deploy_report(request, seen, _copied_out(request, settings, changed))
+
+
+def _with_receipts(seen: Preview, scope: DeployScope) -> Preview:
+    """Receipts that somebody deleted are written again; the answer hangs on them from now on."""
+    paths: set[str] = set()
+    for ref, placement in scope.placements.items():
+        home, record = Path(placement.home), scope.record(ref)
+        if record is not None:
+            # Whoever may look, but not write, has looked.
+            with contextlib.suppress(OSError, FabricError):
+                write_lost_receipts(home, record)
+            paths.add(str(receipt_path(home, ref.stage)))
+    return seen if seen.sources is None else replace(seen, sources=seen.sources | paths)
 
 
 def _scope_options(
@@ -129,7 +148,7 @@ def rolls_back(options: DeployOptions, config: Config, settings: Settings) -> bo
         return options.rollback
     if config.deploy.rollback_on_failure is not None:
         return config.deploy.rollback_on_failure
-    return settings.env.get(_ROLLBACK_VARIABLE, "") not in ("", "0", "false")
+    return is_on(_ROLLBACK_VARIABLE, settings.env)
 
 
 def refuse(scope: DeployScope, work: Compiled | None = None) -> None:

@@ -10,6 +10,7 @@ from fabric.app.build import owners_of, problems_of
 from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.live_records import LiveRecords, find_records
+from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import Removing
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, mismatch, open_deploy_scope
 from fabric.app.project.modes import is_on, mode_of
@@ -40,10 +41,12 @@ _NOTHING = "Nothing to remove."
 
 
 class RemoveOptions(Struct, frozen=True):
-    """How long to wait for locks, and who is asked before anything real is deleted."""
+    """How long to wait for locks, and who is asked: before anything real is deleted, and for the
+    name of a protected stage."""
 
     lock_timeout: float
     agrees: Callable[[str], bool]
+    ask: AskFor = nobody_to_ask
 
 
 def remove(
@@ -60,6 +63,7 @@ def remove(
     scope_options = ScopeOptions(lambda: project.units, lock_timeout=options.lock_timeout)
     with open_deploy_scope(found.placements, settings, scope_options) as scope:
         _refuse(scope, found, settings)
+        confirm_stage(project.units, project.stage, settings, options.ask)
         _ask(project, found, options)
         emptied = _room_made(project, found, settings)
         project = replace(project, notes=(*project.notes, *emptied))

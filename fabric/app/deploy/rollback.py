@@ -8,6 +8,7 @@ from fabric.app.build import problems_of
 from fabric.app.deploy.change_records import RecordsChange, change_records
 from fabric.app.deploy.deploy import refuse
 from fabric.app.deploy.live_records import find_records
+from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import GoingBack
 from fabric.app.deploy.remove import info_of
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
@@ -34,6 +35,7 @@ class RollbackOptions(Struct, frozen=True):
     to: str = ""
     with_current_environment: bool = False
     lock_timeout: float = 0.0
+    ask: AskFor = nobody_to_ask
 
 
 def rollback(
@@ -54,6 +56,7 @@ def rollback(
         records = {ref: record for ref in scope.placements if (record := scope.record(ref))}
         ref, target = _target(records, options)
         _refuse_other_values(scope, records[ref], target)
+        confirm_stage(project.units, project.stage, settings, options.ask)
         graph = undoing(records[ref], target)
         scope.targets.go_back_to({ref: target})
         work = GraphJob(info_of(project), graph)

@@ -76,13 +76,18 @@ def run_deploy(
     command: str, flags: DeployFlags | ComposeDeployFlags, source: SourceFlags | None = None
 ) -> int:
     from fabric.app.deploy.deploy import deploy as deploy_services
+    from fabric.cli.consent import word_asker
     from fabric.cli.perform import perform
 
     options = _options(flags)
     return perform(
         _order(command, flags, source),
         lambda one, caller: deploy_services(
-            one, caller.settings, options, caller.make_listeners, caller.command_line
+            one,
+            caller.settings,
+            replace(options, ask=word_asker(caller.screen, caller.settings)),
+            caller.make_listeners,
+            caller.command_line,
         ),
     )
 

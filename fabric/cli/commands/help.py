@@ -28,11 +28,13 @@ Environment variables
   FABRIC_CACHE_DIR       where the cache lies (default .fabric/cache of the project)
   FABRIC_NO_SHORTCUTS=1  read and check everything anew; same results, slower
   FABRIC_TOOLCHAIN_DIR   where fetched tools lie (default ~/.cache/fabric/toolchain)
-  FABRIC_REAL_DEPLOY=1   deploy for real; FABRIC_<PROVIDER>_REAL_DEPLOY for one provider (=0: not)
+  FABRIC_REAL_DEPLOY=1   deploy for real (also true, yes, on);
+                         FABRIC_<PROVIDER>_REAL_DEPLOY for one provider (=0: not)
   FABRIC_<PROVIDER>_DEPLOY_CMD, FABRIC_<PROVIDER>_DESTROY_CMD
                          your own commands in place of a provider
   FABRIC_ROLLBACK_ON_FAILURE=1
                          the default of --rollback-on-failure
+  FABRIC_CONFIRM=<stage> says the name of a protected stage, for scripts
   FABRIC_LOCK_LEASE      how long without a beat until a lock may be taken over (default 60s)
   FABRIC_STATE_SQL_URL   the state database: postgresql://..., sqlite:///file
   NO_COLOR, FORCE_COLOR  never, or always, use colour; TERM=dumb counts as NO_COLOR

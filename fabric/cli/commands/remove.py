@@ -67,7 +67,7 @@ def run_remove(
 ) -> int:
     from fabric.app.deploy.remove import RemoveOptions
     from fabric.app.deploy.remove import remove as remove_services
-    from fabric.cli.consent import asker
+    from fabric.cli.consent import asker, word_asker
     from fabric.cli.perform import Caller, Order, Outlets, perform
     from fabric.model.time_spans import seconds_of
 
@@ -76,7 +76,7 @@ def run_remove(
 
     def options(caller: Caller) -> RemoveOptions:
         agrees = asker(caller.screen, caller.settings, yes=flags.removal.yes)
-        return RemoveOptions(timeout, agrees)
+        return RemoveOptions(timeout, agrees, word_asker(caller.screen, caller.settings))
 
     return perform(
         Order(_request(command, flags), flags.screen, outlets, source),

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
 from fabric.cli.options import Events, LockTimeout, PlaceFlags, ScreenFlags, examples
@@ -48,6 +49,7 @@ def rollback(flags: RollbackFlags) -> int:
     """
     from fabric.app.deploy.rollback import RollbackOptions
     from fabric.app.deploy.rollback import rollback as go_back
+    from fabric.cli.consent import word_asker
     from fabric.cli.perform import Order, Outlets, perform, question
     from fabric.model.time_spans import seconds_of
 
@@ -56,7 +58,12 @@ def rollback(flags: RollbackFlags) -> int:
     request = question("rollback", flags.place.where)
     return perform(
         Order(request, flags.screen, Outlets(flags.events)),
-        lambda one, caller: go_back(one, caller.settings, options, caller.make_listeners),
+        lambda one, caller: go_back(
+            one,
+            caller.settings,
+            replace(options, ask=word_asker(caller.screen, caller.settings)),
+            caller.make_listeners,
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
+from fabric.config.schema.shapes import ASIDE
 from fabric.config.yaml.nodes import (
     EMPTY,
     KeyValue,
@@ -22,6 +23,13 @@ from fabric.model.spelling import did_you_mean
 
 _OVERLAID = ("provider", "backend", "env", "extensions")
 _WILD = "*?["
+
+
+def without_asides(node: Mapping) -> Mapping:
+    """Without what the user keeps for anchors: these are laid in where they are used by now."""
+    return node._replace(
+        entries=tuple(item for item in node.entries if not item.key.startswith(ASIDE))
+    )
 
 
 def for_stage(root: Mapping, stage: str) -> Mapping:

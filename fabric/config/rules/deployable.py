@@ -24,6 +24,7 @@ from fabric.model.problems import Place, Problem
 def plan_problems(config: Config) -> tuple[Problem, ...]:
     """Why this config cannot be planned; empty when it can."""
     found = [
+        *config.unplannable,
         *_placed(config, BACKEND, _backend_problems(config)),
         *(
             problem

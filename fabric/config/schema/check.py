@@ -173,7 +173,8 @@ def _fields(shape: Fields, node: Node, path: Path) -> Iterator[Finding]:
     for entry in node.entries:
         inner = index.get(entry.key)
         if inner is None:
-            yield _unknown(shape, entry, path)
+            if not (shape.aside and entry.key.startswith(shape.aside)):
+                yield _unknown(shape, entry, path)
         else:
             yield from check(inner, entry.value, (*path, entry.key))
 

@@ -1,6 +1,6 @@
 """Which keys `fabric.compose.yml` has."""
 
-from fabric.config.schema.shapes import Field, Fields, Many, Named, Text, whole
+from fabric.config.schema.shapes import ASIDE, Field, Fields, Many, Named, Text, whole
 from fabric.config.schema.triggers import FILLED
 
 _NAME = Text(
@@ -34,5 +34,6 @@ COMPOSE = Fields(
             "Globs of config files; each match is a service with the name it gives itself.",
             ["services/*/fabric.yml"],
         ),
-    )
+    ),
+    aside=ASIDE,
 )

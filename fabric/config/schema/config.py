@@ -12,6 +12,7 @@ from fabric.config.schema.function import (
     RUNTIME,
 )
 from fabric.config.schema.shapes import (
+    ASIDE,
     Anything,
     Field,
     Fields,
@@ -74,6 +75,12 @@ _OVERLAY = Fields(
             Named(FUNCTION_OVERLAY, key=FUNCTION_NAME),
             "Changes to functions, by name.",
             {"hello": {"memory": 1024}},
+        ),
+        Field(
+            "protected",
+            Flag(),
+            "Who changes this stage types its name, or sets FABRIC_CONFIRM to it.",
+            example=True,
         ),
     )
 )
@@ -147,5 +154,6 @@ CONFIG = Fields(
         Field("build", BUILD, "How functions are built.", {"minify": True}),
         Field("logs", Anything(), "Settings for logs, kept as they are.", {"retentionDays": 14}),
         *(Field(name, Anything(), "Has no effect yet.", {"note": "kept"}) for name in NO_EFFECT),
-    )
+    ),
+    aside=ASIDE,
 )

@@ -102,6 +102,8 @@ def _fields(shape: Fields) -> Json:
         "properties": {field.name: _described(field) for field in shape.fields},
         "additionalProperties": shape.is_open,
     }
+    if shape.aside:
+        schema["patternProperties"] = {f"^{shape.aside}": {}}
     if shape.required:
         schema["required"] = sorted(shape.required)
     if shape.one_of:

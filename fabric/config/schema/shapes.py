@@ -74,13 +74,19 @@ class Field(Struct, frozen=True):
     required: bool = False
 
 
+# What keys of the user's own begin with.
+ASIDE = "x-"
+
+
 class Fields(Struct, frozen=True):
     """A map with known keys. `is_open` passes other keys on with a warning; `one_of` names keys
-    of which exactly one must stand."""
+    of which exactly one must stand. Keys that begin with `aside` are the user's own: anchors are
+    kept there, and nobody reads them."""
 
     fields: tuple[Field, ...]
     is_open: bool = False
     one_of: tuple[str, ...] = ()
+    aside: str = ""
     index: dict[str, "Shape"] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
 

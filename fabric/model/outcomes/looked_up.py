@@ -13,6 +13,25 @@ class DocumentOutcome(JsonStruct, frozen=True):
     words: str
 
 
+class ValidService(JsonStruct, frozen=True):
+    name: str
+    config: str
+    functions: tuple[str, ...]
+
+
+class ValidOutcome(JsonStruct, frozen=True):
+    stage: str
+    services: tuple[ValidService, ...]
+
+
+class ConfigOutcome(JsonStruct, frozen=True):
+    """`config` is the document with no secret in it."""
+
+    service: str
+    stage: str
+    config: object
+
+
 class ListedService(JsonStruct, frozen=True):
     name: str
     config: str

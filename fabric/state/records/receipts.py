@@ -5,7 +5,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from fabric.model.records.receipt import describes, receipt_entry, with_entry, without_entry
+from fabric.model.records.receipt import (
+    describes,
+    entries_of,
+    receipt_entry,
+    with_entry,
+    without_entry,
+)
 from fabric.model.records.record import Record, RecordRef
 from fabric.system.disk import file_lock, read_bytes, remove, remove_empty_folders, write_atomic
 
@@ -30,6 +36,15 @@ def write_receipts(home: Path, record: Record, *, last: bool = True) -> None:
         if last:
             path = deploy_record_path(home, record.ref.provider)
             _write(path, {"stage": record.ref.stage, **entry})
+
+
+def write_lost_receipts(home: Path, record: Record) -> None:
+    """Those that are not there. One that is there may be newer than this record."""
+    receipt = read_document(receipt_path(home, record.ref.stage))
+    own = record.ref.service, record.ref.provider
+    if own not in ((one.get("service"), one.get("provider")) for one in entries_of(receipt)):
+        last = read_document(deploy_record_path(home, record.ref.provider))
+        write_receipts(home, record, last=last is None)
 
 
 def drop_receipts(home: Path, ref: RecordRef) -> None:

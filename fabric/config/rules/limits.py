@@ -1,0 +1,197 @@
+"""What the provider would refuse later: found while the document is there, told when planned.
+
+Local runs can do with less, and what is live may be looked at and removed whatever a config says.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fabric.config.resolve.stages import named_entries
+from fabric.config.schedule import ScheduleError, normalised
+from fabric.config.triggers import kinds_of
+from fabric.config.yaml import read
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, place_of, visible
+from fabric.config.yaml.syntax import shown
+from fabric.model.catalog import ProviderFacts, facts_of
+from fabric.model.names import TriggerKind
+from fabric.model.problems import Problem
+from fabric.model.spelling import did_you_mean
+
+_EVENT = re.compile(r"objstore[123]:Object[A-Za-z]+:(?:\*|[A-Za-z]+)")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_PARAMETER = re.compile(r"\{([A-Za-z0-9_.-]+\+?)\}")
+_OURS = "objstore1:ObjectCreated:*"
+
+
+class _Planned(NamedTuple):
+    """A function of a service, at a provider, in a stage."""
+
+    service: str
+    stage: str
+    name: str
+    node: Mapping
+    facts: ProviderFacts | None
+
+
+def limit_problems(root: Mapping, stage: str) -> Iterator[Problem]:
+    facts = facts_of(read.text(child(root, "provider"), "name"))
+    service = read.text(root, "service")
+    routes: dict[tuple[str, str], str] = {}
+    for name, node in named_entries(child(root, "functions")):
+        planned = _Planned(service, stage, name, node, facts)
+        yield from _sizes(planned)
+        yield from _name(planned)
+        for kind, trigger in kinds_of(node):
+            yield from _of_trigger(planned, kind, trigger)
+            if kind is TriggerKind.HTTP:
+                yield from _same_route(planned, trigger, routes)
+
+
+def _sizes(planned: _Planned) -> Iterator[Problem]:
+    if planned.facts is None:
+        return
+    asked = (("memory", planned.facts.memory, "MB"), ("timeout", planned.facts.timeout, "s"))
+    for key, (low, high), unit in asked:
+        value, leaf = read.whole(planned.node, key), child(planned.node, key)
+        if leaf is not None and high and not low <= value <= high:
+            message = (
+                f"function `{shown(planned.name)}`: {key} {value} is not what provider "
+                f"`{planned.facts.id}` allows: {low} to {high} {unit}"
+            )
+            yield Problem("config/over-limit", message, where=place_of(leaf))
+
+
+def _name(planned: _Planned) -> Iterator[Problem]:
+    limit = planned.facts.name_length if planned.facts else 0
+    full = f"{planned.service}-{planned.stage}-{planned.name}"
+    if limit and len(full) > limit:
+        message = (
+            f"function `{shown(planned.name)}` would be called `{shown(full)}`: {len(full)} "
+            f"letters, and provider `{planned.facts.id if planned.facts else ''}` takes {limit}"
+        )
+        hint = "give the service, the stage or the function a shorter name"
+        where = place_of(child(planned.node, "name") or planned.node)
+        yield Problem("config/over-limit", message, hint, where)
+
+
+def _of_trigger(planned: _Planned, kind: TriggerKind, node: Mapping) -> Iterator[Problem]:
+    match kind:
+        case TriggerKind.HTTP:
+            yield from _route(planned, node)
+        case TriggerKind.CRON:
+            yield from _schedule(planned, node)
+            yield from _zone(planned, node)
+        case TriggerKind.STORAGE:
+            yield from _storage(planned, node)
+        case _:
+            return
+
+
+def _route(planned: _Planned, node: Mapping) -> Iterator[Problem]:
+    leaf = child(node, "route") or child(node, "path") or node
+    method, path = _method_and_path(node)
+    why = _path_slip(path)
+    if why:
+        message = f"function `{shown(planned.name)}`: the path `{shown(path)}` {why}"
+        yield Problem("config/bad-route", message, where=place_of(leaf))
+    said = read.text(node, "method")
+    if said and said != method:
+        message = (
+            f"function `{shown(planned.name)}`: its route says `{shown(method)}`, "
+            f"and `method` says `{shown(said)}`"
+        )
+        where = place_of(child(node, "method") or node)
+        yield Problem("config/bad-route", message, "leave one of them out", where)
+
+
+def _path_slip(path: str) -> str:
+    """What is wrong with a path template; nothing when it is fine."""
+    names = [name.rstrip("+") for name in _PARAMETER.findall(path)]
+    twice = next((name for name in names if names.count(name) > 1), "")
+    if twice:
+        return f"has the parameter `{twice}` twice"
+    if re.search(r"[{}]", _PARAMETER.sub("", path)):
+        return "has a brace without its other one, or no name between two"
+    if "?" in path or "#" in path:
+        return "has a query or a fragment: a route is a path alone"
+    return ""
+
+
+def _same_route(
+    planned: _Planned, node: Mapping, routes: dict[tuple[str, str], str]
+) -> Iterator[Problem]:
+    """Names of parameters make no difference to whoever calls."""
+    method, path = _method_and_path(node)
+    key = method.upper(), _PARAMETER.sub("{}", path).rstrip("/") or "/"
+    other = routes.setdefault(key, planned.name)
+    if other != planned.name:
+        message = (
+            f"functions `{shown(other)}` and `{shown(planned.name)}` have one route: "
+            f"{method} {shown(path)}"
+        )
+        leaf = child(node, "route") or child(node, "path") or node
+        yield Problem("config/same-route", message, where=place_of(leaf))
+
+
+def _method_and_path(node: Mapping) -> tuple[str, str]:
+    route = read.text(node, "route")
+    method, _, path = route.partition(":")
+    return (method, path) if route else (read.text(node, "method", "GET"), read.text(node, "path"))
+
+
+def _schedule(planned: _Planned, node: Mapping) -> Iterator[Problem]:
+    leaf = child(node, "schedule")
+    if planned.facts is None or not planned.facts.cron_leaves_a_day_open or leaf is None:
+        return
+    try:
+        schedule = normalised(read.text(node, "schedule"))
+    except ScheduleError:
+        return  # told when the config is loaded
+    days = schedule.removeprefix("cron(").split()[2:5:2] if schedule.startswith("cron(") else []
+    if days and days.count("?") != 1:
+        message = (
+            f"function `{shown(planned.name)}`: provider `{planned.facts.id}` wants `?` for the "
+            f"day of month or the day of week, and just one of them, in `{shown(schedule)}`"
+        )
+        hint = "for example `cron(0 12 * * ? *)`: at noon, every day"
+        yield Problem("config/bad-schedule", message, hint, place_of(leaf))
+
+
+def _zone(planned: _Planned, node: Mapping) -> Iterator[Problem]:
+    zone = read.text(node, "timezone")
+    if not zone:
+        return
+    from fabric.model.time_zones import TIME_ZONES  # few configs name one
+
+    if zone not in TIME_ZONES:
+        message = f"function `{shown(planned.name)}`: there is no time zone `{shown(zone)}`"
+        hint = did_you_mean(zone, TIME_ZONES) or "a name such as Europe/Berlin"
+        yield Problem(
+            "config/bad-timezone", message, hint, place_of(child(node, "timezone") or node)
+        )
+
+
+def _storage(planned: _Planned, node: Mapping) -> Iterator[Problem]:
+    bucket, leaf = read.text(node, "bucket"), child(node, "bucket")
+    if leaf is not None and bucket and not _BUCKET.fullmatch(bucket):
+        message = f"function `{shown(planned.name)}`: no bucket can be called `{shown(bucket)}`"
+        hint = "3 to 63 small letters, digits, dots and hyphens"
+        yield Problem("config/bad-bucket", message, hint, place_of(leaf))
+    events = child(node, "events")
+    for event in _scalars(events):
+        if not _EVENT.fullmatch(event.text):
+            message = f"function `{shown(planned.name)}`: `{visible(event)}` is no event of storage"
+            yield Problem("config/bad-event", message, _meant(event.text), place_of(event))
+
+
+def _meant(event: str) -> str:
+    """Names of other tools are the same but for their beginning."""
+    _, colon, rest = event.partition(":")
+    ours = f"objstore1:{rest}" if colon else _OURS
+    return f"did you mean `{ours}`?" if _EVENT.fullmatch(ours) else f"for example `{_OURS}`"
+
+
+def _scalars(node: Node | None) -> tuple[Scalar, ...]:
+    items = node.items if isinstance(node, Sequence) else ()
+    return tuple(item for item in items if isinstance(item, Scalar))

@@ -1,0 +1,59 @@
+"""`validate` and `config show`: a config is looked at, and nothing else happens."""
+
+import json
+from pathlib import Path
+
+from tests.support.in_process import compose, project
+from tests.support.project import service
+
+
+def test_a_good_config_is_told_as_that(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    before = made.tree()
+    done = made.json("validate", "--stage", "prod")
+    assert done.code == 0
+    assert (done.result["stage"], len(done.result["services"])) == ("prod", 1)
+    assert "valid for stage `dev`" in made.fabric("validate").out
+    assert made.tree() == before
+
+
+def test_all_that_is_wrong_is_told_at_once_with_places(tmp_path: Path) -> None:
+    made = compose(tmp_path, a=(), b=("a",))
+    made.write({"a/fabric.yml": service("a").replace("functions", "functionz")})
+    made.write({"b/fabric.yml": service("b").replace("cloud1-lambda", "cloud9")})
+    done = made.json("validate", "-f", ".")
+    assert done.code == 65
+    files = {one["where"]["file"] for one in done.error["problems"]}
+    assert files == {"a/fabric.yml", "b/fabric.yml"}
+
+
+def test_what_only_a_plan_refuses_is_told_too(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    made.write(
+        {"fabric.yml": service("shop", "one").replace("entry: one.py", "entry: one.py, memory: 1")}
+    )
+    assert made.json("build", "--function", "nobody").error["code"] != "config/over-limit"
+    assert made.json("validate").error["code"] == "config/over-limit"
+
+
+def test_a_config_is_shown_with_its_stage_and_without_its_secrets(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    text = service("shop", "one") + "env: {A: '${env:A_WORD}', API_TOKEN: '${secret:TOKEN}'}\n"
+    made.write({"fabric.yml": text + "stages: {prod: {env: {B: late}}}\n"})
+    env = {"A_WORD": "hello", "TOKEN": "hunter2"}
+    done = made.json("config", "show", "--stage", "prod", env=env)
+    shown = done.result["config"]["env"]
+    assert (shown["A"], shown["B"]) == ("hello", "late")
+    assert "hunter2" not in done.out
+    words = made.fabric("config", "show", env=env).out
+    assert "A: hello" in words
+    assert "B:" not in words
+
+
+def test_what_an_upstream_gives_is_named(tmp_path: Path) -> None:
+    made = compose(tmp_path, a=(), b=("a",))
+    made.write({"b/fabric.yml": service("b") + "env: {HOME_OF_A: '${env:SERVICE_A_URL}/x'}\n"})
+    done = made.json("config", "show", cwd="b")
+    assert json.dumps(done.result["config"]["env"]["HOME_OF_A"]).count("SERVICE_A_URL") == 1
+    assert "\ue000" not in done.out
+    assert "\\ue000" not in done.out

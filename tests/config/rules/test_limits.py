@@ -1,0 +1,129 @@
+"""What a provider would refuse later is refused when it is planned, with its place."""
+
+import pytest
+
+from fabric.config.rules.deployable import plan_problems
+from fabric.model.problems import Problem
+from tests.support.config_texts import loaded
+
+HEAD = "service: shop\nprovider: {name: %s, runtime: nodejs20.x}\n"
+
+
+def refused(functions: str, provider: str = "cloud1-lambda", stage: str = "dev") -> list[Problem]:
+    text = f"{HEAD % provider}functions: [{functions}]\n"
+    return list(plan_problems(loaded(text, stage=stage)))
+
+
+def codes(functions: str, provider: str = "cloud1-lambda") -> list[str]:
+    return [problem.code for problem in refused(functions, provider)]
+
+
+def one(trigger: str) -> str:
+    return f"{{name: a, entry: a.ts, triggers: [{trigger}]}}"
+
+
+def http(words: str) -> str:
+    return one(f"{{type: http, {words}}}")
+
+
+@pytest.mark.parametrize("setting", ["memory: 64", "memory: 20480", "timeout: 901"])
+def test_sizes_that_a_provider_does_not_have(setting: str) -> None:
+    (problem,) = refused(f"{{name: a, entry: a.ts, {setting}}}")
+    assert problem.code == "config/over-limit"
+    assert problem.where is not None
+    assert (problem.where.line, problem.frame != "") == (3, True)
+
+
+def test_sizes_are_those_of_the_provider() -> None:
+    assert codes("{name: a, entry: a.ts, timeout: 1800, memory: 20480}", "cloud2-functions") == []
+    assert codes("{name: a, entry: a.ts, timeout: 1800, memory: 20480}", "host1") == []
+
+
+def test_a_name_counts_with_its_service_and_stage() -> None:
+    name = "x" * 55
+    function = f"{{name: {name}, entry: a.ts}}"
+    assert codes(function) == []  # shop-dev- and 55 letters are 64
+    assert [one.code for one in refused(function, stage="test")] == ["config/over-limit"]
+    assert codes(f"{{name: {name}, entry: a.ts}}", "host1") == []
+
+
+@pytest.mark.parametrize("path", ["/{id", "/id}", "/{}", "/{id}/{id}", "/x?y=1", "/x#y"])
+def test_a_path_that_is_no_template(path: str) -> None:
+    assert codes(http(f"path: '{path}'")) == ["config/bad-route"]
+    assert codes(http(f"route: 'GET:{path}'")) == ["config/bad-route"]
+
+
+@pytest.mark.parametrize("path", ["/", "/x", "/{id}", "/{a}/{b}", "/{rest+}", "/a.b/c-d_e~"])
+def test_a_path_that_is_one(path: str) -> None:
+    assert codes(http(f"path: '{path}'")) == []
+
+
+def test_a_route_and_what_stands_beside_it() -> None:
+    assert codes(http("route: 'GET:/x', method: GET")) == []
+    assert codes(http("route: 'GET:/x', method: POST")) == ["config/bad-route"]
+
+
+def pair(first: str, second: str) -> str:
+    rows = (
+        f"{{name: {name}, entry: a.ts, triggers: [{{type: http, {route}}}]}}"
+        for name, route in (("a", first), ("b", second))
+    )
+    return ", ".join(rows)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ("path: /x", "path: /x", ["config/same-route"]),
+        ("path: /x", "route: 'GET:/x/'", ["config/same-route"]),
+        ("path: '/{id}'", "path: '/{name}'", ["config/same-route"]),
+        ("path: /x", "path: /x, method: POST", []),
+        ("path: /x", "path: /y", []),
+        ("path: '/{id}'", "path: /new", []),
+    ],
+)
+def test_two_functions_on_one_route(first: str, second: str, found: list[str]) -> None:
+    assert codes(pair(first, second)) == found
+
+
+def cron(words: str) -> str:
+    return one(f"{{type: cron, {words}}}")
+
+
+@pytest.mark.parametrize("fields", ["0 12 * * * *", "0 12 ? * ? *", "0 12 1 * MON *"])
+def test_six_fields_leave_one_day_open_where_the_provider_wants_that(fields: str) -> None:
+    assert codes(cron(f"schedule: cron({fields})")) == ["config/bad-schedule"]
+    assert codes(cron(f"schedule: cron({fields})"), "cloud2-functions") == []
+
+
+@pytest.mark.parametrize("schedule", ["cron(0 12 * * ? *)", "rate(5 minutes)", "0 12 * * *"])
+def test_schedules_that_the_provider_has(schedule: str) -> None:
+    assert codes(cron(f"schedule: '{schedule}'")) == []
+
+
+def test_time_zones_by_name() -> None:
+    assert codes(cron("schedule: rate(1 day), timezone: Europe/Berlin")) == []
+    assert codes(cron("schedule: rate(1 day), timezone: UTC")) == []
+    (problem,) = refused(cron("schedule: rate(1 day), timezone: Europe/Berlun"))
+    assert (problem.code, problem.hint) == ("config/bad-timezone", "did you mean `Europe/Berlin`?")
+
+
+def storage(bucket: str, event: str) -> str:
+    return one(f"{{type: storage, bucket: {bucket}, events: ['{event}']}}")
+
+
+@pytest.mark.parametrize("event", ["objstore1:ObjectCreated:*", "objstore1:ObjectRemoved:Delete"])
+def test_events_of_storage(event: str) -> None:
+    assert codes(storage("uploads", event)) == []
+
+
+def test_an_event_under_the_name_of_another_tool_gets_ours() -> None:
+    (problem,) = refused(storage("uploads", "s3:ObjectCreated:*"))
+    assert problem.code == "config/bad-event"
+    assert problem.hint == "did you mean `objstore1:ObjectCreated:*`?"
+    assert codes(storage("uploads", "created")) == ["config/bad-event"]
+
+
+@pytest.mark.parametrize("bucket", ["Uploads", "my_bucket", "ab", "x-"])
+def test_a_bucket_that_cannot_be(bucket: str) -> None:
+    assert codes(storage(bucket, "objstore1:ObjectCreated:*")) == ["config/bad-bucket"]
