@@ -1,5 +1,6 @@
 """`build` and `package`: run the graph, then say which artifacts there are."""
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.start import Start, cold_start, warm_start
 from fabric.engine.critical_tasks import critical_path
 from fabric.engine.memory.daily_cleanup import prune_daily
+from fabric.engine.memory.pieces import DamagedPieceError
 from fabric.engine.output_folders import copy_out
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run_info import MakeListeners
@@ -34,9 +36,26 @@ def build(
     make_listeners: MakeListeners,
     command_line: CommandLine | None = None,
 ) -> Report:
-    """Run, report, and keep the answer to the same question asked again."""
+    """From what the last run left where that is sound, else from the files."""
     started = file_time_ns(settings.cwd)
-    start = warm_start(command_line, request, settings) or _cold_start(request, settings)
+    warm = warm_start(command_line, request, settings)
+    if warm is not None:
+        # What was read of it may be sound, and the next piece not.
+        with contextlib.suppress(DamagedPieceError):
+            return _built(request, settings, make_listeners, command_line, (warm, started))
+    cold = _cold_start(request, settings)
+    return _built(request, settings, make_listeners, command_line, (cold, started))
+
+
+def _built(
+    request: Request,
+    settings: Settings,
+    make_listeners: MakeListeners,
+    command_line: CommandLine | None,
+    begin: tuple[Start, int],
+) -> Report:
+    """Run, report, and keep the answer to the same question asked again."""
+    start, started = begin
     work = GraphJob(start.info, start.graph, start.known, untouched=start.untouched)
     workspace = Path(start.info.workspace)
     homes = homes_of(start.info, start.graph)

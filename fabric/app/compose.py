@@ -25,7 +25,7 @@ def list_services(file: str, stage: str, settings: Settings) -> Report:
 def outputs(request: Request, settings: Settings) -> Report:
     """The endpoint and outputs of every service that is live."""
     project = open_project(request.where, settings)
-    found = find_records(project, "", settings)
+    found = find_records(project, request.where.provider, settings)
     rows = tuple(
         ServiceOutputs(ref.service, ref.provider, record.endpoint, dict(record.outputs))
         for ref, record in sorted(found.records.items())

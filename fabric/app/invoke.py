@@ -1,7 +1,10 @@
 """`invoke run`: call a deployed function, where the receipt says that it is."""
 
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,6 +34,8 @@ from fabric.state.records.transaction import peek
 from fabric.state.store import RecordStore
 
 _SECONDS = 900.0
+_SHOWN = 4_000
+_PARAMETER = re.compile(r"\{([A-Za-z0-9_.-]+\+?)\}")
 
 
 class Called(Struct, frozen=True):
@@ -45,8 +50,22 @@ class Called(Struct, frozen=True):
 
     @property
     def url(self) -> str:
+        """Its own address; that of its service with its path, where it answers to http at all."""
         own = self.entry.outputs.get(f"url_{self.name}") or self.function.endpoint
-        return own or self.entry.endpoint
+        if own or self._http is None or not self.entry.endpoint:
+            return own
+        path = str(self._http.get("path") or "/")
+        return f"{self.entry.endpoint.rstrip('/')}/{path.lstrip('/')}"
+
+    @property
+    def method(self) -> str:
+        said = str((self._http or {}).get("method") or "POST").upper()
+        return "POST" if said == "ANY" else said
+
+    @property
+    def _http(self) -> Mapping[str, object] | None:
+        triggers = (one for one in self.function.triggers if isinstance(one, dict))
+        return next((one for one in triggers if one.get("type") == "http"), None)
 
 
 class Answer(Struct, frozen=True):
@@ -104,7 +123,7 @@ def _recorded(project: Project, settings: Settings) -> list[ReceiptEntry]:
     placements = [placement_of(unit, project.workspace) for unit in project.units]
     back_ends = BackEnds(settings)
     try:
-        remote = [placement for placement in placements if placement.backend != "local"]
+        remote = [placement for placement in placements if not placement.is_own_folder]
         records = [peek(back_ends.record_store(placement), placement.ref) for placement in remote]
     finally:
         back_ends.close()
@@ -230,12 +249,14 @@ def _env(called: Called, project: Project | None, settings: Settings) -> Secret[
 
 
 def _there(request: Request, called: Called, event: str) -> Report:
-    from fabric.system.http_check import posted
+    from fabric.system import http_check
 
     if not called.url:
         message = f"`{called.name}` has no address to be called at"
-        raise FabricError(Problem("invoke/no-endpoint", message))
-    answer = posted(called.url, event.encode(), _SECONDS)
+        hint = "it has no http trigger, and its provider gave it no address of its own"
+        raise FabricError(Problem("invoke/no-endpoint", message, hint))
+    url = _with_parameters(called, event)
+    answer = http_check.called(called.method, url, event.encode(), _SECONDS)
     try:
         response: Json = json.loads(answer.text)
     except ValueError:
@@ -243,9 +264,27 @@ def _there(request: Request, called: Called, event: str) -> Report:
     report = _report(request, called, Answer(response, answer.ms))
     if answer.status < 400:  # noqa: PLR2004 - from here on HTTP says that it failed
         return report
-    message = f"`{called.name}` at {called.url} answered {answer.status}"
-    problems = (Problem("invoke/failed", message),)
+    message = f"`{called.name}` at {url} answered {answer.status}"
+    problems = (Problem("invoke/failed", message, frame=answer.text[:_SHOWN].strip()),)
     return replace(report, text="", notes="", problems=problems, exit_code=ExitCode.FAILED)
+
+
+def _with_parameters(called: Called, event: str) -> str:
+    """The address with what the payload says in place of the parameters of its path."""
+    document: Json = json.loads(event)
+    said = document if isinstance(document, dict) else {}
+    inner = said.get("pathParameters")
+    values = {**said, **(inner if isinstance(inner, dict) else {})}
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1].rstrip("+")
+        if not isinstance(values.get(name), str | int):
+            message = f"the path of `{called.name}` has the parameter `{name}`, and no value for it"
+            hint = f"""put it into the payload: {{"pathParameters": {{"{name}": "…"}}}}"""
+            raise FabricError(Problem("invoke/no-parameter", message, hint))
+        return quote(str(values[name]), safe="/" if found[1].endswith("+") else "")
+
+    return _PARAMETER.sub(value, called.url)
 
 
 def _report(request: Request, called: Called, answer: Answer) -> Report:

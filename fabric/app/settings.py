@@ -11,6 +11,7 @@ from typing import TextIO
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
+from fabric.model.switches import is_on
 from fabric.system.chance import Chance, chance
 from fabric.system.clock import Clock, SystemClock
 
@@ -36,7 +37,7 @@ class Settings(Struct, frozen=True):
     def takes_shortcuts(self) -> bool:
         """Whether stored answers, kept graphs and the last run may be used; all without them comes
         to the same, later."""
-        return self.env.get("FABRIC_NO_SHORTCUTS", "") in ("", "0")
+        return not is_on("FABRIC_NO_SHORTCUTS", self.env)
 
     @property
     def in_github(self) -> bool:

@@ -30,6 +30,7 @@ ROOT = (
     _row("remove", _DAILY, "Remove what a stage has at its providers."),
     _row("rollback", _DAILY, "Go back to an earlier deployment."),
     _row("releases", _LOOK, "List what was deployed, newest first.", "rollback"),
+    _row("outputs", _DAILY, "Print what a deployed service gives."),
     _row("invoke", _DAILY, "Call a function: run."),
     _row("compose", _MANY, "Plan, build, deploy and remove all services of a compose file."),
     _row("validate", _LOOK, "Check a config, offline, and tell all that is wrong."),
@@ -39,7 +40,7 @@ ROOT = (
     _row("runs", _LOOK, "List and show the journals of past runs."),
     _row("state", _REST, "Look at recorded state, back it up, move it, put it right."),
     _row("cache", _REST, "Statistics, verification and pruning of the cache."),
-    _row("schema", _REST, "Print a JSON Schema: config, compose, plan, events, report or state."),
+    _row("schema", _REST, "Print a JSON Schema: of a config, of a plan, of what fabric answers."),
     _row("completion", _REST, "Print a completion script for bash, zsh or fish."),
     CommandRow(
         "help", _REST, "Topics: exit-codes, environment.", "fabric.cli.commands.help", "help_topic"

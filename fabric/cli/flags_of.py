@@ -43,6 +43,21 @@ def _refuse_empty(said: Mapping[str, object]) -> None:
         value = said.get(name)
         if is_typed and (value == "" or (isinstance(value, tuple) and "" in value)):
             raise _empty(parameter)
+        if is_typed and isinstance(parameter, click.Option) and _is_option(value, context):
+            raise _swallowed(parameter, str(value))
+
+
+def _is_option(value: object, context: click.Context) -> bool:
+    """`--stage --json`: a forgotten value takes the next option for its own."""
+    known = (name for one in context.command.params for name in one.opts)
+    return isinstance(value, str) and value.startswith("-") and value in known
+
+
+def _swallowed(option: click.Parameter, value: str) -> Exception:
+    from fabric.model.problems import FabricError, Problem
+
+    message = f"{max(option.opts, key=len)} was given no value: {value} is an option itself"
+    return FabricError(Problem("usage/empty-value", message))
 
 
 def _empty(parameter: click.Parameter) -> Exception:

@@ -88,7 +88,10 @@ def connection_of(resource: Mapping, env: Env[str, str]) -> str | None:
     said = env.get(leaf.text) if leaf else None
     if said is not None:
         return said
-    return read.text(resource, "connectionString") or read.text(resource, "default") or None
+    if said := read.text(resource, "connectionString"):
+        return said
+    default = child(resource, "default")
+    return default.text if isinstance(default, Scalar) else None
 
 
 def _addon(name: str, node: Mapping) -> Addon:

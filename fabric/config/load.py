@@ -84,6 +84,7 @@ def _resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
         *islice(missing_supplies(root, scope), MAX_FINDINGS),
         *_late_findings(root, source.env),
     ]
+    findings = _late_first(findings)
     names = filled.names | chosen.names
     values = filled.secret_values | chosen.secret_values
     loaded = Loaded(source.file, root, chosen.label, chosen.own, scope, names, values, ())
@@ -94,6 +95,16 @@ def _late_findings(root: Mapping, env: Env[str, str]) -> Iterator[Finding]:
     """Looked for only where some upstream's output is not known yet."""
     if any(late_names(value) for value in env.values()):
         yield from islice(late_where_none_may_be(root), MAX_FINDINGS)
+
+
+def _late_first(findings: list[Finding]) -> list[Finding]:
+    """Of a value that is not known yet only that is told: what else may be wrong nobody knows."""
+    late = {one.problem.where for one in findings if one.problem.code == "config/late-value"}
+    return [
+        one
+        for one in findings
+        if one.problem.code == "config/late-value" or one.problem.where not in late - {None}
+    ]
 
 
 def _hidden(findings: Iterable[Finding], values: frozenset[str]) -> Iterator[Finding]:

@@ -19,6 +19,11 @@ from fabric.model.task_id import TaskId
 from fabric.system.clock import Clock
 
 _LOOK = 0.1
+_NEEDED = "needs {}, which did not succeed"
+_HELD_BACK = (
+    "all of its service is built before any of it goes live, and {} did not succeed "
+    "(--keep-going lifts that)"
+)
 _CUT_OFF = "was cut off when the run was interrupted"
 
 
@@ -194,8 +199,8 @@ class Run:
             return
         ids = self._job.graph.ids
         for blocked in self._schedule.fail(number):
-            cause = ids[self._schedule.blocked_by[blocked]]
-            self._end_unstarted(blocked, Status.BLOCKED, f"needs {cause}, which did not succeed")
+            words = _HELD_BACK if blocked in self._schedule.held_back else _NEEDED
+            self._end_unstarted(blocked, Status.BLOCKED, words.format(ids[number]))
         if self._job.fail_fast:
             self._cancel(_why_stopped(ids[number]))
 

@@ -73,6 +73,8 @@ class Schedule:
         self._running = {Lane.CPU: 0, Lane.IO: 0}
         self.states = [State.DONE if n in done else State.WAITING for n in range(len(needs))]
         self.blocked_by: dict[int, int] = {}
+        # Of the blocked, those that stand behind a gate and need nothing of what failed.
+        self.held_back: set[int] = set()
         self.left = len(needs) - len(done)
         self._gates_before: dict[int, list[int]] = {}
         self._missing_at_gate = [0] * len(agenda.gates)
@@ -178,8 +180,20 @@ class Schedule:
         self.left -= 1
 
     def _block(self, cause: int) -> list[int]:
+        needing = self._blocked_from(self._dependents[cause], cause)
+        held: list[int] = []
+        fresh = [cause, *needing]
+        while fresh:
+            behind = [one for number in fresh for one in self._held_by(number)]
+            fresh = self._blocked_from(behind, cause)
+            held += fresh
+        self.held_back.update(held)
+        return sorted((*needing, *held))
+
+    def _blocked_from(self, start: Iterable[int], cause: int) -> list[int]:
+        """These and all that need one of them."""
         blocked: list[int] = []
-        waiting = list(self._waiting_for(cause))
+        waiting = list(start)
         while waiting:
             number = waiting.pop()
             if self.states[number] is not State.WAITING:
@@ -188,10 +202,9 @@ class Schedule:
             self.blocked_by[number] = cause
             self.left -= 1
             blocked.append(number)
-            waiting.extend(self._waiting_for(number))
-        return sorted(blocked)
+            waiting.extend(self._dependents[number])
+        return blocked
 
-    def _waiting_for(self, number: int) -> Iterator[int]:
-        yield from self._dependents[number]
+    def _held_by(self, number: int) -> Iterator[int]:
         for index in self._gates_before.get(number, ()):
             yield from self._behind[index]

@@ -26,7 +26,8 @@ def _gates(graph: TaskGraph) -> Iterator[Gate]:
     archives, deploys = _by_service(graph, "package"), _by_service(graph, "deploy")
     for service, after in deploys.items():
         before = tuple(archives.get(service, ()))
-        if not all(set(before) <= set(graph.needs[number]) for number in after):
+        all_before = frozenset(before)
+        if not all(all_before <= set(graph.needs[number]) for number in after):
             yield Gate(before, tuple(after))
 
 

@@ -6,7 +6,6 @@ alone: whatever leaves it, to a child, a file or an address, is held against `al
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
 
 from fabric.model.problems import FabricError, Problem
 
@@ -14,7 +13,7 @@ _OPEN, _CLOSE = "\ue000", "\ue001"
 _PLACEHOLDER = re.compile(f"{_OPEN}([A-Z0-9_]+){_CLOSE}")
 # As JSON has them when it is written in ASCII.
 _ESCAPED = ("\\ue000", "\\ue001")
-T = TypeVar("T")
+WHERE_LATE = "`env`, `params`, `extensions`, the address of a resource and the secrets of an addon"
 
 
 def placeholder(name: str) -> str:
@@ -63,6 +62,5 @@ def late_problem(what: str, name: str) -> Problem:
     return Problem(
         "config/late-value",
         f"{what} would get a value that is not known yet: `{name}`",
-        hint="deploy what gives it first, or bind it where it is known by then: in `env`, "
-        "`resources`, `params`, `addons` and `extensions`",
+        hint=f"deploy what gives it first, or bind it where it is known by then: in {WHERE_LATE}",
     )

@@ -13,6 +13,8 @@ from fabric.model.problems import FabricError, Problem
 _SECONDS = 10.0
 _TRIES = 3
 _PAUSE = 1.0
+# Sent without a body, unless there is something to say.
+_BODILESS = ("GET", "HEAD", "DELETE", "OPTIONS")
 
 
 class HttpAnswer(Struct, frozen=True):
@@ -34,24 +36,25 @@ def answers(url: str) -> str:
     return said
 
 
-def posted(url: str, body: bytes, seconds: float) -> HttpAnswer:
+def called(method: str, url: str, body: bytes, seconds: float) -> HttpAnswer:
     """A JSON document sent to a function; an answer of any status is an answer."""
     all_known("a call", (url,))
     begun = time.monotonic()
     if not _is_web(url):
         raise _unreachable(url, "it is no address that can be called")
     headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(url, body, headers)  # noqa: S310 - the scheme is checked
+    content = body if body.strip() not in (b"", b"{}") or method not in _BODILESS else None
+    request = urllib.request.Request(url, content, headers, method=method)  # noqa: S310 - the scheme is checked
     try:
         with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310
-            status, content = answer.status, answer.read()
+            status, said = answer.status, answer.read()
     except urllib.error.HTTPError as error:
         with error:
-            status, content = error.code, error.read()
+            status, said = error.code, error.read()
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise _unreachable(url, str(getattr(error, "reason", error))) from error
     ms = round((time.monotonic() - begun) * 1000)
-    return HttpAnswer(status, content.decode(errors="replace"), ms)
+    return HttpAnswer(status, said.decode(errors="replace"), ms)
 
 
 def _asked(url: str) -> str:

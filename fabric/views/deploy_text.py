@@ -31,11 +31,21 @@ _BACK = "rolled-back"
 def deploy_text(deployed: DeployOutcome, _style: Style) -> str:
     """What moved, where each service answers now, and one line to sum up."""
     rows = deployed.deployments
+    if not any((deployed.summary.ran, deployed.summary.failed, deployed.summary.blocked)):
+        return "\n".join([*_addresses(rows), _last_line(rows, deployed.summary)])
     moved = [row for row in rows if row.status != "unchanged"]
     lines = [line for row in moved[:_SHOWN] for line in _service(row)]
     if len(moved) > _SHOWN:
         lines.append(f"and {plural(len(moved) - _SHOWN, 'service')} more")
     return "\n".join([*lines, _last_line(rows, deployed.summary)])
+
+
+def _addresses(rows: Sequence[ServiceEnd]) -> Iterator[str]:
+    """Where all answers, after a deploy that had nothing to do."""
+    found = [f"{row.service} on {row.provider}  {row.endpoint}" for row in rows if row.endpoint]
+    yield from found[:_SHOWN]
+    if len(found) > _SHOWN:
+        yield f"and {plural(len(found) - _SHOWN, 'service')} more: fabric compose outputs"
 
 
 def _service(row: ServiceEnd) -> Iterator[str]:

@@ -35,7 +35,7 @@ def as_backup(document: dict[str, Any]) -> bytes:
 def pushed_wrong(content: bytes) -> str:
     with pytest.raises(FabricError) as caught:
         pushed_record(content, "s.json")
-    assert caught.value.first.code == "state/corrupt"
+    assert caught.value.first.code == "input/broken-state"
     return caught.value.first.message
 
 

@@ -41,6 +41,8 @@ def test_a_default_stands_in_and_no_more() -> None:
 
 def test_an_empty_value_is_a_value() -> None:
     assert env_of(RESOURCE % "", {"DB_URL": ""}) == {"DB_URL": ""}
+    assert env_of(RESOURCE % ", default: ''") == {"DB_URL": ""}
+    assert env_of(ADDON % "{ref: KEY, default: ''}") == {"TOKEN": ""}
 
 
 def test_a_reference_that_others_read_is_told_of() -> None:

@@ -50,7 +50,7 @@ class BackEnds:
 
     def _told_apart_by(self, placement: Placement) -> object:
         """What else makes another store of it: the folder, or the address and the credentials."""
-        if back_end_facts(placement.backend).is_own_folder:
+        if placement.is_own_folder:
             return placement.home
         return placement.home, frozenset(
             calling_environment(Path(placement.folder), self._settings.env).items()

@@ -27,7 +27,6 @@ from fabric.app.deploy.scope import (
 from fabric.app.pinned import compiled_and_pinned
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
-from fabric.app.project.modes import is_on
 from fabric.app.project.units import units_of
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, tell_idle
@@ -41,6 +40,7 @@ from fabric.graph.decide import Action
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
+from fabric.model.switches import is_on
 from fabric.model.task import Task
 from fabric.state.records.receipts import receipt_path, write_lost_receipts
 from fabric.state.records.unwritten import unwritten_problem
@@ -87,7 +87,10 @@ def deploy(
                 return report
         units = scope.work.units.all().values()
         confirm_stage(units, work.info.stage, settings, options.ask)
-        rollback = any(rolls_back(options, unit.config, settings) for unit in units)
+        # Said on the line, it beats what the config and the variable make of a failure.
+        rollback = not request.keep_going and any(
+            rolls_back(options, unit.config, settings) for unit in units
+        )
         request = replace(request, fail_fast=request.fail_fast or rollback)
         work_to_do = GraphJob(seen.work.info, seen.work.graph, elsewhere=seen.elsewhere)
         change = RecordsChange(

@@ -41,7 +41,7 @@ def preview(
         session.runner.believe(made_elsewhere(session, wider.graph, scope))
     plan = plan_graph(session, wider.graph)
     entries = entries_of(session, plan)
-    is_local = all(one.backend == "local" for one in (*work.placements, *work.dependencies))
+    is_local = all(one.is_own_folder for one in (*work.placements, *work.dependencies))
     return Preview(
         against_live(wider, plan, scope),
         plan,

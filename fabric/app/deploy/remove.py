@@ -13,7 +13,7 @@ from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import Removing
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, mismatch, open_deploy_scope
-from fabric.app.project.modes import is_on, mode_of
+from fabric.app.project.modes import mode_of
 from fabric.app.project.project import Project, open_project
 from fabric.app.project.upstreams import downstreams_of, needs_of
 from fabric.app.request import Request
@@ -29,6 +29,7 @@ from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import did_you_mean
+from fabric.model.switches import is_on
 from fabric.model.task_id import TaskId, task_id
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct, convert
 from msgspec.structs import astuple
 
+from fabric.model.back_ends import back_end_facts
 from fabric.model.records.record import RecordRef
 from fabric.model.task import Pairs
 
@@ -26,6 +27,11 @@ class Placement(Struct, frozen=True):
     settings: Pairs
     labels: tuple[str, ...] = ()
     taken: tuple[int, tuple[tuple[str, int], ...]] = (0, ())
+
+    @property
+    def is_own_folder(self) -> bool:
+        """Whether its records lie in its project's own folder."""
+        return back_end_facts(self.backend).is_own_folder
 
     @property
     def ref(self) -> RecordRef:

@@ -16,11 +16,18 @@ def pushed_record(content: bytes, name: str) -> Record:
     try:
         record = decode(content, name)
     except CorruptRecordError as error:
-        raise CorruptRecordError(*_told(error, wrong)) from error
+        raise FabricError(*map(_of_input, _told(error, wrong))) from error
     if wrong:
-        raise corrupt(name, listed(wrong))
+        raise FabricError(_of_input(corrupt(name, listed(wrong)).first))
     sound(record)
     return record
+
+
+def _of_input(problem: Problem) -> Problem:
+    """A file that was handed in is the caller's, and nothing stored was damaged by it."""
+    return replace(
+        problem, code="input/broken-state", hint="`fabric state pull` prints one that is sound"
+    )
 
 
 def restored_backup(content: bytes, name: str) -> Backup:

@@ -8,7 +8,7 @@ from fabric.cli.group import Group
 from fabric.cli.options import PlaceFlags, ScreenFlags, examples
 
 
-class ShowFlags(Struct, frozen=True):
+class ConfigFlags(Struct, frozen=True):
     place: PlaceFlags
     screen: ScreenFlags
 
@@ -21,8 +21,8 @@ def config() -> None:
 
 
 @config.command(epilog=examples("fabric config show\nfabric config show --stage prod --json"))
-@flags_of(ShowFlags)
-def show(flags: ShowFlags) -> int:
+@flags_of(ConfigFlags)
+def show(flags: ConfigFlags) -> int:
     """Show the config with the stage laid in and all bindings filled.
 
     Secrets are hidden. What an upstream gives is named, for it is known after a deploy only.

@@ -2,33 +2,45 @@
 
 from collections.abc import Iterator
 
+from fabric.config.resolve.stages import named_entries
 from fabric.config.schema.check import Finding
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, place_of
-from fabric.model.late_values import late_names
+from fabric.model.late_values import WHERE_LATE, late_names
 from fabric.model.problems import Problem
 
-_FREE = frozenset({"env", "resources", "params", "extensions", "addons"})
-_FREE_IN_FUNCTIONS = frozenset({"env"})
+_FREE = frozenset({"env", "params"})
+# Of the entries of these, the keys that may; in a function nothing else may stand late.
+_FREE_IN = {
+    "functions": frozenset({"env"}),
+    "resources": frozenset({"connectionString", "default"}),
+    "addons": frozenset({"secrets"}),
+}
+# Decided before anything runs, and written down.
+_KNOWN_IN_EXTENSIONS = frozenset({"region"})
 
 
 def late_where_none_may_be(root: Mapping) -> Iterator[Finding]:
     for entry in root.entries:
-        if entry.key == "functions":
-            yield from _in_functions(entry.value)
+        if entry.key in _FREE_IN:
+            yield from _in_entries(entry.key, entry.value)
+        elif entry.key == "extensions":
+            yield from _in_extensions(entry.value)
         elif entry.key not in _FREE:
             yield from _refused_below(entry.key, entry.value)
 
 
-def _in_functions(node: Node) -> Iterator[Finding]:
-    items: tuple[Node, ...] = ()
-    if isinstance(node, Sequence):
-        items = node.items
-    elif isinstance(node, Mapping):
-        items = tuple(entry.value for entry in node.entries)
-    for item in items:
-        for entry in item.entries if isinstance(item, Mapping) else ():
-            if entry.key not in _FREE_IN_FUNCTIONS:
-                yield from _refused_below(f"functions[].{entry.key}", entry.value)
+def _in_entries(key: str, node: Node) -> Iterator[Finding]:
+    for _, item in named_entries(node):
+        for entry in item.entries:
+            if entry.key not in _FREE_IN[key]:
+                yield from _refused_below(f"{key}[].{entry.key}", entry.value)
+
+
+def _in_extensions(node: Node) -> Iterator[Finding]:
+    for name, extension in named_entries(node):
+        for entry in extension.entries:
+            if entry.key in _KNOWN_IN_EXTENSIONS:
+                yield from _refused_below(f"extensions.{name}.{entry.key}", entry.value)
 
 
 def _refused_below(path: str, node: Node) -> Iterator[Finding]:
@@ -52,5 +64,5 @@ def _leaves(node: Node) -> Iterator[Scalar]:
 
 def _refused(path: str, leaf: Scalar, name: str) -> Finding:
     message = f"`{path}` has to be known before anything runs, and `{name}` is not"
-    hint = "an upstream's output may stand in `env`, `resources`, `params` and `extensions`"
+    hint = f"an upstream's output may stand in {WHERE_LATE}"
     return Finding(Problem("config/late-value", message, hint, place_of(leaf)))

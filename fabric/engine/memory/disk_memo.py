@@ -22,6 +22,8 @@ _DAMAGED = b""
 _RAW = 1  # diskcache's MODE_RAW
 _FILES = ("cache.db", "cache.db-wal", "cache.db-shm")
 _WAIT_S = 10
+# How often, and how long each time, one who wants to write waits for others: a minute in all.
+_LOOKS, _LOOK_MS = 300, 200
 # What SQLite raises, and Python of values in rows that were not written here.
 _ANY_ERROR = (sqlite3.Error, OSError, FabricError, ValueError, TypeError)
 # What SQLite says of the disk and of other users, and not of the database itself.
@@ -136,15 +138,22 @@ class DiskMemo:
 
 
 def _begin(database: sqlite3.Connection) -> None:
-    """Others write for moments: however long that takes in all, our turn comes."""
-    while True:
-        try:
-            database.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
-                raise
-        else:
-            return
+    """Others write for moments, and our turn comes; not with one who was stopped in the middle.
+
+    In short waits: a wish to stop is heard between two of them.
+    """
+    database.execute(f"PRAGMA busy_timeout = {_LOOK_MS}")
+    try:
+        for left in reversed(range(_LOOKS)):
+            try:
+                database.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if not left or getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise
+            else:
+                return
+    finally:
+        database.execute(f"PRAGMA busy_timeout = {_WAIT_S * 1000}")
 
 
 def _open(folder: Path) -> sqlite3.Connection:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from msgspec import ValidationError, convert
 
 from fabric.model.hashing import digest_bytes
+from fabric.model.late_values import all_known
 from fabric.model.misfit import misfit
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Record, RecordRef
@@ -25,7 +26,9 @@ def encode(record: Record) -> bytes:
     """The stored form, its checksum at the end."""
     document = document_of(record)
     document["checksum"] = checksum_of(document)
-    return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    all_known(f"the record of {record.ref.title}", (text,))
+    return text.encode()
 
 
 def decode(content: bytes, name: str) -> Record:

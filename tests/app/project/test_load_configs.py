@@ -115,8 +115,8 @@ GOOD: Mapping[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "storage": (
         "cloud1-lambda",
-        "{type: storage, bucket: b, events: [created], prefix: in/}",
-        {"bucket": "b", "prefix": "in/"},
+        "{type: storage, bucket: box, events: ['objstore1:ObjectCreated:*'], prefix: in/}",
+        {"bucket": "box", "prefix": "in/"},
     ),
     "eventbus": (
         "cloud1-lambda",

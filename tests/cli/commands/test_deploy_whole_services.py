@@ -37,6 +37,10 @@ def test_a_build_that_fails_leaves_its_service_as_it_was(tmp_path: Path) -> None
     result = done.document["result"]
     assert ends(result, "lone")[0] == "deployed"
     assert ends(result, "shop") == ("blocked", dict.fromkeys(NAMES, "blocked"))
+    row = next(one for one in result["deployments"] if one["service"] == "shop")
+    reasons = {one["name"]: one["reason"] for one in row["functions"]}
+    assert reasons["two"].startswith("needs build:shop/two")
+    assert "--keep-going" in reasons["one"]
     assert live(made) == []
 
 
@@ -76,6 +80,14 @@ def test_a_mended_build_completes_what_was_a_part(tmp_path: Path) -> None:
     assert done.code == 0
     assert ends(done.result, "shop")[0] == "deployed"
     assert made.json("plan", "--detailed-exitcode", cwd="shop").code == 0
+
+
+def test_keep_going_beats_what_is_said_elsewhere_of_failures(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    env = {"FABRIC_ROLLBACK_ON_FAILURE": "1"}
+    done = made.json("deploy", "--keep-going", cwd="shop", env=env)
+    assert ends(done.document["result"], "shop")[0] == "partial"
+    assert live(made) == ["one", "three"]
 
 
 @pytest.mark.parametrize("other", ["--fail-fast", "--rollback-on-failure"])

@@ -12,7 +12,7 @@ from fabric.model.secret import Secret
 from fabric.providers.redaction import redaction_of
 from fabric.providers.run_command import Call, CommandEnvironment, run_line
 from fabric.runtimes.invoke import Invocation, invoke
-from fabric.system.http_check import answers, posted
+from fabric.system.http_check import answers, called
 from tests.support.in_process import compose
 from tests.support.project import Project, service
 from tests.support.tool import Tool
@@ -117,7 +117,7 @@ def test_no_border_lets_one_through(tmp_path: Path) -> None:
         "a command's variables": lambda: run_line(call, {"A": LATE}, {}, around),
         "a command's documents": lambda: run_line(call, {}, {"D": json.dumps([LATE])}, around),
         "a function's environment": lambda: invoke(invocation, {}),
-        "a call": lambda: posted(f"https://{LATE}/", b"{}", 1),
+        "a call": lambda: called("POST", f"https://{LATE}/", b"{}", 1),
         "a health check": lambda: answers(f"https://{LATE}/"),
     }
     for name, cross in borders.items():
@@ -132,3 +132,20 @@ def test_an_upstream_that_is_not_live_is_named_before_a_call(tmp_path: Path) -> 
     made.json("remove", "--yes", cwd="auth")
     error = made.json("invoke", "run", "--function", "main", cwd="web").error
     assert error["code"] == "deploy/upstream-not-deployed"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "extensions: {cloud1-lambda: {region: '${env:SERVICE_AUTH_URL}'}}\n",
+        "resources: [{name: '${env:SERVICE_AUTH_URL}', type: cache, connectionString: x}]\n",
+        "addons: [{name: m, version: '${env:SERVICE_AUTH_URL}'}]\n",
+        "layers: [{name: l, arn: '${env:SERVICE_AUTH_URL}'}]\n",
+        "backend: {kind: '${env:SERVICE_AUTH_URL}'}\n",
+    ],
+)
+def test_where_a_value_has_to_be_known_that_is_the_one_thing_told(
+    more: str, tmp_path: Path
+) -> None:
+    error = pair(tmp_path, more).json("compose", "plan").error
+    assert [one["code"] for one in error["problems"]] == ["config/late-value"]

@@ -371,7 +371,7 @@ def test_push_of_a_broken_file_changes_nothing(made: Project) -> None:
     path = made.root / "broken.json"
     path.write_text((made.root / STATE).read_text().replace('"deployed"', '"failed"', 1))
     before = made.tree(".fabric/state")
-    assert codes(made, "push", "--file", "broken.json") == (1, "state/corrupt")
+    assert codes(made, "push", "--file", "broken.json") == (65, "input/broken-state")
     rewritten(made, target="broken.json", stage="../../out")
     assert codes(made, "push", "--file", "broken.json") == (65, "config/stage-name")
     assert made.tree(".fabric/state") == before

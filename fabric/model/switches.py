@@ -1,0 +1,19 @@
+"""Variables of fabric's own that say yes or no."""
+
+from collections.abc import Mapping
+
+from fabric.model.problems import FabricError, Problem
+
+_ON = frozenset({"1", "true", "yes", "on"})
+_OFF = frozenset({"", "0", "false", "no", "off"})
+
+
+def is_on(name: str, env: Mapping[str, str]) -> bool:
+    """A switch says yes or no, in whatever letters; another word would be taken for either."""
+    said = env.get(name, "").strip().lower()
+    if said in _ON:
+        return True
+    if said in _OFF:
+        return False
+    message = f"{name} is neither on nor off: {env[name]!r}"
+    raise FabricError(Problem("usage/bad-switch", message, hint="1, true, yes, on; or 0, no, off"))
