@@ -74,7 +74,7 @@ def _same_bundles(root: Path, sides: tuple[Side, Side], count: int) -> None:
     """Both sides once more from nothing, and every bundle compared byte by byte."""
     alternate(sides, 1, warm_up=0)
     for number in range(count):
-        ours = root / ".fabric" / "build" / "many" / f"fn-{number}" / "index.js"
+        ours = root / ".fabric" / "build" / "many" / f"fn-{number}" / "src" / f"fn_{number}.js"
         theirs = root / "out" / f"fn_{number}.js"
         if ours.read_bytes() != theirs.read_bytes():
             raise SystemExit(f"the bundles differ: {ours} and {theirs}")

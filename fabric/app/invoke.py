@@ -17,6 +17,8 @@ from fabric.app.project.project import Project, open_project
 from fabric.app.read_receipts import found_receipt
 from fabric.app.request import Request
 from fabric.app.settings import Settings
+from fabric.graph.compile import ServiceUnit
+from fabric.model.catalog import facts_of
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
@@ -191,6 +193,7 @@ def _here(
         event,
         _env(called, project, settings),
         float(called.function.timeout or _SECONDS),
+        _brought(called, project),
     )
     answer = invoke(call, settings.env)
     return _report(request, called, Answer(json.loads(answer.response), answer.ms, answer.logs))
@@ -210,14 +213,36 @@ def _archive(called: Called, home: Path, project: Project | None, settings: Sett
         back_ends.close()
 
 
+def _brought(called: Called, project: Project | None) -> Pairs:
+    """What the provider's runtime brings: here it is what the project has installed."""
+    unit = _unit_of(called, project)
+    facts = facts_of(unit.config.provider.id) if unit else None
+    if project is None or unit is None or facts is None:
+        return ()
+    scopes = sorted({pattern.partition("/")[0] for pattern in facts.node_packages})
+    root = (project.workspace / unit.root).resolve()
+    places = [(scope, _installed(root, scope)) for scope in scopes]
+    return tuple((scope, str(folder)) for scope, folder in places if folder)
+
+
+def _installed(root: Path, scope: str) -> Path | None:
+    folders = (folder / "node_modules" / scope for folder in (root, *root.parents))
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def _unit_of(called: Called, project: Project | None) -> ServiceUnit | None:
+    units = project.units if project else ()
+    return next((one for one in units if one.service == called.entry.service), None)
+
+
 def _env(called: Called, project: Project | None, settings: Settings) -> Secret[Pairs]:
     """What a deploy of today's config would give it, its upstreams' addresses among it."""
-    units = project.units if project else ()
-    unit = next((one for one in units if one.service == called.entry.service), None)
+    unit = _unit_of(called, project)
     if project is None or unit is None:
         return Secret(())
     placement = placement_of(unit, project.workspace)
-    beside = [placement_of(one, project.workspace) for one in (*units, *project.dependencies)]
+    others = (*project.units, *project.dependencies)
+    beside = [placement_of(one, project.workspace) for one in others]
     options = ScopeOptions(lambda: project.units, dependencies=beside)
     with open_deploy_scope((placement,), settings, options) as scope:
         return scope.tools.values.values(placement.ref, called.name).env

@@ -1,8 +1,10 @@
 """A filled and checked tree to the `Config` that the rest of fabric works on."""
 
-import shlex
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from fabric.config.build_settings import build_settings
 from fabric.config.environment import Supply, function_env, secret_env_names, supply_of
 from fabric.config.layers import layer_addresses, layers_of
 from fabric.config.redact import resolved_json
@@ -22,7 +24,7 @@ from fabric.config.values import (
     Workflow,
 )
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Mapping, Node, Scalar, child
+from fabric.config.yaml.nodes import Mapping, Node, child
 from fabric.model.back_ends import BackendKind, back_end_facts
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
@@ -43,15 +45,16 @@ class Loaded(NamedTuple):
 
 def config_of(loaded: Loaded) -> Config:
     root = loaded.root
+    build = build_settings(child(root, "build"))
     supply, overrides = supply_of(root, loaded.scope), _overrides(root)
     return Config(
         service=read.text(root, "service"),
         stage=loaded.scope.stage,
         file=loaded.file,
         provider=_provider(root, loaded.label),
-        functions=_functions(root, supply),
+        functions=_functions(root, supply, build),
         backend=_backend(child(root, "backend")),
-        build=_build(child(root, "build")),
+        build=build,
         deploy=_deploy(child(root, "deploy")),
         resources=supply.resources,
         addons=supply.addons,
@@ -84,12 +87,15 @@ def _provider(root: Mapping, label: str) -> Provider:
     return Provider(name, label, read.text(provider, "runtime"), region)
 
 
-def _functions(root: Mapping, supply: Supply) -> tuple[Function, ...]:
+def _functions(root: Mapping, supply: Supply, build: BuildSettings) -> tuple[Function, ...]:
     service_env = read.pairs(root, "env")
     addresses = layer_addresses(root)
     runtime = read.text(child(root, "provider"), "runtime")
     return tuple(
-        _function(name, node, runtime, function_env(service_env, node, supply), addresses)
+        replace(
+            _function(name, node, runtime, function_env(service_env, node, supply), addresses),
+            build=build_settings(child(node, "build"), build),
+        )
         for name, node in named_entries(child(root, "functions"))
     )
 
@@ -126,17 +132,6 @@ def _settings_of(node: Node | None, kind: BackendKind) -> Pairs:
     defaults = dict(facts.defaults)
     settings = ((key, read.text(node, key, defaults.get(key, ""))) for key in facts.settings)
     return tuple((key, value) for key, value in settings if value)
-
-
-def _build(node: Node | None) -> BuildSettings:
-    line = child(node, "command")
-    command = shlex.split(line.text) if isinstance(line, Scalar) else read.texts(node, "command")
-    return BuildSettings(
-        command=tuple(command),
-        ignore=read.texts(node, "ignore"),
-        minify=read.flag(node, "minify"),
-        sourcemap=read.flag(node, "sourcemap"),
-    )
 
 
 def _deploy(node: Node | None) -> DeploySettings:

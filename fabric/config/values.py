@@ -91,6 +91,26 @@ class Provider(Struct, frozen=True):
     region: str = ""
 
 
+class BuildSettings(Struct, frozen=True):
+    """`external` to `banner` are for the bundler, as people know them from it."""
+
+    command: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    minify: bool = False
+    sourcemap: bool = False
+    external: tuple[str, ...] = ()
+    format: str = ""
+    target: str = ""
+    define: Pairs = ()
+    loader: Pairs = ()
+    tsconfig: str = ""
+    keep_names: bool = False
+    banner: str = ""
+
+
+DEFAULT_BUILD = BuildSettings()
+
+
 class Function(Struct, frozen=True):
     name: str
     entry: str
@@ -105,6 +125,7 @@ class Function(Struct, frozen=True):
     include: tuple[str, ...] = ()
     reserved_concurrency: int | None = None
     provisioned_concurrency: int | None = None
+    build: BuildSettings = DEFAULT_BUILD
 
 
 class Resource(Struct, frozen=True):
@@ -162,13 +183,6 @@ class BackendConfig(Struct, frozen=True):
         return self.settings if kind is self.kind else dict(self.others).get(kind, ())
 
 
-class BuildSettings(Struct, frozen=True):
-    command: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    minify: bool = False
-    sourcemap: bool = False
-
-
 class DeploySettings(Struct, frozen=True):
     rollback_on_failure: bool | None = None
     health_check_enabled: bool = False
@@ -186,9 +200,9 @@ class ConfigPlace(Struct, frozen=True):
 class Config(Struct, frozen=True):
     """One service, resolved for one stage.
 
-    Function `env` and `layers` are final here: service env, resources and addons are laid in,
-    layer names are resolved. `extensions` and `resolved` are canonical JSON text; `resolved` is the
-    whole document with bindings filled and secrets redacted. `secret_names` are the variables
+    Function `env`, `layers` and `build` are final here: service env, resources and addons are laid
+    in, layer names are resolved. `extensions` and `resolved` are canonical JSON text; `resolved` is
+    the whole document with bindings filled and secrets redacted. `secret_names` are the variables
     whose values must never be shown. `bound_names` are the variables that bindings looked at.
     `secret_values` are what bindings to secrets gave, for hiding it: never stored, never shown.
     `labels` are what `--provider` finds in the config, whatever was chosen.

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.config.values import Config, Function
 from fabric.graph.taskgraph import TaskGraph
@@ -195,19 +196,44 @@ def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
 
 
 def _build_inputs(unit: ServiceUnit, function: Function) -> BuildInputs:
-    build = unit.config.build
-    return BuildInputs(
+    build = function.build
+    inputs = BuildInputs(
         service=unit.service,
         function=function.name,
         root=unit.root,
         entry=function.entry,
         runtime=_runtime(unit, function),
-        minify=build.minify,
-        sourcemap=build.sourcemap,
         include=function.include,
         ignore=build.ignore,
         command=build.command,
         env=_build_env(unit.config, function) if build.command else (),
+    )
+    is_bundled = inputs.runtime.startswith("nodejs") and not build.command
+    return _bundled(unit, function, inputs) if is_bundled else inputs
+
+
+def _bundled(unit: ServiceUnit, function: Function, inputs: BuildInputs) -> BuildInputs:
+    """What only a bundler is told: it counts for nothing else."""
+    build = function.build
+    facts = facts_of(unit.config.provider.id)
+    return replace(
+        inputs,
+        minify=build.minify,
+        sourcemap=build.sourcemap,
+        external=tuple(name for name in build.external if not name.startswith("!")),
+        provided=tuple(
+            name
+            for name in (facts.node_packages if facts else ())
+            if f"!{name}" not in build.external
+        ),
+        architecture=function.architecture if build.external else "",
+        format=build.format,
+        target=build.target,
+        define=build.define,
+        loader=build.loader,
+        tsconfig=build.tsconfig,
+        keep_names=build.keep_names,
+        banner=build.banner,
     )
 
 

@@ -36,6 +36,7 @@ class ProviderFacts(Struct, frozen=True):
     `tells_documents`: deploy commands are told of queues, rules and the like. `long_batches_wait`:
     a big batch needs a window. `deletes_by_own_switch`: the switch for all providers is not enough
     to delete there. `cron_leaves_a_day_open`: in six fields one of the two days is `?`.
+    `node_packages` are those that its Node runtimes bring.
     """
 
     id: str
@@ -56,6 +57,7 @@ class ProviderFacts(Struct, frozen=True):
     tells_documents: bool = False
     long_batches_wait: bool = False
     deletes_by_own_switch: bool = False
+    node_packages: tuple[str, ...] = ()
     cron_leaves_a_day_open: bool = False
 
     @property
@@ -111,6 +113,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         tells_documents=True,
         long_batches_wait=True,
         deletes_by_own_switch=True,
+        node_packages=("@aws-sdk/*",),
     ),
     ProviderFacts(
         id="cloud2-functions",

@@ -13,7 +13,8 @@ from fabric.model.task import EntryKind, InputEntry, Lane, Pairs, TaskInputs
 
 def option_entries(inputs: Struct, *skip: str) -> tuple[InputEntry, ...]:
     """Every field of a frozen inputs class as an option entry, so that none is forgotten."""
-    names = [name for name in inputs.__struct_fields__ if name not in skip]
+    left_out = frozenset(skip)
+    names = [name for name in inputs.__struct_fields__ if name not in left_out]
     return tuple(InputEntry(EntryKind.OPTION, name, _text(getattr(inputs, name))) for name in names)
 
 
@@ -51,8 +52,18 @@ class VendorInputs(Struct, frozen=True):
         return (lock, *option_entries(self, "service", "root", "source"))
 
 
+_ASKED_FOR = (
+    "external", "provided", "architecture", "format", "target", "define", "loader", "tsconfig",
+    "keep_names", "banner",
+)  # fmt: skip
+
+
 class BuildInputs(Struct, frozen=True):
-    """One function's source: where it is and how it is to be built."""
+    """One function's source: where it is and how it is to be built.
+
+    `external` to `banner` are what the bundler is told besides, `provided` the packages that the
+    provider's runtime brings; `architecture` counts where packages come along as they are.
+    """
 
     kind: ClassVar[str] = "build"
     owns_folder: ClassVar[bool] = True
@@ -68,6 +79,16 @@ class BuildInputs(Struct, frozen=True):
     ignore: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     env: Pairs = ()
+    external: tuple[str, ...] = ()
+    provided: tuple[str, ...] = ()
+    architecture: str = ""
+    format: str = ""
+    target: str = ""
+    define: Pairs = ()
+    loader: Pairs = ()
+    tsconfig: str = ""
+    keep_names: bool = False
+    banner: str = ""
 
     @property
     def lane(self) -> Lane:
@@ -83,7 +104,9 @@ class BuildInputs(Struct, frozen=True):
         env = tuple(
             InputEntry(EntryKind.ENV, name, digest_fields((value,))) for name, value in self.env
         )
-        return (*option_entries(self, "service", "function", "root", "env"), *env)
+        # What nobody asked for is no input: functions that were live before an option came stay so.
+        unasked = (name for name in _ASKED_FOR if not getattr(self, name))
+        return (*option_entries(self, "service", "function", "root", "env", *unasked), *env)
 
 
 class PackageInputs(Struct, frozen=True):

@@ -13,6 +13,8 @@ from fabric.runtimes.seen import Kind, Probe, place, tried
 
 NODE_EXTENSIONS = (".ts", ".tsx", ".mts", ".js", ".mjs", ".cjs")
 PYTHON_EXTENSIONS = (".py",)
+# Looked for only by their whole name.
+_BY_WHOLE_NAME = (".jsx", ".cts", "")
 
 
 class EntryFile(Struct, frozen=True):
@@ -50,6 +52,7 @@ def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> E
         if probe.kind(path) is Kind.FILE:
             real = probe.real(path)
             _refuse_outside(inputs, root, real)
+            _refuse_no_code(inputs, place(base, path), extensions)
             if not os.access(real, os.R_OK):
                 raise unreadable(place(base, path), "permission denied")
             looked_at = tuple(_below(root, name) for name, _ in candidates[: at + 1])
@@ -80,6 +83,24 @@ def _refuse_outside(inputs: BuildInputs, root: str, real: str) -> None:
                 hint="move the handler into the folder of its fabric.yml",
             )
         )
+
+
+def _refuse_no_code(inputs: BuildInputs, shown: str, extensions: Sequence[str]) -> None:
+    """A command of the project's own may build from anything."""
+    is_python = extensions == PYTHON_EXTENSIONS
+    loaded = (extension for extension, _ in inputs.loader)
+    known = extensions if is_python else (*extensions, *_BY_WHOLE_NAME, *loaded)
+    if inputs.command or os.path.splitext(shown)[1] in known:
+        return
+    language = "Python" if is_python else "JavaScript or TypeScript"
+    raise FabricError(
+        Problem(
+            "build/entry-no-code",
+            f"the entry `{inputs.entry}` of function `{inputs.function}` is no {language}",
+            hint=f"runtime `{inputs.runtime}` runs {', '.join(extensions)}",
+            where=Place(shown),
+        )
+    )
 
 
 def refuse_not_utf8(inputs: BuildInputs, names: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen
 from fabric.runtimes.entry import unreadable
@@ -59,7 +59,21 @@ def included(workspace: Path, inputs: BuildInputs) -> Built:
     ignore = read_ignore_rules(base, root, inputs)
     parts = [_matches(base, pattern, ignore.rules) for pattern in patterns_of(root, inputs)]
     files = {file.path: file for part in parts for file in part.files}
-    return Built(tuple(files.values()), merge(ignore.seen, *(part.seen for part in parts)))
+    empty = (text for text, part in zip(inputs.include, parts, strict=True) if not part.files)
+    return Built(
+        tuple(files.values()),
+        merge(ignore.seen, *(part.seen for part in parts)),
+        tuple(_no_match(inputs, text) for text in empty),
+    )
+
+
+def _no_match(inputs: BuildInputs, text: str) -> Problem:
+    return Problem(
+        "config/no-match",
+        f"function `{inputs.function}`: no file matches `{text}` of `include`",
+        hint=f"patterns are relative to the service's folder; `{IGNORE_FILE}`, `build.ignore` "
+        "and node_modules are left out",
+    )
 
 
 def _pattern(root: str, text: str) -> Pattern:
@@ -84,7 +98,26 @@ def _pattern(root: str, text: str) -> Pattern:
 def _matches(workspace: str, pattern: Pattern, rules: tuple[str, ...]) -> Built:
     names = list_files(pattern.folder, pattern.glob, rules)
     listing = Listing(place(workspace, pattern.folder), pattern.glob, names, rules)
+    own = os.path.join(pattern.folder, pattern.library) if pattern.library else workspace
+    for name in names:
+        _refuse_led_out(workspace, own, os.path.join(pattern.folder, name))
     return read_named(workspace, pattern.folder, listing)
+
+
+def _refuse_led_out(workspace: str, own: str, path: str) -> None:
+    """A link brings no file of the machine along: only one of the project, or of the library that
+    a pattern names outside of it."""
+    real = os.path.realpath(path)
+    if not any(real == folder or real.startswith(f"{folder}/") for folder in (workspace, own)):
+        shown = place(workspace, path)
+        raise FabricError(
+            Problem(
+                "build/include-outside",
+                f"`{shown}`, which `include` packs, is a link out of the project",
+                hint="put a copy in its place, or leave it out with `build.ignore`",
+                where=Place(shown),
+            )
+        )
 
 
 def read_named(workspace: str, folder: str, listing: Listing) -> Built:
@@ -112,7 +145,7 @@ def joined(main: Built, extra: Built) -> Built:
     return Built(
         (*main.files, *more),
         merge(main.seen, extra.seen),
-        main.warnings,
+        (*main.warnings, *extra.warnings),
         main.handler,
         main.toolchain,
         main.before,

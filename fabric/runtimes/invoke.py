@@ -30,7 +30,11 @@ _QUOTED_LINES = 20
 
 
 class Invocation(Struct, frozen=True):
-    """`event` is JSON text; `handler` is `<module path in the archive>.<export>`."""
+    """`event` is JSON text; `handler` is `<module path in the archive>.<export>`.
+
+    `brought` are packages that the provider's runtime has: each name with the folder that stands
+    for it here. They are no part of the archive.
+    """
 
     function: str
     archive: bytes
@@ -39,6 +43,7 @@ class Invocation(Struct, frozen=True):
     event: str = "null"
     env: Secret[Pairs] = NO_PAIRS
     timeout: float = 900
+    brought: Pairs = ()
 
 
 class Invoked(Struct, frozen=True):
@@ -95,6 +100,10 @@ def _lay_out(call: Invocation, folder: Path) -> bytes:
         for file in unpacked(call.archive):
             path = folder.joinpath("code", *checked_parts(file.path))
             write_atomic(path, file.content, mode=0o755 if file.executable else 0o644)
+        for name, found in call.brought:
+            # Above the code, where Node looks once the archive has nothing of that name.
+            make_folder(folder / "node_modules")
+            (folder / "node_modules" / name).symlink_to(found)
     except (Refused, zipfile.BadZipFile, zlib.error) as error:
         message = f"the archive of `{call.function}` is damaged: {str(error).lower()}"
         raise FabricError(Problem("invoke/bad-archive", message)) from error

@@ -14,6 +14,7 @@ from fabric.tasks.contract import Made, MadeFile, TaskTools
 
 # Raise when the same inputs would give other bytes, or look at more.
 _VERSION = "2"
+_BUNDLED_OR_INCLUDING = "3"
 
 
 class BuildKind:
@@ -28,7 +29,7 @@ class BuildKind:
         own = dict(inputs.env)
         given = ((name, value) for name, value in toolchain.environment if name not in own)
         return (
-            InputEntry(EntryKind.CODE, "build", _VERSION),
+            InputEntry(EntryKind.CODE, "build", _version(inputs)),
             InputEntry(EntryKind.CODE, "toolchain", toolchain.identity),
             *(InputEntry(EntryKind.ENV, name, digest_fields((value,))) for name, value in given),
         )
@@ -63,6 +64,11 @@ class BuildKind:
             keep=built.toolchain in ("", self.toolchain(inputs).identity),
             before=built.before,
         )
+
+
+def _version(inputs: BuildInputs) -> str:
+    is_bundled = inputs.runtime.startswith("nodejs") and not inputs.command
+    return _BUNDLED_OR_INCLUDING if is_bundled or inputs.include else _VERSION
 
 
 def _searched(one: Listing) -> ListingTrace:

@@ -236,6 +236,54 @@ def test_rules_skip_what_is_missing_and_leave_it_to_the_shape() -> None:
     assert found == ["config/missing-key"] * 3 + ["config/wrong-type"]
 
 
+def test_the_build_of_a_function_wins_over_that_of_the_service_key_by_key() -> None:
+    text = """service: shop
+provider: {name: cloud1-lambda, runtime: nodejs20.x}
+build:
+  external: [sharp]
+  minify: true
+  target: node20
+  define: {A: "1", B: "2"}
+  loader: {.sql: text}
+functions:
+  - {name: one, entry: src/one.ts}
+  - name: two
+    entry: src/two.ts
+    build: {external: [node_modules], minify: false, define: {B: "3"}, format: esm, command: make}
+"""
+    one, two = loaded(text).functions
+    service = loaded(text).build
+    assert one.build == service
+    assert (one.build.external, one.build.define) == (("sharp",), (("A", "1"), ("B", "2")))
+    assert two.build == BuildSettings(
+        command=("make",),
+        external=("node_modules",),
+        target="node20",
+        define=(("A", "1"), ("B", "3")),
+        loader=((".sql", "text"),),
+        format="esm",
+    )
+
+
+@pytest.mark.parametrize(
+    ("build", "code"),
+    [
+        ("{format: umd}", "config/bad-value"),
+        ("{target: chrome90}", "config/bad-value"),
+        ("{loader: {sql: text}}", "config/bad-value"),
+        ("{loader: {.sql: words}}", "config/bad-value"),
+        ("{define: {a-b: '1'}}", "config/bad-value"),
+        ("{keepNames: 3}", "config/wrong-type"),
+        ("{external: sharp}", "config/wrong-type"),
+        ("{command: npm 'run}", "config/bad-command"),
+        ("{banner: '${secret:TOKEN}'}", "config/secret-here"),
+    ],
+)
+def test_a_bad_bundler_option_is_refused(build: str, code: str) -> None:
+    function = f"functions: [{{name: one, entry: one.ts, build: {build}}}]\n"
+    assert codes(f"{HEAD}secrets: {{TOKEN: x}}\nbuild: {build}\n{function}") == [code, code]
+
+
 def test_keys_of_the_users_own_hold_anchors_and_nobody_reads_them() -> None:
     text = (
         "x-env: &shared {A: '1', B: '${env:A_WORD,two}'}\n"

@@ -56,7 +56,9 @@ RUNTIMES = Runtimes(Path("no-tools"), {}, install=False)
 
 
 def source(dice: random.Random) -> str:
-    return "\n".join([*dice.sample(IMPORTS, dice.randint(0, 4)), f"at = {dice.randint(0, 99)}"])
+    return "\n".join(
+        [*dice.sample(IMPORTS, dice.randint(0, 4)), f"at = handler = {dice.randint(0, 99)}"]
+    )
 
 
 def edit(workspace: Path, dice: random.Random) -> None:

@@ -170,6 +170,22 @@ def test_a_module_without_the_handler_is_a_problem(language: Language) -> None:
     assert problem_of(language, "").code == "invoke/failed"
 
 
+def test_what_the_runtime_brings_is_found_beside_the_archive(tmp_path: Path) -> None:
+    package = tmp_path / "@aws-sdk/client-s3"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"version": "3.0.0"}')
+    (package / "index.js").write_text("exports.three = 3;")
+    brought = (("@aws-sdk", str(package.parent)),)
+    for name, text in {
+        "src/hello.js": "exports.handler = () => require('@aws-sdk/client-s3').three;",
+        "src/hello.mjs": "import s3 from '@aws-sdk/client-s3';\n"
+        "export const handler = () => s3.three;",
+    }.items():
+        files = bundle(**{name: text})
+        made = Invocation("hello", files, "src/hello.handler", "nodejs20.x", brought=brought)
+        assert invoke(made, PARENT).response == "3"
+
+
 def node(text: str, name: str = "index.js", handler: str = "index.handler") -> str:
     made = Invocation("hello", bundle(**{name: text}), handler, "nodejs20.x")
     return invoke(made, PARENT).response

@@ -148,6 +148,34 @@ def test_a_missing_entry_names_function_and_path(
 
 
 @EACH
+def test_a_missing_export_names_the_file_and_what_it_has(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, language.files)
+    with pytest.raises(FabricError) as caught:
+        runtimes.build(tmp_path, language.inputs("src/hello.handle"))
+    problem = caught.value.first
+    assert problem.code == "build/no-export"
+    assert problem.where is not None
+    assert problem.where.file == language.entry
+    assert "`handle`" in problem.message
+
+
+@EACH
+def test_an_entry_that_is_no_code_is_refused_without_a_build(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, {**language.files, "api/src/notes.txt": "def handler(): ..."})
+    with pytest.raises(FabricError) as caught:
+        runtimes.entry(tmp_path, language.inputs("src/notes.txt"))
+    assert caught.value.first.code == "build/entry-no-code"
+    with pytest.raises(FabricError) as caught:
+        runtimes.entry(tmp_path, language.inputs("src"))
+    assert caught.value.first.code == "build/missing-entry"
+    assert runtimes.entry(tmp_path, language.inputs("src/notes.txt", command=("make",)))
+
+
+@EACH
 def test_an_entry_stays_inside_the_service_after_links(
     language: Language, tmp_path: Path, runtimes: Runtimes
 ) -> None:
@@ -199,6 +227,46 @@ def test_ignore_rules_of_the_config_narrow_includes(
     built = runtimes.build(tmp_path, language.inputs(include=("data",), ignore=("*.md",)))
     assert "data/a.txt" in names(built)
     assert "data/b.md" not in names(built)
+
+
+@EACH
+def test_a_pattern_that_matches_nothing_is_a_warning(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, {**language.files, "api/data/a.txt": "a", "api/tmp/b.txt": "b"})
+    inputs = language.inputs(include=("data/*.md", "data/*.txt", "tmp"), ignore=("tmp/",))
+    built = runtimes.build(tmp_path, inputs)
+    assert [problem.code for problem in built.warnings] == ["config/no-match"] * 2
+    assert "`data/*.md`" in built.warnings[0].message
+    assert "`tmp`" in built.warnings[1].message
+
+
+@pytest.mark.parametrize("pattern", ["data/**", "data/deep", "data/deep/a.txt", "../libs/*", "**"])
+@EACH
+def test_include_follows_no_link_out_of_the_project(
+    language: Language, pattern: str, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    workspace = write(tmp_path / "work", {**language.files, "api/data/b.txt": "b", "libs/c": "c"})
+    write(tmp_path, {"outside/a.txt": "secret"})
+    if pattern == "../libs/*":
+        (workspace / "libs/a.txt").symlink_to(tmp_path / "outside/a.txt")
+    elif "deep" in pattern:
+        (workspace / "api/data/deep").symlink_to(tmp_path / "outside")
+    else:
+        (workspace / "api/data/a.txt").symlink_to(tmp_path / "outside/a.txt")
+    with pytest.raises(FabricError) as caught:
+        runtimes.build(workspace, language.inputs(include=(pattern,)))
+    assert caught.value.first.code == "build/include-outside"
+
+
+@EACH
+def test_include_follows_links_within_the_project(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, {**language.files, "shared/a.txt": "a"})
+    (tmp_path / "api/data").symlink_to(tmp_path / "shared")
+    built = runtimes.build(tmp_path, language.inputs(include=("data/**",)))
+    assert text_of(built, "data/a.txt") == "a"
 
 
 @EACH

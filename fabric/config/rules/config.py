@@ -159,13 +159,15 @@ def _targets(subject: Subject) -> Iterator[Finding]:
 
 
 def _build_command(subject: Subject) -> Iterator[Finding]:
-    leaf = child(subject.root, "build", "command")
-    if isinstance(leaf, Scalar) and isinstance(leaf.value, str):
-        try:
-            shlex.split(leaf.value)
-        except ValueError as error:
-            message = f"`build.command` cannot be split into words: {error}"
-            yield _error("config/bad-command", message, leaf, "write it as a list")
+    functions = (node for _, node in named_entries(child(subject.root, "functions")))
+    for node in (subject.root, *functions):
+        leaf = child(node, "build", "command")
+        if isinstance(leaf, Scalar) and isinstance(leaf.value, str):
+            try:
+                shlex.split(leaf.value)
+            except ValueError as error:
+                message = f"`build.command` cannot be split into words: {error}"
+                yield _error("config/bad-command", message, leaf, "write it as a list")
 
 
 def _layer_versions(subject: Subject) -> Iterator[Finding]:

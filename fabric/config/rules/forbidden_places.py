@@ -7,7 +7,7 @@ from fabric.config.schema.check import Finding
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, place_of
 from fabric.model.problems import Problem
 
-_IN_FUNCTIONS = ("name", "entry", "include", "runtime")
+_IN_FUNCTIONS = ("name", "entry", "include", "runtime", "build")
 
 
 def secrets_where_none_may_be(root: Mapping) -> Iterator[Finding]:

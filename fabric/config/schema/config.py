@@ -1,6 +1,7 @@
 """Which keys `fabric.yml` has: the table that validation and the JSON Schema are both made from."""
 
 from fabric.config.schema.backend import BACKEND
+from fabric.config.schema.build import BUILD
 from fabric.config.schema.entries import ADDONS, LAYERS, RESOURCES, SECRETS, WORKFLOWS
 from fabric.config.schema.extensions import EXTENSIONS
 from fabric.config.schema.function import (
@@ -13,7 +14,6 @@ from fabric.config.schema.function import (
 from fabric.config.schema.shapes import (
     ASIDE,
     Anything,
-    Either,
     Field,
     Fields,
     Flag,
@@ -104,19 +104,6 @@ _TARGETS = Fields(
         _health_check(),
     )
 )
-_BUILD = Fields(
-    (
-        Field(
-            "command",
-            Either((Many(FILLED, least=1), FILLED)),
-            "Builds the functions in place of the built-in build: a list, or one line.",
-            ["npm", "run", "build"],
-        ),
-        Field("ignore", Many(FILLED), "Files that `include` leaves out.", ["**/*.test.ts"]),
-        Field("minify", Flag(), "Make the bundle small; false when left out.", example=True),
-        Field("sourcemap", Flag(), "Put a source map in; false when left out.", example=True),
-    )
-)
 _DEPLOY = Fields(
     (
         Field("rollbackOnFailure", Flag(), "Put back what a failed run changed.", example=True),
@@ -164,7 +151,7 @@ CONFIG = Fields(
         WORKFLOWS,
         SECRETS,
         Field("deploy", _DEPLOY, "How a deploy goes.", {"rollbackOnFailure": True}),
-        Field("build", _BUILD, "How functions are built.", {"minify": True}),
+        Field("build", BUILD, "How functions are built.", {"minify": True}),
         Field("logs", Anything(), "Settings for logs, kept as they are.", {"retentionDays": 14}),
         *(Field(name, Anything(), "Has no effect yet.", {"note": "kept"}) for name in NO_EFFECT),
     ),

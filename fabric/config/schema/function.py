@@ -1,5 +1,6 @@
 """Which keys a function has."""
 
+from fabric.config.schema.build import BUILD
 from fabric.config.schema.shapes import (
     Field,
     Fields,
@@ -64,6 +65,7 @@ _OPTIONAL = (
     ),
     Field("addons", _NAMES, "Which addons it gets; all of them when left out.", ["mail"]),
     Field("include", _NAMES, "Further files of the archive, as globs.", ["templates/**"]),
+    Field("build", BUILD, "How it is built; wins over the service's `build`.", {"minify": True}),
     Field(
         "reservedConcurrency", Integer(0, 1_000_000), "How many may run at once, kept for it.", 10
     ),

@@ -8,19 +8,26 @@ const OLDEST = [0, 25];
 /** One build, as the bundler's JavaScript interface tells it; rejects as that does. */
 async function alone({ bundler, options }) {
   const { outputFiles, metafile, warnings } = await bundler.build({ ...options, ...QUIET });
-  return { files: outputFiles, inputs: metafile.inputs, warnings };
+  const exports = Object.entries(metafile.outputs).find(([name]) => name === options.outfile)?.[1].exports;
+  return { files: outputFiles, inputs: metafile.inputs, exports, warnings };
 }
 
 const QUIET = { write: false, metafile: true, logLevel: "silent" };
 
-/** What a batch has in common: all but the entry. Empty for what must be built by itself. */
+/** What a batch has in common: all but the entry and the name of its bundle. Empty for what must be built by itself. */
 function kindOf({ bundler, folder, options }) {
-  const { entryPoints, ...rest } = options;
+  const { entryPoints, outfile, ...rest } = options;
   const [major, minor] = bundler.version.split(".").map(Number);
   const isKnown = major > OLDEST[0] || minor >= OLDEST[1];
   // A source map holds the name of its file, and a wildcard means many entries.
-  const isPlain = !options.sourcemap && !entryPoints[0].includes("*");
+  const isPlain = !options.sourcemap && !entryPoints[0].includes("*") && !isTiedToItsPlace(options);
   return isKnown && isPlain ? JSON.stringify([folder, rest]) : "";
+}
+
+/** Whether the code names files by their way from the bundle. */
+function isTiedToItsPlace({ loader = {}, external = [] }) {
+  const isBeside = Object.values(loader).some((one) => one === "file" || one === "copy");
+  return isBeside || external.some((one) => one.startsWith("."));
 }
 
 /** The answers for a batch, one for each request; none for those that are not plain. */
@@ -31,20 +38,25 @@ async function together(batch) {
   const result = await batch[0].bundler.build({ ...options, ...QUIET, entryPoints, outdir: "." });
   // A warning does not tell whose it is.
   if (result.warnings.length) return [];
-  const built = new Map(names.map((name, number) => [name, answerOf(result, number, outfile)]));
-  return batch.map((one) => built.get(one.options.entryPoints[0]));
+  const built = new Map(names.map((name, number) => [name, answerOf(result, number)]));
+  return batch.map(({ options: own }) => named(built.get(own.entryPoints[0]), own.outfile));
 }
 
-function answerOf({ outputFiles, metafile: { inputs, outputs } }, number, outfile) {
+/** The answer with its file where that request wants it. */
+function named(answer, outfile) {
+  return answer && { ...answer, files: answer.files.map((file) => ({ ...file, path: file.path + outfile })) };
+}
+
+function answerOf({ outputFiles, metafile: { inputs, outputs } }, number) {
   const name = `${number}.js`;
   const file = outputFiles.find(({ path }) => path.endsWith(`/${name}`));
   const output = outputs[name];
   // A stylesheet has a file of its own.
   const found = file && output?.entryPoint && !output.cssBundle ? reached(output.entryPoint, inputs) : null;
   if (!found || Object.keys(output.inputs).some((one) => !found.has(one))) return null;
-  const path = file.path.slice(0, -name.length) + outfile;
+  const path = file.path.slice(0, -name.length);
   const own = Object.fromEntries([...found].map((one) => [one, inputs[one]]));
-  return { files: [{ path, contents: file.contents }], inputs: own, warnings: [] };
+  return { files: [{ path, contents: file.contents }], inputs: own, exports: output.exports, warnings: [] };
 }
 
 /** The inputs that one entry leads to; null where an import with a wildcard leads to some untold. */

@@ -1,6 +1,5 @@
 """Functions in TypeScript and JavaScript: bundled, or as they are where no bundler can be had."""
 
-import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,8 +11,10 @@ from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, Toolchain
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, locate, refuse_not_utf8
-from fabric.runtimes.nodejs import closure, options
+from fabric.runtimes.nodejs import closure, external, formats, options
 from fabric.runtimes.nodejs.bundler import Bundler
+from fabric.runtimes.nodejs.decorators import decorators_of
+from fabric.runtimes.nodejs.handler_exports import refuse_missing
 from fabric.runtimes.nodejs.lookups import look_ups
 from fabric.runtimes.nodejs.metafile import read_modules
 from fabric.runtimes.nodejs.toolchain import (
@@ -25,6 +26,7 @@ from fabric.runtimes.nodejs.toolchain import (
     install_pinned,
     toolchain_of,
 )
+from fabric.runtimes.seen import merge, tried
 
 
 class NodeRuntime:
@@ -57,9 +59,14 @@ class NodeRuntime:
             bundler = self._warm()
         except FabricError as error:
             return closure.build(entry, error)
-        answer = bundler.ask(folder, options.bundle_options(entry, inputs))
+        wanted = formats.format_of(entry, inputs)
+        answer = bundler.ask(folder, options.bundle_options(entry, inputs, wanted))
+        if other := formats.other_format(entry, inputs, answer):
+            wanted = other
+            answer = bundler.ask(folder, options.bundle_options(entry, inputs, wanted))
         with self._looking:
-            return _built(entry, answer, found.identity(installable=True))
+            built = _built(entry, inputs, answer, wanted)
+        return replace(built, toolchain=found.identity(installable=True))
 
     def close(self) -> None:
         with self._lock:
@@ -93,13 +100,24 @@ class NodeRuntime:
             return self._pinned
 
 
-def _built(entry: EntryFile, answer: Mapping[str, Any], identity: str) -> Built:
+def _built(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wanted: str) -> Built:
     if not answer["ok"]:
         raise options.build_failed(entry, answer)
+    files = options.read_files(entry.root, answer)
+    modules = read_modules(entry.root, answer["inputs"])
+    code = next(file for file in files if file.path == formats.output_of(entry, wanted))
+    refuse_missing(entry, answer, code, modules)
+    packed = external.pack(entry, inputs, modules)
+    compiler = decorators_of(entry, inputs)
+    looked_at = compiler.tried if compiler else ()
+    manifest = options.module_kind(entry) if wanted == formats.CJS else ()
     return Built(
-        (*options.read_files(entry.root, answer), *options.module_kind(entry)),
-        look_ups(entry, read_modules(entry.root, answer["inputs"])),
-        options.read_warnings(entry, answer),
-        handler=f"{os.path.splitext(options.OUTPUT)[0]}.{entry.export or 'handler'}",
-        toolchain=identity,
+        (*files, *manifest, *packed.files),
+        merge(
+            look_ups(entry, (*modules, *packed.modules), inputs.tsconfig),
+            packed.seen,
+            tried(entry.workspace, looked_at, entry.probe),
+        ),
+        (*options.read_warnings(entry, answer), *packed.warnings),
+        handler=formats.handler_of(entry, wanted, answer["exports"]),
     )

@@ -27,9 +27,10 @@ _STYLES = ".css"
 _URL = re.compile(r"(node|https?|data|file):")
 
 
-def look_ups(entry: EntryFile, modules: Iterable[Module]) -> Seen:
-    """Everything that decided a bundle, as paths of the workspace."""
-    trail = _Trail(entry)
+def look_ups(entry: EntryFile, modules: Iterable[Module], tsconfig: str = "") -> Seen:
+    """Everything that decided a bundle, as paths of the workspace; `tsconfig` is the one that the
+    config names in place of those found."""
+    trail = _Trail(entry, tsconfig and os.path.normpath(os.path.join(entry.root, tsconfig)))
     paths = set(entry.looked_at)
     listings = list[Listing]()
     for module in modules:
@@ -57,7 +58,8 @@ def _found(workspace: str, listing: Listing) -> Iterator[str]:
 class _Trail:
     """The look-ups of one build; each folder's settings and each package are answered once."""
 
-    def __init__(self, entry: EntryFile) -> None:
+    def __init__(self, entry: EntryFile, tsconfig: str) -> None:
+        self._tsconfig = tsconfig
         self._probe = entry.probe
         self._workspace = entry.workspace
         self._settings: dict[str, TsSettings] = {}
@@ -134,6 +136,8 @@ class _Trail:
             yield from candidates.exported(package, specifier)
 
     def _settings_of(self, folder: str) -> TsSettings:
+        if self._tsconfig:
+            return self._chain(self._tsconfig)
         if folder not in self._settings:
             paths = upwards(self._workspace, folder, _TSCONFIGS, self._probe)
             found = next((path for path in paths if self._probe.kind(path) is Kind.FILE), None)

@@ -11,19 +11,19 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.candidates import EXTENSIONS, MAIN_FIELDS
-from fabric.runtimes.nodejs.tsconfig import ancestors, read_jsonc
-from fabric.runtimes.seen import Kind, place
+from fabric.runtimes.nodejs.decorators import decorators_of
+from fabric.runtimes.nodejs.formats import CJS, is_module_package, output_of, wrapping
+from fabric.runtimes.nodejs.hints import hint_for
+from fabric.runtimes.seen import place
 
-OUTPUT = "index.js"
 _OLDEST = "node18"
-# A handler may be the default export; providers want it by the name `handler`.
-_DEFAULT_EXPORT = (
-    "if (module.exports.handler === undefined) module.exports.handler = module.exports.default;"
-)
+_ALL_PACKAGES = frozenset({"node_modules", "*"})
+# Where layers are mounted.
+_MOUNTED = "/opt/*"
 
 
-def bundle_options(entry: EntryFile, inputs: BuildInputs) -> dict[str, Any]:
-    """One CommonJS file, which every Node loads with `require` and with `import`.
+def bundle_options(entry: EntryFile, inputs: BuildInputs, wanted: str = CJS) -> dict[str, Any]:
+    """One file; CommonJS is what every Node loads with `require` and with `import`.
 
     The working folder is the service's root, so that the comments in the output, the source map
     and the metafile hold paths relative to it, and are the same in any folder.
@@ -31,18 +31,47 @@ def bundle_options(entry: EntryFile, inputs: BuildInputs) -> dict[str, Any]:
     return {
         "absWorkingDir": entry.root,
         "entryPoints": [f"./{entry.name}"],
-        "outfile": OUTPUT,
-        "allowOverwrite": True,  # nothing is written: an entry may be called index.js as well
+        "outfile": output_of(entry, wanted),
+        "allowOverwrite": True,  # nothing is written: an entry may be JavaScript as well
         "bundle": True,
         "platform": "node",
-        "format": "cjs",
-        "target": node_target(inputs.runtime),
+        "format": wanted,
+        "target": inputs.target or node_target(inputs.runtime),
         "minify": inputs.minify,
         "sourcemap": inputs.sourcemap,
         "resolveExtensions": list(EXTENSIONS),
         "mainFields": list(MAIN_FIELDS),
-        "footer": {} if entry.export else {"js": _DEFAULT_EXPORT},
+        "external": [*sorted(_named(inputs)), *inputs.provided, _MOUNTED],
+        **wrapping(entry, inputs, wanted),
+        **_chosen(inputs),
+        **_transpiled(entry, inputs),
     }
+
+
+def _transpiled(entry: EntryFile, inputs: BuildInputs) -> dict[str, Any]:
+    """No option of the bundler: the worker makes a plug-in of it."""
+    found = decorators_of(entry, inputs)
+    if found is None:
+        return {}
+    settings = dict(found.settings)
+    asked = {"typescript": found.typescript, "settings": settings, "sourcemap": inputs.sourcemap}
+    return {"decorators": asked}
+
+
+def _named(inputs: BuildInputs) -> set[str]:
+    return set(inputs.external) - _ALL_PACKAGES
+
+
+def _chosen(inputs: BuildInputs) -> dict[str, Any]:
+    """The options that the bundler is told only where somebody wants them."""
+    options: dict[str, Any] = {
+        "packages": "external" if _ALL_PACKAGES.intersection(inputs.external) else "",
+        "define": dict(inputs.define),
+        "loader": dict(inputs.loader),
+        "tsconfig": inputs.tsconfig and f"./{inputs.tsconfig}",
+        "keepNames": inputs.keep_names,
+    }
+    return {name: value for name, value in options.items() if value}
 
 
 def node_target(runtime: str) -> str:
@@ -61,13 +90,12 @@ def read_files(root: str, answer: Mapping[str, Any]) -> tuple[BuiltFile, ...]:
 def module_kind(entry: EntryFile) -> tuple[BuiltFile, ...]:
     """Says that the output is CommonJS, where the project's own manifest says otherwise.
 
-    An archive has no manifest above it; a run from within the project does.
+    Beside the bundle, where it decides and leaves an included manifest of the project alone.
     """
-    manifests = (f"{parent}/package.json" for parent in ancestors(entry.root))
-    nearest = next((path for path in manifests if entry.probe.kind(path) is Kind.FILE), None)
-    if nearest is None or read_jsonc(nearest).get("type") != "module":
+    if not is_module_package(entry):
         return ()
-    return (BuiltFile("package.json", b'{"type": "commonjs"}\n'),)
+    path = os.path.join(os.path.dirname(entry.name), "package.json")
+    return (BuiltFile(path, b'{"type": "commonjs"}\n'),)
 
 
 def read_warnings(entry: EntryFile, answer: Mapping[str, Any]) -> tuple[Problem, ...]:
@@ -80,10 +108,10 @@ def build_failed(entry: EntryFile, answer: Mapping[str, Any]) -> FabricError:
 
 
 def _problem(code: str, entry: EntryFile, item: Mapping[str, Any]) -> Problem:
-    notes = "\n".join(item.get("notes", ()))
+    hint = hint_for(item["text"], "\n".join(item.get("notes", ())))
     spot = item.get("place")
     if not spot:
-        return Problem(code, item["text"], hint=notes)
+        return Problem(code, item["text"], hint=hint)
     path = os.path.normpath(os.path.join(entry.root, spot["file"]))
     where = Place(place(entry.workspace, path), spot["line"], spot["column"])
-    return Problem(code, item["text"], hint=notes, where=where, frame=spot["frame"])
+    return Problem(code, item["text"], hint=hint, where=where, frame=spot["frame"])

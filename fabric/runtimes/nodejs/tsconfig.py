@@ -18,6 +18,8 @@ from fabric.system.disk import read_bytes
 # Strings are matched first, so that `//` inside one is no comment.
 _TOKENS = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 _CONFIG_FOLDER = "${configDir}"
+# A chain that goes in a circle is the compiler's to refuse.
+_DEEPEST = 16
 
 
 class Alias(Struct, frozen=True):
@@ -76,6 +78,20 @@ def read_settings(path: str) -> TsSettings:
             tried += [*configs, *_manifests(part.folder, name)]
             waiting += filter(os.path.isfile, configs)
     return TsSettings(tuple(tried), tuple(_aliases(os.path.dirname(path), list(parts.values()))))
+
+
+def read_options(path: str, depth: int = 0) -> dict[str, Any]:
+    """The compiler's options of a tsconfig with those that it extends; the nearest wins."""
+    if depth > _DEEPEST:
+        return {}
+    real = os.path.realpath(path)
+    part = _Part(os.path.dirname(real), read_jsonc(real))
+    options: dict[str, Any] = {}
+    for name in part.extends:
+        found = next(filter(os.path.isfile, _configs(part.folder, name)), None)
+        options |= read_options(found, depth + 1) if found else {}
+    own = part.document.get("compilerOptions")
+    return options | own if isinstance(own, dict) else options
 
 
 def read_jsonc(path: str) -> dict[str, Any]:

@@ -3,12 +3,18 @@ import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
 import { Batches } from "./batches.mjs";
+import { decorators } from "./decorators.mjs";
 
 const bundlers = new Map();
 
+function withPlugins({ decorators: asked, ...options }) {
+  return asked ? { ...options, plugins: [decorators(asked)] } : options;
+}
+
 function bundlerAt(folder) {
   if (!bundlers.has(folder)) {
-    bundlers.set(folder, createRequire(`${folder}/package.json`)(folder));
+    const real = createRequire(`${folder}/package.json`)(folder);
+    bundlers.set(folder, { version: real.version, build: (options) => real.build(withPlugins(options)) });
   }
   return bundlers.get(folder);
 }
@@ -27,11 +33,12 @@ const batches = new Batches();
 
 async function build({ bundler: folder, options }) {
   try {
-    const { files, inputs, warnings } = await batches.ask({ bundler: bundlerAt(folder), folder, options });
+    const { files, inputs, exports = [], warnings } = await batches.ask({ bundler: bundlerAt(folder), folder, options });
     return {
       ok: true,
       files: files.map(({ path, contents }) => ({ path, text: Buffer.from(contents).toString("base64") })),
       inputs,
+      exports,
       warnings: warnings.map(finding),
     };
   } catch (error) {

@@ -24,6 +24,7 @@ from fabric.runtimes.python.modules import (
     packages_above,
     search_roots,
 )
+from fabric.runtimes.python.top_names import may_have, names_of
 from fabric.runtimes.seen import place, tried
 from fabric.system.disk import read_bytes
 
@@ -44,6 +45,7 @@ class PythonRuntime:
         roots = search_roots(entry.root, entry.path, _libraries(entry, inputs))
         closure = _Walk(entry, roots, Modules(roots, entry.probe), self._memory).follow()
         paths = closure.sources
+        _refuse_missing(entry, paths[entry.path])
         return Built(
             tuple(BuiltFile(_inside(roots, path), text) for path, text in closure.sources.items()),
             tried(entry.workspace, (*entry.looked_at, *closure.tried, *paths), entry.probe),
@@ -60,6 +62,24 @@ class _Closure(Struct, frozen=True):
 
     sources: dict[str, bytes]
     tried: set[str]
+
+
+def _refuse_missing(entry: EntryFile, source: bytes) -> None:
+    """Raises where the entry surely has no such name once it is loaded."""
+    name = entry.export or "handler"
+    if may_have(source, name):
+        return
+    shown = place(entry.workspace, entry.path)
+    there = ", ".join(f"`{one}`" for one in names_of(source))
+    raise FabricError(
+        Problem(
+            "build/no-export",
+            f"`{shown}` has no `{name}`",
+            hint=(f"it has {there}; " if there else "")
+            + "define the handler, or correct `entry`: `<module>.<export>`",
+            where=Place(shown),
+        )
+    )
 
 
 def _libraries(entry: EntryFile, inputs: BuildInputs) -> tuple[SearchRoot, ...]:

@@ -38,10 +38,15 @@ class SourceImports(Struct, frozen=True):
     listed: tuple[str, ...]
 
 
+def parsed(source: bytes) -> ast.Module:
+    """The tree of a source. Raises SyntaxError or ValueError as the parser does."""
+    with _PARSING:
+        return ast.parse(source)
+
+
 def read_imports(source: bytes) -> SourceImports:
     """Raises SyntaxError or ValueError as the parser does."""
-    with _PARSING:
-        tree = ast.parse(source)
+    tree = parsed(source)
     nodes = ast.walk(tree) if _may_call(source) else _statements(tree)
     return SourceImports(tuple(name for node in nodes for name in _of_node(node)), _all(tree))
 

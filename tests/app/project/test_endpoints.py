@@ -129,7 +129,10 @@ def test_a_token_is_not_sent_over_plain_http(tmp_path: Path) -> None:
 
 
 def test_a_deploy_command_gets_no_foreign_address_and_that_is_said(tmp_path: Path) -> None:
-    made, tool = project(tmp_path, _BUCKET, {"one.py": ""}), Tool(tmp_path / "tool")
+    made, tool = (
+        project(tmp_path, _BUCKET, {"one.py": "def handler(e, c): ..."}),
+        Tool(tmp_path / "tool"),
+    )
     made.write({".env": f"CLOUD1_API_BASE_URL={_URL}\nCLOUD1_OTHER=told\n"})
     done = made.fabric("deploy", env={**tool.env(), "CLOUD1_ACCESS_KEY_ID": "mine"})
     assert done.code == 0, done.err

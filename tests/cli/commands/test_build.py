@@ -155,13 +155,13 @@ def test_damaged_outputs_are_put_back_without_a_build(damage: str, tmp_path: Pat
 def _damage(folder: Path, how: str) -> None:
     match how:
         case "edit":
-            (folder / "hello/index.js").write_text("damaged")
+            (folder / "hello/src/hello.js").write_text("damaged")
             (folder / "hello.zip").write_bytes(b"damaged")
         case "delete":
-            (folder / "hello/index.js").unlink()
+            (folder / "hello/src/hello.js").unlink()
             (folder / "bye.zip").unlink()
         case "stranger":
-            (folder / "hello/index.js").write_text("damaged")
+            (folder / "hello/src/hello.js").write_text("damaged")
             (folder / "hello/stranger.js").write_text("left by an older build")
         case _:
             shutil.rmtree(folder)
@@ -219,7 +219,7 @@ def test_a_missing_entry_names_the_function_and_the_path(tmp_path: Path) -> None
     said = f"{done.error['message']} {done.error['where']}"
     assert "bye" in said
     assert "src/bye.ts" in said
-    assert (made.root / ".fabric/build/shop/hello/index.js").exists()
+    assert (made.root / ".fabric/build/shop/hello/src/hello.js").exists()
 
 
 def test_broken_typescript_shows_file_line_and_column(tmp_path: Path) -> None:

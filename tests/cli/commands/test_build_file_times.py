@@ -103,10 +103,12 @@ def _succeeds(*command: str) -> bool:
 
 
 def test_no_edit_is_lost_where_times_are_whole_seconds(whole_seconds: Path) -> None:
-    made = project(whole_seconds / "shop", PYTHON, {"src/one.py": "A = 0\n", "src/two.py": ""})
+    made = project(
+        whole_seconds / "shop", PYTHON, {"src/one.py": "", "src/two.py": "handler = 0\n"}
+    )
     shown = made.root / ".fabric/build/shop/one/src/one.py"
     for number in range(TRIALS):
-        for text in (f"A = {number}\n", f"B = {number}\n"):
+        for text in (f"A = {number}; handler = 0\n", f"B = {number}; handler = 0\n"):
             (made.root / "src/one.py").write_text(text)
             assert made.fabric("build").code == 0
             assert shown.read_text() == text

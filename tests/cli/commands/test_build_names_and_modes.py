@@ -27,7 +27,7 @@ INCLUDE = "include: [data/**]"
 def with_foreign_name(tmp_path: Path, extra: str = INCLUDE, tail: str = "") -> Project:
     config = CONFIG.replace("RUNTIME", "python3.11").replace("ENDING", "handler")
     config = config.replace("EXTRA", extra) + tail
-    made = project(tmp_path / "shop", config, {"src/one.py": "A = 1\n"})
+    made = project(tmp_path / "shop", config, {"src/one.py": "handler = 1\n"})
     (made.root / "data").mkdir()
     (made.root / "data" / FOREIGN).write_text("x")
     return made
@@ -57,7 +57,7 @@ def test_a_project_in_a_folder_of_any_name_is_built_or_refused_by_name(
     runtime: str, ending: str, tmp_path: Path
 ) -> None:
     config = CONFIG.replace("RUNTIME", runtime).replace("ENDING", ending).replace(", EXTRA", "")
-    sources = {"src/one.py": "A = 1\n", "src/one.js": "exports.handler = 1;\n"}
+    sources = {"src/one.py": "handler = 1\n", "src/one.js": "exports.handler = 1;\n"}
     made = project(tmp_path / FOREIGN, config, sources)
     if runtime.startswith("python"):
         assert made.json("package").result["summary"]["ran"] == 2

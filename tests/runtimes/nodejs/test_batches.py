@@ -32,7 +32,7 @@ async function build({ entryPoints, outdir, outfile, absWorkingDir }) {
 const batches = new Batches();
 const asked = requests.map(({ name, version = "0.25.1", ...more }) => batches.ask({
   bundler: { version, build }, folder: "here",
-  options: { absWorkingDir: "/at", entryPoints: [name], outfile: "index.js", ...more },
+  options: { absWorkingDir: "/at", entryPoints: [name], outfile: `${name}.js`, ...more },
 }));
 const settled = await Promise.allSettled(asked);
 const plain = ({ path, contents }) => [path, contents];
@@ -57,13 +57,13 @@ def named(*names: str, **more: object) -> list[dict[str, object]]:
 def test_what_waits_together_is_one_call() -> None:
     calls, answers = told(*named("a", "b", "c"))
     assert calls == [["a", "b", "c"]]
-    assert answers == [["/at/index.js", name] for name in "abc"]
+    assert answers == [[f"/at/{name}.js", name] for name in "abc"]
 
 
 def test_functions_of_one_entry_share_its_bundle() -> None:
     calls, answers = told(*named("a", "b", "a"))
     assert calls == [["a", "b"]]
-    assert answers == [["/at/index.js", name] for name in "aba"]
+    assert answers == [[f"/at/{name}.js", name] for name in "aba"]
 
 
 def test_other_options_are_another_call() -> None:
@@ -74,7 +74,7 @@ def test_other_options_are_another_call() -> None:
 def test_a_batch_that_fails_is_built_one_by_one() -> None:
     calls, answers = told(*named("a", "bad", "c"))
     assert calls == [["a", "bad", "c"], ["a"], ["bad"], ["c"]]
-    assert answers == [["/at/index.js", "a"], None, ["/at/index.js", "c"]]
+    assert answers == [["/at/a.js", "a"], None, ["/at/c.js", "c"]]
 
 
 def test_source_maps_wildcards_and_older_bundlers_are_built_one_by_one() -> None:

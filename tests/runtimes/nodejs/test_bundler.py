@@ -21,7 +21,10 @@ from tests.support.runtimes_project import digests, names, node, text_of, unchan
 
 CALL = """
 const [module, name] = process.argv[1].split(/\\.(?=[^.]+$)/);
-Promise.resolve(require(`${process.cwd()}/${module}`)[name]({}))
+const found = [".js", ".mjs"].map((end) => `${process.cwd()}/${module}${end}`)
+  .find((path) => require("fs").existsSync(path));
+import(found)
+  .then((exports) => (exports[name] ?? exports.default[name])({}))
   .then((answer) => console.log(JSON.stringify(answer)));
 """
 
@@ -73,8 +76,27 @@ def test_a_default_export_is_the_handler_where_no_export_is_named(
 ) -> None:
     write(tmp_path, {"api/src/hello.js": "export default async () => 'hi';"})
     built = runtimes.build(tmp_path, node("src/hello.js"))
-    assert built.handler == "index.handler"
+    assert built.handler == "src/hello.handler"
     assert call(built, tmp_path / "out") == "hi"
+
+
+def test_a_bundle_finds_the_files_beside_its_source(tmp_path: Path, runtimes: Runtimes) -> None:
+    write(
+        tmp_path,
+        {
+            "package.json": '{"type": "module"}',
+            "api/package.json": '{"version": "3"}',
+            "api/src/words.txt": "hi",
+            "api/src/orders.service.js": """
+              const read = (name) => require("fs").readFileSync(`${__dirname}/${name}`, "utf8");
+              exports.handler = () => [read("words.txt"), read("../package.json")];
+            """,
+        },
+    )
+    inputs = node("src/orders.service.js", include=("src/*.txt", "package.json"))
+    built = runtimes.build(tmp_path, inputs)
+    assert built.handler == "src/orders_service.handler"
+    assert call(built, tmp_path / "out") == ["hi", '{"version": "3"}']
 
 
 def test_an_entry_may_be_called_like_the_output(tmp_path: Path, runtimes: Runtimes) -> None:
@@ -93,9 +115,9 @@ def test_a_source_map_names_sources_relative_to_the_service(
         },
     )
     built = runtimes.build(tmp_path, node(sourcemap=True, minify=True))
-    assert names(built) == ["index.js", "index.js.map"]
-    sources = json.loads(text_of(built, "index.js.map"))["sources"]
-    assert sorted(sources) == ["../libs/n.ts", "src/hello.ts"]
+    assert names(built) == ["src/hello.js", "src/hello.js.map"]
+    sources = json.loads(text_of(built, "src/hello.js.map"))["sources"]
+    assert sorted(sources) == ["../../libs/n.ts", "hello.ts"]
 
 
 def test_all_errors_are_reported_each_with_its_place(tmp_path: Path, runtimes: Runtimes) -> None:
@@ -240,7 +262,7 @@ def test_many_builds_at_once_get_their_own_answers(tmp_path: Path, runtimes: Run
     with ThreadPoolExecutor(8) as pool:
         jobs = [pool.submit(runtimes.build, tmp_path, node(f"src/f{n}.ts")) for n in range(count)]
     for number, job in enumerate(jobs):
-        assert f'"is {number}"' in text_of(job.result(), "index.js")
+        assert f'"is {number}"' in text_of(job.result(), f"src/f{number}.js")
 
 
 def test_a_dead_child_is_a_clear_error() -> None:

@@ -9,6 +9,7 @@ from fabric.runtimes.python.builder import PythonRuntime
 from tests.support.runtimes_project import digests, names, python, unchanged, write
 
 RUNTIME = PythonRuntime()
+HANDLER = "\n\n\ndef handler(event, context): ...\n"
 
 
 def build_names(workspace: Path) -> list[str]:
@@ -38,7 +39,7 @@ def test_the_closure_follows_every_form_of_import(
     write(
         tmp_path,
         {
-            "api/src/hello.py": code,
+            "api/src/hello.py": code + HANDLER,
             "api/src/a.py": "",
             "api/src/pkg/__init__.py": "__all__ = ['listed']",
             "api/src/pkg/deep.py": "",
@@ -54,7 +55,7 @@ def test_imports_are_followed_from_module_to_module(tmp_path: Path) -> None:
         tmp_path,
         {
             "api/src/__init__.py": "import setup_of_package",
-            "api/src/hello.py": "import one",
+            "api/src/hello.py": "import one" + HANDLER,
             "api/one.py": "import two",
             "api/two.py": "import one",
             "api/setup_of_package.py": "",
@@ -74,7 +75,7 @@ def test_imports_are_followed_from_module_to_module(tmp_path: Path) -> None:
     ["api/one/__init__.py", "api/json.py", "api/requests/__init__.py", "api/src/__init__.py"],
 )
 def test_a_module_that_would_now_win_is_noticed(name: str, tmp_path: Path) -> None:
-    write(tmp_path, {"api/src/hello.py": "import one, json, requests", "api/one.py": ""})
+    write(tmp_path, {"api/src/hello.py": "import one, json, requests" + HANDLER, "api/one.py": ""})
     seen = RUNTIME.build(tmp_path, python()).seen
     known = digests(tmp_path, seen)
     assert unchanged(tmp_path, seen, known)
@@ -86,7 +87,7 @@ def test_a_shared_library_stands_at_the_top_of_the_archive(tmp_path: Path) -> No
     write(
         tmp_path,
         {
-            "api/src/hello.py": "from shared import money",
+            "api/src/hello.py": "from shared import money" + HANDLER,
             "libs/shared/__init__.py": "",
             "libs/shared/money.py": "import other",
             "libs/other.py": "never taken: only what is included is on the path",
@@ -112,14 +113,14 @@ def test_a_star_import_of_a_package_with_an_error_tells_its_place(tmp_path: Path
 
 
 def test_a_file_that_changed_is_read_anew_by_the_next_function(tmp_path: Path) -> None:
-    write(tmp_path, {"api/src/hello.py": "import a", "api/a.py": "", "api/b.py": ""})
+    write(tmp_path, {"api/src/hello.py": "import a" + HANDLER, "api/a.py": "", "api/b.py": ""})
     assert build_names(tmp_path) == ["a.py", "src/hello.py"]
     write(tmp_path, {"api/a.py": "import b"})
     assert build_names(tmp_path) == ["a.py", "b.py", "src/hello.py"]
 
 
 def test_a_syntax_error_is_told_to_each_function_that_meets_it(tmp_path: Path) -> None:
-    write(tmp_path, {"api/src/hello.py": "import a", "api/a.py": "x = = 1"})
+    write(tmp_path, {"api/src/hello.py": "import a" + HANDLER, "api/a.py": "x = = 1"})
     for _ in range(2):
         with pytest.raises(FabricError) as caught:
             RUNTIME.build(tmp_path, python())

@@ -1,0 +1,193 @@
+"""Packages that stay outside of a bundle: packed from node_modules as they are installed, with all
+that they need in production.
+
+The archive has no links, so each package stands where Node finds it from who asks: at the top, or
+below its parent where another version has that place.
+"""
+
+import collections
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.task_inputs import BuildInputs
+from fabric.runtimes.contract import BuiltFile, Listing, Seen
+from fabric.runtimes.entry import EntryFile, unreadable
+from fabric.runtimes.globs import list_files
+from fabric.runtimes.nodejs.candidates import NODE_MODULES, is_own
+from fabric.runtimes.nodejs.metafile import Import, Module
+from fabric.runtimes.nodejs.native import refuse_foreign
+from fabric.runtimes.nodejs.packages import manifest_of
+from fabric.runtimes.nodejs.tsconfig import package_name, read_jsonc
+from fabric.runtimes.seen import merge, place, tried
+from fabric.system.disk import is_executable, read_bytes
+
+# What Node has itself, where a package of that name may be installed too.
+_BUILT_IN = frozenset(
+    "assert async_hooks buffer child_process cluster console constants crypto dgram "
+    "diagnostics_channel dns domain events fs http http2 https inspector module net os path "
+    "perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls "
+    "trace_events tty url util v8 vm wasi worker_threads zlib".split()
+)
+_NO_PACKAGE = re.compile(r"[./#]|[a-z]+:")
+
+
+class Packed(Struct, frozen=True):
+    """`modules` are the manifests, with one import for each dependency; `seen` are the searches
+    through packages of the project itself."""
+
+    files: tuple[BuiltFile, ...] = ()
+    modules: tuple[Module, ...] = ()
+    seen: Seen = Seen()
+    warnings: tuple[Problem, ...] = ()
+
+
+class _Package(Struct, frozen=True):
+    """`at` is its path in the archive, `manifest` where it was found, `asked` the package that the
+    code itself imports and that brought it along."""
+
+    at: str
+    manifest: str
+    asked: str
+
+    @property
+    def folder(self) -> str:
+        return os.path.realpath(os.path.dirname(self.manifest))
+
+
+def pack(entry: EntryFile, inputs: BuildInputs, modules: Iterable[Module]) -> Packed:
+    """The external packages that a bundle imports and the provider's runtime does not bring."""
+    wanted = dict.fromkeys(_imported(inputs, modules))
+    found = {name: path for name, path in wanted if path}
+    packages = _arranged(found)
+    if not packages:
+        return Packed(warnings=tuple(_not_there(inputs, wanted)))
+    parts = [(package, tuple(_files(entry, package))) for package in packages]
+    refuse_foreign(inputs, [(one.asked, files) for one, files in parts])
+    return Packed(
+        tuple(file for _, files in parts for file in files),
+        tuple(Module(one.manifest, _dependencies(one)) for one in packages),
+        merge(*(_searched(entry, one.folder) for one in packages if is_own(one.folder))),
+        tuple(_not_there(inputs, wanted)),
+    )
+
+
+def _imported(inputs: BuildInputs, modules: Iterable[Module]) -> Iterator[tuple[str, str]]:
+    """Each external package with the manifest that Node would find; empty where there is none."""
+    for module in modules:
+        for item in module.imports:
+            name = package_name(item.specifier)
+            if item.path or _NO_PACKAGE.match(name) or name in _BUILT_IN:
+                continue
+            if not any(_matches(pattern, item.specifier) for pattern in inputs.provided):
+                yield name, manifest_of(os.path.dirname(module.path), name)
+
+
+def _matches(pattern: str, specifier: str) -> bool:
+    before, star, after = pattern.partition("*")
+    if not star:
+        return specifier == pattern or specifier.startswith(f"{pattern}/")
+    return specifier.startswith(before) and specifier.endswith(after)
+
+
+def _not_there(inputs: BuildInputs, wanted: Iterable[tuple[str, str]]) -> Iterator[Problem]:
+    for name, manifest in wanted:
+        if not manifest and name in inputs.external:
+            yield Problem(
+                "build/not-packed",
+                f"function `{inputs.function}`: `{name}` is external and not installed, so the "
+                "archive is without it",
+                hint="install it, unless a layer brings it",
+            )
+
+
+def _arranged(found: dict[str, str]) -> tuple[_Package, ...]:
+    """Parents before what they need: who is asked first gets the place at the top."""
+    placed: dict[str, _Package] = {}
+    waiting = collections.deque(
+        _Package(f"{NODE_MODULES}/{name}", manifest, name) for name, manifest in found.items()
+    )
+    placed.update((package.at, package) for package in waiting)
+    while waiting:
+        parent = waiting.popleft()
+        for item in _dependencies(parent):
+            at = _place_for(parent.at, item, placed) if item.path else ""
+            if at:
+                placed[at] = package = _Package(at, item.path, parent.asked)
+                waiting.append(package)
+    return tuple(placed[at] for at in sorted(placed))
+
+
+def _place_for(parent: str, item: Import, placed: dict[str, _Package]) -> str:
+    """Where a dependency must stand so that its parent finds it; empty where it does already."""
+    folder = os.path.realpath(os.path.dirname(item.path))
+    for above in (parent, *_above(parent), ""):
+        at = f"{above}/{NODE_MODULES}/{item.specifier}".lstrip("/")
+        if at in placed:
+            is_it = placed[at].folder == folder
+            return "" if is_it else f"{parent}/{NODE_MODULES}/{item.specifier}"
+    return f"{NODE_MODULES}/{item.specifier}"
+
+
+def _above(at: str) -> Iterator[str]:
+    """The packages that a nested one stands in, nearest first."""
+    while f"/{NODE_MODULES}/" in at:
+        at = at.rpartition(f"/{NODE_MODULES}/")[0]
+        yield at
+
+
+def _dependencies(package: _Package) -> tuple[Import, ...]:
+    """What it needs to run; what is not installed for it has no path."""
+    document = read_jsonc(package.manifest)
+    optional = document.get("peerDependenciesMeta")
+    names = {
+        name
+        for key in ("dependencies", "optionalDependencies", "peerDependencies")
+        if isinstance(part := document.get(key), dict)
+        for name in part
+        if key != "peerDependencies" or not (isinstance(optional, dict) and name in optional)
+    }
+    return tuple(Import(name, manifest_of(package.folder, name)) for name in sorted(names))
+
+
+def _searched(entry: EntryFile, folder: str) -> Seen:
+    """A package of the project itself: it changes file by file."""
+    names = list_files(folder, "**")
+    files = tried(entry.workspace, [os.path.join(folder, name) for name in names], entry.probe)
+    return merge(files, Seen(listings=(Listing(place(entry.workspace, folder), "**", names),)))
+
+
+def _files(entry: EntryFile, package: _Package) -> Iterator[BuiltFile]:
+    """A package's own files; what lies in its node_modules is a package of its own."""
+    folder = package.folder
+    for name in list_files(folder, "**") if is_own(folder) else _all_below(folder):
+        path = os.path.join(folder, name)
+        _refuse_led_out(entry, folder, path)
+        try:
+            yield BuiltFile(f"{package.at}/{name}", read_bytes(path), is_executable(path))
+        except OSError as error:
+            raise unreadable(place(entry.workspace, path), str(error.strerror)) from error
+
+
+def _all_below(folder: str) -> Iterator[str]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != NODE_MODULES)
+        for name in sorted(names):
+            yield os.path.relpath(os.path.join(parent, name), folder)
+
+
+def _refuse_led_out(entry: EntryFile, folder: str, path: str) -> None:
+    real = os.path.realpath(path) if os.path.islink(path) else path
+    if not real.startswith((f"{folder}/", f"{entry.workspace}/")):
+        shown = place(entry.workspace, path)
+        raise FabricError(
+            Problem(
+                "build/include-outside",
+                f"`{shown}`, which an external package packs, is a link out of the project",
+                hint="put a copy in its place",
+                where=Place(shown),
+            )
+        )

@@ -1,0 +1,81 @@
+"""Whether a bundle is CommonJS or an ES module, and what each needs to run as Node runs it."""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fabric.model.task_inputs import BuildInputs
+from fabric.runtimes.entry import EntryFile
+from fabric.runtimes.nodejs.locks import upwards
+from fabric.runtimes.nodejs.tsconfig import read_jsonc
+from fabric.runtimes.seen import Kind
+
+CJS = "cjs"
+ESM = "esm"
+_BY_EXTENSION = {".mjs": ESM, ".mts": ESM, ".cjs": CJS, ".cts": CJS}
+_ENDINGS = {CJS: ".js", ESM: ".mjs"}
+# A handler may be the default export; providers want it by the name `handler`.
+_DEFAULT_EXPORT = (
+    "if (module.exports.handler === undefined) module.exports.handler = module.exports.default;"
+)
+# Packages in CommonJS ask for these, and an ES module has none of them. `__dirname` is set where no
+# declaration of the bundle's own can be in its way.
+_AS_IN_COMMONJS = (
+    'import { createRequire as fabricRequire } from "node:module";\n'
+    'import { fileURLToPath as fabricPath } from "node:url";\n'
+    "const require = fabricRequire(import.meta.url);\n"
+    "globalThis.__filename ??= fabricPath(import.meta.url);\n"
+    'globalThis.__dirname ??= fabricPath(new URL(".", import.meta.url)).replace(/\\/$/, "");'
+)
+
+
+def format_of(entry: EntryFile, inputs: BuildInputs) -> str:
+    """What the config says, else the entry's extension, else the nearest manifest."""
+    extension = os.path.splitext(entry.name)[1]
+    found = inputs.format or _BY_EXTENSION.get(extension, "")
+    return found or (ESM if is_module_package(entry) else CJS)
+
+
+def is_module_package(entry: EntryFile) -> bool:
+    folder = os.path.dirname(entry.path)
+    manifests = upwards(entry.workspace, folder, ("package.json",), entry.probe)
+    nearest = next((path for path in manifests if entry.probe.kind(path) is Kind.FILE), "")
+    return bool(nearest) and read_jsonc(nearest).get("type") == "module"
+
+
+def other_format(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any]) -> str:
+    """The format that the source turned out to need, where nobody chose one; else empty."""
+    if inputs.format:
+        return ""
+    if not answer["ok"]:
+        texts = (error["text"] for error in answer["errors"])
+        waits = any(text.startswith("Top-level await is") for text in texts)
+        return ESM if waits and format_of(entry, inputs) == CJS else ""
+    is_script = answer["inputs"].get(entry.name, {}).get("format") == CJS
+    # In a package of modules, a script is read as a module that exports nothing.
+    told = any(one["text"].startswith('The CommonJS "') for one in answer["warnings"])
+    is_needed = is_script or (told and not answer["exports"])
+    return CJS if is_needed and format_of(entry, inputs) == ESM else ""
+
+
+def output_of(entry: EntryFile, wanted: str) -> str:
+    """The bundle's path in the archive: where the entry is, so that `__dirname` leads to what lies
+    beside it. Providers end a module's name at the first dot of a handler: none may be in it."""
+    folder, name = os.path.split(entry.module)
+    return os.path.join(folder, name.replace(".", "_") + _ENDINGS[wanted])
+
+
+def wrapping(entry: EntryFile, inputs: BuildInputs, wanted: str) -> dict[str, Any]:
+    """What stands before and after the code."""
+    if wanted == ESM:
+        return {"banner": {"js": "\n".join(filter(None, (inputs.banner, _AS_IN_COMMONJS)))}}
+    footer = {} if entry.export else {"js": _DEFAULT_EXPORT}
+    return {"footer": footer, **({"banner": {"js": inputs.banner}} if inputs.banner else {})}
+
+
+def handler_of(entry: EntryFile, wanted: str, exports: list[str]) -> str:
+    """`<module path in the archive>.<export>`."""
+    is_default = wanted == ESM and "default" in exports and "handler" not in exports
+    export = entry.export or ("default" if is_default else "handler")
+    return f"{re.sub(r'[.]m?js$', '', output_of(entry, wanted))}.{export}"

@@ -1,0 +1,91 @@
+"""Whether a bundle has the export that its handler is: told only where it is known for sure.
+
+A CommonJS module may get its exports in any way; what cannot be read from its text is taken to be
+there.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.runtimes.contract import BuiltFile
+from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile
+from fabric.runtimes.nodejs.metafile import Module
+from fabric.runtimes.seen import place
+from fabric.system.disk import read_bytes
+
+# What the bundler writes at the end of a CommonJS file for Node's own look at its names.
+_LISTED = re.compile(rb"0\s*&&\s*\(module\.exports\s*=\s*\{([^{}]*)\}\)")
+_COMMENT_LINE = re.compile(r"^\s*(?://|\*(?!/)).*$", re.MULTILINE)
+_STAR = re.compile(r"""\bexport\s*\*\s*from\s*["']([^"'\n]+)["']""")
+_SYNTAX = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
+_NAMED = re.compile(r"\b(?:module\.)?exports\.([A-Za-z_$][\w$]*)")
+_SCRIPT_WORDS = re.compile(r"\b(?:module|exports|eval|this|arguments|global|globalThis)\b")
+_MODULE_WORDS = re.compile(r"\b(?:module|exports|eval)\b")
+
+
+def refuse_missing(
+    entry: EntryFile, answer: Mapping[str, Any], code: BuiltFile, modules: Iterable[Module]
+) -> None:
+    """Raises where the entry surely lacks what the handler is called."""
+    wanted = frozenset({entry.export} if entry.export else {"handler", "default"})
+    there = {*answer.get("exports", ()), *_listed(code.content)}
+    if wanted & there or not entry.path.endswith(NODE_EXTENSIONS):
+        return
+    by_path = {module.path: module for module in modules}
+    if not _may_have(wanted, entry.probe.real(entry.path), by_path, set()):
+        raise _missing(entry, sorted(there))
+
+
+def _listed(code: bytes) -> list[str]:
+    start = max(code.rfind(b"module.exports={"), code.rfind(b"module.exports = {"))
+    found = _LISTED.search(code, max(0, start - len("0 && (")))
+    return re.findall(r"[\w$]+", found[1].decode()) if found else []
+
+
+def _may_have(
+    wanted: frozenset[str], path: str, modules: Mapping[str, Module], met: set[str]
+) -> bool:
+    """Whether a module may have one of the names in a way that the bundler does not list."""
+    if path in met:
+        return False
+    met.add(path)
+    module = modules.get(path)
+    text = _text(path)
+    if module is None or _by_hand(wanted, text):
+        return True
+    led = {item.specifier: item.path for item in module.imports}
+    stars = [led.get(specifier, "") for specifier in _STAR.findall(text)]
+    return any(not target or _may_have(wanted, target, modules, met) for target in stars)
+
+
+def _by_hand(wanted: frozenset[str], text: str) -> bool:
+    """Whether a text may set one of the names; `default` is in no list of the bundler's."""
+    bare = _COMMENT_LINE.sub("", text)
+    names = set(_NAMED.findall(bare))
+    words = _MODULE_WORDS if _SYNTAX.search(bare) else _SCRIPT_WORDS
+    is_free = words.search(_NAMED.sub("", bare)) is not None
+    is_default = "default" in wanted and re.search(r"\bdefault\b", bare) is not None
+    return bool(wanted & names) or is_free or is_default
+
+
+def _text(path: str) -> str:
+    try:
+        return read_bytes(path).decode("utf-8", "replace")
+    except OSError:
+        return "module"
+
+
+def _missing(entry: EntryFile, there: list[str]) -> FabricError:
+    shown = place(entry.workspace, entry.path)
+    name = f"`{entry.export}`" if entry.export else "`handler`, and no default one"
+    known = f"it has {', '.join(f'`{one}`' for one in there)}; " if there else ""
+    return FabricError(
+        Problem(
+            "build/no-export",
+            f"`{shown}` has no export {name}",
+            hint=f"{known}export the handler, or correct `entry`: `<module>.<export>`",
+            where=Place(shown),
+        )
+    )

@@ -1,0 +1,53 @@
+"""Native modules: for which system and processor a `.node` file was made."""
+
+from collections.abc import Iterable, Sequence
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task_inputs import BuildInputs
+from fabric.runtimes.contract import BuiltFile
+
+_ELF = b"\x7fELF"
+# The field `e_machine` of an ELF header, as npm and people call it.
+_MACHINES = {62: "x64", 183: "arm64"}
+_MAC = (b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\xfe\xed\xfa\xcf")
+_WINDOWS = b"MZ"
+_TARGETS = {"": "x64", "x86_64": "x64", "arm64": "arm64"}
+
+
+def platform_of(content: bytes) -> str:
+    """`linux x64` and the like; empty where it cannot be told."""
+    if content.startswith(_ELF):
+        machine = int.from_bytes(content[18:20], "little")
+        return f"linux {_MACHINES[machine]}" if machine in _MACHINES else "linux"
+    if content.startswith(_MAC):
+        return "macOS"
+    return "Windows" if content.startswith(_WINDOWS) else ""
+
+
+def refuse_foreign(inputs: BuildInputs, parts: Iterable[tuple[str, Sequence[BuiltFile]]]) -> None:
+    """Raises for each package that the code asks for, where none of the native modules that come
+    with it fits the target. `parts` pairs such a package with files that it brings."""
+    target = f"linux {_TARGETS.get(inputs.architecture, 'x64')}"
+    native: dict[str, dict[str, str]] = {}
+    for name, files in parts:
+        made = {
+            file.path: platform_of(file.content) for file in files if file.path.endswith(".node")
+        }
+        native.setdefault(name, {}).update(made)
+    foreign = [
+        _foreign(inputs, name, target, made)
+        for name, made in sorted(native.items())
+        if made and not {target, ""}.intersection(made.values())
+    ]
+    if foreign:
+        raise FabricError(*foreign)
+
+
+def _foreign(inputs: BuildInputs, name: str, target: str, made: dict[str, str]) -> Problem:
+    path, platform = min(made.items())
+    system, processor = target.split()
+    return Problem(
+        "build/foreign-native",
+        f"function `{inputs.function}` runs on {target}, and `{path}` is for {platform}",
+        hint=f"npm install --os={system} --cpu={processor} --libc=glibc {name}",
+    )

@@ -1,0 +1,66 @@
+"""The names that a Python module has once it is loaded; reads text, never runs it."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from fabric.runtimes.python.imports import parsed
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def may_have(source: bytes, name: str) -> bool:
+    """Whether the module may have a name; False only where it surely has not."""
+    if re.search(
+        rb"^(?:async\s+)?(?:def|class)\s+%b\b" % re.escape(name.encode()), source, re.MULTILINE
+    ):
+        return True
+    tree = parsed(source)
+    names = set(_bound(tree.body))
+    return name in names or _hides_names(tree)
+
+
+def names_of(source: bytes) -> tuple[str, ...]:
+    """The functions at the top, in the order of the file."""
+    body = parsed(source).body
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return tuple(node.name for node in body if isinstance(node, functions))
+
+
+def _hides_names(tree: ast.Module) -> bool:
+    """Whether names may come in a way that is not to be seen: a star import, `globals()`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(names=[ast.alias(name="*")]) | ast.Global():
+                return True
+            case ast.Name(id="globals" | "vars" | "locals" | "setattr" | "exec"):
+                return True
+            case ast.Attribute(attr="__dict__" | "modules"):
+                return True
+            case ast.FunctionDef(name="__getattr__"):
+                return True
+    return False
+
+
+def _bound(body: list[ast.stmt]) -> Iterator[str]:
+    """The names that statements bind where they stand: what is in a function is its own."""
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        yield from _names(node)
+        if not isinstance(node, (*_SCOPES, ast.Lambda)):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Name(id=name, ctx=ast.Store()):
+            yield name
+        case ast.alias(name=name, asname=other):
+            yield other or name.partition(".")[0]
+        case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
+            yield name
+        case ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
+            yield name

@@ -1,0 +1,51 @@
+"""What a build is made from: each option of the bundler is an input where it has a meaning."""
+
+import pytest
+
+from fabric.graph.compile import ServiceUnit, compile_graph
+from fabric.model.names import Verb
+from tests.support.config_texts import loaded
+
+HEAD = "service: shop\nprovider: {name: PROVIDER, runtime: RUNTIME}\n"
+ONE = "functions: [{name: one, entry: src/one.handler, architecture: arm64}]\n"
+OPTIONS = """build:
+  external: [sharp]
+  format: esm
+  target: es2022
+  define: {A: '1'}
+  loader: {.sql: text}
+  tsconfig: other.json
+  keepNames: true
+  banner: hi
+  minify: true
+  sourcemap: true
+"""
+
+
+def options(tail: str, runtime: str = "nodejs20.x", provider: str = "edge1-workers") -> set[str]:
+    head = HEAD.replace("PROVIDER", provider).replace("RUNTIME", runtime)
+    graph = compile_graph([ServiceUnit(loaded(head + ONE + tail), "")], Verb.BUILD)
+    (inputs,) = graph.inputs_of("build")
+    return {f"{entry.name}={entry.value}" for entry in inputs.entries()}
+
+
+@pytest.mark.parametrize("line", OPTIONS.splitlines()[1:], ids=str.strip)
+def test_each_option_is_an_input_of_its_own(line: str) -> None:
+    assert options("") != options(f"build:\n{line}\n")
+
+
+def test_what_nobody_asked_for_is_no_input() -> None:
+    names = {text.partition("=")[0] for text in options("")}
+    assert names == {"entry", "runtime", "minify", "sourcemap", "include", "ignore", "command"}
+
+
+def test_python_and_commands_are_told_nothing_of_a_bundler() -> None:
+    assert options(OPTIONS, "python3.11") == options("", "python3.11")
+    command = "build: {command: make}\n"
+    assert options(OPTIONS + "  command: make\n") == options(command)
+
+
+def test_what_a_provider_brings_is_external_unless_it_is_taken_back() -> None:
+    assert "provided=('@aws-sdk/*',)" in options("", provider="cloud1-lambda")
+    taken_back = options('build: {external: ["!@aws-sdk/*"]}\n', provider="cloud1-lambda")
+    assert not any(text.startswith(("provided", "external")) for text in taken_back)
