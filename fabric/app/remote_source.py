@@ -11,7 +11,9 @@ from msgspec.structs import replace
 
 from fabric.app.request import Request
 from fabric.app.settings import Settings
+from fabric.engine.memory.file_index import let_settle
 from fabric.model.problems import Problem
+from fabric.system.clock import file_time_ns
 from fabric.system.source.fetch import fetch
 from fabric.system.source.unpack import shallowest_config, unpack
 
@@ -37,6 +39,8 @@ def sourced(source: RemoteSource, request: Request, settings: Settings) -> Itera
         base = Path(folder).resolve()
         fetched = fetch(source.url, base / "archive", sha256=source.sha256)
         unpack(fetched.path, base / "project")
+        # What was written a moment before a command began would not be remembered.
+        let_settle(lambda: file_time_ns(base))
         config = shallowest_config(base / "project")
         home = settings.cwd / ".fabric"
         where = replace(request.where, config=str(config), home=str(home))

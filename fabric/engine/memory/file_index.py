@@ -226,6 +226,15 @@ def settled(stamps_ns: Sequence[int], now_ns: Callable[[], int]) -> bool:
     return False
 
 
+def let_settle(now_ns: Callable[[], int]) -> None:
+    """Wait until what was written just now may be relied on by a command that begins then."""
+    limit = now_ns() + _RACY_NS
+    for _ in range(2 * _TICKS):
+        if now_ns() > limit:
+            return
+        time.sleep(0.001)
+
+
 def _stat(path: str) -> Stat:
     found = os.stat(path)  # noqa: PTH116: a Path per look costs four times the look
     if stat.S_ISDIR(found.st_mode):

@@ -133,5 +133,5 @@ def test_the_second_deploy_from_a_source_has_nothing_to_do(tmp_path: Path) -> No
     with served(site) as url:
         made.json("deploy", "--source", f"{url}/p.zip")
         again = made.json("deploy", "--source", f"{url}/p.zip")
-    assert again.result["summary"]["ran"] == 0, again.out
+    assert again.result["summary"]["ran"] == 0, again.out + again.err
     shutil.rmtree(made.root / ".fabric")
