@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from fabric.model.outcomes.json_struct import Json
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.locks import upwards
@@ -66,7 +67,7 @@ def output_of(entry: EntryFile, wanted: str) -> str:
     return os.path.join(folder, name.replace(".", "_") + _ENDINGS[wanted])
 
 
-def wrapping(entry: EntryFile, inputs: BuildInputs, wanted: str) -> dict[str, Any]:
+def wrapping(entry: EntryFile, inputs: BuildInputs, wanted: str) -> dict[str, Json]:
     """What stands before and after the code."""
     if wanted == ESM:
         return {"banner": {"js": "\n".join(filter(None, (inputs.banner, _AS_IN_COMMONJS)))}}

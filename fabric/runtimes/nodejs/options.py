@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import BuiltFile
@@ -22,7 +23,7 @@ _ALL_PACKAGES = frozenset({"node_modules", "*"})
 _MOUNTED = "/opt/*"
 
 
-def bundle_options(entry: EntryFile, inputs: BuildInputs, wanted: str = CJS) -> dict[str, Any]:
+def bundle_options(entry: EntryFile, inputs: BuildInputs, wanted: str = CJS) -> dict[str, Json]:
     """One file; CommonJS is what every Node loads with `require` and with `import`.
 
     The working folder is the service's root, so that the comments in the output, the source map
@@ -48,13 +49,17 @@ def bundle_options(entry: EntryFile, inputs: BuildInputs, wanted: str = CJS) -> 
     }
 
 
-def _transpiled(entry: EntryFile, inputs: BuildInputs) -> dict[str, Any]:
+def _transpiled(entry: EntryFile, inputs: BuildInputs) -> dict[str, Json]:
     """No option of the bundler: the worker makes a plug-in of it."""
     found = decorators_of(entry, inputs)
     if found is None:
         return {}
-    settings = dict(found.settings)
-    asked = {"typescript": found.typescript, "settings": settings, "sourcemap": inputs.sourcemap}
+    settings: dict[str, Json] = dict(found.settings)
+    asked: dict[str, Json] = {
+        "typescript": found.typescript,
+        "settings": settings,
+        "sourcemap": inputs.sourcemap,
+    }
     return {"decorators": asked}
 
 
@@ -62,9 +67,9 @@ def _named(inputs: BuildInputs) -> set[str]:
     return set(inputs.external) - _ALL_PACKAGES
 
 
-def _chosen(inputs: BuildInputs) -> dict[str, Any]:
+def _chosen(inputs: BuildInputs) -> dict[str, Json]:
     """The options that the bundler is told only where somebody wants them."""
-    options: dict[str, Any] = {
+    options: dict[str, Json] = {
         "packages": "external" if _ALL_PACKAGES.intersection(inputs.external) else "",
         "define": dict(inputs.define),
         "loader": dict(inputs.loader),
