@@ -69,7 +69,9 @@ class Started:
         if isinstance(stamped.event, TaskStarted):
             self.tasks.append(stamped.event.task)
             if self.saved:
-                self.saved.write_text(self.saved.read_text())
+                text = self.saved.read_text()
+                with self.saved.open("r+") as file:  # at no moment without its content
+                    file.write(text)
 
     def close(self) -> None:
         return
