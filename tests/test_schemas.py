@@ -29,7 +29,7 @@ from fabric.views.style import Style
 from tests.support.fakes import Bench, join
 from tests.support.outcomes import deploy_outcome
 
-OUTSIDE = ("backup", "deploy-answer", "deploy-record", "receipt", "saved-plan")
+OUTSIDE = ("backup", "deploy-answer", "deploy-order", "deploy-record", "receipt", "saved-plan")
 OWN = ("plan", "events", "report", "state", *OUTSIDE)
 CONFIG = """
 service: orders

@@ -24,6 +24,8 @@ _HELD_BACK = (
     "all of its service is built before any of it goes live, and {} did not succeed "
     "(--keep-going lifts that)"
 )
+# So many running tasks are named when a run is interrupted.
+_NAMED = 3
 _CUT_OFF = "was cut off when the run was interrupted"
 
 
@@ -69,6 +71,7 @@ class Run:
         self._ended = threading.Condition(lock)
         self._width = min(job.caps.total, max(1, self._schedule.left))
         self._workers: list[threading.Thread] = []
+        self._running: set[int] = set()
         self._idle = 0
         self._wishes = 0
         self._interrupted = False
@@ -92,7 +95,9 @@ class Run:
                 # Looked at before each wait: a wish that came earlier woke nobody.
                 if self._wishes and not self._interrupted:
                     self._interrupted = True
+                    self._stop.interrupt()
                     self._cancel("the run was interrupted")
+                    self._tell_awaited()
                     self._wake_all()
                     continue
                 self._wait()
@@ -107,6 +112,15 @@ class Run:
             if not self._schedule.over:
                 return None
         return self._result()
+
+    def _tell_awaited(self) -> None:
+        """Who interrupts wants to know why it is not over yet."""
+        names = sorted(self._job.graph.ids[number] for number in tuple(self._running))
+        if names:
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            message = f"interrupted: waiting for {', '.join(names[:_NAMED])}{more} to end"
+            problem = Problem("run/stopping", message, hint="interrupt again to cut it off")
+            self._bus.emit(ProblemFound("", "warning", problem))
 
     def _wait(self) -> None:
         """For the end, and never for long: a signal may come without ending a wait, and Python
@@ -256,7 +270,11 @@ class Run:
         if recalled is not None:
             return recalled
         self._bus.emit(TaskStarted(task.id, decision.reason))
-        return self._runner.run(task, upstream, decision, self._tools)
+        self._running.add(number)
+        try:
+            return self._runner.run(task, upstream, decision, self._tools)
+        finally:
+            self._running.discard(number)
 
     def _upstream(self, number: int) -> Upstream:
         graph = self._job.graph

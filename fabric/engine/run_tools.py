@@ -22,10 +22,15 @@ class StopSign:
 
     def __init__(self) -> None:
         self.reason = ""
+        self.is_interrupted = False
 
     def stop(self, reason: str) -> str:
         self.reason = self.reason or reason
         return self.reason
+
+    def interrupt(self) -> None:
+        """Not only is nothing new to start: what runs is to come to an end."""
+        self.is_interrupted = True
 
     def go_on(self) -> None:
         """To be asked before the world is changed, or waited for: raises once it is set."""
@@ -53,6 +58,9 @@ class RunTools:
 
     def go_on(self) -> None:
         self._stop.go_on()
+
+    def is_interrupted(self) -> bool:
+        return self._stop.is_interrupted
 
     def away(self) -> AbstractContextManager[None]:
         return self._turns.away()

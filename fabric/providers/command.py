@@ -16,6 +16,7 @@ from fabric.providers.contract import (
     Released,
 )
 from fabric.providers.naming import function_endpoint, resource_name
+from fabric.providers.order_document import deploy_order, remove_order
 from fabric.providers.payloads import (
     deploy_documents,
     deploy_words,
@@ -23,7 +24,7 @@ from fabric.providers.payloads import (
     destroy_words,
 )
 from fabric.providers.redaction import Redaction, redaction_of
-from fabric.providers.run_command import Call, CommandEnvironment, run_line
+from fabric.providers.run_command import Call, CommandEnvironment, Told, run_line
 from fabric.system.bounded_process import Overheard
 
 
@@ -45,11 +46,15 @@ class Command(Struct, frozen=True):
         redaction = self._redaction(pair for order in functions for pair in order.env.reveal())
         variable = self.facts.deploy_command_variable
         call = Call(variable, self.deploy_line, "deploy/command-failed", redaction)
-        documents = deploy_documents(address, functions)
-        heard = run_line(call, deploy_words(address, functions), documents, self.around)
+        told = Told(
+            deploy_words(address, functions),
+            deploy_documents(address, functions),
+            deploy_order(address, functions),
+        )
+        heard = run_line(call, told, self.around)
         outputs = _outputs(call, heard, functions)
         live = tuple(_live(address, order, dict(outputs)) for order in functions)
-        return Deployed(live, outputs, redaction.text(heard.stderr))
+        return Deployed(live, outputs)
 
     def release(
         self, address: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
@@ -75,9 +80,13 @@ class Command(Struct, frozen=True):
         if not self.destroy_line.strip():
             raise FabricError(_no_destroy_command(address, variable))
         call = Call(variable, self.destroy_line, "remove/command-failed", self._redaction(()))
-        documents = destroy_documents(address, functions)
-        heard = run_line(call, destroy_words(address, functions), documents, self.around)
-        return call.redaction.text(heard.stderr)
+        told = Told(
+            destroy_words(address, functions),
+            destroy_documents(address, functions),
+            remove_order(address, functions),
+        )
+        run_line(call, told, self.around)
+        return ""
 
     def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
         """No command answers questions: what is not known is settled by running it again."""

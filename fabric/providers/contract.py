@@ -1,12 +1,13 @@
 """What a deployer is asked, and what it answers: plain values on both sides."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
 from fabric.model.catalog import DeployUnit
+from fabric.model.records.record import Record
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 
@@ -31,6 +32,9 @@ class FunctionOrder(Struct, frozen=True):
     triggers: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
     env: Secret[Pairs] = NO_PAIRS
+    tags: Pairs = ()
+    reserved_concurrency: int | None = None
+    provisioned_concurrency: int | None = None
 
 
 class ResourceAddress(Struct, frozen=True):
@@ -45,6 +49,7 @@ class DeploymentAddress(Struct, frozen=True):
 
     `extension` is the JSON text of the provider's own part of the config. `workflows` pairs a name
     with the JSON text of its steps, `secret_refs` a variable with a reference, never a value.
+    `previous` is what the record says before the call.
     """
 
     service: str
@@ -57,6 +62,7 @@ class DeploymentAddress(Struct, frozen=True):
     resources: tuple[ResourceAddress, ...] = ()
     workflows: Pairs = ()
     secret_refs: Pairs = ()
+    previous: Record | None = None
 
 
 class LiveFunction(Struct, frozen=True):
@@ -80,6 +86,25 @@ class Deployed(Struct, frozen=True):
 class Released(Struct, frozen=True):
     endpoint: str
     outputs: Pairs = ()
+
+
+def _nobody_hears(_text: str) -> None:
+    pass
+
+
+def _goes_on() -> bool:
+    return False
+
+
+class CallWatch(Struct, frozen=True):
+    """Who follows a call while it is on its way: each line of talk is told to `hear` at once, and
+    from when on the call `is_to_end`, it is asked to."""
+
+    hear: Callable[[str], None] = _nobody_hears
+    is_to_end: Callable[[], bool] = _goes_on
+
+
+UNWATCHED = CallWatch()
 
 
 class Deployer(Protocol):

@@ -68,15 +68,16 @@ def destroy_documents(
 
 
 def payloads(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
-    """The documents that only this provider's commands know; all of them, also where empty."""
+    """The environment of functions, and the documents that only this provider's commands know;
+    all of them, also where empty."""
+    environment = {_ENV: as_json({order.name: dict(order.env.reveal()) for order in orders})}
     facts = facts_of(address.provider_id)
     if facts is None or not facts.tells_documents:
-        return {}
+        return environment
     documents = {
         _QUEUES: _rows(orders, "queue", _queue),
         _STORAGE: _rows(orders, "storage", _storage),
         _STATEMENTS: statements_of(address.extension),
-        _ENV: {order.name: dict(order.env.reveal()) for order in orders},
         _RULES: _rows(orders, "eventbus", _rule),
         _RESOURCES: {
             one.name: {"type": one.type, "envVar": one.env_var, "address": one.address.reveal()}
@@ -88,7 +89,7 @@ def payloads(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dic
         },
         _SECRETS: dict(address.secret_refs),
     }
-    return {name: as_json(document) for name, document in documents.items()}
+    return {**environment, **{name: as_json(document) for name, document in documents.items()}}
 
 
 def statements_of(extension: str) -> list[object]:

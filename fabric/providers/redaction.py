@@ -18,6 +18,7 @@ from fabric.model.task import Pairs
 
 # Shorter ones (`1`, `true`) are in every text, and hide nothing that is worth it.
 _SHORTEST = 6
+_KEY_BEGINS, _KEY_ENDS = b"PRIVATE KEY-----", b"-----END "
 
 
 class Redaction(Struct, frozen=True):
@@ -39,6 +40,20 @@ class Redaction(Struct, frozen=True):
         )
 
 
+class TalkRedaction:
+    """The same for talk that is told line by line: of a key every line is one."""
+
+    def __init__(self, redaction: Redaction) -> None:
+        self._redaction = redaction
+        self._in_key = False
+
+    def line(self, raw: bytes) -> str:
+        begins, ends = _KEY_BEGINS in raw, _KEY_ENDS in raw
+        hidden = self._in_key or begins
+        self._in_key = hidden and not ends
+        return REDACTED if hidden else self._redaction.text(raw)
+
+
 def redaction_of(secrets: Iterable[str], variables: Iterable[tuple[str, str]]) -> Redaction:
     """Over these secrets, and the values of variables whose names look like credentials."""
     named = {value for name, value in variables if looks_secret(name) and len(value) >= _SHORTEST}
@@ -48,6 +63,8 @@ def redaction_of(secrets: Iterable[str], variables: Iterable[tuple[str, str]]) -
 
 def _forms(value: str) -> Iterator[str]:
     yield value
+    # Talk is told line by line: a key of many lines would never be met as a whole.
+    yield from (line for line in value.splitlines() if len(line) >= _SHORTEST and line != value)
     if len(value) >= _SHORTEST:
         yield quote(value, safe="")
         encoded = value.encode(errors="surrogateescape")

@@ -11,9 +11,11 @@ from msgspec import Struct
 from fabric.model.late_values import all_known
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import NO_SECRETS, Secret
+from fabric.providers.contract import UNWATCHED, CallWatch
 from fabric.providers.payloads import DOCUMENTS, WORDS
-from fabric.providers.redaction import Redaction
+from fabric.providers.redaction import Redaction, TalkRedaction
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
+from fabric.system.child_talk import ChildTalk
 from fabric.system.disk import write_atomic
 from fabric.system.memory_file import memory_file, shown_path
 from fabric.system.owned_folder import owned_folder
@@ -22,19 +24,31 @@ from fabric.system.process_identity import children_mark, this_process
 # One variable with its name, `=` and NUL; Linux starts no child with a longer one.
 LONGEST_VARIABLE = 131_071
 _QUOTED_LINES = 20
+# What a command has to end in once the run was interrupted.
+PATIENCE = 10.0
 _OURS = frozenset((*WORDS, *DOCUMENTS, *(f"{name}_FILE" for name in DOCUMENTS)))
 _ROLE_TOO_NEW = "cannot be assumed"
 
 
 class CommandEnvironment(Struct, frozen=True):
     """What commands run in. `hide` are values that must not be shown; documents that no variable
-    can hold stay in memory, or go to a folder below `payloads` where no file can."""
+    can hold stay in memory, or go to a folder below `payloads` where no file can. `watch` follows
+    what they say."""
 
     cwd: Path
     env: Secret[Mapping[str, str]]
     hide: Secret[frozenset[str]] = NO_SECRETS
     payloads: Path | None = None
     limits: Limits = Limits()
+    watch: CallWatch = UNWATCHED
+
+
+class Told(Struct, frozen=True):
+    """What a command is told: short variables, documents as variables, and its standard input."""
+
+    words: Mapping[str, str]
+    documents: Mapping[str, str]
+    order: str
 
 
 class Call(Struct, frozen=True):
@@ -74,18 +88,24 @@ class Call(Struct, frozen=True):
         )
 
 
-def run_line(
-    call: Call, words: Mapping[str, str], documents: Mapping[str, str], around: CommandEnvironment
-) -> Overheard:
+def run_line(call: Call, told: Told, around: CommandEnvironment) -> Overheard:
     """Run the command to a good end, or raise what happened instead."""
     argv = call.argv()
-    all_known(f"the command in `{call.variable}`", (*words.values(), *documents.values()))
+    texts = (*told.words.values(), *told.documents.values(), told.order)
+    all_known(f"the command in `{call.variable}`", texts)
     inherited = {name: text for name, text in around.env.reveal().items() if name not in _OURS}
-    with _laid_out(documents, around.payloads) as given:
+    shown = TalkRedaction(call.redaction)
+    talk = ChildTalk(
+        told.order.encode(),
+        lambda line: around.watch.hear(shown.line(line)),
+        around.watch.is_to_end,
+        PATIENCE,
+    )
+    with _laid_out(told.documents, around.payloads) as given:
         mark, value = children_mark(this_process())
-        env = {**inherited, **words, **given, mark: value}
+        env = {**inherited, **told.words, **given, mark: value}
         try:
-            heard = run_bounded(argv, cwd=around.cwd, env=env, limits=around.limits)
+            heard = run_bounded(argv, cwd=around.cwd, env=env, limits=around.limits, talk=talk)
         except FabricError as error:
             raise call.problem(error.first.message) from error
     return _ended_well(call, heard, around.limits)
@@ -97,8 +117,12 @@ def _ended_well(call: Call, heard: Overheard, limits: Limits) -> Overheard:
             raise call.problem(f"did not end within {limits.seconds:.0f} s", call.said(heard))
         case Ending.TOO_MUCH:
             raise call.problem(f"wrote more than {limits.stdout:,} bytes to its output")
+        case Ending.UNWANTED:
+            what = f"was interrupted, and had to be ended after {PATIENCE:.0f} s"
+            raise call.problem(what, call.said(heard))
         case Ending.EXITED if heard.code:
-            raise call.problem(_how_it_ended(heard.code), call.said(heard))
+            asked = "was interrupted, and " if heard.was_asked else ""
+            raise call.problem(asked + _how_it_ended(heard.code), call.said(heard))
         case _:
             return heard
 

@@ -1,4 +1,4 @@
-"""A child that hears nothing, and may say only so much for only so long."""
+"""A child that may say only so much for only so long."""
 
 import contextlib
 import os
@@ -7,26 +7,30 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import IO
 
 from msgspec import Struct
 
-from fabric.system.process import end_child, start_child
+from fabric.system.child_talk import SILENT, ChildTalk, LineTeller, feed
+from fabric.system.process import ask_to_end, end_child, kill_child, start_child
 
 _CHUNK = 1 << 16
 # A process that the child left behind may hold its streams open for ever: it is not waited for.
 _GRACE = 1.0
 # How often to look after a child whose end no descriptor tells.
 _LOOK = 0.02
+# How often to ask whether the child is still wanted.
+_ASK = 0.1
 
 
 class Ending(StrEnum):
     EXITED = "exited"
     TIMED_OUT = "timed out"
     TOO_MUCH = "too much output"
+    UNWANTED = "unwanted"
 
 
 class Limits(Struct, frozen=True):
@@ -38,40 +42,57 @@ class Limits(Struct, frozen=True):
 
 
 class Overheard(Struct, frozen=True):
+    """With `was_asked` it had been asked to end, and did so by itself."""
+
     ending: Ending
     code: int
     stdout: bytes
     stderr: bytes
+    was_asked: bool = False
 
 
-def run_bounded(
+def run_bounded(  # noqa: PLR0913 - a child, and what is allowed to it
     argv: Sequence[str],
     *,
     cwd: Path,
     env: Mapping[str, str],
     limits: Limits,
     pass_fds: Sequence[int] = (),
+    talk: ChildTalk = SILENT,
 ) -> Overheard:
-    """Run to the end, or end the child's whole session. Its stdin is closed."""
-    child = start_child(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, pass_fds=pass_fds)
+    """Run to the end, or end the child's whole session. Its stdin is closed, or has an end."""
+    stdin = subprocess.PIPE if talk.stdin else subprocess.DEVNULL
+    child = start_child(argv, cwd=cwd, env=env, stdin=stdin, pass_fds=pass_fds)
+    feed(child, talk.stdin)
     assert child.stdout is not None and child.stderr is not None  # noqa: S101, PT018 - both piped
-    out, err = _HeardStream(child.stdout, limits.stdout), _HeardStream(child.stderr, limits.stderr)
+    lines = LineTeller(talk.hear, limits.stderr)
+    out = _HeardStream(child.stdout, limits.stdout)
+    err = _HeardStream(child.stderr, limits.stderr, lines.take)
+    life = _Life(child, talk, limits.seconds)
     try:
-        ending = _hear(child, out, err, limits.seconds)
+        ending = _hear(life, out, err)
     except BaseException:
         end_child(child)
         raise
     finally:
         for stream in (out, err):
             stream.leave()
-    return Overheard(ending, child.returncode or 0, out.kept(), err.kept())
+    lines.end_line()
+    code = child.returncode or 0
+    return Overheard(ending, code, out.kept(), err.kept(), was_asked=life.was_asked)
+
+
+def _kept_only(_chunk: bytes) -> None:
+    pass
 
 
 class _HeardStream:
     """Takes what a stream says, so that the child never waits; keeps the last bytes of it."""
 
-    def __init__(self, stream: IO[bytes], keep: int) -> None:
-        self._stream, self._keep = stream, keep
+    def __init__(
+        self, stream: IO[bytes], keep: int, tell: Callable[[bytes], None] = _kept_only
+    ) -> None:
+        self._stream, self._keep, self._tell = stream, keep, tell
         self._bytes = bytearray()
         self.is_full = False
 
@@ -88,6 +109,7 @@ class _HeardStream:
         chunk = os.read(self.fileno(), _CHUNK)
         if not chunk:
             return False
+        self._tell(chunk)
         self._bytes += chunk
         if len(self._bytes) > self._keep:
             del self._bytes[: -self._keep]
@@ -150,23 +172,56 @@ def _end_of(child: subprocess.Popen[bytes]) -> int | None:
         return None
 
 
-def _hear(
-    child: subprocess.Popen[bytes], out: _HeardStream, err: _HeardStream, seconds: float
-) -> Ending:
+class _Life:
+    """How long a child has, and what ends it before."""
+
+    def __init__(self, child: subprocess.Popen[bytes], talk: ChildTalk, seconds: float) -> None:
+        self._child, self._talk = child, talk
+        self._until = time.monotonic() + seconds
+        self.was_asked = False
+        self.is_over = False
+
+    @property
+    def child(self) -> subprocess.Popen[bytes]:
+        return self._child
+
+    @property
+    def left(self) -> float:
+        return self._until - time.monotonic()
+
+    def ask_if_unwanted(self) -> None:
+        if self.was_asked or self.is_over or not self._talk.is_to_end():
+            return
+        self.was_asked = True
+        ask_to_end(self._child)
+        self._until = min(self._until, time.monotonic() + self._talk.patience)
+
+    def end(self) -> None:
+        """It has ended, or is ended now; what it left behind is listened to for a moment longer."""
+        (kill_child if self.was_asked else end_child)(self._child)
+        self.is_over = True
+        self._until = time.monotonic() + _GRACE
+
+    @property
+    def ran_out(self) -> Ending:
+        return Ending.UNWANTED if self.was_asked else Ending.TIMED_OUT
+
+
+def _hear(life: _Life, out: _HeardStream, err: _HeardStream) -> Ending:
     """Listen until the child has ended; to what it left behind, only for a moment longer."""
-    ending, over, until = Ending.EXITED, False, time.monotonic() + seconds
-    with contextlib.closing(_Ears(child, (out, err))) as ears:
-        while ears.hear_more or not over:
-            left = until - time.monotonic()
+    ending = Ending.EXITED
+    with contextlib.closing(_Ears(life.child, (out, err))) as ears:
+        while ears.hear_more or not life.is_over:
+            left = life.left
             if left > 0:
-                ears.listen(left)
-            elif over:
+                ears.listen(min(left, _ASK))
+            elif life.is_over:
                 break
             else:
-                ending = Ending.TIMED_OUT
+                ending = life.ran_out
+            life.ask_if_unwanted()
             if out.is_full:
                 ending = Ending.TOO_MUCH
-            if not over and (ending is not Ending.EXITED or child.poll() is not None):
-                end_child(child)
-                over, until = True, time.monotonic() + _GRACE
+            if not life.is_over and (ending is not Ending.EXITED or life.child.poll() is not None):
+                life.end()
     return ending

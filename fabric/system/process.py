@@ -88,19 +88,34 @@ def kill_children() -> None:
     """End all children of a process that is given up. Waits for nothing."""
     for child in tuple(_LIVE):
         if child.poll() is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(child.pid, signal.SIGKILL)
+            _signal(child, signal.SIGKILL)
+
+
+def ask_to_end(child: subprocess.Popen[bytes]) -> None:
+    """The child's whole session is asked, and given the time that it needs."""
+    _signal(child, signal.SIGTERM)
 
 
 def end_child(child: subprocess.Popen[bytes]) -> None:
     """Ask the child's whole session to end, then make it: also what outlives the child itself."""
     if child.poll() is None:
         for number in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(child.pid, number)
+            _signal(child, number)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(2)
     forget(child)
+
+
+def kill_child(child: subprocess.Popen[bytes]) -> None:
+    """End the child's whole session, which was asked before and has had its time."""
+    _signal(child, signal.SIGKILL)
+    child.wait()
+    forget(child)
+
+
+def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, number)
 
 
 def forget(child: subprocess.Popen[bytes]) -> None:

@@ -54,6 +54,9 @@ class TaskTools(Protocol):
     def go_on(self) -> None:
         """Raises where the run was stopped: to be asked last before each call of a provider."""
 
+    def is_interrupted(self) -> bool:
+        """Whether what runs is asked to come to an end."""
+
     def away(self) -> AbstractContextManager[None]:
         """To be held while the task waits for a provider or a disk: others compute meanwhile."""
 

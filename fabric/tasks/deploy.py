@@ -31,7 +31,7 @@ from fabric.model.task_id import TaskId, package_id
 from fabric.model.task_inputs import DeployInputs
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
-from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values
+from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values, watch_of
 
 # Raise when a deploy of the same inputs would leave something else at the provider.
 _VERSION = "1"
@@ -108,8 +108,7 @@ class DeployKind:
             changed,
         )
         plain = tuple((name, settings[name]) for name in _PLAIN)
-        order = FunctionOrder(one.name, artifact, plain, values.triggers, values.layers, values.env)
-        return _Share(one, values, order)
+        return _Share(one, values, order_of(one.name, artifact, plain, values))
 
     def _deployed(
         self,
@@ -121,13 +120,15 @@ class DeployKind:
         """Ask the provider; after a failure what was there before is not taken for granted."""
         inputs = _inputs(task)
         ref, mode = ref_of(inputs), Mode(inputs.mode)
-        deployer = self._tools.deployers.deployer(ref, mode)
+        deployer = self._tools.deployers.deployer(ref, mode, watch_of(task, shop))
         locked_record.require_lock()
         with shop.away():
             adopted = self._adopted(task, locked_record, orders)
         if adopted is not None:
             return adopted
-        full_address = self._tools.deployers.full_address(ref)
+        full_address = replace(
+            self._tools.deployers.full_address(ref), previous=locked_record.record
+        )
         shop.go_on()
         try:
             with shop.away():
@@ -196,6 +197,20 @@ class DeployKind:
             upstream=one.upstream,
             updated_at=was.updated_at if was and unchanged else self._tools.records.now(),
         )
+
+
+def order_of(name: str, artifact: Artifact, settings: Pairs, values: Values) -> FunctionOrder:
+    return FunctionOrder(
+        name,
+        artifact,
+        settings,
+        values.triggers,
+        values.layers,
+        values.env,
+        values.tags,
+        values.reserved_concurrency,
+        values.provisioned_concurrency,
+    )
 
 
 def _refuse_large(ref: RecordRef, one: Wanted, size: int) -> None:

@@ -9,9 +9,10 @@ from msgspec import Struct
 from fabric.model.records.changes import RecordChange
 from fabric.model.records.record import Deployment, Intent, Mode, Record, RecordRef
 from fabric.model.secret import NO_PAIRS, Secret
-from fabric.model.task import Pairs
+from fabric.model.task import Pairs, Task
 from fabric.model.task_inputs import Spec
-from fabric.providers.contract import Deployer, DeploymentAddress, Released
+from fabric.providers.contract import UNWATCHED, CallWatch, Deployer, DeploymentAddress, Released
+from fabric.tasks.contract import TaskTools
 
 
 class OpenRecord(Protocol):
@@ -46,7 +47,7 @@ class Records(Protocol):
 
 
 class Deployers(Protocol):
-    def deployer(self, ref: RecordRef, mode: Mode) -> Deployer: ...
+    def deployer(self, ref: RecordRef, mode: Mode, watch: CallWatch = UNWATCHED) -> Deployer: ...
     def address(self, ref: RecordRef) -> DeploymentAddress:
         """Just which deployment is meant: enough to take it away."""
 
@@ -68,6 +69,14 @@ class Values(Struct, frozen=True):
     env: Secret[Pairs] = NO_PAIRS
     declared: Secret[Pairs] = NO_PAIRS
     spec: Spec = ("", (), ())
+    tags: Pairs = ()
+    reserved_concurrency: int | None = None
+    provisioned_concurrency: int | None = None
+
+
+def watch_of(task: Task, shop: TaskTools) -> CallWatch:
+    """What a provider says is the task's talk; it is to end when the run is interrupted."""
+    return CallWatch(lambda text: shop.say(task.id, text), shop.is_interrupted)
 
 
 class FunctionValues(Protocol):

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_remove
 from fabric.graph.plan import Known
@@ -11,9 +13,10 @@ from fabric.model.records.record import Mode
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import RemoveInputs
+from fabric.providers.contract import CallWatch
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import ref_of
-from fabric.tasks.deploy_tools import DeployTools, OpenRecord
+from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
 from fabric.tasks.release import lives_of
 
 _VERSION = "1"
@@ -43,7 +46,7 @@ class RemoveKind:
         gone = (inputs.function,) if inputs.function else names
         try:
             with shop.away():
-                talk = self._taken_away(inputs, locked_record, gone)
+                talk = self._taken_away(task, locked_record, gone, watch_of(task, shop))
             shop.say(task.id, talk)
         except FabricError:
             if inputs.mode != Mode.SIMULATED:
@@ -57,14 +60,16 @@ class RemoveKind:
         return Made(GONE.digest, keep=False)
 
     def _taken_away(
-        self, inputs: RemoveInputs, locked_record: OpenRecord, names: tuple[str, ...]
+        self, task: Task, locked_record: OpenRecord, names: tuple[str, ...], watch: CallWatch
     ) -> str:
+        inputs = _inputs(task)
         ref = ref_of(inputs)
-        deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
-        full_address, functions = self._tools.deployers.address(ref), lives_of(locked_record, names)
+        deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode), watch)
+        address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
+        functions = lives_of(locked_record, names)
         if inputs.function:
-            return deployer.destroy(full_address, functions)
-        return deployer.dissolve(full_address, functions)
+            return deployer.destroy(address, functions)
+        return deployer.dissolve(address, functions)
 
 
 def _inputs(task: Task) -> RemoveInputs:

@@ -24,8 +24,8 @@ from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import RestoreInputs
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
-from fabric.tasks.deploy import ref_of
-from fabric.tasks.deploy_tools import DeployTools, OpenRecord
+from fabric.tasks.deploy import order_of, ref_of
+from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
 from fabric.tasks.release import lives_of
 
 _VERSION = "1"
@@ -66,9 +66,11 @@ class RestoreKind:
         target = self._tools.targets.target(ref)
         then = [one for one in target.functions if one.name in inputs.functions]
         orders = [self._order(ref, one, locked_record.record.salt) for one in then]
-        deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
+        deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode), watch_of(task, shop))
         try:
-            full_address = self._tools.deployers.full_address(ref)
+            full_address = replace(
+                self._tools.deployers.full_address(ref), previous=locked_record.record
+            )
             with shop.away():
                 deployed = deployer.deploy(full_address, orders)
         except FabricError:
@@ -111,7 +113,9 @@ class RestoreKind:
             path, one.artifact_sha256, path.stat().st_size, one.handler, settings.get("runtime", "")
         )
         env = self._environment(ref, one, salt)
-        return FunctionOrder(one.name, artifact, plain, one.triggers, one.layers, Secret(env))
+        today = self._tools.values.values(ref, one.name)
+        values = replace(today, triggers=one.triggers, layers=one.layers, env=Secret(env))
+        return order_of(one.name, artifact, plain, values)
 
     def _as_live(self, ref: RecordRef, then: FunctionRecord, salt: str) -> FunctionRecord:
         """With other values than it had then, it is not what its key says."""

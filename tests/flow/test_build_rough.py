@@ -6,6 +6,7 @@ import os
 import random
 import resource
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -235,6 +236,43 @@ def test_an_interrupted_deploy_says_that_nothing_was_taken_back(tmp_path: Path) 
     assert done.code == 130
     assert "rollback/interrupted" in {one["code"] for one in done.error["problems"]}
     assert statuses(done.document)["quick"] == "deployed"
+
+
+TIDY = """\
+import signal, sys, time
+def leave(*_):
+    print("the half-made stack is gone", file=sys.stderr, flush=True)
+    sys.exit(3)
+signal.signal(signal.SIGTERM, leave)
+print("making a stack", file=sys.stderr, flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_deploy_command_tidies_up_when_the_run_is_interrupted(tmp_path: Path) -> None:
+    made = compose(tmp_path, shop=())
+    (tmp_path / "tidy.py").write_text(TIDY)
+    line = shlex.join([sys.executable, str(tmp_path / "tidy.py")])
+    env = {"FABRIC_REAL_DEPLOY": "1", "FABRIC_CLOUD1_DEPLOY_CMD": line}
+    child = made.start("compose", "deploy", "--json", env=env)
+    assert child.stderr is not None
+    before = read_until(child.stderr, "making a stack")
+    assert before[-1] == "deploy:shop@cloud1-lambda: making a stack\n"
+    child.send_signal(signal.SIGINT)
+    done = ended(child)
+    assert (done.code, done.error["code"]) == (130, "run/interrupted")
+    assert "interrupted: waiting for deploy:shop" in done.err
+    assert "deploy:shop@cloud1-lambda: the half-made stack is gone" in done.err
+    assert "was interrupted, and ended with exit code 3" in done.out
+    assert left_behind(made) == []
+
+
+def read_until(stream: IO[str], words: str) -> list[str]:
+    lines = [stream.readline()]
+    while words not in lines[-1]:
+        assert lines[-1], lines
+        lines.append(stream.readline())
+    return lines
 
 
 def statuses(document: dict[str, Any]) -> dict[str, str]:

@@ -11,11 +11,13 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
 from fabric.model.secret import Secret
 from fabric.providers.command import Command
-from fabric.providers.contract import FunctionOrder
+from fabric.providers.contract import CallWatch, FunctionOrder
 from fabric.providers.payloads import PAYLOADS, payloads
 from fabric.system.bounded_process import Limits
+from fabric.system.schemas import misfits
 from tests.support.orders import (
     CLOUD1,
     HTTP,
@@ -42,6 +44,27 @@ def problem_of(deployer: Command, *orders: FunctionOrder) -> Problem:
     return caught.value.first
 
 
+def watched(deployer: Command) -> tuple[Command, list[str]]:
+    heard: list[str] = []
+    watch = CallWatch(heard.append)
+    return replace(deployer, around=replace(deployer.around, watch=watch)), heard
+
+
+def deployed_record() -> Record:
+    ref = RecordRef("shop", "dev", CLOUD1.id)
+    functions = (FunctionRecord("hello", "key", "ab" * 32, triggers=(HTTP,)),)
+    return Record(
+        ref,
+        CLOUD1.id,
+        "lineage",
+        "salt-and-pepper",
+        mode=Mode.COMMAND,
+        deployment_id="one",
+        endpoint="https://shop.test",
+        functions=functions,
+    )
+
+
 def test_a_command_is_told_what_to_deploy(tmp_path: Path) -> None:
     tool = recorder(tmp_path)
     command(tool).deploy(address(), (order("hello", HTTP, MODE="dark"),))
@@ -64,17 +87,15 @@ def test_a_command_is_told_what_to_deploy(tmp_path: Path) -> None:
     assert json.loads(told["FABRIC_FUNCTION_ENV_JSON"]) == {"hello": {"MODE": "dark"}}
 
 
-def test_a_command_runs_in_its_own_session_and_hears_nothing(tmp_path: Path) -> None:
+def test_a_command_runs_in_its_own_session(tmp_path: Path) -> None:
     tool = recorder(tmp_path)
     command(tool).deploy(address(), (order(),))
     assert tool.seen["leads"] is True
-    assert tool.seen["stdin"] == ""
     assert tool.seen["folder"] == str(tmp_path)
 
 
 def test_what_a_command_answers_becomes_outputs(tmp_path: Path) -> None:
     deployed = command(recorder(tmp_path)).deploy(address(), (order(),))
-    assert deployed.talk == "talking about deploy\n"
     assert dict(deployed.outputs) == {
         "url": "https://shop.test",
         "version": "7",
@@ -94,15 +115,16 @@ def test_a_destroy_command_is_told_the_same_and_needs_no_answer(tmp_path: Path) 
     tool = recorder(tmp_path)
     deployer = command(tool)
     live = deployer.deploy(rich_site(), (order("one"), order("two"))).functions
-    assert deployer.dissolve(rich_site(), live) == "talking about destroy\n"
+    deployer.dissolve(rich_site(), live)
     assert not tool.is_live
     rows = json.loads(tool.told["FABRIC_ARTIFACTS_JSON"])
     assert [row["function"] for row in rows] == ["one", "two"]
     assert set(PAYLOADS) <= set(tool.told)
 
 
-def test_other_providers_get_no_payloads() -> None:
-    assert payloads(address("edge1-workers"), (order(),)) == {}
+def test_other_providers_are_told_the_environment_and_no_documents_of_cloud1() -> None:
+    own = payloads(address("edge1-workers"), (order(MODE="dark"),))
+    assert own == {"FABRIC_FUNCTION_ENV_JSON": '{"hello":{"MODE":"dark"}}'}
 
 
 def test_all_payloads_are_there_also_when_empty() -> None:
@@ -344,10 +366,14 @@ def test_a_role_that_was_just_made_is_waited_for(tmp_path: Path) -> None:
     assert "20 to 60 seconds" in problem.hint
 
 
-def test_of_a_long_talk_the_last_whole_lines_are_kept(tmp_path: Path) -> None:
-    script = f"import sys\nfor n in range(1000):\n    print('talk', n, file=sys.stderr)\n{GOOD}"
-    deployer = says(tmp_path, script, limits=Limits(stderr=25))
-    assert deployer.deploy(address(), (order(),)).talk == "talk 998\ntalk 999\n"
+def test_of_a_long_talk_the_first_lines_are_told_and_the_last_are_quoted(tmp_path: Path) -> None:
+    script = (
+        "import sys\nfor n in range(1000):\n    print('talk', n, file=sys.stderr)\nsys.exit(1)\n"
+    )
+    deployer, heard = watched(says(tmp_path, script, limits=Limits(stderr=25)))
+    problem = problem_of(deployer)
+    assert heard == ["talk 0", "talk 1", "talk 2", "talk 3", "(and more, which is not shown)"]
+    assert problem.frame == "talk 998\ntalk 999"
 
 
 LEAKS = (
@@ -365,10 +391,109 @@ LEAKS = (
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_secret_that_a_command_says_is_not_shown(leak: str, stream: str, tmp_path: Path) -> None:
     script = f"import sys\nprint({leak!r}, file=sys.{stream})\nsys.exit(1)\n"
-    problem = problem_of(says(tmp_path, script), order(DB_PASSWORD=SECRET))
+    deployer, heard = watched(says(tmp_path, script))
+    problem = problem_of(deployer, order(DB_PASSWORD=SECRET))
     assert "[REDACTED]" in problem.frame
-    assert "hunter2" not in problem.frame
-    assert "aHVudGVy" not in problem.frame
+    assert bool(heard) is (stream == "stderr")
+    for text in (problem.frame, *heard):
+        assert "hunter2" not in text
+        assert "aHVudGVy" not in text
+
+
+def test_no_line_of_a_secret_with_many_lines_is_shown(tmp_path: Path) -> None:
+    script = f"import sys\nprint('first-part\\nsecond-part', file=sys.stderr)\n{GOOD}"
+    deployer, heard = watched(says(tmp_path, script))
+    deployer.deploy(address(), (order(SIGNING_KEY="first-part\nsecond-part"),))
+    assert heard == ["[REDACTED]", "[REDACTED]"]
+
+
+def test_what_a_command_says_is_told_while_it_runs(tmp_path: Path) -> None:
+    script = """\
+import pathlib, sys, time
+print("half\\rdone", file=sys.stderr, flush=True)
+while not pathlib.Path("heard").exists():
+    time.sleep(0.01)
+"""
+    deployer = says(tmp_path, script + GOOD)
+    heard: list[str] = []
+
+    def hear(text: str) -> None:
+        heard.append(text)
+        (tmp_path / "heard").touch()
+
+    watching = replace(deployer, around=replace(deployer.around, watch=CallWatch(hear)))
+    watching.deploy(address(), (order(),))
+    assert heard == ["done"]
+
+
+def test_a_command_that_is_to_end_is_asked_to_with_all_that_it_started(tmp_path: Path) -> None:
+    script = """\
+import signal, subprocess, sys, time
+def leave(*_):
+    print("cleaned up", file=sys.stderr, flush=True)
+    sys.exit(5)
+signal.signal(signal.SIGTERM, leave)
+child = subprocess.Popen(["sleep", "600"])
+print("ready", file=sys.stderr, flush=True)
+child.wait()
+"""
+    deployer = says(tmp_path, script)
+    heard: list[str] = []
+    watch = CallWatch(heard.append, lambda: heard == ["ready"])
+    problem = problem_of(replace(deployer, around=replace(deployer.around, watch=watch)))
+    assert heard == ["ready", "cleaned up"]
+    assert "was interrupted, and ended with exit code 5" in problem.message
+
+
+def test_a_command_that_ends_well_after_it_was_asked_to_is_done(tmp_path: Path) -> None:
+    script = """\
+import signal, sys, time
+asked = []
+signal.signal(signal.SIGTERM, lambda *_: asked.append(1))
+print("ready", file=sys.stderr, flush=True)
+while not asked:
+    time.sleep(0.01)
+"""
+    deployer = says(tmp_path, script + GOOD)
+    heard: list[str] = []
+    watch = CallWatch(heard.append, lambda: bool(heard))
+    done = replace(deployer, around=replace(deployer.around, watch=watch))
+    assert dict(done.deploy(address(), (order(),)).outputs) == {"url": "https://x.test"}
+
+
+def test_a_deploy_command_reads_the_whole_order(tmp_path: Path) -> None:
+    tool = recorder(tmp_path)
+    settings = (("entry", "src/hello.ts"), ("memory", "256"), ("timeout", "0"))
+    one = replace(order("hello", HTTP, MODE="dark"), settings=settings, tags=(("team", "shop"),))
+    site = replace(rich_site(), provider_id="edge1-workers", previous=deployed_record())
+    command(tool).deploy(site, (one,))
+    assert misfits("deploy-order", tool.order) == ()
+    row = tool.order["functions"][0]
+    assert (row["entry"], row["memory"], row["timeout"]) == ("src/hello.ts", 256, None)
+    assert row["environment"] == {"MODE": "dark"}
+    assert row["triggers"] == [{"type": "http", "method": "GET", "path": "/hello"}]
+    assert row["tags"] == {"team": "shop"}
+    assert row["artifact"]["path"] == "/archives/hello.zip"
+    assert tool.order["extension"]["iam"]["role"]["statements"]
+    assert tool.order["previous"]["endpoint"] == "https://shop.test"
+    assert tool.order["previous"]["functions"][0]["name"] == "hello"
+    assert "salt" not in tool.seen["stdin"]
+
+
+def test_a_destroy_command_reads_the_same_document(tmp_path: Path) -> None:
+    tool = recorder(tmp_path)
+    deployer = command(tool)
+    live = deployer.deploy(address(), (order("one"), order("two"))).functions
+    deployer.dissolve(address(), live)
+    assert misfits("deploy-order", tool.order) == ()
+    assert tool.order["operation"] == "remove"
+    assert [row["name"] for row in tool.order["functions"]] == ["one", "two"]
+    assert tool.order["previous"] is None
+
+
+def test_an_order_that_nobody_reads_stops_nobody(tmp_path: Path) -> None:
+    big = order(T="x" * 2_000_000)
+    assert says(tmp_path, GOOD).deploy(address(), (big,)).outputs
 
 
 @pytest.mark.parametrize("hidden", ["", SECRET])
@@ -377,8 +502,9 @@ def test_secrets_are_hidden_in_talk_and_outputs(hidden: str, tmp_path: Path) -> 
     script = f"import sys\nprint('{SECRET}', file=sys.stderr)\nprint({json.dumps(answer)!r})\n"
     deployer = says(tmp_path, script, {} if hidden else {"SOME_TOKEN": SECRET})
     around_it = replace(deployer.around, hide=Secret(frozenset({hidden} - {""})))
-    deployed = replace(deployer, around=around_it).deploy(address(), (order("tokens"),))
-    assert deployed.talk == "[REDACTED]\n"
+    listened, heard = watched(replace(deployer, around=around_it))
+    deployed = listened.deploy(address(), (order("tokens"),))
+    assert heard == ["[REDACTED]"]
     assert dict(deployed.outputs) == {
         "url": "https://x.test",
         "a": "[REDACTED]",

@@ -67,6 +67,13 @@ class Tool:
         return told
 
     @property
+    def order(self) -> dict[str, Any]:
+        """The document on its standard input."""
+        found = json.loads(self.seen["stdin"])
+        assert isinstance(found, dict)
+        return found
+
+    @property
     def is_live(self) -> bool:
         return (self.folder / "live").exists()
 

@@ -44,6 +44,9 @@ class ConfigValues:
             Secret(env),
             Secret(found.env),
             spec_of(unit, found),
+            found.tags,
+            found.reserved_concurrency,
+            found.provisioned_concurrency,
         )
 
     def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:

@@ -16,7 +16,14 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import looks_secret
 from fabric.model.secret import Secret
-from fabric.providers.contract import Deployer, DeploymentAddress, Released, ResourceAddress
+from fabric.providers.contract import (
+    UNWATCHED,
+    CallWatch,
+    Deployer,
+    DeploymentAddress,
+    Released,
+    ResourceAddress,
+)
 from fabric.providers.payloads import as_json
 from fabric.providers.registry import deployer_of
 from fabric.providers.run_command import CommandEnvironment
@@ -31,10 +38,11 @@ class PlacedDeployers:
         self._upstreams = upstreams
         self._around: dict[RecordRef, CommandEnvironment] = {}
 
-    def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
+    def deployer(self, ref: RecordRef, mode: Mode, watch: CallWatch = UNWATCHED) -> Deployer:
         placement = self._work.placements[ref]
         extension = _extension(self._work.config(ref), placement.provider_id)
-        return deployer_of(placement.provider_id, mode, self._environment(ref), as_json(extension))
+        around = replace(self._environment(ref), watch=watch)
+        return deployer_of(placement.provider_id, mode, around, as_json(extension))
 
     def address(self, ref: RecordRef) -> DeploymentAddress:
         one = self._work.placements[ref]

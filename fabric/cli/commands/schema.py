@@ -10,7 +10,7 @@ from fabric.cli.options import ScreenFlags, examples
 
 _NAMES = (
     "config", "compose", "plan", "events", "report", "state",
-    "backup", "deploy-answer", "deploy-record", "receipt", "saved-plan",
+    "backup", "deploy-answer", "deploy-order", "deploy-record", "receipt", "saved-plan",
 )  # fmt: skip
 
 

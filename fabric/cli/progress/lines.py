@@ -1,4 +1,4 @@
-"""Progress: live lines on a terminal, one quiet line per start and end elsewhere."""
+"""Progress where nothing can be drawn over: one quiet line per start and end."""
 
 import sys
 import threading
@@ -7,9 +7,7 @@ from fabric.cli.progress.log_lines import LogLines
 from fabric.cli.screen import give_up, safe
 from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
 
-_REDRAW_SECONDS = 0.1
 _QUIET_SECONDS = 10.0
-_ROWS = 8
 
 
 class LineProgress:
@@ -59,70 +57,6 @@ class LineProgress:
             if names:
                 more = f" and {len(names) - 3} more" if len(names) > 3 else ""  # noqa: PLR2004
                 _say(f"… still running: {', '.join(names[:3])}{more}")
-
-
-class LiveProgress:
-    """Ended tasks scroll by, running ones stay below; at most ten redraws a second."""
-
-    def __init__(self, talk: LogLines) -> None:
-        self._talk = talk
-        self._style = talk.style
-        self._running: dict[str, float] = {}
-        self._total = self._ended = 0
-        self._drawn = 0
-        self._last = -1.0
-        self._elapsed = 0.0
-
-    def hear(self, event: Stamped) -> None:
-        self._elapsed = event.elapsed
-        match event.event:
-            case RunStarted(_, tasks, _, _):
-                self._total = tasks
-            case TaskStarted(task, _):
-                self._running[task] = event.elapsed
-                self._redraw()
-                return
-            case TaskEnded(task, _, _, _):
-                self._ended += 1
-                self._running.pop(task, None)
-            case _:
-                pass
-        lines = self._talk.lines(event)
-        if lines:
-            self._erase()
-        for line in lines:
-            _say(line)
-        self._redraw()
-
-    def close(self) -> None:
-        self._erase()
-
-    def _redraw(self) -> None:
-        if self._drawn and self._elapsed - self._last < _REDRAW_SECONDS:
-            return
-        self._last = self._elapsed
-        self._erase()
-        lines = self._lines()
-        put("".join(f"{line}\n" for line in lines))
-        self._drawn = len(lines)
-
-    def _lines(self) -> list[str]:
-        if not self._running:
-            return []
-        names = sorted(self._running, key=lambda name: self._running[name])
-        rows = [
-            f"  {self._style.note('●')} {name}  "
-            + self._style.dim(f"{self._elapsed - self._running[name]:.1f} s")
-            for name in names[:_ROWS]
-        ]
-        if len(names) > _ROWS:
-            rows.append(self._style.dim(f"  … and {len(names) - _ROWS} more"))
-        return [*rows, self._style.dim(f"  {self._ended} of {self._total} tasks done")]
-
-    def _erase(self) -> None:
-        if self._drawn:
-            order(f"\x1b[{self._drawn}A\x1b[J")
-            self._drawn = 0
 
 
 def _say(line: str) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.settings import Settings
-from fabric.cli.progress.lines import LineProgress, LiveProgress
+from fabric.cli.progress.lines import LineProgress
 from fabric.cli.progress.live_table import LiveTable
 from fabric.cli.progress.log_lines import LogLines, Logs
+from fabric.cli.progress.tables import ServiceRows, TaskRows
 from fabric.cli.screen import Screen
 from fabric.engine.bus import Listener
 from fabric.engine.listeners.chrome_trace import Profile
@@ -58,6 +59,5 @@ def _terminal(screen: Screen, settings: Settings, logs: Logs, info: RunInfo) -> 
     live = settings.stderr_is_terminal and not settings.in_ci
     if not live or settings.env.get("TERM") == "dumb" or screen.as_json:
         return LineProgress(talk, github=settings.in_github)
-    if tally is None:
-        return LiveProgress(talk)
-    return LiveTable(talk, tally, settings.clock)
+    rows = TaskRows(screen.err) if tally is None else ServiceRows(tally, screen.err)
+    return LiveTable(talk, rows, settings.clock)

@@ -10,7 +10,7 @@ from fabric.model.late_values import all_known, filled_in_document, late_names, 
 from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
 from fabric.providers.redaction import redaction_of
-from fabric.providers.run_command import Call, CommandEnvironment, run_line
+from fabric.providers.run_command import Call, CommandEnvironment, Told, run_line
 from fabric.runtimes.invoke import Invocation, invoke
 from fabric.system.http_check import answers, called
 from tests.support.in_process import compose
@@ -114,8 +114,11 @@ def test_no_border_lets_one_through(tmp_path: Path) -> None:
     around = CommandEnvironment(tmp_path, Secret({}))
     invocation = Invocation("f", b"", "main.handler", "python3.11", env=Secret((("A", LATE),)))
     borders: dict[str, Callable[[], object]] = {
-        "a command's variables": lambda: run_line(call, {"A": LATE}, {}, around),
-        "a command's documents": lambda: run_line(call, {}, {"D": json.dumps([LATE])}, around),
+        "a command's variables": lambda: run_line(call, Told({"A": LATE}, {}, ""), around),
+        "a command's documents": lambda: run_line(
+            call, Told({}, {"D": json.dumps([LATE])}, ""), around
+        ),
+        "a command's order": lambda: run_line(call, Told({}, {}, json.dumps([LATE])), around),
         "a function's environment": lambda: invoke(invocation, {}),
         "a call": lambda: called("POST", f"https://{LATE}/", b"{}", 1),
         "a health check": lambda: answers(f"https://{LATE}/"),

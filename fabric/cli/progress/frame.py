@@ -1,0 +1,16 @@
+"""How much room there is on the terminal now."""
+
+import os
+
+from fabric.views.board import Frame
+
+_NARROW = Frame(80, 24)
+
+
+def frame() -> Frame:
+    """The terminal, without its last column and two lines: a full one would scroll."""
+    try:
+        size = os.get_terminal_size(2)
+    except OSError:
+        return _NARROW
+    return Frame(max(1, size.columns - 1), max(1, size.lines - 2))

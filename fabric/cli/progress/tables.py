@@ -1,0 +1,71 @@
+"""What stays below the lines of a run on a terminal, and moves with the clock."""
+
+from typing import Protocol
+
+from fabric.cli.progress.frame import frame
+from fabric.engine.listeners.service_progress import ServiceProgress
+from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
+from fabric.views.board import board_lines
+from fabric.views.style import Style
+
+_ROWS = 8
+
+
+class LiveRows(Protocol):
+    """Not thread-safe: who draws holds a lock."""
+
+    def hear(self, event: Stamped) -> None: ...
+    def lines(self, elapsed: float) -> list[str]: ...
+
+
+class ServiceRows:
+    """A row for each service; the tally hears of events with the lines of the run."""
+
+    def __init__(self, tally: ServiceProgress, style: Style) -> None:
+        self._tally, self._style = tally, style
+
+    def hear(self, event: Stamped) -> None:
+        pass
+
+    def lines(self, elapsed: float) -> list[str]:
+        return board_lines(self._tally.board(elapsed), frame(), self._style)
+
+
+class TaskRows:
+    """A row for each running task, for how long it has been at it."""
+
+    def __init__(self, style: Style) -> None:
+        self._style = style
+        self._running: dict[str, float] = {}
+        self._total = self._ended = 0
+
+    def hear(self, event: Stamped) -> None:
+        match event.event:
+            case RunStarted(_, tasks, _, _):
+                self._total = tasks
+            case TaskStarted(task, _):
+                self._running[task] = event.elapsed
+            case TaskEnded(task, _, _, _):
+                self._ended += 1
+                self._running.pop(task, None)
+            case _:
+                return
+
+    def lines(self, elapsed: float) -> list[str]:
+        if not self._running:
+            return []
+        names = sorted(self._running, key=lambda name: self._running[name])
+        rows = [
+            f"  {self._style.note('●')} {_cut(name)}  "
+            + self._style.dim(f"{max(0.0, elapsed - self._running[name]):.1f} s")
+            for name in names[:_ROWS]
+        ]
+        if len(names) > _ROWS:
+            rows.append(self._style.dim(f"  … and {len(names) - _ROWS} more"))
+        return [*rows, self._style.dim(f"  {self._ended} of {self._total} tasks done")]
+
+
+def _cut(name: str) -> str:
+    """A row that wraps cannot be drawn over."""
+    room = max(1, frame().width - 16)
+    return name if len(name) <= room else f"{name[: room - 1]}…"

@@ -1,0 +1,210 @@
+"""The one document that a command of any provider reads from its standard input. No effects.
+
+Its form is told by `schemas/deploy-order.schema.json`.
+"""
+
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec import json as typed_json
+
+from fabric.model.records.record import FunctionRecord, Record
+from fabric.model.records.record_document import triggers_of
+from fabric.providers.contract import Artifact, DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.naming import resource_name
+
+SCHEMA = "deploy-order"
+FORMAT_VERSION = 1
+
+
+class OrderKind(StrEnum):
+    DEPLOY = "deploy"
+    REMOVE = "remove"
+
+
+class ArtifactRow(Struct, frozen=True, rename="camel"):
+    path: str
+    sha256: str
+    size_bytes: int
+    changed: bool
+
+
+class FunctionRow(Struct, frozen=True, rename="camel"):
+    """One function as it is to be."""
+
+    name: str
+    entry: str
+    handler: str
+    runtime: str
+    memory: int | None
+    timeout: int | None
+    architecture: str
+    reserved_concurrency: int | None
+    provisioned_concurrency: int | None
+    triggers: list[object]
+    layers: tuple[str, ...]
+    environment: dict[str, str]
+    tags: dict[str, str]
+    artifact: ArtifactRow
+
+
+class LiveRow(Struct, frozen=True, rename="camel"):
+    """One function as it is at the provider, by what an earlier command said of it."""
+
+    name: str
+    resource_name: str
+    resource_id: str
+    endpoint: str
+    artifact_sha256: str
+    handler: str = ""
+    runtime: str = ""
+    triggers: list[object] = []
+    layers: tuple[str, ...] = ()
+    updated_at: str = ""
+
+
+class PreviousRow(Struct, frozen=True, rename="camel"):
+    """What the record says before this command has run."""
+
+    deployment_id: str
+    mode: str
+    endpoint: str
+    outputs: dict[str, str]
+    functions: tuple[LiveRow, ...]
+    updated_at: str
+
+
+class ResourceRow(Struct, frozen=True, rename="camel"):
+    name: str
+    type: str
+    env_var: str
+    address: str
+
+
+class WorkflowRow(Struct, frozen=True, rename="camel"):
+    name: str
+    steps: object
+    address: str
+
+
+class OrderDocument(Struct, frozen=True, rename="camel"):
+    format_version: int
+    operation: OrderKind
+    service: str
+    stage: str
+    provider: str
+    provider_id: str
+    region: str
+    deployment_id: str
+    functions: tuple[FunctionRow, ...] | tuple[LiveRow, ...]
+    resources: tuple[ResourceRow, ...]
+    workflows: tuple[WorkflowRow, ...]
+    secret_references: dict[str, str]
+    extension: object
+    previous: PreviousRow | None
+
+
+def deploy_order(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> str:
+    return _text(_document(OrderKind.DEPLOY, address, tuple(map(_function, orders))))
+
+
+def remove_order(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+    return _text(_document(OrderKind.REMOVE, address, tuple(map(_live, functions))))
+
+
+def _text(document: OrderDocument) -> str:
+    return typed_json.encode(document).decode()
+
+
+def _document(
+    kind: OrderKind,
+    address: DeploymentAddress,
+    functions: tuple[FunctionRow, ...] | tuple[LiveRow, ...],
+) -> OrderDocument:
+    return OrderDocument(
+        FORMAT_VERSION,
+        kind,
+        address.service,
+        address.stage,
+        address.label,
+        address.provider_id,
+        address.region,
+        address.deployment_id,
+        functions,
+        tuple(
+            ResourceRow(one.name, one.type, one.env_var, one.address.reveal())
+            for one in address.resources
+        ),
+        tuple(
+            WorkflowRow(name, json.loads(steps), resource_name(address, name))
+            for name, steps in address.workflows
+        ),
+        dict(address.secret_refs),
+        json.loads(address.extension),
+        _previous(address.previous),
+    )
+
+
+def _function(order: FunctionOrder) -> FunctionRow:
+    settings = dict(order.settings)
+    return FunctionRow(
+        order.name,
+        settings.get("entry", ""),
+        order.artifact.handler,
+        order.artifact.runtime,
+        _count(settings.get("memory", "")),
+        _count(settings.get("timeout", "")),
+        settings.get("architecture", ""),
+        order.reserved_concurrency,
+        order.provisioned_concurrency,
+        [json.loads(text) for text in order.triggers],
+        order.layers,
+        dict(order.env.reveal()),
+        dict(order.tags),
+        _artifact(order.artifact),
+    )
+
+
+def _count(text: str) -> int | None:
+    """What the config leaves to the provider is 0 in keys."""
+    return int(text) if text not in ("", "0") else None
+
+
+def _artifact(artifact: Artifact) -> ArtifactRow:
+    path = str(artifact.path.absolute())
+    return ArtifactRow(path, artifact.sha256, artifact.size, artifact.changed)
+
+
+def _live(one: LiveFunction) -> LiveRow:
+    return LiveRow(one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256)
+
+
+def _previous(record: Record | None) -> PreviousRow | None:
+    if record is None or not record.deployment_id:
+        return None
+    functions = tuple(map(_recorded, record.functions))
+    return PreviousRow(
+        record.deployment_id,
+        record.mode,
+        record.endpoint,
+        dict(record.outputs),
+        functions,
+        record.updated_at,
+    )
+
+
+def _recorded(one: FunctionRecord) -> LiveRow:
+    return LiveRow(
+        one.name,
+        one.resource_name,
+        one.resource_id,
+        one.endpoint,
+        one.artifact_sha256,
+        one.handler,
+        dict(one.settings).get("runtime", ""),
+        triggers_of(one),
+        one.layers,
+        one.updated_at,
+    )

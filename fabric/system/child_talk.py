@@ -1,0 +1,80 @@
+"""What is said to a child and by it while it runs: its standard input, and its talk by lines."""
+
+import contextlib
+import subprocess
+import threading
+from collections.abc import Callable
+
+from msgspec import Struct
+
+# Of a longer line a part would be told, and a part of a secret is not known as one.
+LONGEST_LINE = 1 << 16
+
+
+def _nobody_hears(_line: bytes) -> None:
+    pass
+
+
+def _is_wanted() -> bool:
+    return False
+
+
+class ChildTalk(Struct, frozen=True):
+    """`hear` is told each line of the child's stderr when it ends. Once the child `is_to_end`, its
+    session is asked to, and ended after `patience` seconds."""
+
+    stdin: bytes = b""
+    hear: Callable[[bytes], None] = _nobody_hears
+    is_to_end: Callable[[], bool] = _is_wanted
+    patience: float = 10.0
+
+
+SILENT = ChildTalk()
+
+
+class LineTeller:
+    """Bytes as they come to whole lines, up to `most` bytes in all."""
+
+    def __init__(self, hear: Callable[[bytes], None], most: int) -> None:
+        self._hear = hear
+        self._most = most
+        self._begun = bytearray()
+        self._is_long = False
+
+    def take(self, chunk: bytes) -> None:
+        *whole, rest = chunk.split(b"\n")
+        for line in whole:
+            self._add(line)
+            self.end_line()
+        self._add(rest)
+
+    def end_line(self) -> None:
+        """What a line that is drawn again and again shows in the end is what counts."""
+        line = bytes(self._begun).rstrip(b"\r").rpartition(b"\r")[2]
+        if self._is_long:
+            line = b"(a line that is too long to be shown)"
+        self._begun.clear()
+        self._is_long = False
+        if line.strip() and self._most > 0:
+            self._most -= len(line)
+            self._hear(line if self._most > 0 else b"(and more, which is not shown)")
+
+    def _add(self, part: bytes) -> None:
+        if len(self._begun) + len(part) > LONGEST_LINE:
+            self._is_long = True
+            self._begun.clear()
+        elif not self._is_long:
+            self._begun += part
+
+
+def feed(child: subprocess.Popen[bytes], content: bytes) -> None:
+    """Give it its input, however slowly it reads; one that reads nothing of it is left alone."""
+    stream = child.stdin
+    if stream is None:
+        return
+
+    def write() -> None:
+        with contextlib.suppress(OSError, ValueError), stream:
+            stream.write(content)
+
+    threading.Thread(target=write, name="child-writer", daemon=True).start()

@@ -1,0 +1,62 @@
+"""What a child may do, and how it is brought to an end."""
+
+import sys
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
+from fabric.system.child_talk import LONGEST_LINE, ChildTalk, LineTeller
+
+DEAF = """\
+import signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("deaf", file=sys.stderr, flush=True)
+time.sleep(600)
+"""
+
+
+def run(folder: Path, script: str, talk: ChildTalk) -> Overheard:
+    argv = [sys.executable, "-c", script]
+    return run_bounded(argv, cwd=folder, env={}, limits=Limits(), talk=talk)
+
+
+def test_a_child_that_does_not_end_when_it_is_asked_is_ended(tmp_path: Path) -> None:
+    heard: list[bytes] = []
+    talk = ChildTalk(hear=heard.append, is_to_end=lambda: bool(heard), patience=0.2)
+    done = run(tmp_path, DEAF, talk)
+    assert (done.ending, done.was_asked, done.code) == (Ending.UNWANTED, True, -9)
+
+
+def test_a_child_reads_all_of_its_input_and_its_end(tmp_path: Path) -> None:
+    script = "import sys\nprint(len(sys.stdin.read()))\n"
+    assert run(tmp_path, script, ChildTalk(b"x" * 300_000)).stdout == b"300000\n"
+
+
+def told(chunks: list[bytes], most: int = 1 << 20) -> list[bytes]:
+    heard: list[bytes] = []
+    teller = LineTeller(heard.append, most)
+    for chunk in chunks:
+        teller.take(chunk)
+    teller.end_line()
+    return heard
+
+
+@given(st.lists(st.binary(max_size=40)))
+def test_lines_are_told_whole_however_they_come(chunks: list[bytes]) -> None:
+    assert told(chunks) == told([b"".join(chunks)])
+
+
+def test_a_line_that_is_drawn_again_is_told_as_it_ends() -> None:
+    assert told([b"10 %\r50 %\r100 %\r\nnext"]) == [b"100 %", b"next"]
+
+
+def test_of_a_line_without_end_nothing_is_told() -> None:
+    [line] = told([b"x" * LONGEST_LINE, b"secret"])
+    assert b"too long" in line
+
+
+def test_talk_without_end_is_told_for_a_while() -> None:
+    lines = told([b"word\n" * 1000], most=10)
+    assert lines == [b"word", b"word", b"(and more, which is not shown)"]
