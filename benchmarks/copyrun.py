@@ -18,7 +18,7 @@ from fabric.engine.listeners.journal import RunJournal
 from fabric.engine.result import RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
-from fabric.engine.shortcuts import kept_graph
+from fabric.engine.shortcuts import kept_graph, last_run_file
 from fabric.engine.shortcuts import last_run as packed
 from fabric.engine.shortcuts.answers import (
     AnswerChange,
@@ -121,7 +121,9 @@ def _warm_start(tools: Desk) -> tuple[stage_zero.MovedFiles, packed.LastRun, pac
     moved_files = stage_zero.last
     if moved_files is None:
         return None
-    warm = packed.load_last_run(moved_files.folder, tools.argv, str(tools.root), moved_files.salt)
+    warm = last_run_file.load_last_run(
+        moved_files.folder, tools.argv, str(tools.root), moved_files.salt
+    )
     if warm is None:
         return None
     dirty = warm.dirty(manifest.moved(moved_files.paths, moved_files.before, moved_files.now))
@@ -180,7 +182,7 @@ def _keep(tools: Desk, stores: Stores, result: RunResult) -> None:
     prefix = prefix_of(stores.files, str(tools.root))
     info = ProjectInfo(str(tools.root), "dev")
     kept = packed.last_run_of(salt, info, result, stores.trace_store.traces, prefix)
-    packed.save_last_run(tools.answers, tools.argv, str(tools.root), kept)
+    last_run_file.save_last_run(tools.answers, tools.argv, str(tools.root), kept)
 
 
 def _renew(
@@ -204,7 +206,7 @@ def _renew(
         return
     whole = packed.whole(warm, part, result, KINDS)
     again = packed.renewed_run(warm, salt, part, whole, prefix)
-    packed.save_renewed_run(moved_files.folder, tools.argv, str(tools.root), again)
+    last_run_file.save_renewed_run(moved_files.folder, tools.argv, str(tools.root), again)
 
 
 def _told(result: RunResult, others: int) -> int:

@@ -7,7 +7,6 @@ does, in this process.
 import os
 import random
 import shutil
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +24,7 @@ from fabric.engine.shortcuts.answers import StoredAnswer
 from fabric.model.events import Stamped, TaskStarted
 from fabric.model.names import Verb
 from fabric.model.report import Report
+from tests.support.until import a_tick
 
 ARGV = ("package",)
 ENV = MappingProxyType({"HOME": "/nowhere"})
@@ -91,7 +91,7 @@ class Folder:
         (self.root / "fabric.yml").write_text(CONFIG)
         for name in NAMES:
             self._path(name).write_text(self._text(name, 0))
-        time.sleep(0.025)
+        a_tick(self.root)
 
     def _path(self, name: str) -> Path:
         return self.root / f"{name}.py"
@@ -106,7 +106,7 @@ class Folder:
             [self._rewrite, self._same_size_same_time, self._comment, self._touch, self._nothing,
              self._tamper, self._remove_output, self._replace, self._stranger, self._archive]
         )()  # fmt: skip
-        time.sleep(0.025)
+        a_tick(self.root)
 
     def _source(self) -> Path:
         return self._path(self.chance.choice(NAMES))
@@ -215,7 +215,7 @@ def test_a_run_from_a_warm_start_runs_only_what_the_edit_reaches(tmp_path: Path)
     folder = Folder(tmp_path, 0)
     folder.build()
     (folder.root / "three.py").write_text("def handler(event, context): return 9\n")
-    time.sleep(0.025)
+    a_tick(folder.root)
     assert not folder.ask()
     assert folder.build() == ["build:shop/third", "package:shop/third"]
     assert folder.ask()
@@ -254,7 +254,7 @@ def test_a_file_that_is_saved_during_a_run_leaves_no_answer(tmp_path: Path) -> N
     folder = Folder(tmp_path, 0)
     folder.build(saved=folder.root / "one.py")
     assert not folder.ask()
-    time.sleep(0.025)
+    a_tick(folder.root)
     assert "build:shop/first" in folder.build()
 
 

@@ -4,6 +4,8 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, homes_of, run_graph, told_of_places
@@ -38,37 +40,49 @@ def build(
 ) -> Report:
     """From what the last run left where that is sound, else from the files."""
     started = file_time_ns(settings.cwd)
+    asked = _Asked(request, settings, make_listeners, command_line, started)
     warm = warm_start(command_line, request, settings)
     if warm is not None:
         # What was read of it may be sound, and the next piece not.
         with contextlib.suppress(DamagedPieceError):
-            return _built(request, settings, make_listeners, command_line, (warm, started))
-    cold = _cold_start(request, settings)
-    return _built(request, settings, make_listeners, command_line, (cold, started))
+            return _all_readable(asked, _built(asked, warm))
+    return _built(asked, _cold_start(request, settings))
 
 
-def _built(
-    request: Request,
-    settings: Settings,
-    make_listeners: MakeListeners,
-    command_line: CommandLine | None,
-    begin: tuple[Start, int],
-) -> Report:
+class _Asked(Struct, frozen=True):
+    """What is to be built, who hears of it, and since when nothing that moves is relied on."""
+
+    request: Request
+    settings: Settings
+    make_listeners: MakeListeners
+    command_line: CommandLine | None
+    started_ns: int
+
+
+def _all_readable(asked: _Asked, report: Report) -> Report:
+    """Some rows are made when they are read: damage is met here, where it can still be answered.
+    A good report was read already, when its answer was kept."""
+    if report.problems and asked.command_line is not None:
+        asked.command_line.shown(report)
+    return report
+
+
+def _built(asked: _Asked, start: Start) -> Report:
     """Run, report, and keep the answer to the same question asked again."""
-    start, started = begin
+    request, settings, command_line = asked.request, asked.settings, asked.command_line
     work = GraphJob(start.info, start.graph, start.known, untouched=start.untouched)
     workspace = Path(start.info.workspace)
     homes = homes_of(start.info, start.graph)
-    opening = SessionOptions(started, request.use_cache, warm=start.is_warm, homes=homes)
+    opening = SessionOptions(asked.started_ns, request.use_cache, warm=start.is_warm, homes=homes)
     with Session(workspace, settings, opening) as session:
-        result = start.whole(run_graph(request, session, work, make_listeners))
+        result = start.whole(run_graph(request, session, work, asked.make_listeners))
         info = told_of_places(start.info, start.graph, session)
         if command_line and result.ok and not request.out:
             again = build_report(had_nothing_to_do(result), info, request, settings)
             keep_answer(command_line, session, start, result, again)
     cache = cache_folder(workspace, settings)
     if is_usable(cache):
-        prune_daily(cache, started / 1e9)
+        prune_daily(cache, asked.started_ns / 1e9)
     if request.out:
         copy_artifacts(result, workspace, request.verb, settings.cwd / request.out)
     return build_report(result, info, request, settings)

@@ -221,12 +221,15 @@ def _brought(called: Called, project: Project | None) -> Pairs:
         return ()
     scopes = sorted({pattern.partition("/")[0] for pattern in facts.node_packages})
     root = (project.workspace / unit.root).resolve()
-    places = [(scope, _installed(root, scope)) for scope in scopes]
+    top = project.workspace.resolve()
+    places = [(scope, _installed(root, top, scope)) for scope in scopes]
     return tuple((scope, str(folder)) for scope, folder in places if folder)
 
 
-def _installed(root: Path, scope: str) -> Path | None:
-    folders = (folder / "node_modules" / scope for folder in (root, *root.parents))
+def _installed(root: Path, top: Path, scope: str) -> Path | None:
+    """Below the workspace only: what lies above is nobody's of this project."""
+    own = (folder for folder in (root, *root.parents) if folder.is_relative_to(top))
+    folders = (folder / "node_modules" / scope for folder in own)
     return next((folder for folder in folders if folder.is_dir()), None)
 
 

@@ -93,8 +93,10 @@ class RunResult(Struct, frozen=True):
 
     def _some_unit_done(self) -> bool:
         """Of a run that changes the world only that counts: what was built for it is no result."""
-        rows = list(self.rows)
+        rows = list(zip(self.graph.tasks, self.outcomes, strict=True))
         changing = [row for row in rows if row[0].kind in RECORD_KINDS]
+        # Packages that many functions share are for nobody by themselves.
+        rows = [row for row in rows if row[0].inputs.function]
         bad = set()
         units = set()
         for task, outcome in changing or rows:

@@ -23,7 +23,8 @@ def gates_of(graph: TaskGraph) -> tuple[Gate, ...]:
 
 
 def _gates(graph: TaskGraph) -> Iterator[Gate]:
-    archives, deploys = _by_service(graph, "package"), _by_service(graph, "deploy")
+    deploys = _by_service(graph, "deploy")
+    archives = _by_service(graph, "package") if deploys else {}
     for service, after in deploys.items():
         before = tuple(archives.get(service, ()))
         all_before = frozenset(before)

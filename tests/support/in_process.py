@@ -18,21 +18,17 @@ from fabric.app.settings import Settings
 from fabric.cli import version
 from fabric.cli.main import run
 from fabric.cli.start import CommandStart
-from fabric.system.clock import file_time_ns
 from tests.support import project as projects
 from tests.support.project import Done, Project
-from tests.support.until import until
+from tests.support.until import a_tick
 
 _CORES = 2
-# What was written so short a time before a command began is not relied on. A process of its own
-# takes longer than that to start.
-_RACY_NS = 20_000_000
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def in_process(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Done:
     """As the door does it: stage 0 first, and the command line only if it steps aside."""
-    await_settled_stamps(cwd)
+    a_tick(cwd)  # a process of its own takes longer to start
     with contextlib.chdir(cwd):  # it looks at paths as they stand, from where it was called
         stored = _stored(words, cwd, env)
     if stored is not None:
@@ -51,12 +47,6 @@ def in_process(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Done:
         sys.stdout.flush()
         sys.stderr.flush()
     return Done(code, out.getvalue().decode(), err.getvalue().decode())
-
-
-def await_settled_stamps(folder: Path) -> None:
-    """Until what was written before may be relied on."""
-    limit = file_time_ns(folder) + _RACY_NS
-    until(lambda: file_time_ns(folder) > limit)
 
 
 def _stored(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[int, str, str] | None:

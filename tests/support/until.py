@@ -2,8 +2,12 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
+
+from fabric.system.clock import file_time_ns
 
 SECONDS = 60.0
+LONGEST_TICK_NS = 20_000_000
 
 
 def until(holds: Callable[[], bool], failing: str = "it did not come about") -> None:
@@ -11,3 +15,9 @@ def until(holds: Callable[[], bool], failing: str = "it did not come about") -> 
     while not holds():
         assert time.monotonic() < end, failing
         time.sleep(0.005)
+
+
+def a_tick(folder: Path) -> None:
+    """What was written until now is surely older than what is from now on."""
+    later = file_time_ns(folder) + LONGEST_TICK_NS
+    until(lambda: file_time_ns(folder) > later, "the clock stands still")

@@ -28,8 +28,8 @@ from fabric.model.outcomes.planned import PlanOutcome
 from fabric.model.report import Report
 from fabric.system.clock import Clock, SystemClock
 from tests.support.fakes import Heard
-from tests.support.in_process import await_settled_stamps
 from tests.support.project import PYTHON, PYTHON_SOURCES, environment
+from tests.support.until import a_tick
 
 AnOutcome = TypeVar("AnOutcome", bound=JsonStruct)
 
@@ -56,7 +56,7 @@ class Workplace:
 
     @property
     def settings(self) -> Settings:
-        await_settled_stamps(self.root)
+        a_tick(self.root)
         self.heard.events.clear()
         return Settings(
             env=environment(self.root, self.env),

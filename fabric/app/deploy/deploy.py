@@ -80,24 +80,41 @@ def deploy(
             _refuse_moved(options, settings, seen)
             if not seen.plan.anything_to_do and not request.out:
                 tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
-                renew_traces(scope)
-                seen = _with_receipts(seen, scope)
-                report = unchanged_report(request, seen, scope)
-                keep_preview(command_line, session, seen, report)
-                return report
-        units = scope.work.units.all().values()
-        confirm_stage(units, work.info.stage, settings, options.ask)
-        # Said on the line, it beats what the config and the variable make of a failure.
-        rollback = not request.keep_going and any(
-            rolls_back(options, unit.config, settings) for unit in units
-        )
-        request = replace(request, fail_fast=request.fail_fast or rollback)
-        work_to_do = GraphJob(seen.work.info, seen.work.graph, elsewhere=seen.elsewhere)
-        change = RecordsChange(
-            scope, Deploying(rollback=rollback), work_to_do, tuple(_claimed(seen, scope)), started
-        )
+                return _unchanged(request, seen, scope, session, command_line)
+        request, change = _change_to_make(request, seen, scope, options, started)
         changed = change_records(request, change, make_listeners)
         return deploy_report(request, seen, _copied_out(request, settings, changed))
+
+
+def _unchanged(
+    request: Request,
+    seen: Preview,
+    scope: DeployScope,
+    session: Session,
+    command_line: CommandLine | None,
+) -> Report:
+    """All is live as it should be; what is written beside it may be missing."""
+    renew_traces(scope)
+    seen = _with_receipts(seen, scope)
+    report = unchanged_report(request, seen, scope)
+    keep_preview(command_line, session, seen, report)
+    return report
+
+
+def _change_to_make(
+    request: Request, seen: Preview, scope: DeployScope, options: DeployOptions, started: int
+) -> tuple[Request, RecordsChange]:
+    """With what becomes of the request: on a way back nothing new starts after a failure."""
+    units, settings = scope.work.units.all().values(), scope.work.settings
+    confirm_stage(units, seen.work.info.stage, settings, options.ask)
+    # Said on the line, it beats what the config and the variable make of a failure.
+    rollback = not request.keep_going and any(
+        rolls_back(options, unit.config, settings) for unit in units
+    )
+    job = GraphJob(seen.work.info, seen.work.graph, elsewhere=seen.elsewhere)
+    claimed = tuple(_claimed(seen, scope))
+    change = RecordsChange(scope, Deploying(rollback=rollback), job, claimed, started)
+    return replace(request, fail_fast=request.fail_fast or rollback), change
 
 
 def _with_receipts(seen: Preview, scope: DeployScope) -> Preview:

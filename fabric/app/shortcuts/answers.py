@@ -4,7 +4,6 @@ Nothing changed until then: stage 0 gives the answer. A few files changed: the r
 what is kept, and only looks at what these files reach.
 """
 
-import contextlib
 from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
@@ -16,9 +15,8 @@ from fabric.app.session import Session
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.start import Start, WarmStart
 from fabric.engine.memory.memo import STAMP
-from fabric.engine.memory.pieces import DamagedPieceError
 from fabric.engine.result import Outcome, RunResult, Status
-from fabric.engine.shortcuts import last_run
+from fabric.engine.shortcuts import last_run, last_run_file
 from fabric.engine.shortcuts.answers import (
     AnswerChange,
     AskedCommand,
@@ -57,9 +55,7 @@ def keep_answer(
         return
     match start.origin:
         case WarmStart() as warm:
-            # A piece that is damaged: the long way is taken next time.
-            with contextlib.suppress(DamagedPieceError):
-                _renew(command_line, session, warm, result, report)
+            _renew(command_line, session, warm, result, report)
         case Compiled() as work:
             _store(command_line, session, work, result, report)
 
@@ -79,7 +75,7 @@ def _store(
     prefix = prefix_of(files, command_line.cwd)
     recall = session.stores.trace_store.traces
     kept = last_run.last_run_of(salt, work.info, result, recall, prefix)
-    last_run.save_last_run(folder, command_line.argv, command_line.cwd, kept)
+    last_run_file.save_last_run(folder, command_line.argv, command_line.cwd, kept)
 
 
 def _renew(
@@ -93,18 +89,20 @@ def _renew(
     rows = [(number, result.outcomes[number]) for number in warm.part.ran]
     if any(one.output is None or one.trace is None for _, one in rows):
         return
+    # First: rows are made when they are read, and a piece of them may be damaged.
+    answer = command_line.shown(report)
     files, before = session.stores.files, warm.before
     prefix = prefix_of(files, command_line.cwd)
     dropped = before.only_of({number for number, _ in rows}, prefix, INPUTS_BY_KIND)
     fresh = [(result.graph.tasks[number].inputs, one.trace) for number, one in rows if one.trace]
     asked = _asked(command_line, frozenset(warm.moved_files.names), session)
     change = AnswerChange(basis_of(fresh, ()), dropped)
-    salt = renew_answer(warm.moved_files, asked, change, files, command_line.shown(report))
+    salt = renew_answer(warm.moved_files, asked, change, files, answer)
     if salt is None:
         return
     again = last_run.renewed_run(before, salt, warm.part, result, prefix)
     folder = warm.moved_files.folder
-    last_run.save_renewed_run(folder, command_line.argv, command_line.cwd, again)
+    last_run_file.save_renewed_run(folder, command_line.argv, command_line.cwd, again)
 
 
 def keep_preview(

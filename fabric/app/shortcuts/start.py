@@ -15,7 +15,7 @@ from fabric.app.settings import Settings
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.memory.pieces import DamagedPieceError
 from fabric.engine.result import Outcome, RunResult
-from fabric.engine.shortcuts import last_run
+from fabric.engine.shortcuts import last_run, last_run_file
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task_inputs import INPUTS_BY_KIND
@@ -77,7 +77,9 @@ def _reached(command_line: CommandLine) -> WarmStart | None:
     seen = stage_zero.last
     if seen is None:
         return None
-    before = last_run.load_last_run(seen.folder, command_line.argv, command_line.cwd, seen.salt)
+    before = last_run_file.load_last_run(
+        seen.folder, command_line.argv, command_line.cwd, seen.salt
+    )
     if before is None:
         return None
     try:

@@ -1,8 +1,7 @@
 """What the last run left behind, packed so that the next one reads only what an edit reaches.
 
-Lies beside a stored answer and belongs to it alone: both carry the same salt. A large file has a
-piece for each task; a small one says what has changed since that was written. Deletable: without
-them a run looks at everything, and comes to the same result.
+Knows no files: how it lies on the disk is `last_run_file`. Without it a run looks at everything,
+and comes to the same result.
 """
 
 import marshal
@@ -13,31 +12,21 @@ from zlib import crc32
 from msgspec import Struct, field
 from msgspec.structs import astuple, replace
 
-from fabric import manifest
-from fabric.engine.memory.pieces import SUFFIX, Pieces, open_pieces, write_pieces
+from fabric.engine.memory.pieces import Pieces
 from fabric.engine.memory.trace_rows import decode_traces, encode_trace
 from fabric.engine.output_folders import shown_files
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
-from fabric.engine.shortcuts.packing import Kinds, info_of, packed_info, plain_inputs
+from fabric.engine.shortcuts.packing import Kinds, plain_inputs
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
-from fabric.model.hashing import sealed, unsealed
-from fabric.model.problems import FabricError
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task, TaskInputs
 from fabric.model.task_id import TaskId
 from fabric.model.walks import with_dependents
-from fabric.system.disk import read_bytes, write_atomic
 
-_SUFFIX = ".warm"
-_FIELDS = 9
 _KEPT = 16
-# So many paths share a piece: few enough to be read for one of them.
-_PATHS_A_PIECE = 16
-# Changes of this many bytes are worth writing the large file anew.
-_MANY_BYTES = 1 << 19
 
 Recall = Callable[[TaskId], Sequence[Trace]]
 Owners = Mapping[str, tuple[int, ...]]
@@ -85,7 +74,7 @@ class LastRun(Struct, frozen=True):
         changed = self.owners.get(path)
         if changed is not None:
             return changed
-        return self.group(_group_of(path, len(self.pieces) - self.count)).get(path, ())
+        return self.group(group_of(path, len(self.pieces) - self.count)).get(path, ())
 
     def group(self, number: int) -> Owners:
         found: Owners = marshal.loads(self.pieces.read(self.count + number))  # noqa: S302: checked
@@ -196,96 +185,7 @@ class FinishedRun(Struct, frozen=True):
     owners: Owners
 
 
-def load_last_run(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> LastRun | None:
-    """What belongs to a stored answer, or None."""
-    path = _path(folder, argv, cwd)
-    name = f"{path.rpartition('/')[2]}{_SUFFIX}"
-    try:
-        content = unsealed(name, read_bytes(f"{path}{_SUFFIX}"))
-        found = marshal.loads(content) if content else None  # noqa: S302: sealed by us
-        stats = manifest.stats_of([f"{path}{SUFFIX}"])
-    except (OSError, ValueError, EOFError, TypeError):
-        return None
-    if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
-        return None
-    _, own, info, count, groups, base, as_written, records, owners = found
-    if own != salt or as_written != stats:
-        return None
-    pieces = open_pieces(f"{path}{SUFFIX}")
-    if pieces is None or pieces.salt != base or len(pieces) != count + groups:
-        return None
-    return LastRun(own, info_of(info), count, pieces, stats, records, owners)
-
-
-def save_last_run(folder: str, argv: Sequence[str], cwd: str, run: FinishedRun) -> None:
-    """The large file first: the small one says which it belongs to."""
-    path = _path(folder, argv, cwd)
-    groups = _grouped(run.owners)
-    try:
-        write_pieces(f"{path}{SUFFIX}", run.salt, (*run.records, *map(marshal.dumps, groups)))
-        stats = manifest.stats_of([f"{path}{SUFFIX}"])
-    except (OSError, FabricError):
-        return
-    counts = (len(run.records), len(groups))
-    _write_head(path, (run.salt, run.info, counts, run.salt, stats, {}, {}))
-
-
-def save_renewed_run(folder: str, argv: Sequence[str], cwd: str, last: LastRun) -> None:
-    """What has changed, in the small file; all of it anew, where that has become much."""
-    path = _path(folder, argv, cwd)
-    if sum(map(len, last.records.values())) > _MANY_BYTES:
-        try:
-            run = _unfolded(last)
-        except FabricError:
-            return
-        save_last_run(folder, argv, cwd, run)
-        return
-    counts = (last.count, len(last.pieces) - last.count)
-    changed = (last.pieces.salt, last.stats, dict(last.records), dict(last.owners))
-    _write_head(path, (last.salt, last.info, counts, *changed))
-
-
-_Head = tuple[
-    bytes, ProjectInfo, tuple[int, int], bytes, bytes, Mapping[int, bytes], Mapping[str, Any]
-]
-
-
-def _write_head(path: str, head: _Head) -> None:
-    salt, info, counts, base, stats, records, owners = head
-    packed: Any = (
-        manifest.FORMAT, salt, packed_info(info), *counts, base, stats, records, owners,
-    )  # fmt: skip
-    name = f"{path.rpartition('/')[2]}{_SUFFIX}"
-    try:
-        write_atomic(f"{path}{_SUFFIX}", sealed(name, marshal.dumps(packed)), mode=0o600)
-    except FabricError:
-        return
-
-
-def _path(folder: str, argv: Sequence[str], cwd: str) -> str:
-    return f"{folder}/{manifest.file_name(argv, cwd)}"
-
-
-def _unfolded(last: LastRun) -> FinishedRun:
-    owners: dict[str, tuple[int, ...]] = {}
-    for number in range(len(last.pieces) - last.count):
-        owners.update(last.group(number))
-    owners.update(last.owners)
-    records = tuple(last.packed(number) for number in range(last.count))
-    held = {path: numbers for path, numbers in owners.items() if numbers}
-    return FinishedRun(last.salt, last.info, records, held)
-
-
-def _grouped(owners: Owners) -> list[dict[str, tuple[int, ...]]]:
-    """Paths by a number that is made from their names: where to look for one of them."""
-    count = len(owners) // _PATHS_A_PIECE + 1
-    groups: list[dict[str, tuple[int, ...]]] = [{} for _ in range(count)]
-    for path, numbers in owners.items():
-        groups[_group_of(path, count)][path] = numbers
-    return groups
-
-
-def _group_of(path: str, count: int) -> int:
+def group_of(path: str, count: int) -> int:
     return crc32(path.encode("utf-8", "surrogatepass")) % count
 
 

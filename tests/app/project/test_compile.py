@@ -1,6 +1,5 @@
 """The kept graph: the same as by the long way, and used only while all that made it stands."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from fabric.app.settings import Settings
 from fabric.app.shortcuts.compiled import compiled
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
 from fabric.model.names import Verb
+from tests.support.until import a_tick
 
 CONFIG = """\
 service: ${env:NAME,orders}
@@ -33,7 +33,7 @@ def settings(tmp_path: Path) -> Settings:
     folder = tmp_path / "above" / "orders"
     (folder / ".fabric" / "cache").mkdir(parents=True)
     (folder / "fabric.yml").write_text(CONFIG)
-    a_tick()
+    a_tick(folder)
     return Settings(
         MappingProxyType({"LEVEL": "warn"}),
         folder,
@@ -41,11 +41,6 @@ def settings(tmp_path: Path) -> Settings:
         stdout_is_terminal=False,
         stderr_is_terminal=False,
     )
-
-
-def a_tick() -> None:
-    """What was written in the tick of a command is not relied on."""
-    time.sleep(0.025)
 
 
 def is_kept(made: Compiled) -> bool:

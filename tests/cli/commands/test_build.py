@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.in_process import project, typescript
 from tests.support.project import Done, Project, handler
+from tests.support.wheels import environment, write_wheel
 
 
 def ran(done: Done) -> dict[str, str]:
@@ -280,3 +281,22 @@ def test_a_failed_build_blocks_its_package_with_the_reason(tmp_path: Path) -> No
     assert done.code == 2
     assert done.document["result"]["summary"]["blocked"] == 1
     assert "package:shop/one blocked: needs build:shop/one" in made.fabric("package").err
+
+
+def test_a_failing_edit_ends_as_it_would_without_shortcuts(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    assert made.fabric("build").code == 0
+    made.write({"src/two.py": "def handler(:\n"})
+    warm = made.fabric("build")
+    cold = made.fabric("build", env={"FABRIC_NO_SHORTCUTS": "1"})
+    assert (warm.code, cold.code) == (2, 2)
+
+
+def test_a_package_of_which_only_shared_packages_came_about_failed(tmp_path: Path) -> None:
+    write_wheel(tmp_path / "index", "left")
+    made = project(tmp_path / "made")
+    made.write({"requirements.txt": "left==1.0\n"})
+    made.write({name: "def handler(:\n" for name in ("src/one.py", "src/two.py")})
+    done = made.json("package", env=environment(tmp_path / "index"))
+    assert done.document["result"]["summary"]["ran"] == 1
+    assert (done.code, done.error["code"]) == (1, "build/failed")

@@ -13,12 +13,10 @@ from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts.last_run import (
     LastRun,
     last_run_of,
-    load_last_run,
     reached,
     renewed_run,
-    save_last_run,
-    save_renewed_run,
 )
+from fabric.engine.shortcuts.last_run_file import load_last_run, save_last_run, save_renewed_run
 from fabric.engine.shortcuts.packing import info_of, packed_info
 from fabric.graph.build_graph import build_graph
 from fabric.graph.traces import Trace, static_digest

@@ -1,0 +1,114 @@
+"""The last run on the disk: a large file has a piece for each task, a small one says what has
+changed since that was written.
+
+Both lie beside a stored answer and belong to it alone: all carry the same salt. Deletable.
+"""
+
+import marshal
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fabric import manifest
+from fabric.engine.memory.pieces import SUFFIX, open_pieces, write_pieces
+from fabric.engine.shortcuts.last_run import FinishedRun, LastRun, Owners, group_of
+from fabric.engine.shortcuts.packing import info_of, packed_info
+from fabric.model.hashing import sealed, unsealed
+from fabric.model.problems import FabricError
+from fabric.model.project_info import ProjectInfo
+from fabric.system.disk import read_bytes, write_atomic
+
+_SUFFIX = ".warm"
+_FIELDS = 9
+# So many paths share a piece: few enough to be read for one of them.
+_PATHS_A_PIECE = 16
+# Changes of this many bytes are worth writing the large file anew.
+_MANY_BYTES = 1 << 19
+
+
+def load_last_run(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> LastRun | None:
+    """What belongs to a stored answer, or None."""
+    path = _path(folder, argv, cwd)
+    name = f"{path.rpartition('/')[2]}{_SUFFIX}"
+    try:
+        content = unsealed(name, read_bytes(f"{path}{_SUFFIX}"))
+        found = marshal.loads(content) if content else None  # noqa: S302: sealed by us
+        stats = manifest.stats_of([f"{path}{SUFFIX}"])
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+    if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
+        return None
+    _, own, info, count, groups, base, as_written, records, owners = found
+    if own != salt or as_written != stats:
+        return None
+    pieces = open_pieces(f"{path}{SUFFIX}")
+    if pieces is None or pieces.salt != base or len(pieces) != count + groups:
+        return None
+    return LastRun(own, info_of(info), count, pieces, stats, records, owners)
+
+
+def save_last_run(folder: str, argv: Sequence[str], cwd: str, run: FinishedRun) -> None:
+    """The large file first: the small one says which it belongs to."""
+    path = _path(folder, argv, cwd)
+    groups = _grouped(run.owners)
+    try:
+        write_pieces(f"{path}{SUFFIX}", run.salt, (*run.records, *map(marshal.dumps, groups)))
+        stats = manifest.stats_of([f"{path}{SUFFIX}"])
+    except (OSError, FabricError):
+        return
+    counts = (len(run.records), len(groups))
+    _write_head(path, (run.salt, run.info, counts, run.salt, stats, {}, {}))
+
+
+def save_renewed_run(folder: str, argv: Sequence[str], cwd: str, last: LastRun) -> None:
+    """What has changed, in the small file; all of it anew, where that has become much."""
+    path = _path(folder, argv, cwd)
+    if sum(map(len, last.records.values())) > _MANY_BYTES:
+        try:
+            run = _unfolded(last)
+        except FabricError:
+            return
+        save_last_run(folder, argv, cwd, run)
+        return
+    counts = (last.count, len(last.pieces) - last.count)
+    changed = (last.pieces.salt, last.stats, dict(last.records), dict(last.owners))
+    _write_head(path, (last.salt, last.info, counts, *changed))
+
+
+_Head = tuple[
+    bytes, ProjectInfo, tuple[int, int], bytes, bytes, Mapping[int, bytes], Mapping[str, Any]
+]
+
+
+def _write_head(path: str, head: _Head) -> None:
+    salt, info, counts, base, stats, records, owners = head
+    packed: Any = (
+        manifest.FORMAT, salt, packed_info(info), *counts, base, stats, records, owners,
+    )  # fmt: skip
+    name = f"{path.rpartition('/')[2]}{_SUFFIX}"
+    try:
+        write_atomic(f"{path}{_SUFFIX}", sealed(name, marshal.dumps(packed)), mode=0o600)
+    except FabricError:
+        return
+
+
+def _path(folder: str, argv: Sequence[str], cwd: str) -> str:
+    return f"{folder}/{manifest.file_name(argv, cwd)}"
+
+
+def _unfolded(last: LastRun) -> FinishedRun:
+    owners: dict[str, tuple[int, ...]] = {}
+    for number in range(len(last.pieces) - last.count):
+        owners.update(last.group(number))
+    owners.update(last.owners)
+    records = tuple(last.packed(number) for number in range(last.count))
+    held = {path: numbers for path, numbers in owners.items() if numbers}
+    return FinishedRun(last.salt, last.info, records, held)
+
+
+def _grouped(owners: Owners) -> list[dict[str, tuple[int, ...]]]:
+    """Paths by a number that is made from their names: where to look for one of them."""
+    count = len(owners) // _PATHS_A_PIECE + 1
+    groups: list[dict[str, tuple[int, ...]]] = [{} for _ in range(count)]
+    for path, numbers in owners.items():
+        groups[group_of(path, count)][path] = numbers
+    return groups
