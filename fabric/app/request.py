@@ -1,6 +1,7 @@
 """What the user asked for, as a value: the same for the command line and the daemon."""
 
 import math
+from collections.abc import Sequence
 
 from msgspec import Struct, field
 
@@ -24,7 +25,8 @@ class Where(Struct, frozen=True):
     """Which services are meant, as the user said it.
 
     `home` is where `.fabric` lies when that is not beside the config. `choice` is made before
-    anything is compiled; if it comes to no service at all, `nothing` is meant.
+    anything is compiled; if it comes to no service at all, `nothing` is meant. `params` are values
+    for the configs' `${param:…}`.
     """
 
     config: str = CONFIG_NAME
@@ -35,6 +37,7 @@ class Where(Struct, frozen=True):
     home: str = ""
     choice: ServiceChoice = field(default_factory=ServiceChoice)
     nothing: bool = False
+    params: tuple[tuple[str, str], ...] = ()
 
 
 class Request(Struct, frozen=True):
@@ -49,6 +52,19 @@ class Request(Struct, frozen=True):
     out: str = ""
     profiled: bool = False
     detailed: bool = False
+
+
+def params_of(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """`NAME=VALUE` each; a value may be empty, and no name may come twice."""
+    pairs = [word.partition("=") for word in words]
+    names = [name for name, _, _ in pairs]
+    for (name, equals, _), word in zip(pairs, words, strict=True):
+        if not equals or not name:
+            message = f"--param {word.partition('=')[0] or '='} is no NAME=VALUE"
+            raise FabricError(Problem("usage/bad-param", message, hint="as in --param color=blue"))
+        if names.count(name) > 1:
+            raise FabricError(Problem("usage/bad-param", f"--param {name} is given twice"))
+    return tuple((name, value) for name, _, value in pairs)
 
 
 def caps_of(concurrency: str, cores: int) -> Caps:

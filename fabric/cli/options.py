@@ -51,6 +51,16 @@ Provider: TypeAlias = Annotated[
     str,
     click.option("--provider", default="", metavar="ID", help="A provider id or override label."),
 ]
+Params: TypeAlias = Annotated[
+    tuple[str, ...],
+    click.option(
+        "--param",
+        "params",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A value for ${param:NAME} (may be given again).",
+    ),
+]
 Events: TypeAlias = Annotated[
     str,
     click.option("--events", default="", metavar="FILE", help="Write the run's events as NDJSON."),
@@ -91,12 +101,15 @@ class PlaceFlags(Struct, frozen=True):
     ]
     stage: Stage
     provider: Provider
+    params: Params
 
     @property
     def where(self) -> "Where":
-        from fabric.app.request import Where
+        from fabric.app.request import Where, params_of
 
-        return Where(self.config, stage=self.stage, provider=self.provider)
+        return Where(
+            self.config, stage=self.stage, provider=self.provider, params=params_of(self.params)
+        )
 
 
 class FunctionFlags(Struct, frozen=True):
@@ -157,15 +170,23 @@ class ComposeFlags(Struct, frozen=True):
         ),
     ]
     stage: Stage
+    params: Params
 
     @property
     def where(self) -> "Where":
-        from fabric.app.request import ServiceChoice, Where
+        from fabric.app.request import ServiceChoice, Where, params_of
 
         choice = ServiceChoice(
             self.with_dependents, self.with_dependencies, self.affected, self.base
         )
-        return Where("", self.compose, self.stage, services=self.services, choice=choice)
+        return Where(
+            "",
+            self.compose,
+            self.stage,
+            services=self.services,
+            choice=choice,
+            params=params_of(self.params),
+        )
 
     @property
     def functions(self) -> tuple[str, ...]:

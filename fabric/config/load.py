@@ -3,6 +3,7 @@
 text -> tree -> overlays of the stage -> bindings -> the provider chosen -> checked -> Config
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Env
 from itertools import islice
@@ -12,11 +13,11 @@ from msgspec.structs import replace
 
 from fabric.config.parse import Loaded, config_of
 from fabric.config.redact import mark_credentials
-from fabric.config.resolve.bindings import BindingScope, fill
+from fabric.config.resolve.bindings import PARAM_NAME, BindingScope, ReadText, fill, no_files
 from fabric.config.resolve.placeholders import late_where_none_may_be
 from fabric.config.resolve.provider import choose
 from fabric.config.resolve.stages import for_stage, without_asides
-from fabric.config.rules.config import rule_findings, secret_leaves
+from fabric.config.rules.config import param_leaves, rule_findings, secret_leaves
 from fabric.config.rules.forbidden_places import secrets_where_none_may_be
 from fabric.config.rules.limits import limit_problems
 from fabric.config.rules.locations import locations_of
@@ -35,18 +36,22 @@ MAX_FINDINGS = 100
 # Shorter ones stand inside of common words: to hide them would spoil a message and hide nothing.
 _SHORTEST_HIDDEN = 4
 # Filled only when they are used: a variable of another stage or place need not be set here.
+_PARAM = re.compile(rf"\$\{{param:({PARAM_NAME.pattern})")
 _LATER = ("stages", "providerOverrides", "secrets")
 
 
 class ConfigText(Struct, frozen=True):
     """All that a load depends on. `env` is the environment with `.env` laid under it;
-    `provider` is the choice of `--provider`, a label or an id."""
+    `provider` is the choice of `--provider`, a label or an id; `params` are those of the command
+    line; `read_text` gives the text of a file for a binding."""
 
     file: str
     text: bytes
     env: Env[str, str]
     stage: str
     provider: str = ""
+    params: Env[str, str] = {}
+    read_text: ReadText = no_files
 
 
 def load_config(source: ConfigText) -> Config:
@@ -65,12 +70,20 @@ def load_config(source: ConfigText) -> Config:
         config,
         locations=locations_of(file, document.text, loaded.root),
         unplannable=in_file(file, document.text, limit_problems(loaded.root, source.stage)),
+        bound_params=frozenset(_PARAM.findall(document.text)) if source.params else frozenset(),
     )
 
 
 def _resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
     root = for_stage(without_asides(raw), source.stage)
-    scope = BindingScope(source.env, source.stage, secret_leaves(root))
+    scope = BindingScope(
+        source.env,
+        source.stage,
+        secret_leaves(root),
+        param_leaves(root),
+        source.params,
+        source.read_text,
+    )
     filled = fill(without(root, *_LATER), scope)
     root = _with_later(filled.node, root)
     chosen = choose(root, source.provider, scope)

@@ -203,7 +203,8 @@ class Config(Struct, frozen=True):
     Function `env`, `layers` and `build` are final here: service env, resources and addons are laid
     in, layer names are resolved. `extensions` and `resolved` are canonical JSON text; `resolved` is
     the whole document with bindings filled and secrets redacted. `secret_names` are the variables
-    whose values must never be shown. `bound_names` are the variables that bindings looked at.
+    whose values must never be shown. `bound_names` are the variables that bindings looked at,
+    `bound_files` the files, `bound_params` the parameters.
     `secret_values` are what bindings to secrets gave, for hiding it: never stored, never shown.
     `labels` are what `--provider` finds in the config, whatever was chosen.
     `locations` are the places that a plan may have something to say of, `unplannable` is what it
@@ -228,6 +229,8 @@ class Config(Struct, frozen=True):
     resolved: str = "{}"
     secret_names: frozenset[str] = frozenset()
     bound_names: frozenset[str] = frozenset()
+    bound_files: frozenset[str] = frozenset()
+    bound_params: frozenset[str] = frozenset()
     secret_values: Secret[frozenset[str]] = NO_SECRETS
     warnings: tuple[Problem, ...] = ()
     locations: tuple[ConfigPlace, ...] = ()

@@ -17,14 +17,17 @@ from fabric.state.store import BackEndPair, RecordStore
 
 def refuse_foreign(placement: Placement, process: Mapping[str, str]) -> None:
     """Another store than the one that is meant would be as bad as the wrong host."""
-    sources = sources_of(Path(placement.folder), process)
     address = dict(placement.settings).get(back_end_facts(placement.backend).address_setting, "")
-    names = [
-        *(one for one in foreign_endpoints(sources) if reads_variable(placement.backend, one)),
-        *foreign_database(sources, address),
+    found = [
+        foreign_problem(sources, name)
+        for sources in sources_of(placement.env_place, process)
+        for name in (
+            *(one for one in foreign_endpoints(sources) if reads_variable(placement.backend, one)),
+            *foreign_database(sources, address),
+        )
     ]
-    if names:
-        raise FabricError(*(foreign_problem(sources, name) for name in names))
+    if found:
+        raise FabricError(*found)
 
 
 class BackEnds:
@@ -53,7 +56,7 @@ class BackEnds:
         if placement.is_own_folder:
             return placement.home
         return placement.home, frozenset(
-            calling_environment(Path(placement.folder), self._settings.env).items()
+            calling_environment(placement.env_place, self._settings.env).items()
         )
 
     def _opened(self, placement: Placement) -> BackEndPair:
@@ -63,7 +66,7 @@ class BackEnds:
         from fabric.state.backends.registry import open_backend
 
         refuse_foreign(placement, self._settings.env)
-        env = calling_environment(Path(placement.folder), self._settings.env)
+        env = calling_environment(placement.env_place, self._settings.env)
         return open_backend(
             BackendKind(placement.backend), dict(placement.settings), env, Path(placement.home)
         )

@@ -89,7 +89,7 @@ class PlacedDeployers:
         """Made once for each record: its deploy and its release see the same."""
         if ref not in self._around:
             folder = Path(self._work.placements[ref].folder)
-            env = calling_environment(folder, self._work.settings.env)
+            env = calling_environment(self._work.placements[ref].env_place, self._work.settings.env)
             hidden = hidden_values(env, self._work.config(ref))
             payloads = Path(self._work.placements[ref].home, PAYLOADS)
             self._around[ref] = CommandEnvironment(folder, Secret(env), Secret(hidden), payloads)

@@ -83,7 +83,7 @@ def _with_config(project: Project, request: Request, settings: Settings) -> _Pat
         "credentials": lambda: credential_checks(where),
         "deployer": lambda: deployer_checks(where),
         "state": lambda: state_checks(where),
-        "runtimes": lambda: runtime_checks(unit, Path(placement.folder), settings),
+        "runtimes": lambda: runtime_checks(unit, placement.env_place, settings),
     }
     machine = _machine(project.workspace, settings)
     return _Patient(placement.ref, project.workspace, looks | machine)

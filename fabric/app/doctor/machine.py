@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fabric.app.cache_place import looked_at
-from fabric.app.project.files import calling_environment
+from fabric.app.project.files import EnvPlace, calling_environment
 from fabric.app.settings import Settings
 from fabric.app.toolchains import toolchain_of
 from fabric.graph.compile import ServiceUnit
@@ -18,9 +18,9 @@ _LOW = 1 << 30
 _TOO_LOW = 50 << 20
 
 
-def runtime_checks(unit: ServiceUnit, folder: Path, settings: Settings) -> Iterator[Check]:
+def runtime_checks(unit: ServiceUnit, place: EnvPlace, settings: Settings) -> Iterator[Check]:
     """For each language of the service what builds and runs it here."""
-    env = calling_environment(folder, settings.env)
+    folder, env = place.folder, calling_environment(place, settings.env)
     runtimes = {one.runtime or unit.config.provider.runtime for one in unit.config.functions}
     if any(one.startswith("nodejs") for one in runtimes):
         yield _tried("node", lambda: node_version(folder, env))

@@ -38,7 +38,7 @@ class ServiceUnderTest(Struct, frozen=True):
 
     @property
     def env(self) -> Mapping[str, str]:
-        return calling_environment(Path(self.placement.folder), self.settings.env)
+        return calling_environment(self.placement.env_place, self.settings.env)
 
     @property
     def facts(self) -> ProviderFacts | None:

@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
 from fabric.app.project.endpoints import Sources, foreign_endpoints
 from fabric.app.request import CONFIG_NAME
 from fabric.config.dotenv import NO_DOTENV, UnreadLine, parse_dotenv
@@ -18,23 +20,43 @@ class NotFoundError(FabricError):
     """There is no file of ours where one was looked for."""
 
 
-def environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
-    """The `.env` beside a config, under the process environment; never fabric's own switches.
+class EnvPlace(Struct, frozen=True):
+    """Where a service's `.env` files lie: beside its config, and beside the compose file."""
 
-    For bindings of the config. Whoever calls a service takes `calling_environment`.
+    folder: Path
+    workspace: Path
+
+
+def bound_environment(place: EnvPlace, process: Mapping[str, str]) -> dict[str, str]:
+    """For bindings of a config: the process environment, over the `.env` beside the config, over
+    the one beside the compose file; never fabric's own switches.
+
+    Whoever calls a service takes `calling_environment`.
     """
-    return {**sources_of(folder, process).filed.reveal(), **process}
+    filed = [sources.filed.reveal() for sources in sources_of(place, process)]
+    return {**{name: text for one in reversed(filed) for name, text in one.items()}, **process}
 
 
-def calling_environment(folder: Path, process: Mapping[str, str]) -> dict[str, str]:
-    """Without addresses of the file that credentials from elsewhere would go to."""
-    sources = sources_of(folder, process)
-    foreign = foreign_endpoints(sources)
-    filed = {name: value for name, value in sources.filed.reveal().items() if name not in foreign}
-    return {**filed, **process}
+def calling_environment(place: EnvPlace, process: Mapping[str, str]) -> dict[str, str]:
+    """Without addresses of a file that credentials from elsewhere would go to."""
+    found: dict[str, str] = {}
+    for sources in reversed(sources_of(place, process)):
+        foreign = foreign_endpoints(sources)
+        found |= sources.filed.reveal()
+        # Nor does the one of the file under it count: that is not what was meant here.
+        found = {name: text for name, text in found.items() if name not in foreign}
+    return {**found, **process}
 
 
-def sources_of(folder: Path, process: Mapping[str, str]) -> Sources:
+def sources_of(place: EnvPlace, process: Mapping[str, str]) -> tuple[Sources, ...]:
+    """The file beside the config first; for the other one it belongs to what wins over it."""
+    own = _sources_in(place.folder, process)
+    if place.workspace == place.folder:
+        return (own,)
+    return (own, _sources_in(place.workspace, {**own.filed.reveal(), **process}))
+
+
+def _sources_in(folder: Path, process: Mapping[str, str]) -> Sources:
     path = folder / ".env"
     try:
         found = parse_dotenv(read_bytes(path).decode("utf-8", "replace"))

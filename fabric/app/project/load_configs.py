@@ -1,11 +1,12 @@
 """Configs are read here: one by itself, or all of a compose file, upstreams first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from fabric.app.project.bound_files import BoundFiles
 from fabric.app.project.endpoints import (
     Sources,
     foreign_endpoints,
@@ -15,7 +16,9 @@ from fabric.app.project.endpoints import (
     switch_problem,
 )
 from fabric.app.project.files import (
+    EnvPlace,
     NotFoundError,
+    bound_environment,
     config_in,
     config_path,
     read_file,
@@ -39,10 +42,12 @@ from fabric.model.problems import FabricError, Place, Problem
 
 
 class ConfigRequest(Struct, frozen=True):
-    """How a config is to be resolved; `upstream_outputs` values beat `.env` and the environment."""
+    """How a config is to be resolved; `upstream_outputs` values beat `.env` and the environment,
+    `params` those of the config."""
 
     stage: str
     provider: str = ""
+    params: Mapping[str, str] = field(default_factory=dict)
     upstream_outputs: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -63,7 +68,8 @@ def load_all(
         try:
             file = _config_of(one, compose, settings)
             config = load_one(
-                file,
+                EnvPlace(file.parent, compose.parent),
+                file.name,
                 replace(asked, upstream_outputs=upstream_placeholders(upstream_services)),
                 settings,
             )
@@ -102,22 +108,37 @@ def _config_of(entry: ComposeService, compose: Path, settings: Settings) -> Path
         raise FabricError(Problem("compose/missing-config", message, hint, where)) from error
 
 
-def load_one(path: Path, asked: ConfigRequest, settings: Settings) -> Config:
-    sources = sources_of(path.parent, settings.env)
-    env = {**sources.filed.reveal(), **settings.env, **asked.upstream_outputs}
+def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Settings) -> Config:
+    path = place.folder / name
+    env = {**bound_environment(place, settings.env), **asked.upstream_outputs}
     text = read_file(path, CONFIG_NAME)
-    file = shown(path, settings.cwd)
-    config = load_config(ConfigText(file, text, env, asked.stage, asked.provider))
-    told = tuple(_addresses(config, sources))
-    return replace(config, warnings=(*config.warnings, *told)) if told else config
+    files = BoundFiles(place.folder)
+    config = load_config(
+        ConfigText(
+            shown(path, settings.cwd),
+            text,
+            env,
+            asked.stage,
+            asked.provider,
+            asked.params,
+            files.text,
+        )
+    )
+    told = dict.fromkeys(_addresses(config, sources_of(place, settings.env)))
+    return replace(
+        config,
+        warnings=(*config.warnings, *told),
+        bound_files=frozenset(map(str, files.looked_at)),
+    )
 
 
-def _addresses(config: Config, sources: Sources) -> Iterator[Problem]:
+def _addresses(config: Config, found: Iterable[Sources]) -> Iterator[Problem]:
     """Warns of what has no effect, and of addresses that are open to everybody on the way."""
-    for name in sources.switches:
-        yield switch_problem(sources, name)
-    for name in foreign_endpoints(sources):
-        yield foreign_problem(sources, name)
-    for name in plain_endpoints(sources):
-        if not is_of_other_back_end(config.backend.kind, name):
-            yield plain_problem(name)
+    for sources in found:
+        for name in sources.switches:
+            yield switch_problem(sources, name)
+        for name in foreign_endpoints(sources):
+            yield foreign_problem(sources, name)
+        for name in plain_endpoints(sources):
+            if not is_of_other_back_end(config.backend.kind, name):
+                yield plain_problem(name)

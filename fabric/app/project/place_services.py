@@ -34,6 +34,7 @@ def placement_of(unit: ServiceUnit, workspace: Path, home: str = "") -> Placemen
         config.backend.settings,
         config.labels,
         _taken(unit),
+        str(workspace),
     )
 
 

@@ -1,10 +1,12 @@
 """Where the record of a service lies: known without a config once it was compiled."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from msgspec import Struct, convert
 from msgspec.structs import astuple
 
+from fabric.app.project.files import EnvPlace
 from fabric.model.back_ends import back_end_facts
 from fabric.model.records.record import RecordRef
 from fabric.model.task import Pairs
@@ -13,7 +15,8 @@ from fabric.model.task import Pairs
 class Placement(Struct, frozen=True):
     """One service at one provider. `folder` holds its config, `home` is its `.fabric`;
     `labels` are all providers that its config names; `taken` are the bytes of its fullest
-    environment without the addresses of upstreams, and how often that of each release is in it."""
+    environment without the addresses of upstreams, and how often that of each release is in it.
+    `workspace` is the folder of the compose file, where there is one."""
 
     service: str
     stage: str
@@ -27,11 +30,16 @@ class Placement(Struct, frozen=True):
     settings: Pairs
     labels: tuple[str, ...] = ()
     taken: tuple[int, tuple[tuple[str, int], ...]] = (0, ())
+    workspace: str = ""
 
     @property
     def is_own_folder(self) -> bool:
         """Whether its records lie in its project's own folder."""
         return back_end_facts(self.backend).is_own_folder
+
+    @property
+    def env_place(self) -> EnvPlace:
+        return EnvPlace(Path(self.folder), Path(self.workspace or self.folder))
 
     @property
     def ref(self) -> RecordRef:

@@ -1,6 +1,6 @@
 """Files to services: finds configs, their `.env`, and the workspace that they belong to."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from fabric.app.project.compose_files import (
 )
 from fabric.app.project.files import (
     COMPOSE_NAME,
+    EnvPlace,
     config_path,
     file_at,
 )
@@ -35,7 +36,7 @@ from fabric.config.compose import compose_services
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.graph.compile import ServiceUnit
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.spelling import nearest
+from fabric.model.spelling import did_you_mean, nearest
 from fabric.runtimes.vendor import REQUIREMENT_FILES, VendorSource
 
 
@@ -62,7 +63,7 @@ class Project(Struct, frozen=True):
     @property
     def warnings(self) -> tuple[Problem, ...]:
         of_units = (warning for unit in self.units for warning in unit.config.warnings)
-        return (*self.notes, *of_units)
+        return tuple(dict.fromkeys((*self.notes, *of_units)))
 
 
 class RunServices(Struct, frozen=True):
@@ -85,9 +86,18 @@ class RunServices(Struct, frozen=True):
 
 def open_project(where: Where, settings: Settings) -> Project:
     stage = settings.stage(where.stage)
-    if where.compose:
-        return _open_compose(where, stage, settings)
-    return _open_single(where, stage, settings)
+    opened = _open_compose if where.compose else _open_single
+    project = opened(where, stage, settings)
+    return replace(project, notes=(*project.notes, *_unused_params(where, project)))
+
+
+def _unused_params(where: Where, project: Project) -> Iterator[Problem]:
+    units = (*project.units, *project.dependencies)
+    bound = sorted({name for unit in units for name in unit.config.bound_params})
+    for name, _ in where.params:
+        if name not in bound:
+            message = f"--param {name} has no effect: no config here binds `${{param:{name}}}`"
+            yield Problem("config/unused-param", message, did_you_mean(name, bound))
 
 
 def _open_single(where: Where, stage: str, settings: Settings) -> Project:
@@ -97,20 +107,26 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
     workspace = owner.parent if owner else path.parent
     looked_for = _above(path, owner)
     if owner is None:
-        config = load_one(path, ConfigRequest(stage, where.provider), settings)
+        config = load_one(
+            EnvPlace(path.parent, workspace), path.name, _config_request(where, stage), settings
+        )
         row = ComposedService(ComposeService("", ""), path, config)
         project = _project(workspace, stage, RunServices((row,), ()), settings, looked_for)
         return replace(project, notes=not_obeyed(path))
     entry = entry_of(path, owner)
     services = read_compose(owner, owner.parent).services
     rows = load_all(
-        _with_upstreams(services, [entry]), owner, ConfigRequest(stage, where.provider), settings
+        _with_upstreams(services, [entry]), owner, _config_request(where, stage), settings
     )
     run_services = _run_services(
         rows, frozenset(row.entry.name for row in rows if row.file == path)
     )
     project = _project(workspace, stage, run_services, settings, looked_for)
     return replace(project, listed=tuple(services))
+
+
+def _config_request(where: Where, stage: str) -> ConfigRequest:
+    return ConfigRequest(stage, where.provider, dict(where.params))
 
 
 def _of_interest(
@@ -161,7 +177,7 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     path = file_at(settings.cwd / where.compose, COMPOSE_NAME)
     compose = read_compose(path, settings.cwd)
     listed = _of_interest(compose.services, where.services)
-    rows = load_all(listed, path, ConfigRequest(stage), settings)
+    rows = load_all(listed, path, _config_request(where, stage), settings)
     compose_services(Compose(compose.file, tuple(row.entry for row in rows)))
     _refuse_twins([(row.entry.name, row.config) for row in rows])
     chosen = [] if where.nothing else _chosen(rows, where.services)
@@ -238,7 +254,11 @@ def _project(
         stage,
         tuple(with_outside(unit, here) for unit in units),
         sources=tuple(files),
-        looked_for=(*looked, *(path.parent / ".env" for path in files)),
+        looked_for=(
+            *looked,
+            *dict.fromkeys((*(path.parent / ".env" for path in files), workspace / ".env")),
+            *sorted({Path(file) for row in everyone for file in row.config.bound_files}),
+        ),
         bound_names=frozenset().union(
             *(row.config.bound_names | set(account_variables(row.config)) for row in everyone)
         ),

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.project.files import calling_environment, relative
+from fabric.app.project.files import EnvPlace, calling_environment, relative
 from fabric.app.project.modes import mode_of
 from fabric.app.project.upstreams import UpstreamService, upstream_placeholders
 from fabric.app.settings import Settings
@@ -49,7 +49,7 @@ def unit_of(
         mode_of(config.provider.id, settings.env),
         found.text if found else "",
         tuple(one.service for one in upstream_services),
-        _account(config, calling_environment(row.file.parent, settings.env)),
+        _account(config, calling_environment(EnvPlace(row.file.parent, workspace), settings.env)),
         upstream_outputs=tuple(
             (name, one.release) for one in upstream_services for name in one.variables
         ),

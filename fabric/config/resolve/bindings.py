@@ -1,16 +1,17 @@
-"""Fill `${env:X}`, `${env:X,default}`, `${stage}` and `${secret:KEY}` into the text of a tree."""
+"""Fill `${env:X}`, `${stage}`, `${secret:KEY}`, `${param:NAME}` and `${file:PATH}` into the text of
+a tree; all but `stage` and `secret` may have a default, as in `${env:X,default}`."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
 from fabric.config.yaml.syntax import shown
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import looks_secret
 from fabric.model.spelling import nearest
 
@@ -18,19 +19,34 @@ MAX_DEPTH = 8
 # Secrets made of secrets could otherwise grow without end.
 MAX_PARTS = 50_000
 MAX_LETTERS = 16 << 20
-_WORDS = ("env", "secret", "stage")
+_WORDS = ("env", "secret", "stage", "param", "file")
+_WITHOUT_DEFAULT = ("secret", "stage")
 _OPENING = re.compile(r"\$\{([A-Za-z]+)(?=[:}])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+PARAM_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,62}")
+_PATH = re.compile(r"[^\s${}][^${}\n]*")
+_NAMES = {"param": PARAM_NAME, "file": _PATH}
 _BRACE = re.compile(r"[{}]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
 
+ReadText: TypeAlias = Callable[[str], str | None]
+
+
+def no_files(_path: str) -> str | None:
+    return None
+
+
 class BindingScope(Struct, frozen=True):
-    """What bindings can see. `secrets` are the entries of the config's own `secrets`."""
+    """What bindings can see. `secrets` and `params` are the config's own entries, `given` beats
+    the latter; `read_text` gives a file of the project, None where there is none."""
 
     env: Mapping[str, str]
     stage: str
     secrets: Mapping[str, Scalar]
+    params: Mapping[str, Scalar] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
+    read_text: ReadText = no_files
 
 
 class Filled(NamedTuple):
@@ -128,9 +144,13 @@ def _binding(word: str, rest: str) -> _Binding:
     is_bare = word == "stage"
     if is_bare and not rest:
         return _Binding(word, "", None)
-    if is_bare or not _NAME.fullmatch(name) or (comma and word == "secret"):
+    is_name = _NAMES.get(word, _NAME).fullmatch(name) is not None
+    if is_bare or not is_name or (comma and word in _WITHOUT_DEFAULT):
         message = f"`${{{word}{shown(rest, 30)}}}` is no binding"
-        hint = "write ${env:NAME}, ${env:NAME,default}, ${secret:KEY} or ${stage}"
+        hint = (
+            "write ${env:NAME}, ${env:NAME,default}, ${secret:KEY}, ${param:NAME}, ${file:PATH} "
+            "or ${stage}"
+        )
         raise BindingError("config/bad-binding", message, hint)
     return _Binding(word, name, default if comma else None)
 
@@ -194,22 +214,61 @@ class _Filler:
     def _piece(self, part: _Part, depth: int) -> _PlainText:
         if isinstance(part, _Literal):
             return _PlainText(part.text)
-        if part.word == "env":
-            return self._variable(part, depth)
-        if part.word == "secret":
-            return _PlainText(self._secret(part.name, depth), is_secret=True)
-        return _PlainText(self._scope.stage)
+        match part.word:
+            case "env":
+                return self._variable(part, depth)
+            case "secret":
+                return _PlainText(self._secret(part.name, depth), is_secret=True)
+            case "param":
+                return self._param(part, depth)
+            case "file":
+                return self._file(part, depth)
+            case _:
+                return _PlainText(self._scope.stage)
 
     def _variable(self, part: _Binding, depth: int) -> _PlainText:
         self.names.add(part.name)
         value = self._scope.env.get(part.name)
         if value is not None:
             return _PlainText(value, looks_secret(part.name))
+        name = shown(part.name)
+        message = f"the variable `{name}` is not set and has no default"
+        hint = f"set it, or write ${{env:{name},default}}"
+        return self._default(part, depth, BindingError("config/unset-variable", message, hint))
+
+    def _default(self, part: _Binding, depth: int, otherwise: BindingError) -> _PlainText:
         if part.default is None:
-            message = f"the variable `{shown(part.name)}` is not set and has no default"
-            hint = f"set it, or write ${{env:{shown(part.name)},default}}"
-            raise BindingError("config/unset-variable", message, hint)
+            raise otherwise
         return self._fill(part.default, depth + 1) or _PlainText(part.default)
+
+    def _param(self, part: _Binding, depth: int) -> _PlainText:
+        """What was given on the command line, then what the config says for the stage."""
+        is_secret = looks_secret(part.name)
+        given = self._scope.given.get(part.name)
+        if given is not None:
+            return _PlainText(given, is_secret)
+        own = self._scope.params.get(part.name)
+        if own is not None:
+            found = self._fill(own.text, depth + 1) or _PlainText(own.text)
+            return found._replace(is_secret=found.is_secret or is_secret)
+        name = shown(part.name)
+        message = f"the parameter `{name}` is not set and has no default"
+        hint = (
+            f"give it as --param {name}=…, or list it under `params` (or `stages.<stage>.params`)"
+        )
+        return self._default(part, depth, BindingError("config/unset-param", message, hint))
+
+    def _file(self, part: _Binding, depth: int) -> _PlainText:
+        try:
+            text = self._scope.read_text(part.name)
+        except FabricError as error:
+            found = error.first
+            raise BindingError(found.code, found.message, found.hint) from error
+        if text is not None:
+            return _PlainText(text, looks_secret(part.name))
+        message = f"there is no file `{shown(part.name)}` in the project"
+        hint = "the path is seen from the config's folder"
+        return self._default(part, depth, BindingError("config/missing-file", message, hint))
 
     def _secret(self, key: str, depth: int) -> str:
         if depth > MAX_DEPTH:

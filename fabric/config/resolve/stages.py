@@ -21,7 +21,7 @@ from fabric.config.yaml.syntax import shown
 from fabric.model.problems import Problem
 from fabric.model.spelling import did_you_mean
 
-_OVERLAID = ("provider", "backend", "env", "extensions")
+_OVERLAID = ("provider", "backend", "env", "params", "extensions")
 _WILD = "*?["
 
 

@@ -100,6 +100,11 @@ def _secrets(subject: Subject) -> Iterator[Finding]:
             yield _error("config/secret-literal", message, leaf, hint)
 
 
+def param_leaves(root: Node) -> dict[str, Scalar]:
+    entries = _entries(child(root, "params"))
+    return {one.key: one.value for one in entries if isinstance(one.value, Scalar)}
+
+
 def secret_leaves(root: Node) -> dict[str, Scalar]:
     """What `secrets` says for each key, in either way of writing it."""
     secrets = child(root, "secrets")

@@ -22,6 +22,7 @@ from fabric.config.schema.shapes import (
     OneOf,
     Table,
     Text,
+    Word,
     whole,
 )
 from fabric.config.schema.triggers import FILLED
@@ -33,7 +34,7 @@ SERVICE_NAME = Text(
 )
 _LABEL = Text(whole("[A-Za-z0-9][A-Za-z0-9._-]{0,62}"), "1 to 63 letters, digits, `.`, `_` or `-`")
 _PROVIDER_ID = OneOf(PROVIDER_IDS, "a provider", "config/unknown-provider")
-NO_EFFECT = ("app", "org", "params", "hooks", "alerts", "integrations", "policies")
+NO_EFFECT = ("app", "org", "hooks", "alerts", "integrations", "policies")
 
 
 def _provider(*, is_whole: bool) -> Fields:
@@ -62,6 +63,15 @@ _EXTENSIONS = Field(
     {"cloud1-lambda": {"region": "eu-central-1"}},
 )
 _ENV = Field("env", ENV, "Variables of all functions.", {"LOG_LEVEL": "info"})
+_PARAM_NAME = Text(
+    whole("[A-Za-z_][A-Za-z0-9_.-]{0,62}"), "letters, digits, `_`, `.` or `-`, not a digit first"
+)
+_PARAMS = Field(
+    "params",
+    Table(Word(), _PARAM_NAME, "domain"),
+    "Values for `${param:NAME}`; `--param NAME=VALUE` beats them.",
+    {"domain": "shop.example"},
+)
 _FUNCTION = {"name": "hello", "entry": "src/hello.ts"}
 
 _OVERLAY = Fields(
@@ -69,6 +79,7 @@ _OVERLAY = Fields(
         Field("provider", _provider(is_whole=False), "Another provider.", {"region": "eu-west-1"}),
         _BACKEND,
         _ENV,
+        _PARAMS,
         _EXTENSIONS,
         Field(
             "functions",
@@ -130,6 +141,7 @@ CONFIG = Fields(
             required=True,
         ),
         _ENV,
+        _PARAMS,
         Field(
             "stages",
             Table(_OVERLAY, sample="prod"),

@@ -1,10 +1,11 @@
-"""What a binding looks like: `${env:X}`, `${env:X,default}`, `${stage}`, `${secret:KEY}`."""
+"""What a binding looks like: `${env:X}`, `${env:X,default}`, `${stage}`, `${secret:KEY}`,
+`${param:NAME}`, `${file:PATH}`."""
 
 import re
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 # Also the pattern of the JSON Schema, so plain enough for both Python and JavaScript.
-BINDING = r"\$\{(env:[A-Za-z_]|secret:[A-Za-z_]|stage\})"
+BINDING = r"\$\{((env|secret|param):[A-Za-z_]|file:[^${}\s]|stage\})"
 _BINDING = re.compile(BINDING)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabric.app.project.endpoints import Sources, foreign_endpoints, plain_endpoints
-from fabric.app.project.files import calling_environment, environment
+from fabric.app.project.files import EnvPlace, bound_environment, calling_environment
 from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
 from fabric.state.backends.shared_key import account
@@ -67,8 +67,33 @@ def test_credentials_of_the_user_go_to_no_host_of_a_checkout(
     foreign = foreign_endpoints(Sources(tmp_path, Secret(filed), Secret(process)))
     assert len(foreign) == 1
     (tmp_path / ".env").write_text("".join(f"{name}='{text}'\n" for name, text in filed.items()))
-    assert foreign[0] not in calling_environment(tmp_path, process)
-    assert environment(tmp_path, process)[foreign[0]], "bindings of the config are not concerned"
+    place = EnvPlace(tmp_path, tmp_path)
+    assert foreign[0] not in calling_environment(place, process)
+    bound = bound_environment(place, process)
+    assert bound[foreign[0]], "bindings of the config are not concerned"
+
+
+def test_an_address_gets_no_credentials_from_the_other_file(tmp_path: Path) -> None:
+    (tmp_path / "api").mkdir()
+    own, shared = tmp_path / "api" / ".env", tmp_path / ".env"
+    place = EnvPlace(tmp_path / "api", tmp_path)
+    keys = "CLOUD1_ACCESS_KEY_ID=a\nCLOUD1_SECRET_ACCESS_KEY=b\n"
+    for one, other in ((own, shared), (shared, own)):
+        one.write_text(f"OBJSTORE1_ENDPOINT_URL={_URL}\n")
+        other.write_text(keys)
+        assert "OBJSTORE1_ENDPOINT_URL" not in calling_environment(place, {})
+        one.write_text(f"OBJSTORE1_ENDPOINT_URL={_URL}\n{keys}")
+        other.write_text("COLOR=blue\n")
+        assert calling_environment(place, {})["OBJSTORE1_ENDPOINT_URL"] == _URL
+
+
+def test_a_refused_address_lets_none_of_the_other_file_through(tmp_path: Path) -> None:
+    (tmp_path / "api").mkdir()
+    keys = "CLOUD1_ACCESS_KEY_ID=a\nCLOUD1_SECRET_ACCESS_KEY=b\n"
+    (tmp_path / ".env").write_text(f"OBJSTORE1_ENDPOINT_URL={_URL}\n{keys}")
+    (tmp_path / "api" / ".env").write_text("OBJSTORE1_ENDPOINT_URL=https://other.example\n")
+    env = calling_environment(EnvPlace(tmp_path / "api", tmp_path), {})
+    assert "OBJSTORE1_ENDPOINT_URL" not in env
 
 
 @pytest.mark.parametrize(("filed", "process"), TAKEN)

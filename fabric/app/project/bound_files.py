@@ -1,0 +1,48 @@
+"""Text of the project's own files, for `${file:PATH}` in a config."""
+
+import os
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+from fabric.system.disk import read_bytes
+
+_MOST_BYTES = 1 << 20
+
+
+class BoundFiles:
+    """Files below a config's folder; keeps which ones were looked at, there or not."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.looked_at: set[Path] = set()
+
+    def text(self, path: str) -> str | None:
+        """Without the line break at its end; None where there is no such file."""
+        file = self._folder / path
+        self.looked_at.add(Path(os.path.normpath(file)))
+        if not file.resolve().is_relative_to(self._folder.resolve()):
+            raise _refused(path, "leads out of the project", "copy what is needed into the project")
+        try:
+            if not file.exists():
+                return None
+            if not file.is_file():
+                raise _refused(path, "is no regular file")
+            return _decoded(path, read_bytes(file))
+        except OSError as error:
+            raise _refused(
+                path, f"cannot be read: {(error.strerror or str(error)).lower()}"
+            ) from error
+
+
+def _decoded(path: str, content: bytes) -> str:
+    if len(content) > _MOST_BYTES:
+        raise _refused(path, f"has {len(content):,} bytes; a binding takes {_MOST_BYTES:,} at most")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise _refused(path, "is no UTF-8 text") from error
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _refused(path: str, why: str, hint: str = "") -> FabricError:
+    return FabricError(Problem("config/bad-file", f"the file `{path}` {why}", hint))
