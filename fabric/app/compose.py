@@ -2,7 +2,8 @@
 
 from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.project.files import COMPOSE_NAME
-from fabric.app.project.project import named_services, open_project, services_in
+from fabric.app.project.project import named_services, services_in
+from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.outcomes.deployed import OutputsOutcome, ServiceAt, ServiceOutputs
@@ -24,7 +25,7 @@ def list_services(file: str, stage: str, settings: Settings) -> Report:
 
 def outputs(request: Request, settings: Settings) -> Report:
     """The endpoint and outputs of every service that is live."""
-    project = open_project(request.where, settings)
+    project = open_recorded(request.where, settings)
     found = find_records(project, request.where.provider, settings)
     rows = tuple(
         ServiceOutputs(ref.service, ref.provider, record.endpoint, dict(record.outputs))

@@ -9,11 +9,15 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.project.kept_source import keep_config
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.memory.file_index import let_settle
+from fabric.model.outcomes.deployed import DeployOutcome
 from fabric.model.problems import Problem
+from fabric.model.report import Report
 from fabric.system.clock import file_time_ns
+from fabric.system.disk import read_bytes
 from fabric.system.source.fetch import fetch
 from fabric.system.source.unpack import shallowest_config, unpack
 
@@ -50,3 +54,11 @@ def sourced(source: RemoteSource, request: Request, settings: Settings) -> Itera
             replace(settings, env=MappingProxyType(env)),
             fetched.warnings,
         )
+
+
+def keep_deployed(found: FetchedSource, report: Report) -> None:
+    """For whoever asks later about what this has made live: the source itself is gone by then."""
+    if isinstance(report.outcome, DeployOutcome):
+        content = read_bytes(Path(found.request.where.config))
+        for service in {one.service for one in report.outcome.deployments}:
+            keep_config(Path(found.request.where.home), service, content)

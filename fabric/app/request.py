@@ -26,7 +26,8 @@ class Where(Struct, frozen=True):
 
     `home` is where `.fabric` lies when that is not beside the config. `choice` is made before
     anything is compiled; if it comes to no service at all, `nothing` is meant. `params` are values
-    for the configs' `${param:…}`.
+    for the configs' `${param:…}`. With `only_place` it is about records that are there: a config
+    says where they lie, and what else it binds need not be set.
     """
 
     config: str = CONFIG_NAME
@@ -38,6 +39,7 @@ class Where(Struct, frozen=True):
     choice: ServiceChoice = field(default_factory=ServiceChoice)
     nothing: bool = False
     params: tuple[tuple[str, str], ...] = ()
+    only_place: bool = False
 
 
 class Request(Struct, frozen=True):

@@ -78,11 +78,12 @@ def perform(order: Order, use_case: UseCase) -> int:
 def _answered(order: Order, request: Request, caller: Caller, use_case: UseCase) -> Report:
     if order.source is None or not order.source.source:
         return run_chosen(request, caller.settings, lambda one: use_case(one, caller))
-    from fabric.app.remote_source import RemoteSource, sourced
+    from fabric.app.remote_source import RemoteSource, keep_deployed, sourced
 
     source = RemoteSource(order.source.source, order.source.source_sha256)
     with sourced(source, request, caller.settings) as found:
         report = use_case(found.request, replace(caller, settings=found.settings))
+        keep_deployed(found, report)
     return replace(report, warnings=(*found.warnings, *report.warnings))
 
 

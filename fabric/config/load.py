@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from fabric.config.parse import Loaded, config_of
 from fabric.config.redact import mark_credentials
 from fabric.config.resolve.bindings import PARAM_NAME, BindingScope, ReadText, fill, no_files
+from fabric.config.resolve.place_alone import place_alone
 from fabric.config.resolve.placeholders import late_where_none_may_be
 from fabric.config.resolve.provider import choose
 from fabric.config.resolve.stages import for_stage, without_asides
@@ -43,7 +44,8 @@ _LATER = ("stages", "providerOverrides", "secrets")
 class ConfigText(Struct, frozen=True):
     """All that a load depends on. `env` is the environment with `.env` laid under it;
     `provider` is the choice of `--provider`, a label or an id; `params` are those of the command
-    line; `read_text` gives the text of a file for a binding."""
+    line; `read_text` gives the text of a file for a binding. With `only_place` it is asked where
+    records lie and what the functions are called: values of everything else need not be there."""
 
     file: str
     text: bytes
@@ -52,6 +54,7 @@ class ConfigText(Struct, frozen=True):
     provider: str = ""
     params: Env[str, str] = {}
     read_text: ReadText = no_files
+    only_place: bool = False
 
 
 def load_config(source: ConfigText) -> Config:
@@ -76,6 +79,7 @@ def load_config(source: ConfigText) -> Config:
 
 def _resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
     root = for_stage(without_asides(raw), source.stage)
+    root = place_alone(root) if source.only_place else root
     scope = BindingScope(
         source.env,
         source.stage,

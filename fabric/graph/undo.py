@@ -42,6 +42,12 @@ def way_out(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
     return [*tasks, last]
 
 
+def without_functions(record: Record, names: frozenset[str]) -> list[Task]:
+    """Single functions go; the service stays with the others."""
+    live = [one.name for one in record.functions if one.name in names]
+    return [Task(_id("remove", record.ref, name), _remove(record, name)) for name in live]
+
+
 def undoing(record: Record, target: Deployment | None) -> TaskGraph:
     """The graph of one service: back to an earlier deployment, or, if there is none, all goes."""
     from fabric.graph.build_graph import (

@@ -77,6 +77,9 @@ def _last_line(rows: Sequence[ServiceEnd], summary: TaskCounts) -> str:
 
 def removal_text(done: RemoveOutcome, _style: Style) -> str:
     lines = [f"- {row.service} on {row.provider}: removed" for row in done.removed]
+    lines += [
+        f"- {row.service}/{row.function} on {row.provider}: removed" for row in done.functions
+    ]
     lines += [f"  {row.service} on {row.provider}: nothing was there" for row in done.absent]
     return "\n".join(lines)
 

@@ -37,9 +37,7 @@ class LiveRecords(Struct, frozen=True):
         return self
 
 
-def find_records(
-    project: Project, provider: str, settings: Settings, home: str = ""
-) -> LiveRecords:
+def find_records(project: Project, provider: str, settings: Settings) -> LiveRecords:
     """All records of these services and this stage; with a provider only its own."""
     back_ends = BackEnds(settings)
     placements: dict[RecordRef, Placement] = {}
@@ -48,7 +46,7 @@ def find_records(
     unreadable: list[FabricError] = []
     try:
         for unit in project.units:
-            own = placement_of(unit, project.workspace, home)
+            own = placement_of(unit, project.workspace, project.home)
             record_store = back_ends.record_store(own)
             options = partial(options_of, config=Path(unit.config.file), settings=settings)
             keys = record_store.stores.state.list(f"{own.service}/{own.stage}/")

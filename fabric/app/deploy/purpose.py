@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from fabric.model.records.endings import deployed, failed, gone_back, taken_back
+from fabric.model.records.endings import deployed, failed, gone_back, taken_back, without_addresses
 from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.state.records.locked_record import LockedRecord
 
@@ -17,7 +17,9 @@ class Deploying(Struct, frozen=True):
 
 
 class Removing(Struct, frozen=True):
-    pass
+    """With `functions` only these go; a record of which others are left stays."""
+
+    functions: frozenset[str] = frozenset()
 
 
 class GoingBack(Struct, frozen=True):
@@ -59,8 +61,10 @@ def final_record(purpose: Purpose, locked: LockedRecord, ending: RecordEnding) -
     match purpose:
         case GoingBack(targets=targets):
             return gone_back(record, targets[base.ref], ending.deployment_id, ending.now)
-        case Removing():
+        case Removing(functions=functions) if not functions or not record.functions:
             return None
+        case Removing():
+            return deployed(base, without_addresses(record), ending.deployment_id, ending.now)
         case Deploying():
             return deployed(base, record, ending.deployment_id, ending.now)
 

@@ -13,15 +13,22 @@ from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import Removing
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, mismatch, open_deploy_scope
+from fabric.app.deploy.single_functions import (
+    anything_live,
+    chosen_functions,
+    no_single_functions,
+    told_of_functions,
+)
 from fabric.app.project.modes import mode_of
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.project import Project
+from fabric.app.project.recorded import open_recorded
 from fabric.app.project.upstreams import downstreams_of, needs_of
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, tell_idle
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.undo import way_out
+from fabric.graph.undo import way_out, without_functions
 from fabric.model.catalog import PROVIDER_IDS, facts_of
 from fabric.model.outcomes.deployed import RemoveOutcome, ServiceAt
 from fabric.model.problems import FabricError, Problem
@@ -54,28 +61,30 @@ def remove(
     request: Request, settings: Settings, options: RemoveOptions, make_listeners: MakeListeners
 ) -> Report:
     started = file_time_ns(settings.cwd)
-    project = open_project(request.where, settings)
-    found = find_records(project, request.where.provider, settings, request.where.home)
-    found = found.all_readable()
+    project = open_recorded(request.where, settings)
+    found = find_records(project, request.where.provider, settings).all_readable()
     _refuse_unknown(request.where.provider, project, found)
-    if not found.records:
+    names = chosen_functions(request.functions, project, found)
+    if not anything_live(found, names):
         tell_idle(request, settings, info_of(project), TaskGraph((), (), (), ()), make_listeners)
-        return _report(request, project, found, frozenset())
+        report = _report(request, project, found, frozenset())
+        return replace(report, text=_NOTHING) if names else report
     scope_options = ScopeOptions(lambda: project.units, lock_timeout=options.lock_timeout)
     with open_deploy_scope(found.placements, settings, scope_options) as scope:
-        _refuse(scope, found, settings)
+        _refuse(scope, found, settings, names)
         confirm_stage(project.units, project.stage, settings, options.ask)
-        _ask(project, found, options)
+        _ask(project, found, options, names)
         emptied = _room_made(project, found, settings)
         project = replace(project, notes=(*project.notes, *emptied))
-        graph = removal_graph(found.records, _dependents(project))
+        graph = removal_graph(found.records, _dependents(project), names)
         work = GraphJob(info_of(project), graph)
         change = RecordsChange(
-            scope, Removing(), work, tuple(graph.tasks), started, keeps=not emptied
+            scope, Removing(names), work, tuple(graph.tasks), started, keeps=not emptied
         )
         changed = change_records(request, change, make_listeners)
     gone = frozenset(ref for ref, final in changed.finals.items() if final is None)
-    return _ended(_report(request, project, found, gone), changed)
+    report = _report(request, project, found, gone)
+    return _ended(told_of_functions(report, found, changed.finals, names), changed)
 
 
 def info_of(project: Project) -> ProjectInfo:
@@ -122,23 +131,30 @@ def _refuse_unknown(provider: str, project: Project, found: LiveRecords) -> None
     raise FabricError(Problem("usage/unknown-provider", message, hint=hint))
 
 
-def _refuse(scope: DeployScope, found: LiveRecords, settings: Settings) -> None:
+def _refuse(
+    scope: DeployScope, found: LiveRecords, settings: Settings, names: frozenset[str]
+) -> None:
     problems: list[Problem] = []
     for ref, record in sorted(found.records.items()):
         placement = scope.placements[ref]
         switched = replace(placement, mode=_mode_now(record, settings))
         said = _not_enabled(record, settings) or mismatch(switched, record)
         said = said or unwritten_problem(Path(placement.home), ref) or _no_command(record, settings)
+        said = said or no_single_functions(record, names)
         problems += [said] if said else []
     if problems:
         raise FabricError(*problems)
 
 
-def _ask(project: Project, found: LiveRecords, options: RemoveOptions) -> None:
+def _ask(
+    project: Project, found: LiveRecords, options: RemoveOptions, functions: frozenset[str]
+) -> None:
     real = [ref for ref, one in found.records.items() if one.mode is not Mode.SIMULATED]
     names = ", ".join(f"{ref.service} ({ref.stage}, {ref.provider})" for ref in sorted(real))
-    told = "".join(f" ({one.message})" for one in _still_needed(project, real))
-    if real and not options.agrees(f"Delete {names} for real?{told}"):
+    needed = () if functions else tuple(_still_needed(project, real))
+    told = "".join(f" ({one.message})" for one in needed)
+    what = f"{', '.join(sorted(functions))} of {names}" if functions else names
+    if real and not options.agrees(f"Delete {what} for real?{told}"):
         raise FabricError(Problem("remove/declined", "nothing was removed"))
 
 
@@ -176,9 +192,11 @@ def _no_command(record: Record, settings: Settings) -> Problem | None:
 
 
 def removal_graph(
-    records: Mapping[RecordRef, Record], dependents: Mapping[str, frozenset[str]]
+    records: Mapping[RecordRef, Record],
+    dependents: Mapping[str, frozenset[str]],
+    names: frozenset[str] = frozenset(),
 ) -> TaskGraph:
-    """A service goes once all services that depend on it are gone."""
+    """A service goes once all services that depend on it are gone; with names only functions go."""
     from fabric.graph.build_graph import (
         build_graph,  # networkx: imported when something is compiled
     )
@@ -186,7 +204,11 @@ def removal_graph(
     return build_graph(
         task
         for record in records.values()
-        for task in way_out(record, _removed_first(record, records, dependents))
+        for task in (
+            without_functions(record, names)
+            if names
+            else way_out(record, _removed_first(record, records, dependents))
+        )
     )
 
 

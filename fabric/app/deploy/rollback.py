@@ -12,8 +12,10 @@ from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import GoingBack
 from fabric.app.deploy.remove import info_of
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
+from fabric.app.project.kept_source import or_kept
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import open_project
+from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob
 from fabric.app.settings import Settings
@@ -42,8 +44,10 @@ def rollback(
     request: Request, settings: Settings, options: RollbackOptions, make_listeners: MakeListeners
 ) -> Report:
     started = file_time_ns(settings.cwd)
-    project = open_project(request.where, settings)
-    placements = tuple(placement_of(unit, project.workspace) for unit in project.units)
+    project = open_project(or_kept(request.where, settings), settings)
+    placements = tuple(
+        placement_of(unit, project.workspace, project.home) for unit in project.units
+    )
     beside = [placement_of(unit, project.workspace) for unit in project.dependencies]
     scope_options = ScopeOptions(
         lambda: project.units,
@@ -129,7 +133,7 @@ def _target(
 
 def releases(request: Request, settings: Settings) -> Report:
     """What is live, and what can be gone back to, newest first."""
-    project = open_project(request.where, settings)
+    project = open_recorded(request.where, settings)
     found = find_records(project, request.where.provider, settings).all_readable()
     rows = tuple(row for record in found.records.values() for row in _rows(record))
     service = project.units[0].service if len(project.units) == 1 else ""

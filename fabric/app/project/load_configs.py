@@ -43,11 +43,12 @@ from fabric.model.problems import FabricError, Place, Problem
 
 class ConfigRequest(Struct, frozen=True):
     """How a config is to be resolved; `upstream_outputs` values beat `.env` and the environment,
-    `params` those of the config."""
+    `params` those of the config. With `only_place` no value is looked for that records need not."""
 
     stage: str
     provider: str = ""
     params: Mapping[str, str] = field(default_factory=dict)
+    only_place: bool = False
     upstream_outputs: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -122,6 +123,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
             asked.provider,
             asked.params,
             files.text,
+            asked.only_place,
         )
     )
     told = dict.fromkeys(_addresses(config, sources_of(place, settings.env)))

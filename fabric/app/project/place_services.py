@@ -12,10 +12,12 @@ from fabric.model.back_ends import BackendKind
 from fabric.model.records.record import Mode, Record
 
 
-def placement_in(unit: ServiceUnit, workspace: Path, kind: BackendKind) -> Placement:
+def placement_in(
+    unit: ServiceUnit, workspace: Path, kind: BackendKind, home: str = ""
+) -> Placement:
     """Where the record would lie in a back end of another kind than the config's."""
     settings = unit.config.backend.settings_of(kind)
-    return replace(placement_of(unit, workspace), backend=kind.value, settings=settings)
+    return replace(placement_of(unit, workspace, home), backend=kind.value, settings=settings)
 
 
 def placement_of(unit: ServiceUnit, workspace: Path, home: str = "") -> Placement:

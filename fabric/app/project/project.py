@@ -45,13 +45,14 @@ class Project(Struct, frozen=True):
 
     `sources` are the files whose content decided all this, and `looked_for` those that would have.
     `dependencies` are services that these depend on and that are no part of this run. `entries` are
-    the units as the compose file lists them. `listed` is all that
-    the compose file lists.
+    the units as the compose file lists them. `listed` is all that the compose file lists. `home` is
+    where `.fabric` lies when that is not beside the configs.
     """
 
     workspace: Path
     stage: str
     units: tuple[ServiceUnit, ...]
+    home: str = ""
     sources: tuple[Path, ...] = ()
     looked_for: tuple[Path, ...] = ()
     bound_names: frozenset[str] = frozenset()
@@ -88,7 +89,8 @@ def open_project(where: Where, settings: Settings) -> Project:
     stage = settings.stage(where.stage)
     opened = _open_compose if where.compose else _open_single
     project = opened(where, stage, settings)
-    return replace(project, notes=(*project.notes, *_unused_params(where, project)))
+    notes = (*project.notes, *_unused_params(where, project))
+    return replace(project, notes=notes, home=where.home)
 
 
 def _unused_params(where: Where, project: Project) -> Iterator[Problem]:
@@ -126,7 +128,7 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
 
 
 def _config_request(where: Where, stage: str) -> ConfigRequest:
-    return ConfigRequest(stage, where.provider, dict(where.params))
+    return ConfigRequest(stage, where.provider, dict(where.params), where.only_place)
 
 
 def _of_interest(

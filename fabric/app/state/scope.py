@@ -11,7 +11,8 @@ from fabric.app.deploy.deploy_work import options_of
 from fabric.app.deploy.scope import lock_policy
 from fabric.app.project.place_services import placement_in, placement_of
 from fabric.app.project.placement import Placement
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.project import Project
+from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.config.values import Config
@@ -102,18 +103,18 @@ def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
 def _project(where: Where, settings: Settings) -> tuple[Project, tuple[Problem, ...]]:
     """A provider that the config knows no more may have left records all the same."""
     try:
-        return open_project(where, settings), ()
+        return open_recorded(where, settings), ()
     except FabricError as error:
         if not where.provider or any(one.code != _UNKNOWN for one in error.problems):
             raise
         unknown = error.problems
-    return open_project(replace(where, provider=""), settings), unknown
+    return open_recorded(replace(where, provider=""), settings), unknown
 
 
 def _post(unit: ServiceUnit, project: Project, kind: str) -> Placement:
     if not kind:
-        return placement_of(unit, project.workspace)
-    return placement_in(unit, project.workspace, kind_of(kind, "--backend"))
+        return placement_of(unit, project.workspace, project.home)
+    return placement_in(unit, project.workspace, kind_of(kind, "--backend"), project.home)
 
 
 def kind_of(text: str, option: str) -> BackendKind:

@@ -6,7 +6,7 @@ import click
 from msgspec import Struct
 
 from fabric.cli.flags_of import flags_of
-from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, examples
+from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, SourceFlags, examples
 
 FORMS = ("tree", "dot", "mermaid", "json", "svg", "html")
 
@@ -48,6 +48,7 @@ class LookFlags(Struct, frozen=True):
 class PlanFlags(Struct, frozen=True):
     chosen: FunctionFlags
     look: LookFlags
+    source: SourceFlags
     screen: ScreenFlags
 
 
@@ -70,10 +71,12 @@ def plan(flags: PlanFlags) -> int:
     No task runs, and nothing that is live is touched. The decisions are those that the run itself
     would make. What was looked at is remembered in the cache, if there is one, for the next time.
     """
-    return show_plan("plan", flags)
+    return show_plan("plan", flags, flags.source)
 
 
-def show_plan(command: str, flags: PlanFlags | ComposePlanFlags) -> int:
+def show_plan(
+    command: str, flags: PlanFlags | ComposePlanFlags, source: SourceFlags | None = None
+) -> int:
     from fabric.app.plan import PlanOptions
     from fabric.app.plan import plan as make_plan
     from fabric.app.request import Request
@@ -85,7 +88,8 @@ def show_plan(command: str, flags: PlanFlags | ComposePlanFlags) -> int:
     request = Request(
         Verb(look.verb), command, chosen.where, frozenset(chosen.functions), out=look.out
     )
-    order = Order(request, flags.screen, may_be_kept=chosen.is_plain)
+    is_here = source is None or not source.source
+    order = Order(request, flags.screen, source=source, may_be_kept=chosen.is_plain and is_here)
     return perform(
         order,
         lambda one, caller: make_plan(one, shown, caller.settings, caller.command_line),

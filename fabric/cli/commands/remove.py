@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from fabric.cli.flags_of import flags_of
 from fabric.cli.options import (
     ComposeFlags,
+    Functions,
     LockTimeout,
     PlaceFlags,
     Provider,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 class RemoveFlags(Struct, frozen=True):
     place: PlaceFlags
+    functions: Functions
     source: SourceFlags
     lock_timeout: LockTimeout
     removal: RemovalFlags
@@ -45,11 +47,17 @@ class ComposeRemoveFlags(Struct, frozen=True):
     def where(self) -> "Where":
         return replace(self.chosen.where, provider=self.provider)
 
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """All of them: a service goes as a whole."""
+        return ()
+
 
 @click.command(
     epilog=examples("""
 fabric remove                    remove the service from stage dev
 fabric remove --stage prod --yes remove it from prod without being asked
+fabric remove --function old     remove one function; the others stay
 """)
 )
 @flags_of(RemoveFlags)
@@ -57,7 +65,8 @@ def remove(flags: RemoveFlags) -> int:
     """Remove a deployment.
 
     Deletes the functions at their provider, then the record, the state and the receipt of the
-    stage; other stages stay. What is not there is no error.
+    stage; other stages stay. What is not there is no error. With --function only these go: the next
+    deploy brings back what the config still names.
     """
     return run_remove("remove", flags, flags.source)
 
@@ -91,6 +100,7 @@ def _request(command: str, flags: RemoveFlags | ComposeRemoveFlags) -> "Request"
 
     return replace(
         question(command, flags.where),
+        functions=frozenset(flags.functions),
         concurrency=flags.removal.concurrency,
         fail_fast=flags.removal.fail_fast,
     )

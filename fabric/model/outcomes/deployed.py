@@ -45,10 +45,20 @@ class ServiceAt(JsonStruct, frozen=True):
     provider: str
 
 
+class FunctionAt(JsonStruct, frozen=True):
+    service: str
+    provider: str
+    function: str
+
+
 class RemoveOutcome(JsonStruct, frozen=True):
+    """`removed` are services that are gone, `functions` those that are gone of services that
+    stay."""
+
     stage: str
     removed: tuple[ServiceAt, ...]
     absent: tuple[ServiceAt, ...]
+    functions: tuple[FunctionAt, ...] = ()
 
 
 class RollbackOutcome(JsonStruct, frozen=True, rename={"before": "from"}):

@@ -59,6 +59,17 @@ def gone_back(record: Record, target: Deployment, deployment_id: str, now: str) 
     return replace(ended, history=(snapshot(ended), *rest))
 
 
+def without_addresses(record: Record) -> Record:
+    """Functions that are gone are at no address. What a release makes of the rest is due."""
+    live = {f"{kind}_{one.name}" for one in record.functions for kind in ("url", "arn")}
+    outputs = tuple(
+        pair
+        for pair in record.outputs
+        if pair[0] in live or not pair[0].startswith(("url_", "arn_"))
+    )
+    return replace(record, outputs=outputs, release_key="")
+
+
 def snapshot(record: Record) -> Deployment:
     return Deployment(
         record.deployment_id,

@@ -1,0 +1,62 @@
+"""Removing single functions of services that stay."""
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from fabric.app.deploy.live_records import LiveRecords
+from fabric.app.project.project import Project
+from fabric.graph.compile import deploys_whole_services
+from fabric.model.outcomes.deployed import FunctionAt, RemoveOutcome
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.report import Report
+from fabric.model.spelling import did_you_mean
+
+
+def chosen_functions(asked: frozenset[str], project: Project, found: LiveRecords) -> frozenset[str]:
+    """The functions that are to go; none where a service goes as a whole. A name that nobody
+    knows is a slip; one that is not live is just absent."""
+    live = {one.name for record in found.records.values() for one in record.functions}
+    configured = {one.name for unit in project.units for one in unit.config.functions}
+    unknown = sorted(asked - live - configured)
+    if unknown:
+        known = sorted(live | configured)
+        hint = did_you_mean(unknown[0], known) or "functions here: " + ", ".join(known[:12])
+        message = f"no function is named `{unknown[0]}`"
+        raise FabricError(Problem("usage/unknown-function", message, hint))
+    return frozenset() if asked and asked >= live else asked
+
+
+def anything_live(found: LiveRecords, names: frozenset[str]) -> bool:
+    functions = {one.name for record in found.records.values() for one in record.functions}
+    return bool(names & functions if names else found.records)
+
+
+def no_single_functions(record: Record, names: frozenset[str]) -> Problem | None:
+    if not names or not deploys_whole_services(record.provider_id, record.mode):
+        return None
+    return Problem(
+        "remove/whole-service",
+        f"{record.ref.title} is deployed as a whole: no single function of it can be removed",
+        hint="take it out of the config and deploy",
+    )
+
+
+def told_of_functions(
+    report: Report,
+    found: LiveRecords,
+    finals: Mapping[RecordRef, Record | None],
+    names: frozenset[str],
+) -> Report:
+    """What went of services that stay."""
+    left = {ref: final for ref, final in finals.items() if final is not None and names}
+    gone = tuple(
+        FunctionAt(ref.service, ref.provider, one.name)
+        for ref, final in sorted(left.items())
+        for one in found.records[ref].functions
+        if final.function(one.name) is None
+    )
+    if not isinstance(report.outcome, RemoveOutcome) or not gone:
+        return report
+    return replace(report, outcome=replace(report.outcome, functions=gone), text=None)

@@ -1,0 +1,43 @@
+"""Configs of projects that were deployed from elsewhere: kept here, for whoever asks about what is
+live of them."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from fabric.app.project.files import config_in
+from fabric.app.request import CONFIG_NAME, Where
+from fabric.app.settings import Settings
+from fabric.model.problems import FabricError, Problem
+from fabric.system.disk import write_atomic
+
+_FOLDER = "sources"
+
+
+def keep_config(home: Path, service: str, content: bytes) -> None:
+    """It may hold what is nobody else's business."""
+    folder = home / _FOLDER / service
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_atomic(folder / CONFIG_NAME, content, mode=0o600)
+
+
+def or_kept(where: Where, settings: Settings) -> Where:
+    """The same, or the config that was kept where the folder itself has none."""
+    home = settings.cwd / ".fabric"
+    asked = config_in(settings.cwd / where.config)
+    if where.compose or where.home:
+        return where
+    if asked.is_relative_to(home / _FOLDER):
+        return replace(where, home=str(home))
+    if where.config != CONFIG_NAME or asked.exists():
+        return where
+    kept = sorted((home / _FOLDER).glob(f"*/{CONFIG_NAME}"))
+    if len(kept) > 1:
+        raise FabricError(_which(kept))
+    return replace(where, config=str(kept[0]), home=str(home)) if kept else where
+
+
+def _which(kept: list[Path]) -> Problem:
+    names = ", ".join(f"-c .fabric/{_FOLDER}/{one.parent.name}" for one in kept)
+    message = "services of several sources were deployed from this folder: which one is meant?"
+    return Problem("usage/which-service", message, hint=f"name one: {names}")

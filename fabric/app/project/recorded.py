@@ -1,0 +1,12 @@
+"""The project of records that are there: only where they lie has to be known of it."""
+
+from msgspec.structs import replace
+
+from fabric.app.project.kept_source import or_kept
+from fabric.app.project.project import Project, open_project
+from fabric.app.request import Where
+from fabric.app.settings import Settings
+
+
+def open_recorded(where: Where, settings: Settings) -> Project:
+    return open_project(replace(or_kept(where, settings), only_place=True), settings)
