@@ -40,6 +40,11 @@ def list_runs(settings: Settings) -> Report:
     return Report("runs list", RunsOutcome(rows))
 
 
+def run_ids(settings: Settings) -> tuple[str, ...]:
+    """The newest first."""
+    return tuple(path.stem for path in _journals(workspace_of(settings.cwd)))
+
+
 def compose_runs(file: str, settings: Settings) -> Report:
     """The runs over all services of a compose file, of those that are kept."""
     folder = file_at(settings.cwd / file, COMPOSE_NAME).parent

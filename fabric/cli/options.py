@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import click
 from msgspec import Struct
 
+from fabric.cli.complete import names_of
+
 if TYPE_CHECKING:
     from fabric.app.request import Where
 
@@ -40,16 +42,29 @@ Functions: TypeAlias = Annotated[
         "functions",
         multiple=True,
         metavar="NAME",
+        shell_complete=names_of("function"),
         help="Only this function (may be given again).",
     ),
 ]
 Stage: TypeAlias = Annotated[
     str,
-    click.option("--stage", default="", metavar="NAME", help="The stage (FABRIC_STAGE, else dev)."),
+    click.option(
+        "--stage",
+        default="",
+        metavar="NAME",
+        shell_complete=names_of("stage"),
+        help="The stage (FABRIC_STAGE, else dev).",
+    ),
 ]
 Provider: TypeAlias = Annotated[
     str,
-    click.option("--provider", default="", metavar="ID", help="A provider id or override label."),
+    click.option(
+        "--provider",
+        default="",
+        metavar="ID",
+        shell_complete=names_of("provider"),
+        help="A provider id or override label.",
+    ),
 ]
 Params: TypeAlias = Annotated[
     tuple[str, ...],
@@ -138,6 +153,7 @@ class ComposeFlags(Struct, frozen=True):
             "services",
             multiple=True,
             metavar="NAME",
+            shell_complete=names_of("service"),
             help="Only this service (may be given again).",
         ),
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.project import Project, environment, project
+from tests.support.project import Project, compose, environment, project, service
 
 COMPLETIONS: Mapping[str, tuple[str, int, str]] = {
     "a command": ("fabric pl", 1, "plan"),
@@ -40,7 +40,7 @@ def test_completion_works_in_a_real_bash(tmp_path: Path) -> None:
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fabric "$@"\n')
     program.chmod(0o755)
     asked = (
-        f"{script}\nCOMP_WORDS=(fabric pac); COMP_CWORD=1; _fabric_completion fabric pac fabric\n"
+        f"{script}\nCOMP_LINE='fabric pac'; COMP_POINT=10; _fabric_completion fabric pac fabric\n"
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
     env = environment(made.home)
@@ -49,3 +49,65 @@ def test_completion_works_in_a_real_bash(tmp_path: Path) -> None:
         ["bash", "-c", asked], env=env, capture_output=True, text=True, check=False
     )
     assert done.stdout == "package\n", done.stderr
+
+
+NAMED: Mapping[str, tuple[str, int, str]] = {
+    "a function": ("fabric build --function o", 3, "one"),
+    "a stage": ("fabric deploy --stage pr", 3, "prod"),
+    "a label": ("fabric deploy --provider sp", 3, "spare"),
+    "a provider": ("fabric deploy --provider edge", 3, "edge1-workers"),
+    "a task": ("fabric explain build:shop/t", 2, "build:shop/two"),
+    "another config": ("fabric build -c other --function a", 5, "alone"),
+}
+STAGES = """
+stages: {prod: {}, "feature-*": {}}
+providerOverrides: {spare: {name: edge1-workers}}
+env: {TOKEN: "${env:NOBODY_SET_IT,}"}
+"""
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_names_of_the_project_are_completed(name: str, tmp_path: Path) -> None:
+    words, number, meant = NAMED[name]
+    made = project(tmp_path)
+    made.write(
+        {
+            "fabric.yml": (made.root / "fabric.yml").read_text() + STAGES,
+            "other/fabric.yml": service("other", "alone"),
+        }
+    )
+    done = _completed(made, words, number, {"_FABRIC_COMPLETE": "bash_complete"})
+    assert f"plain,{meant}" in done.splitlines()
+
+
+def test_services_are_completed_and_a_project_that_cannot_be_read_gives_none(
+    tmp_path: Path,
+) -> None:
+    made = compose(tmp_path, shop=(), site=())
+    bash = {"_FABRIC_COMPLETE": "bash_complete"}
+    assert _completed(made, "fabric compose plan --service s", 4, bash).split() == [
+        "plain,shop",
+        "plain,site",
+    ]
+    made.write({"shop/fabric.yml": "service: [\n"})
+    assert _completed(made, "fabric build -c shop --function o", 5, bash).strip() == ""
+
+
+def test_a_word_with_a_colon_is_completed_in_a_real_bash(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    program = tmp_path / "bin" / "fabric"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fabric "$@"\n')
+    program.chmod(0o755)
+    asked = (
+        f"{made.fabric('completion', 'bash').out}\n"
+        "COMP_LINE='fabric explain build:shop/o'; COMP_POINT=${#COMP_LINE}\n"
+        '_fabric_completion fabric shop/o :\nprintf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    env = environment(made.home)
+    env["PATH"] = f"{program.parent}:{env['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", asked],
+        env=env, cwd=made.root, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == "shop/one\n", done.stderr

@@ -9,6 +9,29 @@ from fabric.cli.flags_of import flags_of
 from fabric.cli.options import ScreenFlags, examples
 
 _SHELLS = ("bash", "zsh", "fish")
+# As click's, but for words with a colon, such as names of tasks: bash cuts them in pieces, and puts
+# what it is given in place of the last piece.
+_BASH = r"""
+_fabric_completion() {
+    local line="${COMP_LINE:0:COMP_POINT}" type value
+    local -a words
+    read -r -a words <<< "$line"
+    [[ -n $line && $line == *[![:space:]] ]] || words+=("")
+    local last="${words[${#words[@]}-1]}" cut=""
+    [[ $last != *:* || $COMP_WORDBREAKS != *:* ]] || cut="${last%:*}:"
+    COMPREPLY=()
+    while IFS=, read -r type value; do
+        case $type in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain) COMPREPLY+=("${value#"$cut"}") ;;
+        esac
+    done < <(env COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1)) \
+        _FABRIC_COMPLETE=bash_complete "$1")
+}
+
+complete -o nosort -F _fabric_completion fabric
+"""
 
 
 class CompletionFlags(Struct, frozen=True):
@@ -39,6 +62,8 @@ def _script(shell: str) -> str:
 
     from fabric.cli.main import root
 
+    if shell == "bash":
+        return _BASH.strip("\n")
     maker = get_completion_class(shell)
     if maker is None:
         raise click.UsageError(f"no completion for {shell}")

@@ -6,6 +6,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.cli.complete import names_of
 from fabric.cli.flags_of import flags_of
 from fabric.cli.options import PlaceFlags, ScreenFlags, examples
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ExplainFlags(Struct, frozen=True):
-    task: Annotated[str, click.argument("task")]
+    task: Annotated[str, click.argument("task", shell_complete=names_of("task"))]
     place: PlaceFlags
     compose: Annotated[
         str,

@@ -5,13 +5,17 @@ from typing import Annotated
 import click
 from msgspec import Struct
 
+from fabric.cli.complete import names_of
 from fabric.cli.flags_of import flags_of
 from fabric.cli.group import Group
 from fabric.cli.options import ScreenFlags, examples
 
 
 class ShowFlags(Struct, frozen=True):
-    run_id: Annotated[str, click.argument("run_id", metavar="RUN", default="latest")]
+    run_id: Annotated[
+        str,
+        click.argument("run_id", metavar="RUN", default="latest", shell_complete=names_of("run")),
+    ]
     screen: ScreenFlags
 
 

@@ -47,6 +47,13 @@ def overlays_of(root: Mapping, stage: str) -> list[Mapping]:
     return [entry.value for entry in ordered if isinstance(entry.value, Mapping)]
 
 
+def stage_names(root: Node) -> list[str]:
+    """The stages that the document names; patterns are none."""
+    stages = child(root, "stages")
+    entries = stages.entries if isinstance(stages, Mapping) else ()
+    return [entry.key for entry in entries if not any(sign in entry.key for sign in _WILD)]
+
+
 def unknown_functions(root: Mapping) -> Iterator[Problem]:
     """Overlays for functions that the service does not have."""
     known = [name for name, _ in named_entries(child(root, "functions"))]

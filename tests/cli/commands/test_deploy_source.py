@@ -135,3 +135,41 @@ def test_the_second_deploy_from_a_source_has_nothing_to_do(tmp_path: Path) -> No
         again = made.json("deploy", "--source", f"{url}/p.zip")
     assert again.result["summary"]["ran"] == 0, again.out + again.err
     shutil.rmtree(made.root / ".fabric")
+
+
+def test_what_came_from_a_source_can_be_asked_about_and_taken_back(tmp_path: Path) -> None:
+    made, site = empty(tmp_path), tmp_path / "site"
+    site.mkdir()
+    (site / "p.zip").write_bytes(zipped(FILES))
+    with served(site) as url:
+        planned = made.json("plan", "--source", f"{url}/p.zip")
+        assert not (made.root / ".fabric" / "state").exists()
+        assert made.fabric("deploy", "--source", f"{url}/p.zip").code == 0
+        newer = {**FILES, "app/src/two.py": FILES["app/src/two.py"].replace("'two'", "'new'")}
+        (site / "p.zip").write_bytes(zipped(newer))
+        assert made.fabric("deploy", "--source", f"{url}/p.zip").code == 0
+    assert {one["id"] for one in planned.result["tasks"]} >= {"deploy:shop/two@cloud1-lambda"}
+    assert len(made.json("releases").result["releases"]) == 2
+    assert made.json("state", "list").result["records"][0]["stage"] == "dev"
+    assert made.json("outputs").result["services"][0]["service"] == "shop"
+    assert made.json("invoke", "run", "--function", "two").result["response"] == "new"
+    assert made.fabric("rollback").code == 0
+    assert made.json("invoke", "run", "--function", "two").result["response"] == "two"
+    assert made.json("remove").result["removed"]
+    assert made.json("plan").error["code"] == "config/not-found", "that is for a project here"
+
+
+def test_of_several_sources_the_one_that_is_meant_is_named(tmp_path: Path) -> None:
+    made, site = empty(tmp_path), tmp_path / "site"
+    site.mkdir()
+    other = {**FILES, "app/fabric.yml": FILES["app/fabric.yml"].replace("shop", "site")}
+    (site / "a.zip").write_bytes(zipped(FILES))
+    (site / "b.zip").write_bytes(zipped(other))
+    with served(site) as url:
+        for name in ("a.zip", "b.zip"):
+            assert made.fabric("deploy", "--source", f"{url}/{name}").code == 0
+    done = made.json("releases")
+    assert (done.code, done.error["code"]) == (64, "usage/which-service")
+    assert "-c .fabric/sources/site" in done.error["hint"]
+    assert made.json("remove", "-c", ".fabric/sources/site").result["removed"]
+    assert made.json("releases", "-c", ".fabric/sources/shop").result["releases"]

@@ -1,0 +1,38 @@
+"""What a shell may offer for an option or argument: names of the project that the line is about."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from fabric.app.request import Where
+
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
+
+def names_of(kind: str) -> Complete:
+    """The names of a kind that begin as the word does."""
+
+    def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+        from fabric.app.complete import NameKind, known_names
+        from fabric.cli.start import command_start
+
+        settings = command_start().settings
+        names: Sequence[str] = known_names(NameKind(kind), _where(context), settings)
+        return [name for name in names if name.startswith(begun)]
+
+    return complete
+
+
+def _where(context: click.Context) -> "Where":
+    """What the line says so far."""
+    from fabric.app.request import CONFIG_NAME, Where
+
+    said = context.params
+    return Where(
+        said.get("config") or CONFIG_NAME,
+        said.get("compose") or "",
+        said.get("stage") or "",
+        said.get("provider") or "",
+    )
