@@ -252,11 +252,11 @@ class Run:
         task = self._job.graph.tasks[number]
         upstream = self._upstream(number)
         decision = self._runner.decide(task, upstream, self._tools)
-        recalled = self._runner.recall(task, upstream, decision)
-        if recalled is not None:
-            return recalled
-        self._bus.emit(TaskStarted(task.id, decision.reason))
-        return self._runner.run(task, upstream, decision, self._tools)
+        outcome = self._runner.recall(task, upstream, decision)
+        if outcome is None:
+            self._bus.emit(TaskStarted(task.id, decision.reason))
+            outcome = self._runner.run(task, upstream, decision, self._tools)
+        return self._runner.told(task, upstream, outcome)
 
     def _upstream(self, number: int) -> Upstream:
         graph = self._job.graph
