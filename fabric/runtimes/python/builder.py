@@ -16,6 +16,7 @@ from fabric.runtimes.contract import Built, BuiltFile, Toolchain, WantedModule
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, EntryFile, locate, unreadable
 from fabric.runtimes.include import patterns_of
 from fabric.runtimes.python.import_memory import ImportMemory
+from fabric.runtimes.python.importable import refuse_not_importable
 from fabric.runtimes.python.imports import ImportedName, SourceImports
 from fabric.runtimes.python.modules import (
     Modules,
@@ -45,6 +46,7 @@ class PythonRuntime:
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         entry = locate(workspace, inputs, PYTHON_EXTENSIONS)
+        refuse_not_importable(entry, inputs)
         roots = search_roots(entry.root, entry.path, _libraries(entry, inputs))
         walk = _Walk(entry, roots, Modules(roots, entry.probe), self._memory)
         closure = walk.follow()
