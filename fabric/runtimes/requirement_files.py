@@ -18,6 +18,7 @@ from fabric.runtimes.requirements import (
     bare_names,
     constraint_line,
     index_lines,
+    is_own_lock,
     lock_is_current,
     lock_name,
     project_requirements,
@@ -100,7 +101,10 @@ def read_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> Vend
     plain = _Lines(base).of(os.path.join(folder, _PLAIN))
     asked = [(_PLAIN, plain.text), (_PROJECT, _project(base, os.path.join(folder, _PROJECT)))]
     asked = [(name, text) for name, text in asked if requirement_lines(text)]
-    without = bare_names(asked[0][1], brought) if asked else ()
+    others_lock = _text(base, os.path.join(folder, LOCK_FILE))
+    is_locked = bool(requirement_lines(others_lock)) and not is_own_lock(others_lock)
+    # Who locks everything asks for a version of everything.
+    without = bare_names(asked[0][1], brought) if asked and not is_locked else ()
     lean = [(name, without_packages(text, without)) for name, text in asked]
     lock = lock_name(without)
     name, text = _chosen((lock, _text(base, os.path.join(folder, lock))), lean)

@@ -107,3 +107,10 @@ def test_only_what_is_brought_is_nothing_to_vendor(tmp_path: Path) -> None:
     write(tmp_path, {"requirements.txt": "boto3\n"})
     assert find_source(tmp_path, ".", BROUGHT) is None
     assert find_source(tmp_path, ".") is not None
+
+
+def test_a_lock_of_another_tool_pins_what_is_brought_as_well(tmp_path: Path) -> None:
+    write(tmp_path, {"requirements.txt": "boto3\n", "requirements.lock": "boto3==1.34.0\n"})
+    found = listed(tmp_path, ".", BROUGHT)
+    assert (found.file, requirement_lines(found.text)) == ("requirements.lock", ("boto3==1.34.0",))
+    assert found.without == ()
