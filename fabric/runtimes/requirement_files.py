@@ -59,24 +59,38 @@ class PackageFolder(Struct, frozen=True):
     looked_at: tuple[str, ...]
 
 
-def folder_of(workspace: Path, root: str, entry: str) -> PackageFolder:
-    """The nearest folder with requirements, from the entry up to the service's own."""
-    base = os.path.realpath(workspace)
-    top = os.path.realpath(os.path.join(base, root))
-    paths = [os.path.normpath(os.path.join(top, one)) for one, _ in entry_names(entry)]
-    files = [path for path in paths if path.endswith(PYTHON_EXTENSIONS)] or paths
-    file = next(filter(os.path.isfile, files), files[0])
-    looked_at = files[: files.index(file) + 1]
-    folder = os.path.dirname(file)
-    while folder.startswith(top + os.sep):
-        own = [os.path.join(folder, name) for name in _OF_FUNCTION]
-        looked_at += own
+class PackageFolders:
+    """Where the functions of one service have their packages listed; each folder is asked once."""
+
+    def __init__(self, workspace: Path, root: str) -> None:
+        self._base = os.path.realpath(workspace)
+        self._top = os.path.realpath(os.path.join(self._base, root))
+        self._known: dict[str, PackageFolder] = {}
+
+    def of(self, entry: str) -> PackageFolder:
+        """The nearest folder with requirements, from the entry up to the service's own."""
+        paths = [os.path.normpath(os.path.join(self._top, one)) for one, _ in entry_names(entry)]
+        files = [path for path in paths if path.endswith(PYTHON_EXTENSIONS)] or paths
+        file = next(filter(os.path.isfile, files), files[0]) if files[1:] else files[0]
+        found = self._from(os.path.dirname(file))
+        # Not the entry itself: it decides nothing as long as it is there, and is edited all day.
+        looked_at = (*files[: files.index(file)], *found.looked_at)
+        return PackageFolder(found.folder, looked_at)
+
+    def _from(self, folder: str) -> PackageFolder:
+        found = self._known.get(folder)
+        if found is None:
+            found = self._known[folder] = self._looked_up(folder)
+        return found
+
+    def _looked_up(self, folder: str) -> PackageFolder:
+        if not folder.startswith(self._top + os.sep):
+            return PackageFolder(place(self._base, self._top), ())
+        own = tuple(os.path.join(folder, name) for name in _OF_FUNCTION)
         if any(map(os.path.isfile, own)):
-            break
-        folder = os.path.dirname(folder)
-    else:
-        folder = top
-    return PackageFolder(place(base, folder), tuple(looked_at))
+            return PackageFolder(place(self._base, folder), own)
+        above = self._from(os.path.dirname(folder))
+        return PackageFolder(above.folder, (*own, *above.looked_at))
 
 
 def find_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError, Problem
-from fabric.runtimes.requirement_files import find_source, folder_of, listed
+from fabric.runtimes.requirement_files import PackageFolders, find_source, listed
 from fabric.runtimes.requirements import constraint_lines, requirement_lines
 from tests.support.runtimes_project import write
 
@@ -28,12 +28,12 @@ def test_the_nearest_folder_with_requirements_counts(
 ) -> None:
     files = ("requirements.txt", "shop/src/requirements.txt", "shop/src/api/orders.py")
     write(tmp_path, dict.fromkeys((*files, "shop/jobs/daily.py", "shop/main.py"), ""))
-    assert folder_of(tmp_path, "shop", entry).folder == folder
+    assert PackageFolders(tmp_path, "shop").of(entry).folder == folder
 
 
 def test_what_would_come_to_count_is_looked_at(tmp_path: Path) -> None:
     write(tmp_path, {"src/api/one.py": ""})
-    found = folder_of(tmp_path, ".", "src/api/one.py")
+    found = PackageFolders(tmp_path, ".").of("src/api/one.py")
     assert found.folder == "."
     looked_at = {str(Path(path).relative_to(tmp_path.resolve())) for path in found.looked_at}
     assert {"src/api/requirements.txt", "src/requirements.txt"} <= looked_at

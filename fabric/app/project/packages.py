@@ -7,7 +7,7 @@ from msgspec import Struct
 from fabric.config.values import Config, Function
 from fabric.graph.compile import FunctionPackages
 from fabric.model.catalog import facts_of
-from fabric.runtimes.requirement_files import folder_of, listed
+from fabric.runtimes.requirement_files import PackageFolders, listed
 from fabric.runtimes.requirements import pinned_names
 
 
@@ -21,11 +21,8 @@ class ListedPackages(Struct, frozen=True):
 def packages_of(config: Config, workspace: Path, root: str) -> ListedPackages:
     facts = facts_of(config.provider.id)
     brought = tuple(name for name, _ in facts.python_packages) if facts else ()
-    places = {
-        one.name: folder_of(workspace, root, one.entry)
-        for one in config.functions
-        if _is_python(config, one)
-    }
+    lookup = PackageFolders(workspace, root)
+    places = {one.name: lookup.of(one.entry) for one in config.functions if _is_python(config, one)}
     folders = {one.folder for one in places.values()}
     sources = {folder: listed(workspace, folder, brought) for folder in sorted(folders)}
     rows = []
