@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Answer = tuple[int, str, str]
 
 VERSION = "0.1.0"
-FORMAT = 13
+FORMAT = 14
 FOLDER = "answers"
 NUMBERS = 4  # a stat is (mtime_ns, ctime_ns, size, inode)
 INODE_BYTES = 8

@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.project.files import COMPOSE_NAME, file_at
+from fabric.app.project.packages import packages_of
 from fabric.app.project.project import Project, open_project
-from fabric.app.project.services import has_python
 from fabric.app.request import Request, ServiceChoice
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
@@ -20,7 +20,6 @@ from fabric.graph.traces import Trace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_id import TaskId, task_id
 from fabric.runtimes.nodejs.locks import LOCK_FILES
-from fabric.runtimes.vendor import find_source
 from fabric.system.clock import file_time_ns
 from fabric.system.git import changed_files
 
@@ -110,9 +109,8 @@ def _seen(traces: Sequence[Trace], unit: ServiceUnit, workspace: Path) -> Iterat
         names = [name for name, _ in trace.files]
         links = [end for pair in trace.links for end in pair]
         yield from (_absolute(name, workspace) for name in (*names, *trace.absent, *links))
-    source = find_source(workspace, unit.root) if has_python(unit.config) else None
-    if source:
-        yield from (_absolute(name, workspace) for name in source.seen.files)
+    looked_at = packages_of(unit.config, workspace, unit.root).looked_at
+    yield from (str(path) for path in looked_at if path.is_file())
 
 
 def _searched(traces: Sequence[Trace], folder: str, workspace: Path) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.request import Request
@@ -73,12 +74,15 @@ def _built(asked: _Asked, start: Start) -> Report:
     work = GraphJob(start.info, start.graph, start.known, untouched=start.untouched)
     workspace = Path(start.info.workspace)
     homes = homes_of(start.info, start.graph)
-    opening = SessionOptions(asked.started_ns, request.use_cache, warm=start.is_warm, homes=homes)
+    opening = SessionOptions(
+        asked.started_ns, request.use_cache, request.strict, warm=start.is_warm, homes=homes
+    )
     with Session(workspace, settings, opening) as session:
         result = start.whole(run_graph(request, session, work, asked.make_listeners))
         info = told_of_places(start.info, start.graph, session)
         if command_line and result.ok and not request.out:
-            again = build_report(had_nothing_to_do(result), info, request, settings)
+            warned = replace(info, warnings=(*info.warnings, *result.warnings))
+            again = build_report(had_nothing_to_do(result), warned, request, settings)
             keep_answer(command_line, session, start, result, again)
     cache = cache_folder(workspace, settings)
     if is_usable(cache):

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.brought import brought_here
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.project.files import config_in
@@ -18,7 +19,6 @@ from fabric.app.read_receipts import found_receipt
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.graph.compile import ServiceUnit
-from fabric.model.catalog import facts_of
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
@@ -214,23 +214,14 @@ def _archive(called: Called, home: Path, project: Project | None, settings: Sett
 
 
 def _brought(called: Called, project: Project | None) -> Pairs:
-    """What the provider's runtime brings: here it is what the project has installed."""
+    """What the provider's runtime brings: here it is what is installed."""
     unit = _unit_of(called, project)
-    facts = facts_of(unit.config.provider.id) if unit else None
-    if project is None or unit is None or facts is None:
+    if project is None or unit is None:
         return ()
-    scopes = sorted({pattern.partition("/")[0] for pattern in facts.node_packages})
     root = (project.workspace / unit.root).resolve()
-    top = project.workspace.resolve()
-    places = [(scope, _installed(root, top, scope)) for scope in scopes]
-    return tuple((scope, str(folder)) for scope, folder in places if folder)
-
-
-def _installed(root: Path, top: Path, scope: str) -> Path | None:
-    """Below the workspace only: what lies above is nobody's of this project."""
-    own = (folder for folder in (root, *root.parents) if folder.is_relative_to(top))
-    folders = (folder / "node_modules" / scope for folder in own)
-    return next((folder for folder in folders if folder.is_dir()), None)
+    return brought_here(
+        unit.config.provider.id, called.function.runtime, root, project.workspace.resolve()
+    )
 
 
 def _unit_of(called: Called, project: Project | None) -> ServiceUnit | None:

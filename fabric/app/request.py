@@ -51,6 +51,7 @@ class Request(Struct, frozen=True):
     use_cache: bool = True
     fail_fast: bool = False
     keep_going: bool = False
+    strict: bool = False
     out: str = ""
     profiled: bool = False
     detailed: bool = False

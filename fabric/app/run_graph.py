@@ -143,7 +143,8 @@ def journal_home(request: Request, info: ProjectInfo) -> Path:
 
 def homes_of(info: ProjectInfo, graph: TaskGraph) -> frozenset[Path]:
     """Where a run writes: the folder of the workspace's own things, and that of each service."""
-    roots = {str(getattr(task.inputs, "root", ".")) for task in graph.tasks}
+    writing = (task.inputs for task in graph.tasks if task.kind != "vendor")
+    roots = {str(getattr(inputs, "root", ".")) for inputs in writing}
     return frozenset(Path(info.workspace) / root / ".fabric" for root in (".", *roots))
 
 

@@ -39,12 +39,14 @@ class SessionOptions(Struct, frozen=True):
     Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.
     `homes` are the folders that a run writes below.
     A `warm` run asks about few files and tasks, so it loads no index of them all.
+    A `strict` run fails where others warn of what would fail once it is called.
     What does not `keep` neither reads nor writes a cache.
     With `tools` there are tasks that change the world as well; `kinds` are more that a run has.
     """
 
     started_ns: int
     use_cache: bool = True
+    strict: bool = False
     create: bool = True
     warm: bool = False
     homes: frozenset[Path] = frozenset()
@@ -117,7 +119,11 @@ class Session:
         files = registry_of(self.workspace, runtimes, settings.env, options.tools)
         self.registry = {**files, **options.kinds}
         self.runner = TaskRunner(
-            self.stores, self.registry, settings.clock, use_cache=options.use_cache
+            self.stores,
+            self.registry,
+            settings.clock,
+            use_cache=options.use_cache,
+            strict=options.strict,
         )
         self.fetched = tools_problem(settings)
 

@@ -119,6 +119,7 @@ def run_request(
         concurrency=run.concurrency,
         use_cache=not run.no_cache,
         fail_fast=run.fail_fast,
+        strict=run.strict,
         out=run.out,
         profiled=bool(run.profile),
     )

@@ -63,6 +63,10 @@ class RunFlags(Struct, frozen=True):
         click.option("--no-cache", is_flag=True, help="Run every task, whatever is remembered."),
     ]
     fail_fast: _FailFast
+    strict: Annotated[
+        bool,
+        click.option("--strict", is_flag=True, help="Fail where a Python import is found nowhere."),
+    ]
     out: Annotated[
         str,
         click.option("--out", default="", metavar="DIR", help="Copy the artifacts here as well."),

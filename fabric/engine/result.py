@@ -78,6 +78,12 @@ class RunResult(Struct, frozen=True):
         return (*of_tasks, *self.aftermath)
 
     @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What the outputs of this run are warned of, each once; told while it went on."""
+        found = (one for _, outcome in self.rows for one in outcome.warnings)
+        return tuple(dict.fromkeys(found))
+
+    @property
     def exit_code(self) -> ExitCode:
         """0, 130, or what failed; 2 when another service or function was done all the same."""
         if self.interrupted:

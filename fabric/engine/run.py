@@ -266,15 +266,15 @@ class Run:
         task = self._job.graph.tasks[number]
         upstream = self._upstream(number)
         decision = self._runner.decide(task, upstream, self._tools)
-        recalled = self._runner.recall(task, upstream, decision)
-        if recalled is not None:
-            return recalled
-        self._bus.emit(TaskStarted(task.id, decision.reason))
-        self._running.add(number)
-        try:
-            return self._runner.run(task, upstream, decision, self._tools)
-        finally:
-            self._running.discard(number)
+        outcome = self._runner.recall(task, upstream, decision)
+        if outcome is None:
+            self._bus.emit(TaskStarted(task.id, decision.reason))
+            self._running.add(number)
+            try:
+                outcome = self._runner.run(task, upstream, decision, self._tools)
+            finally:
+                self._running.discard(number)
+        return self._runner.told(task, upstream, outcome)
 
     def _upstream(self, number: int) -> Upstream:
         graph = self._job.graph

@@ -13,9 +13,10 @@ from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.engine.memory.memo import Memo
 from fabric.engine.memory.traces import TraceStore
 from fabric.engine.output_folders import is_shown, show, shown_content, shown_files
+from fabric.engine.output_warnings import OutputWarnings, warning_fact
 from fabric.engine.result import Outcome, Status
 from fabric.graph.decide import Action, Decision
-from fabric.graph.plan import Known, Memory, judge_known
+from fabric.graph.plan import Known, Memory, Plan, judge_known
 from fabric.graph.traces import Trace, full_key, static_digest
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
@@ -43,7 +44,13 @@ class TaskRunner:
     """Carries out single tasks; knows nothing of order, threads or progress."""
 
     def __init__(
-        self, stores: Stores, registry: Registry, clock: Clock, *, use_cache: bool = True
+        self,
+        stores: Stores,
+        registry: Registry,
+        clock: Clock,
+        *,
+        use_cache: bool = True,
+        strict: bool = False,
     ) -> None:
         self._is_claimed = False
         self._stores = stores
@@ -54,6 +61,7 @@ class TaskRunner:
         }
         self._clock = clock
         self._use_cache = use_cache
+        self._warner = OutputWarnings(registry, strict=strict)
         self.elsewhere = NOTHING
         self._remakes: dict[TaskId, tuple[Task, Upstream]] = {}
         self._remaking = threading.RLock()
@@ -155,6 +163,14 @@ class TaskRunner:
     def _is_there(self, task: Task, output: Output) -> bool:
         return not task.inputs.shown_in or is_shown(task.inputs, output, self._stores.files)
 
+    def told(self, task: Task, upstream: Upstream, outcome: Outcome) -> Outcome:
+        """The outcome with what its output is warned of, remembered or not."""
+        return self._warner.told(task, upstream, outcome)
+
+    def warnings_of(self, plan: Plan) -> tuple[Problem, ...]:
+        """What the outputs that a plan finds are warned of."""
+        return self._warner.of_plan(plan)
+
     def run(self, task: Task, upstream: Upstream, decision: Decision, tools: TaskTools) -> Outcome:
         self._remakes[task.id] = (task, upstream)
         begin, began_ns = self._clock.monotonic(), self._stores.files.now_ns()
@@ -216,7 +232,8 @@ class TaskRunner:
             digest = self._stores.blobs.put(one.content)
             contents[digest] = one.content
             files.append(OutputFile(one.path, digest, len(one.content), executable=one.executable))
-        output = Output(made.digest, tuple(files), made.facts)
+        facts = (*made.facts, *map(warning_fact, made.warnings))
+        output = Output(made.digest, tuple(files), facts)
         show(task.inputs, output, contents, self._stores.files)
         return output
 

@@ -7,11 +7,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.config.values import Config, Function
+from fabric.graph.bundling import bundled, command_env
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import DeployUnit, facts_of
 from fabric.model.concurrency import hashed_concurrency
 from fabric.model.hashing import digest_fields
-from fabric.model.late_values import late_names
 from fabric.model.names import Verb
 from fabric.model.records.record import Mode
 from fabric.model.task import Pairs, Task
@@ -26,6 +26,17 @@ from fabric.model.task_inputs import (
 )
 
 
+class FunctionPackages(Struct, frozen=True):
+    """The packages of one Python function: the `text` that lists them, and its `folder` in the
+    workspace. `without` are those it names that the provider brings, `names` all the others."""
+
+    function: str
+    folder: str
+    text: str
+    without: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
 class ServiceUnit(Struct, frozen=True):
     """A service as it lies in the workspace: what the compiler must know beside its config.
 
@@ -38,7 +49,7 @@ class ServiceUnit(Struct, frozen=True):
     config: Config
     root: str
     mode: str = "simulated"
-    lock: str = ""
+    packages: tuple[FunctionPackages, ...] = ()
     upstream: tuple[str, ...] = ()
     account: Pairs = ()
     outside: tuple[str, ...] = ()
@@ -48,6 +59,9 @@ class ServiceUnit(Struct, frozen=True):
     @property
     def service(self) -> str:
         return self.config.service
+
+    def packages_of(self, function: str) -> FunctionPackages | None:
+        return next((one for one in self.packages if one.function == function), None)
 
 
 class Services(Struct, frozen=True):
@@ -91,12 +105,27 @@ def _build(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -
         yield Task(_id("build", unit, function), _build_inputs(unit, function))
 
 
+def _build_alone(
+    scene: Services, unit: ServiceUnit, functions: Sequence[Function]
+) -> Iterable[Task]:
+    """Builds that no archive follows: they go by the names of the packages beside them."""
+    for task, function in zip(_build(scene, unit, functions), functions, strict=True):
+        told = replace(
+            _build_inputs(unit, function),
+            packages=_listed_packages(unit, function),
+            brought=_brought(unit, function) or (),
+        )
+        yield replace(task, inputs=told)
+
+
 def _package(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     for function in functions:
         vendor = _vendor_task(unit, function)
         yield Task(
             _id("package", unit, function),
-            PackageInputs(unit.service, function.name, unit.root),
+            PackageInputs(
+                unit.service, function.name, unit.root, _brought(unit, function)
+            ),  # fmt: skip
             (_id("build", unit, function), *((vendor.id,) if vendor else ())),
         )
 
@@ -142,7 +171,7 @@ def _release(
 
 Recipe = Callable[[Services, ServiceUnit, Sequence[Function]], Iterable[Task]]
 RECIPES: dict[Verb, tuple[Recipe, ...]] = {
-    Verb.BUILD: (_build,),
+    Verb.BUILD: (_build_alone,),
     Verb.PACKAGE: (_vendor, _build, _package),
     Verb.DEPLOY: (_vendor, _build, _package, _deploy, _release),
 }
@@ -186,12 +215,15 @@ def _runtime(unit: ServiceUnit, function: Function) -> str:
 
 def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
     runtime = _runtime(unit, function)
-    if not unit.lock or not runtime.startswith("python"):
+    asked = unit.packages_of(function.name)
+    if asked is None or not asked.text or not runtime.startswith("python"):
         return None
     version = re.sub(r"^python", "", runtime) or "3.11"
     platform = "aarch64" if function.architecture == "arm64" else "x86_64"
-    name = digest_fields((unit.root, version, platform))[:12]
-    inputs = VendorInputs(unit.service, unit.root, unit.lock, version, platform)
+    name = digest_fields((asked.folder, version, platform, *asked.without))[:12]
+    inputs = VendorInputs(
+        unit.service, asked.folder, asked.text, version, platform, asked.without
+    )  # fmt: skip
     return Task(task_id("vendor", name), inputs)
 
 
@@ -206,46 +238,24 @@ def _build_inputs(unit: ServiceUnit, function: Function) -> BuildInputs:
         include=function.include,
         ignore=build.ignore,
         command=build.command,
-        env=_build_env(unit.config, function) if build.command else (),
+        env=command_env(unit.config, function) if build.command else (),
     )
     is_bundled = inputs.runtime.startswith("nodejs") and not build.command
-    return _bundled(unit, function, inputs) if is_bundled else inputs
+    return bundled(unit.config, function, inputs) if is_bundled else inputs
 
 
-def _bundled(unit: ServiceUnit, function: Function, inputs: BuildInputs) -> BuildInputs:
-    """What only a bundler is told: it counts for nothing else."""
-    build = function.build
+def _listed_packages(unit: ServiceUnit, function: Function) -> tuple[str, ...] | None:
+    """The names of a function's packages; None where nobody here knows what comes along."""
+    asked = unit.packages_of(function.name)
+    return asked.names if asked and _brought(unit, function) is not None else None
+
+
+def _brought(unit: ServiceUnit, function: Function) -> tuple[str, ...] | None:
+    """The modules that are there by themselves; None where layers or a command may bring more."""
+    if _layers(unit, function) or function.build.command:
+        return None
     facts = facts_of(unit.config.provider.id)
-    return replace(
-        inputs,
-        minify=build.minify,
-        sourcemap=build.sourcemap,
-        external=tuple(name for name in build.external if not name.startswith("!")),
-        provided=tuple(
-            name
-            for name in (facts.node_packages if facts else ())
-            if f"!{name}" not in build.external
-        ),
-        architecture=function.architecture if build.external else "",
-        format=build.format,
-        target=build.target,
-        define=build.define,
-        loader=build.loader,
-        tsconfig=build.tsconfig,
-        keep_names=build.keep_names,
-        banner=build.banner,
-    )
-
-
-def _build_env(config: Config, function: Function) -> Pairs:
-    """What an own build command may see: compiled graphs lie on disk, so never a secret."""
-    return tuple(
-        sorted(
-            (name, value)
-            for name, value in function.env
-            if name not in config.secret_names and not late_names(value)
-        )
-    )
+    return tuple(module for _, module in facts.python_packages) if facts else ()
 
 
 def spec_of(unit: ServiceUnit, function: Function) -> Spec:

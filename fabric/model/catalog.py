@@ -36,7 +36,8 @@ class ProviderFacts(Struct, frozen=True):
     `tells_documents`: deploy commands are told of queues, rules and the like. `long_batches_wait`:
     a big batch needs a window. `deletes_by_own_switch`: the switch for all providers is not enough
     to delete there. `cron_leaves_a_day_open`: in six fields one of the two days is `?`.
-    `node_packages` are those that its Node runtimes bring.
+    `node_packages` are those that its Node runtimes bring, `python_packages` those of its Python
+    runtimes, each with the module that it is.
     """
 
     id: str
@@ -58,6 +59,7 @@ class ProviderFacts(Struct, frozen=True):
     long_batches_wait: bool = False
     deletes_by_own_switch: bool = False
     node_packages: tuple[str, ...] = ()
+    python_packages: tuple[tuple[str, str], ...] = ()
     cron_leaves_a_day_open: bool = False
 
     @property
@@ -114,6 +116,15 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         long_batches_wait=True,
         deletes_by_own_switch=True,
         node_packages=("@aws-sdk/*",),
+        python_packages=(
+            ("boto3", "boto3"),
+            ("botocore", "botocore"),
+            ("jmespath", "jmespath"),
+            ("python-dateutil", "dateutil"),
+            ("s3transfer", "s3transfer"),
+            ("six", "six"),
+            ("urllib3", "urllib3"),
+        ),
     ),
     ProviderFacts(
         id="cloud2-functions",

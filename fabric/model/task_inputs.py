@@ -29,7 +29,10 @@ def output_folder(root: str, service: str) -> str:
 
 
 class VendorInputs(Struct, frozen=True):
-    """Third-party packages of one lock file, for one platform and interpreter version."""
+    """Third-party packages of one lock file, for one platform and interpreter version.
+
+    `root` is the folder of that file; `without` are packages it names that the provider brings.
+    """
 
     kind: ClassVar[str] = "vendor"
     lane: ClassVar[Lane] = Lane.IO
@@ -41,6 +44,7 @@ class VendorInputs(Struct, frozen=True):
     source: str
     python: str
     platform: str
+    without: tuple[str, ...] = ()
 
     @property
     def function(self) -> str:
@@ -49,7 +53,7 @@ class VendorInputs(Struct, frozen=True):
     def entries(self) -> tuple[InputEntry, ...]:
         """`source` is the text of the lock: its digest is enough to tell that it changed."""
         lock = InputEntry(EntryKind.OPTION, "requirements", digest_fields((self.source,)))
-        return (lock, *option_entries(self, "service", "root", "source"))
+        return (lock, *option_entries(self, "service", "root", "source", "without"))
 
 
 _ASKED_FOR = (
@@ -63,6 +67,9 @@ class BuildInputs(Struct, frozen=True):
 
     `external` to `banner` are what the bundler is told besides, `provided` the packages that the
     provider's runtime brings; `architecture` counts where packages come along as they are.
+    `packages` are the names of those that come along, where no archive is made, and `brought` the
+    modules that the provider's runtime has: they say what an import may mean, and change nothing of
+    what is built.
     """
 
     kind: ClassVar[str] = "build"
@@ -89,6 +96,8 @@ class BuildInputs(Struct, frozen=True):
     tsconfig: str = ""
     keep_names: bool = False
     banner: str = ""
+    packages: tuple[str, ...] | None = None
+    brought: tuple[str, ...] = ()
 
     @property
     def lane(self) -> Lane:
@@ -106,11 +115,20 @@ class BuildInputs(Struct, frozen=True):
         )
         # What nobody asked for is no input: functions that were live before an option came stay so.
         unasked = (name for name in _ASKED_FOR if not getattr(self, name))
-        return (*option_entries(self, "service", "function", "root", "env", *unasked), *env)
+        return (
+            *option_entries(
+                self, "service", "function", "root", "env", "packages", "brought", *unasked
+            ),
+            *env,
+        )
 
 
 class PackageInputs(Struct, frozen=True):
-    """The archive of one function: its build, and the packages vendored for it."""
+    """The archive of one function: its build, and the packages vendored for it.
+
+    `brought` are the modules that the provider's runtime has; None where layers bring some that
+    nobody here can look into.
+    """
 
     kind: ClassVar[str] = "package"
     lane: ClassVar[Lane] = Lane.CPU
@@ -119,12 +137,14 @@ class PackageInputs(Struct, frozen=True):
     service: str
     function: str
     root: str
+    brought: tuple[str, ...] | None = None
 
     @property
     def shown_in(self) -> str:
         return output_folder(self.root, self.service)
 
     def entries(self) -> tuple[InputEntry, ...]:
+        """Its parts say it all: what is brought decides what is told, not what is packed."""
         return ()
 
 

@@ -46,7 +46,13 @@ class Runtimes:
 
     def entry(self, workspace: Path, inputs: BuildInputs) -> str:
         """The entry's path; raises what a build would say if it cannot be used."""
-        return locate(workspace, inputs, _EXTENSIONS[_language(inputs)]).path
+        language = _language(inputs)
+        entry = locate(workspace, inputs, _EXTENSIONS[language])
+        if language == "python" and not inputs.command:
+            from fabric.runtimes.python.importable import refuse_not_importable
+
+            refuse_not_importable(entry, inputs)
+        return entry.path
 
     def close(self) -> None:
         for runtime in self._by_language.values():

@@ -45,12 +45,23 @@ class Seen(Struct, frozen=True):
     folders: tuple[str, ...] = ()
 
 
+class WantedModule(Struct, frozen=True):
+    """A module that a source imports, as it is written there; `places` are the paths in the archive
+    (without an ending) that would answer it."""
+
+    module: str
+    file: str
+    line: int
+    places: tuple[str, ...] = ()
+
+
 class Built(Struct, frozen=True):
     """`handler` is `<module path in the archive>.<export>`, as providers want it.
 
     `toolchain` is the identity of what really built it. Where that is not the one that the key was
     made with (the bundler could not be installed after all), the result must not be stored.
     `before` are digests of files as they were before a tool ran that does not tell what it read.
+    `wanted` are imports that something has to answer: the archive's files, or packages.
     """
 
     files: tuple[BuiltFile, ...]
@@ -59,6 +70,7 @@ class Built(Struct, frozen=True):
     handler: str = ""
     toolchain: str = ""
     before: Pairs = ()
+    wanted: tuple[WantedModule, ...] = ()
 
 
 class Toolchain(Struct, frozen=True):

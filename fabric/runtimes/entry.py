@@ -1,6 +1,7 @@
 """Which file a function's `entry` means: a path, or `<module>.<export>`; always inside its root."""
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -15,6 +16,8 @@ NODE_EXTENSIONS = (".ts", ".tsx", ".mts", ".js", ".mjs", ".cjs")
 PYTHON_EXTENSIONS = (".py",)
 # Looked for only by their whole name.
 _BY_WHOLE_NAME = (".jsx", ".cts", "")
+# A module as Python names it: `src.api.orders`.
+_DOTTED = re.compile(r"\w+(\.\w+)+")
 
 
 class EntryFile(Struct, frozen=True):
@@ -46,7 +49,8 @@ def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> E
     base = os.path.realpath(workspace)
     root = os.path.realpath(os.path.join(base, inputs.root))
     probe = Probe(base)
-    candidates = [(os.path.normpath(name), export) for name, export in _names(inputs, extensions)]
+    named = entry_names(inputs.entry, extensions)
+    candidates = [(os.path.normpath(name), export) for name, export in named]
     for at, (name, export) in enumerate(candidates):
         path = _below(root, name)
         if probe.kind(path) is Kind.FILE:
@@ -64,13 +68,17 @@ def _below(root: str, name: str) -> str:
     return os.path.normpath(os.path.join(root, name))
 
 
-def _names(inputs: BuildInputs, extensions: Sequence[str]) -> list[tuple[str, str]]:
+def entry_names(entry: str, extensions: Sequence[str] = PYTHON_EXTENSIONS) -> list[tuple[str, str]]:
     """Candidates in order, each with the export it would mean; a plain path wins."""
-    module, dot, export = inputs.entry.rpartition(".")
-    plain = [(inputs.entry, "")]
+    module, dot, export = entry.rpartition(".")
+    plain = [(entry, "")]
     if not dot or "/" in export or f".{export}" in extensions:
         return plain
-    return plain + [(module + extension, export) for extension in extensions]
+    found = plain + [(module + extension, export) for extension in extensions]
+    if extensions == PYTHON_EXTENSIONS and _DOTTED.fullmatch(module):
+        path = module.replace(".", "/")
+        found += [(f"{path}.py", export), (f"{path}/__init__.py", export)]
+    return found
 
 
 def _refuse_outside(inputs: BuildInputs, root: str, real: str) -> None:

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
@@ -142,11 +143,9 @@ def joined(main: Built, extra: Built) -> Built:
         return main
     own = {file.path for file in main.files}
     more = tuple(file for file in extra.files if file.path not in own)
-    return Built(
-        (*main.files, *more),
-        merge(main.seen, extra.seen),
-        (*main.warnings, *extra.warnings),
-        main.handler,
-        main.toolchain,
-        main.before,
+    return replace(
+        main,
+        files=(*main.files, *more),
+        seen=merge(main.seen, extra.seen),
+        warnings=(*main.warnings, *extra.warnings),
     )

@@ -27,6 +27,7 @@ from fabric.system.source.names import checked_parts
 
 _HERE = Path(__file__).parent
 _QUOTED_LINES = 20
+_BROUGHT = "node_modules"
 
 
 class Invocation(Struct, frozen=True):
@@ -101,9 +102,10 @@ def _lay_out(call: Invocation, folder: Path) -> bytes:
             path = folder.joinpath("code", *checked_parts(file.path))
             write_atomic(path, file.content, mode=0o755 if file.executable else 0o644)
         for name, found in call.brought:
-            # Above the code, where Node looks once the archive has nothing of that name.
-            make_folder(folder / "node_modules")
-            (folder / "node_modules" / name).symlink_to(found)
+            # Above the code, where Node looks once the archive has nothing of that name; Python is
+            # told to.
+            make_folder(folder / _BROUGHT)
+            (folder / _BROUGHT / name).symlink_to(found)
     except (Refused, zipfile.BadZipFile, zlib.error) as error:
         message = f"the archive of `{call.function}` is damaged: {str(error).lower()}"
         raise FabricError(Problem("invoke/bad-archive", message)) from error
@@ -114,6 +116,7 @@ def _lay_out(call: Invocation, folder: Path) -> bytes:
         "name": name,
         "functionName": call.function,
         "seconds": call.timeout,
+        "brought": [str(folder / _BROUGHT)] if call.brought else [],
         "event": _event(call),
     }
     return json.dumps(said).encode()

@@ -11,16 +11,28 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import without_userinfo
 from fabric.runtimes import target_pip
-from fabric.runtimes.requirements import Pin
+from fabric.runtimes.requirements import Pin, constraint_lines
 from fabric.system.disk import write_atomic
 from fabric.system.process import ChildResult, run_child
 
 _QUIET = ("--disable-pip-version-check", "--no-input", "--quiet", "--no-python-version-warning")
-_ALL_VERSIONS = ("--disable-pip-version-check", "--no-input", "--pre", "--ignore-requires-python")
+# So verbose that it says which files it passes over, and why.
+_ALL_VERSIONS = (
+    "--disable-pip-version-check", "--no-input", "--pre", "--ignore-requires-python", "-vv",
+)  # fmt: skip
 _MISSING = re.compile(r"No matching distribution found for (.+?)(?: \(from .*)?$", re.MULTILINE)
 _VERSIONS = re.compile(r"^Available versions: (.+)$", re.MULTILINE)
 # The last of pip's own retries, or the error that its HTTP library ends with.
 _UNREACHABLE = re.compile(r"Retrying \(Retry\(total=0\b|Max retries exceeded")
+_OTHER_PLATFORM = re.compile(r"Skipping link: none of the wheel's tags")
+_MISMATCH = re.compile(
+    r"^ *(?P<name>\S+)(?: from \S+)?(?: \(from .*\))?:\s*\n\s*Expected sha\d+ +(?P<expected>\w+)"
+    r"(?:\s*\n\s*Expected +or +\w+)*\s*\n\s*Got +(?P<got>\w+)",
+    re.MULTILINE,
+)
+_NO_HASH = re.compile(
+    r"^ *(?P<name>[A-Za-z0-9][\w.-]*(?:==\S+)?)(?: from \S+)? --hash=", re.MULTILINE
+)
 _EXACT = re.compile(r"===?\s*(\d+(?:\.\d+)*)$")
 _MACHINES = {"arm64": "aarch64", "aarch64": "aarch64", "x86_64": "x86_64", "": "x86_64"}
 # Each name for the same old systems: pip takes a platform tag literally.
@@ -84,16 +96,15 @@ class Pip(Struct, frozen=True):
 
         `exact` are lines of versions to keep to, for those packages that are needed at all.
         """
-        kept = folder / "constraints.txt"
-        write_atomic(kept, exact.encode())
         flags = ["--dry-run", "--ignore-installed", "--report", "-", "--target", str(folder)]
-        argv = ["install", *flags, "--constraint", str(kept)]
+        argv = ["install", *flags, *_bounded(text, folder, exact)]
         result = self._run(argv, text, target, folder)
         return tuple(_pin(item) for item in json.loads(result.stdout)["install"])
 
     def download(self, text: str, target: Target, folder: Path, *, locked: bool) -> list[Path]:
         """The wheels, in `folder`; a lock is complete, so nothing is added to it."""
-        flags = ["--dest", str(folder), *(["--no-deps"] if locked else [])]
+        bounds = ["--no-deps"] if locked else _bounded(text, folder)
+        flags = ["--dest", str(folder), *bounds]
         self._run(["download", *flags], text, target, folder)
         return sorted(folder.glob("*.whl"))
 
@@ -130,6 +141,14 @@ class Pip(Struct, frozen=True):
         return not_found(requirement, versions_in(asked), target, text)
 
 
+def _bounded(text: str, folder: Path, exact: str = "") -> list[str]:
+    """pip reads what bounds versions from a file alone: a password is not for it."""
+    lines = (without_userinfo(line) for line in constraint_lines(text))
+    kept = folder / "constraints.txt"
+    write_atomic(kept, "".join([exact, *(f"{line}\n" for line in lines)]).encode())
+    return ["--constraint", str(kept)]
+
+
 def _pin(item: Mapping[str, Mapping[str, object]]) -> Pin:
     archive = item["download_info"].get("archive_info")
     hashes = archive.get("hashes", {}) if isinstance(archive, dict) else {}
@@ -147,7 +166,9 @@ def _words(result: ChildResult) -> str:
 def versions_in(asked: ChildResult) -> tuple[str, ...] | None:
     """The versions of a package, newest first; None where no index has it, () where none says."""
     if asked.code:
-        return None if _MISSING.search(asked.last_lines()) else ()
+        said = f"{asked.last_lines()}\n{asked.stdout.decode(errors='replace')}"
+        is_elsewhere = _OTHER_PLATFORM.search(said)
+        return None if _MISSING.search(said) and not is_elsewhere else ()
     found = _VERSIONS.search(asked.stdout.decode(errors="replace"))
     return tuple(found[1].split(", ")) if found else ()
 
@@ -185,7 +206,34 @@ def failure(text: str) -> Problem:
         message = "the package index cannot be reached"
         hint = "check the network, and the index in pip's settings"
         return Problem("backend/unreachable", message, hint, frame=text)
-    return Problem("vendor/failed", "pip could not fetch the packages", _hint(text), frame=text)
+    about_hashes = _of_hashes(text)
+    if about_hashes is not None:
+        return about_hashes
+    hint = "the lines below are pip's own"
+    return Problem("vendor/failed", "pip could not fetch the packages", hint, frame=text)
+
+
+def _of_hashes(text: str) -> Problem | None:
+    """Where a file is not the one that a `--hash` means, or has none beside others that do."""
+    if match := _MISMATCH.search(text):
+        return Problem(
+            "vendor/hash-mismatch",
+            f"`{match['name']}` is not the file that its hash means: sha256 {match['got']} came "
+            f"where {match['expected']} was expected",
+            hint="correct the hash if you know why it changed; a `requirements.lock` that fabric "
+            "wrote is made again once you delete it; else somebody may have changed the package",
+            frame=text,
+        )
+    if "Hashes are required" in text:
+        match = _NO_HASH.search(text)
+        name = f"`{match['name']}`" if match else "one of them"
+        return Problem(
+            "vendor/hash-missing",
+            f"the requirements have hashes, and {name} has none",
+            hint="give each of them, and what they need in turn, a version and a --hash",
+            frame=text,
+        )
+    return None
 
 
 def _name(requirement: str) -> str:
@@ -194,9 +242,3 @@ def _name(requirement: str) -> str:
 
 def _bare(version: str) -> str:
     return re.sub(r"(\.0)+$", "", version)
-
-
-def _hint(text: str) -> str:
-    if "HASHES" in text.upper():
-        return "the lock does not fit this platform: delete requirements.lock to have it made again"
-    return "the lines below are pip's own"

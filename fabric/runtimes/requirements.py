@@ -11,10 +11,12 @@ from fabric.model.secrecy import without_userinfo
 
 _WHERE = re.compile(r"--?(i|f|extra|index|find)")
 LOCK_FILE = "requirements.lock"
+_CONSTRAINT = "#: constraint "
 _MADE_BY = "# Locked by fabric from "
 _PINNED = re.compile(
     r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?\s*===?\s*[^\s*;,]+(\s*[;\\].*|\s.*)?$"
 )
+_BARE = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(;[^#]*)?(#.*)?$")
 
 
 class Pin(Struct, frozen=True):
@@ -51,6 +53,47 @@ def requirement_lines(text: str) -> tuple[str, ...]:
 def index_lines(text: str) -> tuple[str, ...]:
     """The options that say where to look."""
     return tuple(line for line in _lines(text) if _WHERE.match(line))
+
+
+def constraint_line(line: str) -> str:
+    """A line of a constraints file as it stands in one text with the requirements."""
+    return f"{_CONSTRAINT}{line}\n"
+
+
+def constraint_lines(text: str) -> tuple[str, ...]:
+    """What bounds versions, and asks for nothing."""
+    lines = (line.removeprefix(_CONSTRAINT) for line in text.splitlines() if _bounds(line))
+    return tuple(lines)
+
+
+def _bounds(line: str) -> bool:
+    return line.startswith(_CONSTRAINT)
+
+
+def bare_names(text: str, among: Iterable[str]) -> tuple[str, ...]:
+    """Those of these packages that are asked for without a version, or anything else."""
+    wanted = frozenset(among)
+    names = (bare_name(line) for line in requirement_lines(text))
+    return tuple(sorted({name for name in names if name in wanted}))
+
+
+def bare_name(line: str) -> str:
+    """The package that a line asks for in any version; empty for all other lines."""
+    match = _BARE.match(line)
+    return normal_name(match[1]) if match else ""
+
+
+def without_packages(text: str, names: Iterable[str]) -> str:
+    """The text without the lines that ask for one of these in any version."""
+    left_out = frozenset(names)
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if bare_name(line) not in left_out)
+
+
+def lock_name(without: Iterable[str]) -> str:
+    """A lock without what a provider brings is another one than that with it."""
+    names = "-".join(without)
+    return f"requirements.without-{names}.lock" if names else LOCK_FILE
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -94,4 +137,6 @@ def lock_is_current(lock: str, sources: Iterable[tuple[str, str]]) -> bool:
 
 def _fingerprint(source: str) -> str:
     # A digest of a password would be as good as the password to who tries them all.
-    return digest_bytes("\n".join(requirement_lines(without_userinfo(source))).encode())
+    shown = without_userinfo(source)
+    lines = (*requirement_lines(shown), *map(constraint_line, constraint_lines(shown)))
+    return digest_bytes("\n".join(lines).encode())

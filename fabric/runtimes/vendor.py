@@ -1,88 +1,37 @@
 """Third-party packages of Python functions: from a lock to files, for the target's platform."""
 
 import os
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import without_userinfo
-from fabric.model.secret import Secret
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.contract import Built, BuiltFile, Seen
 from fabric.runtimes.locking import pins_for
 from fabric.runtimes.pip import Pip, Target
+from fabric.runtimes.requirement_files import VendorSource, read_source
 from fabric.runtimes.requirements import (
-    LOCK_FILE,
     has_hashes,
-    index_lines,
     is_own_lock,
     is_pinned,
-    lock_is_current,
+    lock_name,
     normal_name,
     pinned_names,
-    project_requirements,
     render_lock,
-    requirement_lines,
 )
-from fabric.runtimes.seen import merge, place, tried
+from fabric.runtimes.seen import merge
 from fabric.runtimes.wheels import unpack
-from fabric.system.disk import read_bytes, write_atomic
-
-_OTHER_FILE = re.compile(r"\s*(?:-r|--requirement)[ =]\s*(\S+)")
-REQUIREMENT_FILES = (LOCK_FILE, "requirements.txt", "pyproject.toml")
-
-NOWHERE: Secret[tuple[str, ...]] = Secret(())
-
-
-class VendorSource(Struct, frozen=True):
-    """What a service asks for: `file` (relative to the workspace) holds `text`.
-
-    `where` are the lines of the requirements that say where to look: a lock does not repeat them.
-    """
-
-    file: str
-    text: str
-    seen: Seen
-    where: Secret[tuple[str, ...]] = NOWHERE
-
-
-def find_source(workspace: Path, root: str) -> VendorSource | None:
-    """The lock if there is a current one, else requirements.txt, else pyproject.toml.
-
-    None where there is nothing to vendor. Reads files only. The text goes into what fabric keeps:
-    the password of an index is not in it.
-    """
-    found = _read_source(workspace, root)
-    return replace(found, text=without_userinfo(found.text), where=NOWHERE) if found else None
-
-
-def _read_source(workspace: Path, root: str) -> VendorSource | None:
-    base = os.path.realpath(workspace)
-    folder = os.path.realpath(os.path.join(base, root))
-    paths = [os.path.join(folder, name) for name in REQUIREMENT_FILES]
-    lock, plain, project = (_text(base, path) for path in paths)
-    plain, more = _expanded(base, folder, plain)
-    texts = [("requirements.txt", plain), ("pyproject.toml", _project(base, paths[2], project))]
-    asked = [(name, text) for name, text in texts if requirement_lines(text)]
-    chosen = [*asked]
-    if requirement_lines(lock) and lock_is_current(lock, asked):
-        chosen.insert(0, (LOCK_FILE, lock))
-    if not chosen:
-        return None
-    name, text = chosen[0]
-    file = place(base, os.path.join(folder, name))
-    return VendorSource(file, text, tried(base, [*paths, *more]), Secret(index_lines(plain)))
+from fabric.system.disk import write_atomic
 
 
 def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
     """The requirements as they stand in their file, for pip alone."""
-    found = _read_source(workspace, inputs.root)
-    if found is None or without_userinfo(found.text) != inputs.source:
+    found = read_source(workspace, inputs.root, inputs.without)
+    if without_userinfo(found.text) != inputs.source:
         return inputs.source
     where = found.where.reveal() if is_own_lock(found.text) else ()
     return "\n".join([*where, found.text])
@@ -93,11 +42,11 @@ def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]
     pip = Pip(environment)
     target = _target(inputs)
     if is_pinned(inputs.source):
-        return _fetched(pip, _with_passwords(workspace, inputs), target)
-    lock = _write_lock(workspace, (inputs,), pip)
-    inputs = replace(inputs, source=lock.text)
-    built = _fetched(pip, _with_passwords(workspace, inputs), target)
-    return Built(built.files, merge(built.seen, lock.seen), (_locked(lock), *built.warnings))
+        return _fetched(pip, _with_passwords(workspace, inputs), target, lock_name(inputs.without))
+    written = _write_lock(workspace, (inputs,), pip)
+    inputs = replace(inputs, source=written.text)
+    built = _fetched(pip, _with_passwords(workspace, inputs), target, lock_name(inputs.without))
+    return Built(built.files, merge(built.seen, written.seen), (_locked(written), *built.warnings))
 
 
 def lock_requirements(
@@ -116,7 +65,7 @@ def _target(inputs: VendorInputs) -> Target:
     return Target(inputs.python, inputs.platform)
 
 
-def _fetched(pip: Pip, text: str, target: Target) -> Built:
+def _fetched(pip: Pip, text: str, target: Target, lock: str) -> Built:
     own = any(map(is_own_lock, text.splitlines()))
     locked = own or has_hashes(text)
     with tempfile.TemporaryDirectory(prefix="fabric-vendor-") as name:
@@ -127,7 +76,7 @@ def _fetched(pip: Pip, text: str, target: Target) -> Built:
         unlisted = sorted({_name(wheel) for wheel in wheels} - pinned_names(text))
     lacking = _lacking(target, missing)
     if lacking and own:
-        raise FabricError(replace(lacking, hint=f"delete {LOCK_FILE} to have it made again"))
+        raise FabricError(replace(lacking, hint=f"delete {lock} to have it made again"))
     return Built(_sorted(files), Seen(), (*_warn_unlisted(unlisted), *filter(None, [lacking])))
 
 
@@ -167,13 +116,13 @@ def _warn_unlisted(names: list[str]) -> tuple[Problem, ...]:
 def _write_lock(workspace: Path, asked: Sequence[VendorInputs], pip: Pip) -> VendorSource:
     """`asked` are the targets of one service, with the same requirements."""
     inputs = asked[0]
-    found = find_source(workspace, inputs.root)
-    name = os.path.basename(found.file) if found else "requirements.txt"
+    found = read_source(workspace, inputs.root, inputs.without)
+    name = os.path.basename(found.file)
     source = _with_passwords(workspace, inputs)
     text = render_lock(name, source, pins_for(pip, source, [_target(one) for one in asked]))
-    path = os.path.join(os.path.realpath(workspace), inputs.root, LOCK_FILE)
-    write_atomic(Path(path), text.encode())
-    return VendorSource(os.path.normpath(os.path.join(inputs.root, LOCK_FILE)), text, Seen())
+    file = os.path.normpath(os.path.join(inputs.root, lock_name(inputs.without)))
+    write_atomic(Path(os.path.realpath(workspace), file), text.encode())
+    return VendorSource(file, text, Seen())
 
 
 def _locked(lock: VendorSource) -> Problem:
@@ -183,41 +132,3 @@ def _locked(lock: VendorSource) -> Problem:
         hint="keep that file in version control",
         where=Place(lock.file),
     )
-
-
-def _text(workspace: str, path: str) -> str:
-    try:
-        return read_bytes(path).decode("utf-8-sig", "replace")
-    except FileNotFoundError:
-        return ""
-    except OSError as error:
-        shown = place(workspace, path)
-        raise FabricError(
-            Problem("build/unreadable", f"cannot read `{shown}`: {error.strerror}")
-        ) from error
-
-
-def _expanded(workspace: str, folder: str, text: str, depth: int = 8) -> tuple[str, list[str]]:
-    """The text with every `-r other.txt` replaced by that file's own, and the files' paths."""
-    lines: list[str] = []
-    paths: list[str] = []
-    for line in text.splitlines(keepends=True):
-        match = _OTHER_FILE.match(line)
-        if not match or not depth:
-            lines.append(line)
-            continue
-        path = os.path.normpath(os.path.join(folder, match[1]))
-        inner, more = _expanded(workspace, os.path.dirname(path), _text(workspace, path), depth - 1)
-        lines.append(inner if inner.endswith("\n") else f"{inner}\n")
-        paths += [path, *more]
-    return "".join(lines), paths
-
-
-def _project(workspace: str, path: str, text: str) -> str:
-    try:
-        return project_requirements(text)
-    except ValueError as error:
-        shown = place(workspace, path)
-        raise FabricError(
-            Problem("input/bad-toml", f"`{shown}`: {error}", where=Place(shown))
-        ) from error

@@ -5,12 +5,15 @@ from pathlib import Path
 
 from fabric.graph.traces import ListingTrace
 from fabric.model.hashing import digest_fields
+from fabric.model.problems import Problem
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import BuildInputs
+from fabric.runtimes.answered import not_in_archive
 from fabric.runtimes.archive import content_digest
 from fabric.runtimes.contract import Builder, Listing, Toolchain
 from fabric.tasks.contract import Made, MadeFile, TaskTools
+from fabric.tasks.unknown_imports import import_facts, listed_only
 
 # Raise when the same inputs would give other bytes, or look at more.
 _VERSION = "2"
@@ -54,7 +57,7 @@ class BuildKind:
         return Made(
             digest=content_digest(built.files),
             files=tuple(MadeFile(one.path, one.content, one.executable) for one in built.files),
-            facts=(("handler", built.handler),),
+            facts=(("handler", built.handler), *import_facts(not_in_archive(built))),
             # A look-up that ended at a folder holds as long as a folder is there.
             read=(*built.seen.files, *built.seen.folders),
             absent=built.seen.absent,
@@ -64,6 +67,16 @@ class BuildKind:
             keep=built.toolchain in ("", self.toolchain(inputs).identity),
             before=built.before,
         )
+
+    def warnings(
+        self, task: Task, upstream: Mapping[TaskId, Output], output: Output
+    ) -> tuple[Problem, ...]:
+        """Imports that nothing answers; where an archive is made, that task knows it better."""
+        del upstream
+        inputs = _inputs(task)
+        if inputs.packages is None:
+            return ()
+        return listed_only(output, inputs.packages, inputs.brought)
 
 
 def _version(inputs: BuildInputs) -> str:

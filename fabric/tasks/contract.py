@@ -83,4 +83,14 @@ class RecordKind(TaskKind, Protocol):
         judged after the first claim stays true."""
 
 
+@runtime_checkable
+class WarningKind(TaskKind, Protocol):
+    """A kind whose outputs may have to be warned of, beside what was told when they were made."""
+
+    def warnings(
+        self, task: Task, upstream: Mapping[TaskId, Output], output: Output
+    ) -> tuple[Problem, ...]:
+        """What to tell each time that the output is used, remembered or not."""
+
+
 Registry = Mapping[str, TaskKind]

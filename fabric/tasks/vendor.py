@@ -9,6 +9,7 @@ from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import archive, content_digest
 from fabric.runtimes.contract import Built
 from fabric.tasks.contract import Made, MadeFile, TaskTools
+from fabric.tasks.unknown_imports import module_fact
 
 _VERSION = "2"
 PACKAGES = ".packages.zip"
@@ -33,7 +34,10 @@ class VendorKind:
         return Made(
             digest=content_digest(fetched.files),
             files=(MadeFile(PACKAGES, archive(fetched.files)),),
-            facts=(("packages", str(len(fetched.files))),),
+            facts=(
+                ("packages", str(len(fetched.files))),
+                module_fact(one.path for one in fetched.files),
+            ),
             read=fetched.seen.files,
             absent=fetched.seen.absent,
             links=fetched.seen.links,

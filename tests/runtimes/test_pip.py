@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from fabric.model.hashing import digest_bytes
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.runtimes.pip import Pip, Target
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.in_process import project
 from tests.support.project import PYTHON_SOURCES
 from tests.support.runtimes_project import write
+from tests.support.wheels import environment, write_wheel
 
 # Each starts pip, some a few times.
 pytestmark = pytest.mark.slow
@@ -47,6 +49,53 @@ def test_what_cannot_be_had_is_named_with_the_reason(
     assert words in found.message
     assert ("wheel" in found.message) == (code == "vendor/no-wheel")
     assert found.hint
+
+
+def test_wheels_for_other_platforms_alone_are_no_unknown_package(tmp_path: Path) -> None:
+    write_wheel(tmp_path / "index", "foreign", tag="cp39-cp39-win_amd64")
+    write_wheel(tmp_path / "index", "needs", ["foreign"])
+    pip = Pip(environment(tmp_path / "index"))
+    for requirement in ("foreign==1.0", "needs==1.0"):
+        with pytest.raises(FabricError) as caught:
+            pip.download(requirement, Target("3.12", "x86_64"), tmp_path, locked=False)
+        assert caught.value.first.code == "vendor/no-wheel"
+        assert "`foreign" in caught.value.first.message
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        (f"one==1.0 --hash=sha256:{'0' * 64}\n", "vendor/hash-mismatch", "`one==1.0`"),
+        (
+            f"one==1.0 --hash=sha256:{'0' * 64} --hash=sha256:{'1' * 64}\n",
+            "vendor/hash-mismatch",
+            f"where {'0' * 64} was expected",
+        ),
+    ],
+)
+def test_what_hashes_do_not_fit_is_named(text: str, code: str, words: str, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_wheel(tmp_path / "index", name)
+    made = project(tmp_path, "", {**PYTHON_SOURCES, "requirements.txt": text})
+    env = {k: v for k, v in environment(tmp_path / "index").items() if k.startswith("PIP_")}
+    done = made.json("package", env=env)
+    assert done.code == ExitCode.FAILED
+    assert done.error["code"] == code
+    assert words in done.error["message"]
+    assert done.error["hint"]
+
+
+def test_a_requirement_without_a_hash_beside_others_is_named(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_wheel(tmp_path / "index", name)
+    (wheel,) = (tmp_path / "index/one").glob("*.whl")
+    text = f"one==1.0 --hash=sha256:{digest_bytes(wheel.read_bytes())}\ntwo==1.0\n"
+    with pytest.raises(FabricError) as caught:
+        Pip(environment(tmp_path / "index")).download(
+            text, Target("3.12", "x86_64"), tmp_path, locked=True
+        )
+    assert caught.value.first.code == "vendor/hash-missing"
+    assert "`two==1.0`" in caught.value.first.message
 
 
 def test_an_index_that_cannot_be_reached_is_said_to_be_so(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from fabric.runtimes.requirement_files import find_source
 from fabric.runtimes.requirements import (
     Pin,
     is_pinned,
@@ -12,7 +13,6 @@ from fabric.runtimes.requirements import (
     project_requirements,
     render_lock,
 )
-from fabric.runtimes.vendor import find_source
 from tests.support.runtimes_project import write
 
 

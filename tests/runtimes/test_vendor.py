@@ -6,7 +6,8 @@ import pytest
 
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.archive import archive
-from fabric.runtimes.vendor import find_source, vendor
+from fabric.runtimes.requirement_files import find_source
+from fabric.runtimes.vendor import vendor
 from tests.support.downloads import COMPILED, PIP_OFFLINE
 from tests.support.runtimes_project import names, write
 

@@ -8,7 +8,8 @@ from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.contract import Built
-from fabric.runtimes.vendor import find_source, lock_requirements, vendor
+from fabric.runtimes.requirement_files import find_source
+from fabric.runtimes.vendor import lock_requirements, vendor
 from tests.support.runtimes_project import names, write
 from tests.support.wheels import environment, write_wheel
 

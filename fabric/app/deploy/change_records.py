@@ -134,6 +134,7 @@ def _opening(request: Request, change: RecordsChange) -> SessionOptions:
     return SessionOptions(
         change.started_ns,
         use_cache=request.use_cache,
+        strict=request.strict,
         homes=homes_of(change.work.info, change.work.graph) | homes,
         tools=change.scope.tools,
         keeps=change.keeps,

@@ -13,7 +13,7 @@ from fabric.app.deploy.change_records import Changed, RecordsChange, change_reco
 from fabric.app.deploy.live_traces import renew_traces
 from fabric.app.deploy.lost_addresses import lost_addresses
 from fabric.app.deploy.plan_file import read_seal, refuse_moved
-from fabric.app.deploy.preview import missing_upstreams, preview
+from fabric.app.deploy.preview import missing_upstreams, preview, warned_of_outputs
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import Deploying
 from fabric.app.deploy.report import deploy_report, unchanged_report
@@ -74,11 +74,12 @@ def deploy(
         work.placements, settings, _scope_options(work, request, settings, options)
     ) as scope:
         refuse(scope, work)
-        opening = SessionOptions(started, create=False, tools=scope.tools)
+        opening = SessionOptions(started, strict=request.strict, create=False, tools=scope.tools)
         with Session(Path(work.info.workspace), settings, opening) as session:
             seen = preview(session, work, scope, files=bool(request.out))
             _refuse_moved(options, settings, seen)
             if not seen.plan.anything_to_do and not request.out:
+                seen = warned_of_outputs(session, seen)
                 tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
                 return _unchanged(request, seen, scope, session, command_line)
         request, change = _change_to_make(request, seen, scope, options, started)

@@ -116,6 +116,14 @@ def _length(release: str, taker: RecordRef, scope: DeployScope) -> int:
     return len(record.endpoint.encode()) if record else SHORT_ADDRESS
 
 
+def warned_of_outputs(session: Session, seen: Preview) -> Preview:
+    """Where nothing is to be done, what its outputs would be warned of if it were. Raises for a
+    strict run that would fail."""
+    told = session.runner.warnings_of(seen.plan)
+    info = replace(seen.work.info, warnings=(*seen.work.info.warnings, *told))
+    return replace(seen, work=replace(seen.work, info=info))
+
+
 def _warned(row: PlannedService, told: tuple[Problem, ...]) -> PlannedService:
     return replace(row, warnings=(*row.warnings, *(one.message for one in told)))
 

@@ -30,7 +30,9 @@ def runtime_checks(unit: ServiceUnit, place: EnvPlace, settings: Settings) -> It
     if any(one.startswith("python") for one in runtimes):
         yield passed("python", python_version())
         pip = _tried("pip", lambda: pip_version(folder, env))
-        yield pip if unit.lock or pip.ok else warned("pip", pip.problem)
+        yield (
+            pip if any(one.text for one in unit.packages) or pip.ok else warned("pip", pip.problem)
+        )
 
 
 _NO_BUNDLER = Problem(

@@ -37,7 +37,6 @@ from fabric.config.values import Compose, ComposeService, Config
 from fabric.graph.compile import ServiceUnit
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import did_you_mean, nearest
-from fabric.runtimes.vendor import REQUIREMENT_FILES, VendorSource
 
 
 class Project(Struct, frozen=True):
@@ -248,7 +247,7 @@ def _project(
     for row in run_services.rows:
         unit, found = unit_of(row, upstream_services[row.entry.name], workspace, settings)
         units.append(replace(unit, upstream=tuple(one for one in unit.upstream if one in here)))
-        looked += _requirement_files(row.file.parent, workspace, found)
+        looked += found
     everyone = (*run_services.rows, *run_services.others)
     files = [row.file for row in everyone]
     return Project(
@@ -267,9 +266,3 @@ def _project(
         dependencies=tuple(neighbour(row, workspace, settings) for row in run_services.others),
         entries=tuple(row.entry for row in run_services.rows),
     )
-
-
-def _requirement_files(folder: Path, workspace: Path, found: VendorSource | None) -> list[Path]:
-    """What says which packages a Python service needs, there or not."""
-    own = [folder / name for name in REQUIREMENT_FILES]
-    return own + [workspace / path for path in (found.seen.files if found else ())]

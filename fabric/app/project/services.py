@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fabric.app.project.files import EnvPlace, calling_environment, relative
 from fabric.app.project.modes import mode_of
+from fabric.app.project.packages import packages_of
 from fabric.app.project.upstreams import UpstreamService, upstream_placeholders
 from fabric.app.settings import Settings
 from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, size_of
@@ -18,7 +19,6 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import without_userinfo
 from fabric.model.task import Pairs
 from fabric.model.task_id import name_of
-from fabric.runtimes.vendor import VendorSource, find_source
 
 _NAMED_AT_ONCE = 6
 
@@ -37,17 +37,17 @@ class ComposedService(Struct, frozen=True):
 
 def unit_of(
     row: ComposedService, upstreams: Sequence[ComposedService], workspace: Path, settings: Settings
-) -> tuple[ServiceUnit, VendorSource | None]:
-    """The service, and where the packages that it needs are listed."""
+) -> tuple[ServiceUnit, tuple[Path, ...]]:
+    """The service, and the paths that say which packages it needs."""
     _refuse_same_variables(row, [one.upstream_service for one in upstreams])
     config, upstream_services = _with_outputs(row, [one.upstream_service for one in upstreams])
     root = relative(row.file.parent, workspace)
-    found = find_source(workspace, root) if has_python(config) else None
+    listed = packages_of(config, workspace, root)
     unit = ServiceUnit(
         config,
         root,
         mode_of(config.provider.id, settings.env),
-        found.text if found else "",
+        listed.rows,
         tuple(one.service for one in upstream_services),
         _account(config, calling_environment(EnvPlace(row.file.parent, workspace), settings.env)),
         upstream_outputs=tuple(
@@ -55,7 +55,7 @@ def unit_of(
         ),
         depends_on=tuple(one.config.service for one in upstreams),
     )
-    return unit, found
+    return unit, listed.looked_at
 
 
 def with_outside(unit: ServiceUnit, here: Collection[str]) -> ServiceUnit:
@@ -74,11 +74,6 @@ def neighbour(row: ComposedService, workspace: Path, settings: Settings) -> Serv
 def account_variables(config: Config) -> tuple[str, ...]:
     facts = facts_of(config.provider.id)
     return facts.account_variables if facts else ()
-
-
-def has_python(config: Config) -> bool:
-    runtimes = {config.provider.runtime, *(one.runtime for one in config.functions)}
-    return any(runtime.startswith("python") for runtime in runtimes)
 
 
 def _refuse_same_variables(

@@ -70,8 +70,8 @@ def _store(
     asked = _asked(command_line, work.bound_names, session)
     folder, files = _answers_of(command_line, session), session.stores.files
     salt = store_answer(folder, asked, basis, files, command_line.shown(report))
-    if salt is None:
-        return
+    if salt is None or result.warnings:
+        return  # a run that began with the rest of it would not tell them again
     prefix = prefix_of(files, command_line.cwd)
     recall = session.stores.trace_store.traces
     kept = last_run.last_run_of(salt, work.info, result, recall, prefix)
@@ -87,7 +87,7 @@ def _renew(
 ) -> None:
     """After a run of the part that an edit reached."""
     rows = [(number, result.outcomes[number]) for number in warm.part.ran]
-    if any(one.output is None or one.trace is None for _, one in rows):
+    if result.warnings or any(one.output is None or one.trace is None for _, one in rows):
         return
     # First: rows are made when they are read, and a piece of them may be damaged.
     answer = command_line.shown(report)

@@ -5,17 +5,18 @@ library that `include` names. Third-party packages are vendored apart from this.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.contract import Built, BuiltFile, Toolchain
+from fabric.runtimes.contract import Built, BuiltFile, Toolchain, WantedModule
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, EntryFile, locate, unreadable
 from fabric.runtimes.include import patterns_of
 from fabric.runtimes.python.import_memory import ImportMemory
+from fabric.runtimes.python.importable import refuse_not_importable
 from fabric.runtimes.python.imports import ImportedName, SourceImports
 from fabric.runtimes.python.modules import (
     Modules,
@@ -24,7 +25,10 @@ from fabric.runtimes.python.modules import (
     packages_above,
     search_roots,
 )
+from fabric.runtimes.python.standard import standard_modules
 from fabric.runtimes.python.top_names import may_have, names_of
+from fabric.runtimes.python.unparsed import unparsed
+from fabric.runtimes.python.wanted import SourcePlace, wanted_modules
 from fabric.runtimes.seen import place, tried
 from fabric.system.disk import read_bytes
 
@@ -42,8 +46,10 @@ class PythonRuntime:
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         entry = locate(workspace, inputs, PYTHON_EXTENSIONS)
+        refuse_not_importable(entry, inputs)
         roots = search_roots(entry.root, entry.path, _libraries(entry, inputs))
-        closure = _Walk(entry, roots, Modules(roots, entry.probe), self._memory).follow()
+        walk = _Walk(entry, roots, Modules(roots, entry.probe), self._memory)
+        closure = walk.follow()
         paths = closure.sources
         _refuse_missing(entry, paths[entry.path])
         return Built(
@@ -51,6 +57,7 @@ class PythonRuntime:
             tried(entry.workspace, (*entry.looked_at, *closure.tried, *paths), entry.probe),
             handler=f"{entry.module}.{entry.export or 'handler'}",
             toolchain=IDENTITY,
+            wanted=tuple(walk.wanted(closure.sources, standard_modules(inputs.runtime))),
         )
 
     def close(self) -> None:
@@ -137,18 +144,21 @@ class _Walk(Struct, frozen=True):
             return ()
         return self._imports(path, _read(self.entry, path)).listed
 
+    def wanted(
+        self, sources: Mapping[str, bytes], standard: frozenset[str]
+    ) -> Iterator[WantedModule]:
+        tops = [_inside(self.roots, one.folder) for one in self.roots if not one.only]
+        for path, source in sources.items():
+            where = SourcePlace(place(self.entry.workspace, path), _inside(self.roots, path))
+            names = self._imports(path, source).names
+            yield from wanted_modules(names, where, tops, standard)
+
     def _imports(self, path: str, source: bytes) -> SourceImports:
         shown = place(self.entry.workspace, path)
         try:
             return self.memory.read_imports(source)
-        except SyntaxError as error:
-            where = Place(shown, error.lineno or 0, error.offset or 0)
-            frame = (error.text or "").rstrip("\n")
-            raise FabricError(
-                Problem("build/failed", f"syntax error: {error.msg}", where=where, frame=frame)
-            ) from error
-        except ValueError as error:
-            raise FabricError(Problem("build/failed", str(error), where=Place(shown))) from error
+        except (SyntaxError, ValueError) as error:
+            raise FabricError(unparsed(shown, source, error)) from error
 
 
 def _read(entry: EntryFile, path: str) -> bytes:

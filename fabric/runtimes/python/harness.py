@@ -24,7 +24,9 @@ class Context:
 
 
 def called(call: dict[str, Any]) -> dict[str, Any]:
-    sys.path[:0] = import_roots(call["folder"], call["module"])
+    top, *others = import_roots(call["folder"], call["module"])
+    # Behind Python's own library, which is loaded where providers know the top alone.
+    sys.path[:] = [top, *sys.path, *others, *call["brought"]]
     module = importlib.import_module(call["module"].replace("/", "."))
     handler = getattr(module, call["name"])
     start = time.monotonic()

@@ -16,6 +16,11 @@ _BODIES: dict[type[ast.AST], tuple[str, ...]] = {
 }
 # Calls that import: without one of these words, an import can only be a statement.
 _WORDS = (b"import_module", b"__import__", b"coding")
+# Who catches one of these can do without what is imported.
+_CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+# Where a condition asks for one of these, what it guards is not for every place.
+_ASKED = frozenset({"TYPE_CHECKING", "version_info", "platform", "find_spec", "hexversion"})
+_GUARDS = (ast.Try, ast.TryStar, ast.If, ast.With)
 
 
 # Python 3.11 counts how deep it is in a tree once for all threads: if a finaliser lets another
@@ -24,11 +29,16 @@ _PARSING = threading.Lock()
 
 
 class ImportedName(Struct, frozen=True):
-    """`module` is dotted and may be empty; `names` may be submodules of it; `level` counts dots."""
+    """`module` is dotted and may be empty; `names` may be submodules of it; `level` counts dots.
+
+    `is_optional` where the source goes on without it: it is tried, or for a type checker alone.
+    """
 
     module: str
     names: tuple[str, ...] = ()
     level: int = 0
+    line: int = 0
+    is_optional: bool = False
 
 
 class SourceImports(Struct, frozen=True):
@@ -47,8 +57,9 @@ def parsed(source: bytes) -> ast.Module:
 def read_imports(source: bytes) -> SourceImports:
     """Raises SyntaxError or ValueError as the parser does."""
     tree = parsed(source)
-    nodes = ast.walk(tree) if _may_call(source) else _statements(tree)
-    return SourceImports(tuple(name for node in nodes for name in _of_node(node)), _all(tree))
+    nodes = _nodes(tree, calls=_may_call(source))
+    names = (name for node, optional in nodes for name in _of_node(node, is_optional=optional))
+    return SourceImports(tuple(names), _all(tree))
 
 
 def _may_call(source: bytes) -> bool:
@@ -56,13 +67,38 @@ def _may_call(source: bytes) -> bool:
     return not source.isascii() or any(word in source for word in _WORDS)
 
 
-def _statements(tree: ast.Module) -> Iterable[ast.AST]:
-    """All statements, in the order of `ast.walk`, which looks at every expression as well."""
-    found: list[ast.AST] = [tree]
-    for node in found:  # it grows while it is gone through
-        for name in _BODIES.get(type(node), ()):
-            found += getattr(node, name)
+def _nodes(tree: ast.Module, *, calls: bool) -> Iterable[tuple[ast.AST, bool]]:
+    """All statements, and with `calls` all expressions too, in the order of `ast.walk`; each with
+    whether something guards it."""
+    found: list[tuple[ast.AST, bool]] = [(tree, False)]
+    for node, guarded in found:  # it grows while it is gone through
+        inner = guarded or (isinstance(node, _GUARDS) and _is_guard(node))
+        inside = ast.iter_child_nodes(node) if calls else _statements_in(node)
+        found += [(child, inner) for child in inside]
     return found
+
+
+def _statements_in(node: ast.AST) -> Iterator[ast.AST]:
+    for name in _BODIES.get(type(node), ()):
+        yield from getattr(node, name)
+
+
+def _is_guard(node: ast.Try | ast.TryStar | ast.If | ast.With) -> bool:
+    match node:
+        case ast.If(test=test):
+            return not _ASKED.isdisjoint(_words(test))
+        case ast.With(items=items):
+            asked = [word for item in items for word in _words(item.context_expr)]
+            return "suppress" in asked and not _CAUGHT.isdisjoint(asked)
+    types = [handler.type for handler in node.handlers]
+    return any(one is None or not _CAUGHT.isdisjoint(_words(one)) for one in types)
+
+
+def _words(expression: ast.expr) -> Iterator[str]:
+    for node in ast.walk(expression):
+        match node:
+            case ast.Name(id=word) | ast.Attribute(attr=word):
+                yield word
 
 
 def _all(tree: ast.Module) -> tuple[str, ...]:
@@ -79,14 +115,16 @@ def _all(tree: ast.Module) -> tuple[str, ...]:
     return ()
 
 
-def _of_node(node: ast.AST) -> Iterator[ImportedName]:
+def _of_node(node: ast.AST, *, is_optional: bool) -> Iterator[ImportedName]:
     match node:
-        case ast.Import(names=names):
-            yield from (ImportedName(alias.name) for alias in names)
-        case ast.ImportFrom(module=module, names=names, level=level):
-            yield ImportedName(module or "", tuple(alias.name for alias in names), level)
+        case ast.Import(names=names, lineno=line):
+            yield from (ImportedName(one.name, (), 0, line, is_optional) for one in names)
+        case ast.ImportFrom(module=module, names=names, level=level, lineno=line):
+            inner = tuple(alias.name for alias in names)
+            yield ImportedName(module or "", inner, level, line, is_optional)
         case ast.Call(func=func, args=[ast.Constant(value=str() as name), *_]) if _imports(func):
-            yield ImportedName(name) if not name.startswith(".") else _relative(name)
+            bare = name.lstrip(".")
+            yield ImportedName(bare, (), len(name) - len(bare), node.lineno, is_optional)
 
 
 def _imports(func: ast.expr) -> bool:
@@ -94,8 +132,3 @@ def _imports(func: ast.expr) -> bool:
         case ast.Name(id="__import__" | "import_module") | ast.Attribute(attr="import_module"):
             return True
     return False
-
-
-def _relative(name: str) -> ImportedName:
-    bare = name.lstrip(".")
-    return ImportedName(bare, level=len(name) - len(bare))

@@ -1,0 +1,41 @@
+"""What a provider's runtime brings, as it is installed on this machine: for calls made here."""
+
+import sysconfig
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fabric.model.catalog import facts_of
+from fabric.model.task import Pairs
+
+
+def brought_here(provider_id: str, runtime: str, root: Path, top: Path) -> Pairs:
+    """Each name under which it is imported, with the file or folder that stands for it."""
+    facts = facts_of(provider_id)
+    if facts is None:
+        return ()
+    # Below the workspace only: what lies above is nobody's of this project.
+    folders = [folder for folder in (root, *root.parents) if folder.is_relative_to(top)]
+    if runtime.startswith("python"):
+        wanted = [module for _, module in facts.python_packages]
+        found = (_module(folders, name) for name in wanted)
+    else:
+        wanted = sorted({pattern.partition("/")[0] for pattern in facts.node_packages})
+        found = (_first(folder / "node_modules" / name for folder in folders) for name in wanted)
+    return tuple((path.name, str(path)) for path in found if path)
+
+
+def _module(folders: Sequence[Path], name: str) -> Path | None:
+    """From the project's own environment, else from fabric's."""
+    return _first(
+        folder / form for folder in _site_packages(folders) for form in (name, f"{name}.py")
+    )
+
+
+def _site_packages(folders: Sequence[Path]) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted(folder.glob(".venv/lib/python*/site-packages"))
+    yield Path(sysconfig.get_paths()["purelib"])
+
+
+def _first(paths: Iterator[Path]) -> Path | None:
+    return next((path for path in paths if path.exists()), None)

@@ -1,0 +1,39 @@
+"""Which packages the Python functions of a service need, and the files that say so."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.config.values import Config, Function
+from fabric.graph.compile import FunctionPackages
+from fabric.model.catalog import facts_of
+from fabric.runtimes.requirement_files import PackageFolders, listed
+from fabric.runtimes.requirements import pinned_names
+
+
+class ListedPackages(Struct, frozen=True):
+    """A row for each Python function; `looked_at` are paths that decided them, there or not."""
+
+    rows: tuple[FunctionPackages, ...]
+    looked_at: tuple[Path, ...]
+
+
+def packages_of(config: Config, workspace: Path, root: str) -> ListedPackages:
+    facts = facts_of(config.provider.id)
+    brought = tuple(name for name, _ in facts.python_packages) if facts else ()
+    lookup = PackageFolders(workspace, root)
+    places = {one.name: lookup.of(one.entry) for one in config.functions if _is_python(config, one)}
+    folders = {one.folder for one in places.values()}
+    sources = {folder: listed(workspace, folder, brought) for folder in sorted(folders)}
+    rows = []
+    for name, found in places.items():
+        source = sources[found.folder]
+        names = tuple(sorted(pinned_names(source.text)))
+        rows.append(FunctionPackages(name, found.folder, source.text, source.without, names))
+    looked_at = {Path(path) for found in places.values() for path in found.looked_at}
+    seen = (name for one in sources.values() for name in (*one.seen.files, *one.seen.absent))
+    return ListedPackages(tuple(rows), tuple(sorted(looked_at | {workspace / one for one in seen})))
+
+
+def _is_python(config: Config, function: Function) -> bool:
+    return (function.runtime or config.provider.runtime).startswith("python")

@@ -1,0 +1,40 @@
+"""A source that Python cannot read: why, and in which line."""
+
+import re
+
+from fabric.model.problems import Place, Problem
+
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_AT = re.compile(r"in position (\d+)")
+
+
+def unparsed(shown: str, source: bytes, error: SyntaxError | ValueError) -> Problem:
+    """What the parser said; where it names no line, the one that it must mean."""
+    if b"\0" in source:
+        line = _line_at(source, source.index(b"\0"))
+        message = "the source holds a NUL byte: it is no text that Python reads"
+        return Problem("build/failed", message, "save the file as UTF-8", Place(shown, line))
+    if not isinstance(error, SyntaxError):
+        return Problem("build/failed", str(error), where=Place(shown, 1))
+    frame = (error.text or "").rstrip("\n")
+    if error.lineno:
+        where = Place(shown, error.lineno, max(0, error.offset or 0))
+        return Problem("build/failed", f"syntax error: {error.msg}", where=where, frame=frame)
+    return Problem(
+        "build/failed",
+        f"the source cannot be decoded: {error.msg}",
+        hint="save the file as UTF-8, or correct the encoding that its first lines name",
+        where=Place(shown, _line_of_encoding(source, error.msg)),
+    )
+
+
+def _line_of_encoding(source: bytes, said: str) -> int:
+    """Where the byte is that was met; else the line that names the encoding."""
+    if at := _AT.search(said):
+        return _line_at(source, int(at[1]))
+    heads = source.splitlines()[:2]
+    return next((number for number, one in enumerate(heads, 1) if _COOKIE.match(one)), 1)
+
+
+def _line_at(source: bytes, position: int) -> int:
+    return source.count(b"\n", 0, position) + 1

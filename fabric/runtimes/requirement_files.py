@@ -1,0 +1,212 @@
+"""The files that say which packages a Python function needs: found, read, and put into one text."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.secrecy import without_userinfo
+from fabric.model.secret import Secret
+from fabric.runtimes.contract import Seen
+from fabric.runtimes.entry import PYTHON_EXTENSIONS, entry_names
+from fabric.runtimes.requirements import (
+    LOCK_FILE,
+    bare_names,
+    constraint_line,
+    index_lines,
+    is_own_lock,
+    lock_is_current,
+    lock_name,
+    project_requirements,
+    requirement_lines,
+    without_packages,
+)
+from fabric.runtimes.seen import place, tried
+from fabric.system.disk import read_bytes
+
+_NAMED = re.compile(
+    r"\s*(?:-(?P<short>[rc])\s*|--(?P<long>requirement|constraint)[ =]\s*)(?P<file>\S+)"
+)
+_PLAIN, _PROJECT = "requirements.txt", "pyproject.toml"
+_OF_FUNCTION = (LOCK_FILE, _PLAIN)
+
+NOWHERE: Secret[tuple[str, ...]] = Secret(())
+
+
+class VendorSource(Struct, frozen=True):
+    """What is asked for: `file` (relative to the workspace) holds `text`, empty for no packages.
+
+    `where` are the lines of the requirements that say where to look: a lock does not repeat them.
+    `without` are packages that are named, and brought by the provider: the text leaves them out.
+    """
+
+    file: str
+    text: str
+    seen: Seen
+    where: Secret[tuple[str, ...]] = NOWHERE
+    without: tuple[str, ...] = ()
+
+
+class PackageFolder(Struct, frozen=True):
+    """Where the packages of a function are listed, relative to the workspace; `looked_at` are the
+    paths that decided it."""
+
+    folder: str
+    looked_at: tuple[str, ...]
+
+
+class PackageFolders:
+    """Where the functions of one service have their packages listed; each folder is asked once."""
+
+    def __init__(self, workspace: Path, root: str) -> None:
+        self._base = os.path.realpath(workspace)
+        self._top = os.path.realpath(os.path.join(self._base, root))
+        self._known: dict[str, PackageFolder] = {}
+
+    def of(self, entry: str) -> PackageFolder:
+        """The nearest folder with requirements, from the entry up to the service's own."""
+        paths = [os.path.normpath(os.path.join(self._top, one)) for one, _ in entry_names(entry)]
+        files = [path for path in paths if path.endswith(PYTHON_EXTENSIONS)] or paths
+        file = next(filter(os.path.isfile, files), files[0]) if files[1:] else files[0]
+        found = self._from(os.path.dirname(file))
+        # Not the entry itself: it decides nothing as long as it is there, and is edited all day.
+        looked_at = (*files[: files.index(file)], *found.looked_at)
+        return PackageFolder(found.folder, looked_at)
+
+    def _from(self, folder: str) -> PackageFolder:
+        found = self._known.get(folder)
+        if found is None:
+            found = self._known[folder] = self._looked_up(folder)
+        return found
+
+    def _looked_up(self, folder: str) -> PackageFolder:
+        if not folder.startswith(self._top + os.sep):
+            return PackageFolder(place(self._base, self._top), ())
+        own = tuple(os.path.join(folder, name) for name in _OF_FUNCTION)
+        if any(map(os.path.isfile, own)):
+            return PackageFolder(place(self._base, folder), own)
+        above = self._from(os.path.dirname(folder))
+        return PackageFolder(above.folder, (*own, *above.looked_at))
+
+
+def find_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource | None:
+    """What a folder asks for; None where there is nothing to vendor."""
+    found = listed(workspace, root, brought)
+    return found if found.text else None
+
+
+def listed(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource:
+    """The lock if there is a current one, else requirements.txt, else pyproject.toml.
+
+    Reads files only. The text goes into what fabric keeps: the password of an index is not in it.
+    """
+    found = read_source(workspace, root, brought)
+    return replace(found, text=without_userinfo(found.text), where=NOWHERE)
+
+
+def read_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource:
+    """With passwords, for pip alone."""
+    base = os.path.realpath(workspace)
+    folder = os.path.realpath(os.path.join(base, root))
+    plain = _Lines(base).of(os.path.join(folder, _PLAIN))
+    asked = [(_PLAIN, plain.text), (_PROJECT, _project(base, os.path.join(folder, _PROJECT)))]
+    asked = [(name, text) for name, text in asked if requirement_lines(text)]
+    others_lock = _text(base, os.path.join(folder, LOCK_FILE))
+    is_locked = bool(requirement_lines(others_lock)) and not is_own_lock(others_lock)
+    # Who locks everything asks for a version of everything.
+    without = bare_names(asked[0][1], brought) if asked and not is_locked else ()
+    lean = [(name, without_packages(text, without)) for name, text in asked]
+    lock = lock_name(without)
+    name, text = _chosen((lock, _text(base, os.path.join(folder, lock))), lean)
+    looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, _PROJECT}]
+    seen = tried(base, [*looked_at, *plain.others])
+    file = place(base, os.path.join(folder, name))
+    return VendorSource(file, text, seen, Secret(index_lines(plain.text)), without)
+
+
+def _chosen(lock: tuple[str, str], asked: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    if requirement_lines(lock[1]) and lock_is_current(lock[1], asked):
+        return lock
+    name, text = asked[0] if asked else (_PLAIN, "")
+    return (name, text) if requirement_lines(text) else (name, "")
+
+
+class _Joined(Struct, frozen=True):
+    """One text, and the paths of the other files that are in it."""
+
+    text: str
+    others: tuple[str, ...]
+
+
+class _Lines(Struct, frozen=True):
+    """Requirements with every `-r` and `-c` replaced by what that file says. `above` are the files
+    that led here; `bounds` where all that is read bounds versions only."""
+
+    workspace: str
+    above: tuple[str, ...] = ()
+    bounds: bool = False
+
+    def of(self, path: str) -> _Joined:
+        text = _text(self.workspace, path)
+        inside = replace(self, above=(*self.above, path))
+        parts = [
+            inside.line(number, line)
+            for number, line in enumerate(text.splitlines(keepends=True), 1)
+        ]
+        return _Joined(
+            "".join(part.text for part in parts),
+            tuple(other for part in parts for other in part.others),
+        )
+
+    def line(self, number: int, line: str) -> _Joined:
+        match = _NAMED.match(line)
+        if not match or "://" in match["file"]:
+            return _Joined(self._own(line), ())
+        path = os.path.normpath(os.path.join(os.path.dirname(self.above[-1]), match["file"]))
+        self._check(path, match["file"], number)
+        bounds = self.bounds or (match["short"] or match["long"]).startswith("c")
+        inner = replace(self, bounds=bounds).of(path)
+        return _Joined(inner.text, (path, *inner.others))
+
+    def _own(self, line: str) -> str:
+        ended = line if line.endswith("\n") else f"{line}\n"
+        if not self.bounds:
+            return ended
+        return "".join(map(constraint_line, requirement_lines(line)))
+
+    def _check(self, path: str, named: str, number: int) -> None:
+        where = Place(place(self.workspace, self.above[-1]), number)
+        if path in self.above:
+            message = f"`{named}` leads back to itself"
+            hint = "leave one of the two lines out"
+            raise FabricError(Problem("input/requirements-circle", message, hint, where))
+        if not os.path.isfile(path):
+            message = f"`{where.file}` names `{named}`, which is not there"
+            hint = "the path is relative to the file that names it"
+            raise FabricError(Problem("input/requirements-missing", message, hint, where))
+
+
+def _text(workspace: str, path: str) -> str:
+    try:
+        return read_bytes(path).decode("utf-8-sig", "replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        shown = place(workspace, path)
+        raise FabricError(
+            Problem("build/unreadable", f"cannot read `{shown}`: {error.strerror}")
+        ) from error
+
+
+def _project(workspace: str, path: str) -> str:
+    try:
+        return project_requirements(_text(workspace, path))
+    except ValueError as error:
+        shown = place(workspace, path)
+        raise FabricError(
+            Problem("input/bad-toml", f"`{shown}`: {error}", where=Place(shown))
+        ) from error

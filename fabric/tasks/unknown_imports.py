@@ -1,0 +1,90 @@
+"""Imports that nothing answers: noted by a build, told by who knows the packages beside it."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+from fabric.model.problems import Place, Problem
+from fabric.model.task import Output, Pairs
+from fabric.runtimes.contract import WantedModule
+from fabric.runtimes.package_names import may_come_from
+
+_NOTED = "import"
+_MODULES = "modules"
+_PACKAGES = "packages"
+# Packages that were fetched before their modules were noted: they may answer anything.
+_UNTOLD = "?"
+# What an importer finds in the folder of a package: sources, and compiled modules of any platform.
+_CODE = re.compile(r"^([A-Za-z_]\w*)(\.py|\.so|\.[\w-]+\.so)$")
+
+
+def import_facts(missing: Iterable[WantedModule]) -> Pairs:
+    """For a build's output: imports that its own files do not answer."""
+    return tuple((_NOTED, f"{one.module} {one.line} {one.file}") for one in missing)
+
+
+def module_fact(paths: Iterable[str]) -> tuple[str, str]:
+    """For the output that holds packages: the modules that can be imported from it."""
+    return _MODULES, " ".join(sorted(_tops({tuple(path.split("/")) for path in paths})))
+
+
+def _tops(paths: Collection[tuple[str, ...]], *above: str) -> Iterator[str]:
+    """Packages and modules; of a folder that is no package by itself, those in it."""
+    folders: dict[str, set[tuple[str, ...]]] = {}
+    for first, *rest in paths:
+        if rest:
+            folders.setdefault(first, set()).add(tuple(rest))
+        elif match := _CODE.match(first):
+            yield ".".join((*above, match[1]))
+    for name, inner in folders.items():
+        if ("__init__.py",) in inner:
+            yield ".".join((*above, name))
+        elif name.isidentifier():
+            yield from _tops(inner, *above, name)
+
+
+def listed_only(
+    build: Output, packages: Collection[str], brought: Collection[str]
+) -> tuple[Problem, ...]:
+    """Where no package was fetched: what is named like none of those that are listed."""
+    noted = (one for one in _noted(build) if not _is_brought(one.module, brought))
+    return tuple(_told(one) for one in noted if not may_come_from(one.module, packages))
+
+
+def fetched_only(
+    build: Output, parts: Iterable[Output], brought: Collection[str]
+) -> tuple[Problem, ...]:
+    """What none of the packages answers that come along in the other parts of an archive."""
+    noted = [one for one in _noted(build) if not _is_brought(one.module, brought)]
+    if not noted:
+        return ()
+    packages = [one for one in parts if one.fact(_PACKAGES)]
+    known = [name for one in packages for name in one.fact(_MODULES, _UNTOLD).split()]
+    return tuple(_told(one) for one in noted if not _answered(one.module, known))
+
+
+def _is_brought(module: str, brought: Collection[str]) -> bool:
+    return module.partition(".")[0] in brought
+
+
+def _answered(module: str, known: Collection[str]) -> bool:
+    return _UNTOLD in known or any(
+        f"{one}.".startswith(f"{module}.") or module.startswith(f"{one}.") for one in known
+    )
+
+
+def _noted(build: Output) -> Iterator[WantedModule]:
+    for name, value in build.facts:
+        if name == _NOTED:
+            module, line, file = value.split(" ", 2)
+            yield WantedModule(module, file, int(line))
+
+
+def _told(one: WantedModule) -> Problem:
+    return Problem(
+        "build/unknown-import",
+        f"`{one.file}` imports `{one.module}`, which is found nowhere: neither in the "
+        "project nor in its requirements, the runtime's Python or what the provider brings",
+        hint="list its package in the requirements, or put an import that may fail into "
+        "try/except ImportError",
+        where=Place(one.file, one.line),
+    )
