@@ -22,7 +22,7 @@ from fabric.engine.memory.pieces import DamagedPieceError
 from fabric.engine.output_folders import copy_out
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run_info import MakeListeners
-from fabric.model.amounts import duration
+from fabric.model.amounts import duration, plural
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
 from fabric.model.outcomes.when_read import WhenRead
@@ -143,7 +143,7 @@ def problems_of(result: RunResult) -> tuple[Problem, ...]:
     if not result.interrupted:
         return result.problems
     left = result.count(Status.CANCELLED)
-    message = f"interrupted: {left} tasks were not started"
+    message = f"interrupted: {plural(left, 'task')} not started"
     return (Problem("run/interrupted", message, hint="run it again to go on"), *result.problems)
 
 

@@ -20,11 +20,13 @@ from fabric.app.settings import Settings
 from fabric.app.shortcuts.answers import keep_preview
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.compiled import compiled
-from fabric.graph.decide import Action
+from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Plan
 from fabric.graph.service_order import ties_of
 from fabric.model.names import Verb
+from fabric.model.natural_order import natural
 from fabric.model.outcomes.planned import (
+    Cause,
     ChangedInput,
     ExplainOutcome,
     PlannedService,
@@ -35,6 +37,7 @@ from fabric.model.outcomes.planned import (
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
+from fabric.model.walks import with_dependents
 from fabric.state.backends.failures import NoAccessError
 from fabric.system.clock import file_time_ns
 from fabric.system.disk import write_atomic
@@ -151,12 +154,33 @@ def _shown(request: Request, options: PlanOptions, seen: Preview, cwd: Path) -> 
 def explain(request: Request, task_id: str, settings: Settings) -> Report:
     with look(request, settings) as (_, seen):
         work, made = seen.work, seen.plan
-    decision = made.decisions[_number(made, task_id)]
-    changed = tuple(ChangedInput(*astuple(change)) for change in decision.changes)
+    number = _number(made, task_id)
+    decision = made.decisions[number]
     outcome = ExplainOutcome(
-        task_id, decision.action.value, decision.reason, changed, decision.inputs
+        task_id,
+        decision.action.value,
+        decision.reason,
+        _changed_inputs(decision),
+        decision.inputs,
+        tuple(_causes(made, number)),
     )
     return Report(request.command, outcome, warnings=work.info.warnings)
+
+
+def _changed_inputs(decision: Decision) -> tuple[ChangedInput, ...]:
+    return tuple(ChangedInput(*astuple(change)) for change in decision.changes)
+
+
+def _causes(made: Plan, number: int) -> Iterator[Cause]:
+    """The tasks that it waits for, directly or not, and that run whatever comes before them."""
+    if made.decisions[number].action is not Action.WAIT:
+        return
+    graph = made.graph
+    above = with_dependents({number}, lambda one: graph.needs[one]) - {number}
+    for one in sorted(above, key=lambda one: natural(graph.ids[one])):
+        decision = made.decisions[one]
+        if decision.action is Action.RUN:
+            yield Cause(graph.ids[one], decision.reason, _changed_inputs(decision))
 
 
 def _number(made: Plan, task_id: str) -> int:

@@ -282,7 +282,7 @@ class Run:
 
 
 def _why_stopped(failed: TaskId) -> str:
-    return f"{failed} failed and --fail-fast was given"
+    return f"{failed} failed, and nothing new is started after that"
 
 
 def _output(outcome: Outcome) -> Output:

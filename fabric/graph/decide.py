@@ -71,7 +71,7 @@ def decide(question: Question, traces: Sequence[Trace], look: Look) -> Decision:
     if not traces:
         key = full_key(static, (), question.upstream)
         count = len(question.entries) + len(question.upstream)
-        return Decision(Action.RUN, f"first {question.kind}", key, inputs=count)
+        return Decision(Action.RUN, _FIRST.get(question.kind, f"first {question.kind}"), key, count)
     return _changed(question, static, traces[0], look)
 
 
@@ -197,7 +197,22 @@ def reason_of(changes: Sequence[Change], count: int) -> str:
     files = [change for change in changes if change.kind == EntryKind.FILE]
     if first.kind == EntryKind.FILE and first.old and first.new:
         return f"{first.name} changed ({len(files)} of {count} inputs)"
-    return _in_words(first) + (f" and {more} more" if more else "")
+    others = f", and {more} other input{'s' if more > 1 else ''}" if more else ""
+    return _in_words(first) + others
+
+
+_FIRST = {"vendor": "its packages were not fetched yet"}
+_ANEW = {
+    "build": "was built anew",
+    "package": "gave another archive",
+    "vendor": "gave other packages",
+    "release": "gave another address",
+}
+
+
+def _gave_anew(task: str) -> str:
+    kind = task.partition(":")[0]
+    return _ANEW.get(kind, "gave another result")
 
 
 def _in_words(change: Change) -> str:
@@ -205,7 +220,7 @@ def _in_words(change: Change) -> str:
         case EntryKind.FILE:
             return f"{change.name} {'appeared' if change.new else 'is gone'}"
         case EntryKind.UPSTREAM:
-            return f"upstream {change.name} gave another archive"
+            return f"{change.name} {_gave_anew(change.name)}"
         case EntryKind.CODE:
             return f"{change.name} is another version"
         case _:

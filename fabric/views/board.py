@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.amounts import duration
+from fabric.model.amounts import duration, plural
 from fabric.model.task_id import name_of
 from fabric.views.style import Style
 
@@ -175,8 +175,8 @@ def _short(one: RunningTask) -> str:
 def _foot(board: Board) -> str:
     done = sum(row.ended == row.total for row in board.rows)
     words = [
-        f"{board.ended} of {board.total} tasks",
-        f"{done} of {len(board.rows)} services",
+        f"{board.ended} of {plural(board.total, 'task')}",
+        f"{done} of {plural(len(board.rows), 'service')}",
         _time(board.elapsed),
     ]
     if board.left is not None and board.ended < board.total:

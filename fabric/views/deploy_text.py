@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fabric.model.amounts import duration, plural
+from fabric.model.natural_order import natural
 from fabric.model.outcomes.deployed import (
     DeployOutcome,
     FunctionEnd,
@@ -50,7 +51,7 @@ def _addresses(rows: Sequence[ServiceEnd]) -> Iterator[str]:
 
 def _service(row: ServiceEnd) -> Iterator[str]:
     yield f"{row.service} on {row.provider} ({row.mode}): {row.status}"
-    for one in _moved(row):
+    for one in sorted(_moved(row), key=lambda one: natural(one.name)):
         if one.status != "unchanged":
             url = row.outputs.get(f"url_{one.name}", "")
             yield f"  {_SIGNS[one.status]} {one.name}  {url}".rstrip()

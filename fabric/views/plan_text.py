@@ -1,8 +1,10 @@
 """A plan for people: functions with their change, tasks with their reason, one line to sum up."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from fabric.model.amounts import plural
+from fabric.model.natural_order import natural
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.outcomes.planned import (
     ChangedInput,
@@ -18,12 +20,14 @@ from fabric.views.style import Style
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
 _SHOWN = 40
 _DIGEST_LENGTH = 64
+_SHORT_DIGEST = re.compile(r"[0-9a-f]{12}")
 
 
 def plan_text(plan: PlanOutcome, style: Style) -> str:
     """The whole plan; what is up to date is counted, not listed."""
     blocks = [_service_block(service, style) for service in plan.services]
     busy = [task for task in plan.tasks if task.action != "skip"]
+    busy.sort(key=lambda task: (task.level, natural(task.id)))
     return "\n".join(
         [
             *(block for block in blocks if block),
@@ -61,7 +65,18 @@ def _function_lines(function: PlannedFunction, style: Style) -> Iterator[str]:
     layers = f"  layers {', '.join(function.layers)}" if function.layers else ""
     yield f"  {paint(sign)} {function.name}  {style.dim(triggers + layers)}"
     for name, (old, new) in function.fields.items():
-        yield f"      {name}: {_value(old)} {style.dim('->')} {_value(new)}"
+        yield f"      {name}: {_change(name, old, new, style)}"
+
+
+def _change(name: str, old: Json, new: Json, style: Style) -> str:
+    """Digests are for programs; but of the code, they tell one archive from another."""
+    if name != "code" and _is_digest(old) and _is_digest(new):
+        return "changed"
+    return f"{_value(old)} {style.dim('->')} {_value(new)}"
+
+
+def _is_digest(value: Json) -> bool:
+    return isinstance(value, str) and _SHORT_DIGEST.fullmatch(value) is not None
 
 
 def _value(value: Json) -> str:
@@ -102,9 +117,12 @@ def _action(action: str, style: Style) -> str:
 def explain_text(told: ExplainOutcome, style: Style) -> str:
     """Why one task would run: every input that is not what it was."""
     head = f"{style.strong(told.task)}: {told.action}, {told.reason}"
-    changes = [_change_line(change, style) for change in told.changed]
-    if changes:
-        return "\n".join([head, *changes])
+    lines = [_change_line(change, style) for change in told.changed]
+    for cause in told.causes:
+        lines.append(f"  {style.strong(cause.task)}: {cause.reason}")
+        lines += [f"  {_change_line(change, style)}" for change in cause.changed]
+    if lines:
+        return "\n".join([head, *lines])
     return f"{head} ({plural(told.inputs, 'input')} looked at)"
 
 

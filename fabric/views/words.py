@@ -10,6 +10,7 @@ from fabric.model.events import (
     TaskOutput,
     TaskStarted,
 )
+from fabric.model.natural_order import natural
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.problems import Problem
 from fabric.views.style import Style
@@ -31,7 +32,7 @@ def size(count: int) -> str:
 
 def build_text(built: BuildOutcome, _style: Style) -> str:
     """New artifacts a line each, then what was done in all."""
-    shown = built.new[:_SHOWN]
+    shown = sorted(built.new, key=lambda one: natural(one.path))[:_SHOWN]
     width = max((len(one.path) for one in shown), default=0)
     lines = [f"{one.path:<{width}}  {size(one.size_bytes)}" for one in shown]
     if len(built.new) > _SHOWN:

@@ -64,7 +64,7 @@ def test_the_reason_names_the_file_that_changed(bench: Bench) -> None:
     reasons = {e.task: e.reason for e in bench.heard.events if isinstance(e, TaskStarted)}
     assert reasons == {
         "join:left": "a changed (1 of 1 inputs)",
-        "join:both": "upstream join:left gave another archive",
+        "join:both": "join:left gave another result",
     }
 
 
@@ -272,7 +272,7 @@ def test_what_waited_for_its_lock_while_another_failed_does_not_begin(bench: Ben
         Status.CANCELLED,
     ]
     assert {one.reason for one in result.outcomes[1:]} == {
-        "join:left failed and --fail-fast was given"
+        "join:left failed, and nothing new is started after that"
     }
 
 

@@ -51,7 +51,7 @@ def test_a_row_shows_level_count_and_what_runs_oldest_first() -> None:
     )
     line, foot = board_lines(board((ROWS["running"],), *tasks), Frame(80, 24), PLAIN)
     assert line == "  1 ● w  running        1/3  deploy old 2.0 s, build new 0.3 s"
-    assert foot == "  4 of 9 tasks, 0 of 1 services, 12 s, about 1 min 15 s left"
+    assert foot == "  4 of 9 tasks, 0 of 1 service, 12 s, about 1 min 15 s left"
 
 
 def test_each_level_is_named_once() -> None:

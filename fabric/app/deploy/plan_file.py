@@ -98,7 +98,13 @@ def _states(old: Seal, new: Seal) -> Iterator[str]:
     was, now = old.serials, new.serials
     for path in sorted({*was, *now}):
         if was.get(path) != now.get(path):
-            yield f"the state of {path} is at serial {now.get(path)}, not {was.get(path)}"
+            yield _moved_state(path, was.get(path), now.get(path))
+
+
+def _moved_state(path: str, was: int | None, now: int | None) -> str:
+    if was is None:
+        return f"there is a state of {path} now"
+    return f"the state of {path} is gone" if now is None else f"the state of {path} has moved on"
 
 
 def _declared(task: Task) -> str:

@@ -178,7 +178,7 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
     path = file_at(settings.cwd / where.compose, COMPOSE_NAME)
     compose = read_compose(path, settings.cwd)
     listed = _of_interest(compose.services, where.services)
-    rows = load_all(listed, path, _config_request(where, stage), settings)
+    rows = load_all(listed, path, replace(_config_request(where, stage), provider=""), settings)
     compose_services(Compose(compose.file, tuple(row.entry for row in rows)))
     _refuse_twins([(row.entry.name, row.config) for row in rows])
     chosen = [] if where.nothing else _chosen(rows, where.services)

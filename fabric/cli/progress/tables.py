@@ -4,6 +4,7 @@ from typing import Protocol
 
 from fabric.cli.progress.frame import frame
 from fabric.engine.listeners.service_progress import ServiceProgress
+from fabric.model.amounts import plural
 from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
 from fabric.views.board import board_lines
 from fabric.views.style import Style
@@ -62,7 +63,7 @@ class TaskRows:
         ]
         if len(names) > _ROWS:
             rows.append(self._style.dim(f"  … and {len(names) - _ROWS} more"))
-        return [*rows, self._style.dim(f"  {self._ended} of {self._total} tasks done")]
+        return [*rows, self._style.dim(f"  {self._ended} of {plural(self._total, 'task')} done")]
 
 
 def _cut(name: str) -> str:

@@ -1,5 +1,6 @@
 """Hold a tree against a shape and tell every difference. Knows no key of any file by name."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
@@ -25,6 +26,7 @@ from fabric.model.problems import Problem
 from fabric.model.spelling import did_you_mean
 
 Path: TypeAlias = tuple[str, ...]
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Finding(NamedTuple):
@@ -72,12 +74,24 @@ def _kind(node: Node) -> str:
         return "what its binding gives"
     if node.value is None:
         return "empty"
-    return f"`{shown(node.text)}`"
+    quoted = isinstance(node.value, str) and node.text.strip().removeprefix("-").isdecimal()
+    return f"the text `{shown(node.text)}`" if quoted else f"`{shown(node.text)}`"
 
 
 def _quote_hint(node: Node, wanted: str) -> str:
-    is_other = isinstance(node, Scalar) and not isinstance(node.value, str | None)
-    return "put the value in quotes" if is_other and wanted == "text" else ""
+    if not isinstance(node, Scalar) or node.value is None:
+        return ""
+    if not isinstance(node.value, str):
+        return "put the value in quotes" if wanted == "text" else ""
+    return "write it without quotes" if _is_quoted(node, wanted) else ""
+
+
+def _is_quoted(node: Scalar, wanted: str) -> bool:
+    """Whether a text is what is wanted, but for its quotes."""
+    plain = node.text.strip()
+    if wanted == "true or false":
+        return plain in ("true", "false")
+    return wanted.startswith("a whole number") and plain.removeprefix("-").isdecimal()
 
 
 def _text(shape: Text, node: Node, path: Path) -> Iterable[Finding]:
@@ -201,9 +215,18 @@ def _unknown(shape: Fields, entry: KeyValue, path: Path) -> Finding:
     return _found("config/unknown-key", message, entry, hint or known)
 
 
+def _name_of(item: Node) -> str:
+    """People know an entry by its name, where it has a good one."""
+    name = find(item, "name")
+    text = name.value.text if name and isinstance(name.value, Scalar) else ""
+    return text if _PLAIN_NAME.fullmatch(text) else ""
+
+
 def _named(shape: Named, node: Node, path: Path) -> Iterator[Finding]:
     if type(node) is Sequence:
-        yield from _many(Many(shape.entry, shape.least), node, path)
+        yield from _too_few(len(node.items), shape.least, node, path)
+        for number, item in enumerate(node.items):
+            yield from check(shape.entry, item, (*path, _name_of(item) or f"[{number}]"))
         return
     if type(node) is not Mapping:
         yield _mismatch(node, path, "a list, or a map of names")

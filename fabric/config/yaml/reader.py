@@ -50,7 +50,7 @@ def read(file: str, raw: bytes, loader: Callable[[str], YamlEvents] = _BEST_LOAD
     try:
         return _build(file, text, loader(text))
     except yaml.MarkedYAMLError as error:
-        raise FabricError(_syntax_problem(file, error)) from error
+        raise FabricError(_syntax_problem(file, error, text)) from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise FabricError(Problem("config/syntax", f"{error}", where=Place(file))) from error
 
@@ -63,12 +63,19 @@ def _refuse_tag_directives(file: str, text: str) -> None:
         raise FabricError(Problem("config/tag", "tag directives are not allowed", where=where))
 
 
-def _syntax_problem(file: str, error: yaml.MarkedYAMLError) -> Problem:
+def _syntax_problem(file: str, error: yaml.MarkedYAMLError, text: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     where = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
+    if mark and _is_indented_by_tab(text, mark.line):
+        message = "the line is indented with a tab, and YAML takes none there"
+        return Problem("config/syntax", message, "indent with spaces", where)
     words = ", ".join(part for part in (error.context, error.problem) if part)
-    hint = "indent with spaces; YAML takes no tabs there" if "'\\t'" in words else ""
-    return Problem("config/syntax", f"the file is not valid YAML: {words}", hint, where)
+    return Problem("config/syntax", f"the file is not valid YAML: {words}", where=where)
+
+
+def _is_indented_by_tab(text: str, number: int) -> bool:
+    line = text.split("\n")[number] if number <= text.count("\n") else ""
+    return "\t" in line[: len(line) - len(line.lstrip())]
 
 
 def _build(file: str, text: str, loader: YamlEvents) -> Document:

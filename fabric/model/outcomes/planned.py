@@ -69,8 +69,17 @@ class ChangedInput(JsonStruct, frozen=True):
     new: str
 
 
+class Cause(JsonStruct, frozen=True):
+    """A task that another one waits for, and that runs for reasons of its own."""
+
+    task: str
+    reason: str
+    changed: tuple[ChangedInput, ...]
+
+
 class ExplainOutcome(JsonStruct, frozen=True):
-    """Why one task would run. `inputs` is how many were looked at."""
+    """Why one task would run. `inputs` is how many were looked at; `causes` are at the bottom of
+    what it waits for."""
 
     only_in_words: ClassVar[frozenset[str]] = frozenset({"inputs"})
 
@@ -79,3 +88,4 @@ class ExplainOutcome(JsonStruct, frozen=True):
     reason: str
     changed: tuple[ChangedInput, ...]
     inputs: int
+    causes: tuple[Cause, ...] = ()

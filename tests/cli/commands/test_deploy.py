@@ -602,7 +602,7 @@ def test_a_saved_plan_does_not_survive_a_deploy(tmp_path: Path) -> None:
     made = project(tmp_path, ROUTE)
     made.fabric("plan", "--out", "plan.json")
     made.fabric("deploy")
-    assert "is at serial" in made.json("deploy", "--plan", "plan.json").error["message"]
+    assert "has moved on" in made.json("deploy", "--plan", "plan.json").error["message"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"formatVersion": 1}'])
