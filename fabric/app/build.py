@@ -10,19 +10,18 @@ from msgspec.structs import replace
 from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, homes_of, run_graph, told_of_places
-from fabric.app.run_report import cases_of
+from fabric.app.run_report import cases_of, longest_path
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.answers import had_nothing_to_do, keep_answer
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.start import Start, cold_start, warm_start
-from fabric.engine.critical_tasks import critical_path
 from fabric.engine.memory.daily_cleanup import prune_daily
 from fabric.engine.memory.pieces import DamagedPieceError
 from fabric.engine.output_folders import copy_out
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run_info import MakeListeners
-from fabric.model.amounts import duration, plural
+from fabric.model.amounts import plural
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
 from fabric.model.outcomes.when_read import WhenRead
@@ -104,7 +103,7 @@ def build_report(
     return Report(
         request.command,
         build_outcome(result, request.verb, _seen_from(Path(info.workspace), settings.cwd)),
-        notes=_longest_path(result) if request.profiled else "",
+        notes=longest_path(result) if request.profiled else "",
         problems=problems_of(result),
         warnings=info.warnings,
         exit_code=result.exit_code,
@@ -130,12 +129,6 @@ def build_outcome(result: RunResult, verb: Verb, prefix: str) -> BuildOutcome:
         # The time that tasks took: nothing to do is nothing, however long the looking took.
         ms=result.ms if result.count(Status.RAN) else 0,
     )
-
-
-def _longest_path(result: RunResult) -> str:
-    path = critical_path(result)
-    words = (f"{result.graph.ids[one]} {duration(result.outcomes[one].ms)}" for one in path)
-    return f"longest path of {duration(result.ms)}: {' -> '.join(words)}"
 
 
 def problems_of(result: RunResult) -> tuple[Problem, ...]:

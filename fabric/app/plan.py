@@ -13,7 +13,7 @@ from fabric.app.deploy.plan_file import FORMAT, seal
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import units_of
-from fabric.app.request import Request
+from fabric.app.request import Request, caps_of
 from fabric.app.run_graph import entries_of, plan_graph
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
@@ -35,7 +35,7 @@ from fabric.model.outcomes.planned import (
     PlanSummary,
 )
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.report import Report
+from fabric.model.report import Report, problem_json
 from fabric.model.spelling import nearest
 from fabric.model.walks import with_dependents
 from fabric.state.backends.failures import NoAccessError
@@ -102,17 +102,25 @@ def _live(
 ) -> tuple[Session, Preview]:
     from fabric.app.deploy.preview import preview
     from fabric.app.deploy.scope import ScopeOptions, lost_records, mismatch, open_deploy_scope
+    from fabric.state.records.unwritten import unwritten_problem
 
     units = partial(units_of, work, request, settings)
     options = ScopeOptions(units, blind=blind, dependencies=work.dependencies)
     scope = stack.enter_context(open_deploy_scope(work.placements, settings, options))
-    lost = lost_records(scope)
+    lost = lost_records(scope, caps_of(request.concurrency, settings.cores).total)
     if lost:
         raise FabricError(*lost)
     opening = SessionOptions(file_time_ns(settings.cwd), create=False, tools=scope.tools)
     session = stack.enter_context(Session(Path(work.info.workspace), settings, opening))
     seen = preview(session, work, scope)
-    told = [mismatch(one, scope.record(ref)) for ref, one in scope.placements.items()]
+    told = [
+        problem
+        for ref, one in scope.placements.items()
+        for problem in (
+            mismatch(one, scope.record(ref)),
+            unwritten_problem(scope.transaction.record_store(ref).home, ref),
+        )
+    ]
     return session, _warned(seen, *(one for one in told if one))
 
 
@@ -201,6 +209,7 @@ def plan_outcome(work: Compiled, made: Plan) -> PlanOutcome:
         task_rows(made),
         made.graph.levels,
         _summary(work.services, made),
+        tuple(problem_json(one) for one in work.info.warnings),
     )
 
 

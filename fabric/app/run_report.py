@@ -1,9 +1,13 @@
 """A run task by task, as values for test reports."""
 
-from fabric.engine.result import RunResult
+from fabric.engine.critical_tasks import critical_path
+from fabric.engine.result import RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
+from fabric.model.amounts import duration
 from fabric.model.report import Case
+
+NOTHING_RAN = "longest path: none, for nothing had to run"
 
 
 def cases_of(result: RunResult) -> tuple[Case, ...]:
@@ -16,6 +20,15 @@ def cases_of(result: RunResult) -> tuple[Case, ...]:
     if result.aftermath:
         cases.append(Case("", "the end of the run", "failed", problems=result.aftermath))
     return tuple(cases)
+
+
+def longest_path(result: RunResult) -> str:
+    """What the run waited for from its beginning to its end."""
+    if not result.count(Status.RAN):
+        return NOTHING_RAN
+    path = critical_path(result)
+    words = (f"{result.graph.ids[one]} {duration(result.outcomes[one].ms)}" for one in path)
+    return f"longest path of {duration(result.ms)}: {' -> '.join(words)}"
 
 
 def untouched(graph: TaskGraph) -> tuple[Case, ...]:

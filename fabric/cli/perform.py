@@ -10,7 +10,7 @@ from fabric.app.request import Request, Where
 from fabric.app.selection import run_chosen
 from fabric.app.settings import Settings
 from fabric.cli.options import ScreenFlags, SourceFlags
-from fabric.cli.report_files import kept, wants_details
+from fabric.cli.report_files import kept, refuse_unwritable, wants_details
 from fabric.cli.screen import Screen
 from fabric.cli.start import command_start
 from fabric.model.names import Verb
@@ -69,6 +69,7 @@ def perform(order: Order, use_case: UseCase) -> int:
         _listeners(screen, settings, order.outlets),
         screen.command_line(start.argv) if order.may_be_kept else None,
     )
+    refuse_unwritable(settings, junit, order.outlets.profile)
     report = kept(
         request.command, settings, lambda: _answered(order, request, caller, use_case), junit
     )

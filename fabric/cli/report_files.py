@@ -1,12 +1,13 @@
 """Files that go with an answer: JUnit XML where it was asked for, the build machine's summary."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from fabric.app.settings import Settings
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report, failure
 from fabric.system.disk import make_folder, write_atomic
 
@@ -14,10 +15,19 @@ _SUMMARISED = ("plan", "deploy")
 
 
 def wants_details(settings: Settings, junit: str = "") -> bool:
-    """Whether a report has to say more than the terminal shows. A bad path is told at once."""
-    if junit:
-        make_folder((settings.cwd / junit).parent)
+    """Whether a report has to say more than the terminal shows."""
     return bool(junit or settings.summary)
+
+
+def refuse_unwritable(settings: Settings, *files: str) -> None:
+    """Before anything runs: files that are asked for, and cannot be written at its end."""
+    for path in (settings.cwd / file for file in files if file):
+        make_folder(path.parent)
+        there = path if path.exists() else path.parent
+        if path.is_dir() or not os.access(there, os.W_OK):
+            what = "it is a folder" if path.is_dir() else "permission denied"
+            message = f"cannot write `{path}`: {what}"
+            raise FabricError(Problem("disk/cannot-write", message, where=Place(str(path))))
 
 
 def kept(command: str, settings: Settings, make: Callable[[], Report], junit: str = "") -> Report:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from fabric.cli.options import Events, Yes
 
 
-def _tasks_at_once(_context: click.Context, _option: click.Parameter, said: str) -> str:
+def tasks_at_once(_context: click.Context, _option: click.Parameter, said: str) -> str:
     """A bad number is a slip even where nothing is to be done, so that nobody would use it."""
     from fabric.app.request import caps_of
 
@@ -23,7 +23,7 @@ _Concurrency: TypeAlias = Annotated[
         default="16",
         show_default=True,
         metavar="N",
-        callback=_tasks_at_once,
+        callback=tasks_at_once,
         help="Tasks at once: a number, or a percentage of the cores such as 50%.",
     ),
 ]

@@ -156,7 +156,11 @@ def _targets(node: Node | None) -> Targets:
 def _overrides(root: Mapping) -> tuple[ProviderOverride, ...]:
     return tuple(
         ProviderOverride(
-            label, read.text(node, "name"), read.text(node, "runtime"), read.text(node, "region")
+            label,
+            read.text(node, "name"),
+            read.text(node, "runtime"),
+            read.text(node, "region"),
+            child(node, "backend") is not None,
         )
         for label, node in named_entries(child(root, "providerOverrides"))
     )

@@ -158,6 +158,7 @@ class ProviderOverride(Struct, frozen=True):
     name: str
     runtime: str = ""
     region: str = ""
+    has_backend: bool = False
 
 
 class Targets(Struct, frozen=True):

@@ -72,7 +72,7 @@ def decide(question: Question, traces: Sequence[Trace], look: Look) -> Decision:
         key = full_key(static, (), question.upstream)
         count = len(question.entries) + len(question.upstream)
         return Decision(Action.RUN, _FIRST.get(question.kind, f"first {question.kind}"), key, count)
-    return _changed(question, static, traces[0], look)
+    return _changed(question, static, _nearest(question, traces, look), look)
 
 
 def still_holds(trace: Trace, static: Digest, upstream: Pairs, look: Look) -> bool:
@@ -117,15 +117,28 @@ def wait_for(unknown: Sequence[str], count: int, took: int | None = None) -> Dec
     return Decision(Action.WAIT, reason, inputs=count, took=took)
 
 
-def _changed(question: Question, static: Digest, last: Trace, look: Look) -> Decision:
-    upstream = question.upstream or ()
-    digest = look.digest
-    now = tuple([(path, digest(path)) for path, _ in last.files])
-    changes = (
+def _nearest(question: Question, traces: Sequence[Trace], look: Look) -> Trace:
+    """The remembered run that is least different, of such the one that looked at most: after a way
+    back and forth what was changed in between is no reason."""
+    if len(traces) == 1:
+        return traces[0]
+    differs = {trace.key: len(_differences(question, trace, look)) for trace in traces}
+    return min(traces, key=lambda trace: (differs[trace.key], -len(trace.files)))
+
+
+def _differences(question: Question, last: Trace, look: Look) -> tuple[Change, ...]:
+    now = tuple([(path, look.digest(path)) for path, _ in last.files])
+    return (
         *_entry_changes(last.entries, question.entries),
         *_file_changes(last, now, look),
-        *pair_changes(EntryKind.UPSTREAM, last.upstream, upstream),
+        *pair_changes(EntryKind.UPSTREAM, last.upstream, question.upstream or ()),
     )
+
+
+def _changed(question: Question, static: Digest, last: Trace, look: Look) -> Decision:
+    upstream = question.upstream or ()
+    now = tuple([(path, look.digest(path)) for path, _ in last.files])
+    changes = _differences(question, last, look)
     key = full_key(static, now, upstream)
     count = _count(last)
     reason = reason_of(changes, count)

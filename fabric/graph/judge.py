@@ -68,7 +68,10 @@ def all_wanted(inputs: DeployInputs, code: tuple[InputEntry, ...], upstream: Pai
 
 
 def changes_of(one: Wanted, was: FunctionRecord, salt: str) -> tuple[Change, ...]:
-    """What is different from the function that is live."""
+    """What is different from the function that is live; of one whose first deploy failed half-way
+    nobody knows."""
+    if not was.settings:
+        return ()
     return (
         *pair_changes(EntryKind.OPTION, told_settings(was.settings), one.settings),
         *pair_changes(EntryKind.ENV, was.environment, one.environment(salt)),
@@ -126,7 +129,7 @@ def _changes(record: Record, stale: list[Wanted], *, inside: bool) -> tuple[Chan
 
 def _reason(stale: list[Wanted], dropped: tuple[str, ...]) -> str:
     if stale:
-        return f"{stale[0].name} is not live as it is asked for"
+        return f"nobody knows how the last deploy of {stale[0].name} ended"
     return f"{dropped[0]} is no longer configured"
 
 

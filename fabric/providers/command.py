@@ -122,7 +122,8 @@ def _outputs(call: Call, heard: Overheard, functions: Sequence[FunctionOrder]) -
     except ValueError as error:
         what = f"must write one JSON object with `endpoint` or `url`, but its output {error}"
         hint = "`fabric schema deploy-answer` says what it may write"
-        raise call.problem(what, call.said(heard), "deploy/command-output", hint) from error
+        said = call.redaction.text(heard.stdout)
+        raise call.problem(what, said, "deploy/command-output", hint) from error
     named = (f"{kind}_{order.name}" for kind in ("url", "arn") for order in functions)
     return call.redaction.outputs(answer, frozenset(named))
 

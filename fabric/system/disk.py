@@ -14,6 +14,8 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Place, Problem
 
 _TICKETS = itertools.count()
+# Whatever lies below a folder of this name is ours.
+_OWN = ".fabric"
 # Together with the pid the name of this process in temporary files.
 RUN = os.urandom(4).hex()
 _DISK_ERRORS = {
@@ -60,16 +62,18 @@ def make_folder(path: Path, mode: int = 0o755) -> None:
 
 
 def _make_folders(folder: Path, mode: int) -> None:
-    """Those that are missing, with this mode, whatever the umask."""
+    """Those that are missing, with this mode, whatever the umask; those of ours are for their owner
+    alone."""
     missing = itertools.takewhile(lambda one: not one.is_dir(), (folder, *folder.parents))
     for one in reversed(list(missing)):
+        own = mode & 0o700 if _OWN in one.parts else mode
         try:
-            one.mkdir(mode)
+            one.mkdir(own)
         except FileExistsError:
             if not one.is_dir():
                 raise
         else:
-            set_mode(one, mode)
+            set_mode(one, own)
 
 
 def set_mode(file: Path | int, mode: int) -> None:

@@ -5,19 +5,21 @@ from typing import TypeVar
 
 from fabric.model.problems import FabricError, Problem
 
-_HANDS = 16
+HANDS = 16
 T = TypeVar("T")
 
 
-def for_each(things: Iterable[T], do: Callable[[T], None]) -> tuple[Problem, ...]:
+def for_each(
+    things: Iterable[T], do: Callable[[T], None], hands: int = HANDS
+) -> tuple[Problem, ...]:
     """Call for every one of them, whatever happens to the others; all problems, in their order."""
     rows = list(things)
     if len(rows) <= 1:
         return tuple(problem for one in rows for problem in _done(one, do))
     from concurrent.futures import ThreadPoolExecutor  # a start to import, and often not needed
 
-    with ThreadPoolExecutor(min(_HANDS, len(rows))) as hands:
-        found = hands.map(lambda one: _done(one, do), rows)
+    with ThreadPoolExecutor(min(hands, len(rows))) as pool:
+        found = pool.map(lambda one: _done(one, do), rows)
         return tuple(problem for problems in found for problem in problems)
 
 

@@ -121,6 +121,7 @@ def _line(cells: Row, *, plain: bool = False) -> str:
 def _cell(text: str) -> str:
     """Text that Markdown, a table and HTML leave as it is, on one line."""
     safe = without_credentials(" ".join(text.split()))
+    safe = "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in safe)
     safe = safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(r"\\\1", safe)
 

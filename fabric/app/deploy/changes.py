@@ -7,14 +7,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.graph.decide import Action, Change, Decision
-from fabric.graph.judge import changes_of, wanted
+from fabric.graph.judge import changes_of, dropped_functions, wanted
 from fabric.graph.plan import Plan
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
 from fabric.model.task import EntryKind, InputEntry, Pairs, Task
 from fabric.model.task_id import TaskId, package_id
-from fabric.model.task_inputs import DeployInputs, Spec
+from fabric.model.task_inputs import DeployInputs, RemoveInputs, Spec
 
 Fields = dict[str, tuple[Json, Json]]
 Code = tuple[InputEntry, ...]
@@ -45,10 +45,29 @@ def live_rows(
         for planned in _planned_deploys(made)
     }
     by_name = {(ref.service, ref.provider): record for ref, record in records.items()}
+    going = _going(made, by_name)
     return tuple(
-        _service_row(row, planned_deploys, by_name.get((row.service, row.provider)), code)
+        _service_row(row, planned_deploys, by_name.get((row.service, row.provider)), code, going)
         for row in services
     )
+
+
+def _going(
+    made: Plan, records: Mapping[tuple[str, str], Record | None]
+) -> frozenset[tuple[str, str]]:
+    """Services with functions that this very run would take away."""
+    found: set[tuple[str, str]] = set()
+    for task in made.graph.tasks:
+        match task.inputs:
+            case RemoveInputs(service=service, function=function):
+                found.add((service, function))
+            case DeployInputs(service=service, provider=provider) as inputs:
+                record = records.get((service, provider))
+                dropped = dropped_functions(record, inputs) if record else ()
+                found.update((service, name) for name in dropped)
+            case _:
+                pass
+    return frozenset(found)
 
 
 def _planned_deploys(made: Plan) -> Iterator[PlannedDeploy]:
@@ -73,13 +92,14 @@ def _service_row(
     planned_deploys: Mapping[tuple[str, str], PlannedDeploy],
     record: Record | None,
     code: Code,
+    going: frozenset[tuple[str, str]],
 ) -> PlannedService:
     functions = [
         _function_row(one, planned_deploys.get((row.service, one.name)), record, code)
         for one in row.functions
     ]
-    named = {one.name for one in functions}
-    gone = [one for one in record.functions if one.name not in named] if record else []
+    live = record.functions if record else ()
+    gone = [one for one in live if (row.service, one.name) in going]
     return replace(row, functions=(*functions, *map(_deleted_row, gone)))
 
 

@@ -242,8 +242,23 @@ def _report(
         tuple(ServiceAt(one.service, one.provider) for one in found.absent),
     )
     text = None if found.records or found.absent else _NOTHING
-    warnings = (*project.warnings, *_still_needed(project, gone))
+    elsewhere = () if request.where.provider else _other_back_ends(project)
+    warnings = (*project.warnings, *_still_needed(project, gone), *elsewhere)
     return Report(request.command, outcome, text=text, warnings=warnings)
+
+
+def _other_back_ends(project: Project) -> Iterator[Problem]:
+    """Labels whose records lie where nobody has looked now."""
+    for unit in project.units:
+        config = unit.config
+        for one in config.overrides:
+            if one.has_backend and one.label != config.provider.label:
+                message = (
+                    f"the records of `{unit.service}` on `{one.label}` lie in a back end of their "
+                    "own, which was not looked at"
+                )
+                hint = f"`fabric remove --provider {one.label}` removes what is there"
+                yield Problem("remove/other-back-end", message, hint)
 
 
 def _ended(report: Report, changed: Changed) -> Report:

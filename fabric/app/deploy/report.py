@@ -10,7 +10,7 @@ from fabric.app.deploy.scope import DeployScope
 from fabric.app.preview import Preview
 from fabric.app.project.placement import Placement
 from fabric.app.request import Request
-from fabric.app.run_report import cases_of, untouched
+from fabric.app.run_report import NOTHING_RAN, cases_of, longest_path, untouched
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.judge import dropped_functions
@@ -38,7 +38,11 @@ def unchanged_report(request: Request, seen: Preview, scope: DeployScope) -> Rep
     )
     summary = TaskCounts(ran=0, skipped=len(seen.plan.graph), failed=0, blocked=0, ms=0)
     report = _report(request, seen, rows, summary)
-    return replace(report, cases=untouched(seen.plan.graph) if request.detailed else ())
+    return replace(
+        report,
+        notes=NOTHING_RAN if request.profiled else "",
+        cases=untouched(seen.plan.graph) if request.detailed else (),
+    )
 
 
 def _unchanged(record: Record | None) -> tuple[FunctionEnd, ...]:
@@ -57,6 +61,7 @@ def deploy_report(request: Request, seen: Preview, changed: Changed) -> Report:
     return replace(
         report,
         problems=problems_of(result),
+        notes=longest_path(result) if request.profiled else "",
         warnings=changed.info.warnings,
         owners=owners_of(result),
         exit_code=_exit_code(result, rows),

@@ -26,7 +26,7 @@ from fabric.state.locks.leases import Terms
 from fabric.state.records.missing import missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
 from fabric.system.clock import Clock, stamp
-from fabric.system.parallel import for_each
+from fabric.system.parallel import HANDS, for_each
 from fabric.system.process_identity import this_process
 from fabric.tasks.deploy_tools import DeployTools
 
@@ -164,9 +164,9 @@ def _operation(task: str) -> Operation:
     return Operation.DEPLOY if kind == "restore" else Operation(kind)
 
 
-def lost_records(scope: DeployScope) -> tuple[Problem, ...]:
+def lost_records(scope: DeployScope, at_once: int = HANDS) -> tuple[Problem, ...]:
     """Records that are not there though something tells of them: all that may be written to, and
-    those of upstreams."""
+    those of upstreams. So many are looked for at once."""
     looked_at = sorted({*scope.placements, *scope.dependencies})
     absent = [ref for ref in looked_at if scope.record(ref) is None]
     found: dict[RecordRef, Problem] = {}
@@ -176,7 +176,7 @@ def lost_records(scope: DeployScope) -> tuple[Problem, ...]:
         if problem is not None:
             found[ref] = problem
 
-    problems = for_each(absent, look)
+    problems = for_each(absent, look, at_once)
     return (*problems, *(found[ref] for ref in sorted(found)))
 
 

@@ -4,9 +4,11 @@ from typing import Annotated
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
 from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, SourceFlags, examples
+from fabric.cli.run_options import tasks_at_once
 
 FORMS = ("tree", "dot", "mermaid", "json", "svg", "html")
 
@@ -55,6 +57,17 @@ class PlanFlags(Struct, frozen=True):
 class ComposePlanFlags(Struct, frozen=True):
     chosen: ComposeFlags
     look: LookFlags
+    concurrency: Annotated[
+        str,
+        click.option(
+            "--concurrency",
+            default="16",
+            show_default=True,
+            metavar="N",
+            callback=tasks_at_once,
+            help="Records looked for at once: a number, or a percentage of the cores.",
+        ),
+    ]
     screen: ScreenFlags
 
 
@@ -88,6 +101,8 @@ def show_plan(
     request = Request(
         Verb(look.verb), command, chosen.where, frozenset(chosen.functions), out=look.out
     )
+    if isinstance(flags, ComposePlanFlags):
+        request = replace(request, concurrency=flags.concurrency)
     is_here = source is None or not source.source
     order = Order(request, flags.screen, source=source, may_be_kept=chosen.is_plain and is_here)
     return perform(

@@ -60,6 +60,7 @@ class PlanOutcome(JsonStruct, frozen=True):
     tasks: Sequence[PlannedTask]
     levels: tuple[tuple[str, ...], ...]
     summary: PlanSummary
+    warnings: tuple[JsonObject, ...] = ()
 
 
 class ChangedInput(JsonStruct, frozen=True):

@@ -1,12 +1,13 @@
 """All records from one store to another, with their archives: copied, read back and compared."""
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.state.contract import MovedError, Version, state_key
+from fabric.state.contract import MovedError, Version, state_key, traces_key
 from fabric.state.locks.leases import LockLostError
 from fabric.state.records.archives import ArchiveMissingError, archives_of, copy_archive
 from fabric.state.records.replace import Before, found_before, lineage_problem, refuse_late
@@ -41,6 +42,7 @@ def migrate(
         archives, warnings = _copied_archives(source, target, moves)
         for move in moves:
             _copy(target, move)
+            _copy_traces(source, target, move.record.ref)
         return Migrated(tuple(move.record for move in moves), archives, warnings)
 
 
@@ -102,6 +104,18 @@ def _copied_archives(
             else:
                 count += 1
     return count, tuple(warnings)
+
+
+def _copy_traces(source: RecordStore, target: RecordStore, ref: RecordRef) -> None:
+    """How its functions were built: without it other machines build anew, and that is all."""
+    found = source.stores.state.read(traces_key(ref))
+    if found is None:
+        return
+    before = target.stores.state.read(traces_key(ref))
+    with contextlib.suppress(MovedError):
+        target.stores.state.write(
+            traces_key(ref), found.content, before.version if before else None
+        )
 
 
 def _copy(target: RecordStore, move: Move) -> None:

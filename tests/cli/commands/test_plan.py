@@ -20,7 +20,7 @@ def test_a_plan_leaves_a_fresh_folder_as_it_was(tmp_path: Path) -> None:
 
 def test_the_plan_document_has_its_shape(tmp_path: Path) -> None:
     result = typescript(tmp_path).json("plan").result
-    assert set(result) == {"stage", "mode", "services", "tasks", "levels", "summary"}
+    assert set(result) == {"stage", "mode", "services", "tasks", "levels", "summary", "warnings"}
     assert (result["stage"], result["mode"]) == ("dev", "simulated")
     [row] = result["services"]
     assert set(row) == {"service", "provider", "mode", "functions", "warnings"}
