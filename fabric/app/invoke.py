@@ -18,7 +18,6 @@ from fabric.app.read_receipts import found_receipt
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.graph.compile import ServiceUnit
-from fabric.model.catalog import facts_of
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
@@ -182,9 +181,11 @@ def _here(
     request: Request, called: Called, event: str, place: tuple[Path, Project | None, Settings]
 ) -> Report:
     """A simulated deployment runs on this machine: the archive that was deployed, nothing else."""
+    from fabric.app.callers import brought_by, caller_of
     from fabric.runtimes.invoke import Invocation, invoke
 
     home, project, settings = place
+    unit = _unit_of(called, project)
     call = Invocation(
         called.name,
         _archive(called, home, project, settings),
@@ -193,7 +194,8 @@ def _here(
         event,
         _env(called, project, settings),
         float(called.function.timeout or _SECONDS),
-        _brought(called, project),
+        brought_by(project, unit) if project and unit else (),
+        caller_of(called.entry, called.function, unit.config if unit else None),
     )
     answer = invoke(call, settings.env)
     return _report(request, called, Answer(json.loads(answer.response), answer.ms, answer.logs))
@@ -211,23 +213,6 @@ def _archive(called: Called, home: Path, project: Project | None, settings: Sett
         return find_archive(record_store, ref, sha256)
     finally:
         back_ends.close()
-
-
-def _brought(called: Called, project: Project | None) -> Pairs:
-    """What the provider's runtime brings: here it is what the project has installed."""
-    unit = _unit_of(called, project)
-    facts = facts_of(unit.config.provider.id) if unit else None
-    if project is None or unit is None or facts is None:
-        return ()
-    scopes = sorted({pattern.partition("/")[0] for pattern in facts.node_packages})
-    root = (project.workspace / unit.root).resolve()
-    places = [(scope, _installed(root, scope)) for scope in scopes]
-    return tuple((scope, str(folder)) for scope, folder in places if folder)
-
-
-def _installed(root: Path, scope: str) -> Path | None:
-    folders = (folder / "node_modules" / scope for folder in (root, *root.parents))
-    return next((folder for folder in folders if folder.is_dir()), None)
 
 
 def _unit_of(called: Called, project: Project | None) -> ServiceUnit | None:

@@ -10,6 +10,7 @@ from fabric.config.values import Config, Function
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import DeployUnit, facts_of
 from fabric.model.concurrency import hashed_concurrency
+from fabric.model.conventions import AS_EVENTS, conventions_of
 from fabric.model.hashing import digest_fields
 from fabric.model.late_values import late_names
 from fabric.model.names import Verb
@@ -208,8 +209,12 @@ def _build_inputs(unit: ServiceUnit, function: Function) -> BuildInputs:
         command=build.command,
         env=_build_env(unit.config, function) if build.command else (),
     )
-    is_bundled = inputs.runtime.startswith("nodejs") and not build.command
-    return _bundled(unit, function, inputs) if is_bundled else inputs
+    if build.command:
+        return inputs
+    calls = conventions_of(unit.config.provider.id).of(inputs.runtime)
+    if calls != AS_EVENTS.of(inputs.runtime):
+        inputs = replace(inputs, handlers=calls.names, methods=calls.methods)
+    return _bundled(unit, function, inputs) if inputs.runtime.startswith("nodejs") else inputs
 
 
 def _bundled(unit: ServiceUnit, function: Function, inputs: BuildInputs) -> BuildInputs:

@@ -54,7 +54,7 @@ class VendorInputs(Struct, frozen=True):
 
 _ASKED_FOR = (
     "external", "provided", "architecture", "format", "target", "define", "loader", "tsconfig",
-    "keep_names", "banner",
+    "keep_names", "banner", "handlers", "methods",
 )  # fmt: skip
 
 
@@ -63,6 +63,8 @@ class BuildInputs(Struct, frozen=True):
 
     `external` to `banner` are what the bundler is told besides, `provided` the packages that the
     provider's runtime brings; `architecture` counts where packages come along as they are.
+    `handlers` are the exports that count after `handler` where the entry names none; an object is
+    a handler where it has one of `methods`.
     """
 
     kind: ClassVar[str] = "build"
@@ -89,6 +91,8 @@ class BuildInputs(Struct, frozen=True):
     tsconfig: str = ""
     keep_names: bool = False
     banner: str = ""
+    handlers: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
 
     @property
     def lane(self) -> Lane:

@@ -14,7 +14,7 @@ from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, locate, refuse_not
 from fabric.runtimes.nodejs import closure, external, formats, options
 from fabric.runtimes.nodejs.bundler import Bundler
 from fabric.runtimes.nodejs.decorators import decorators_of
-from fabric.runtimes.nodejs.handler_exports import refuse_missing
+from fabric.runtimes.nodejs.handler_exports import Bundle, refuse_missing
 from fabric.runtimes.nodejs.lookups import look_ups
 from fabric.runtimes.nodejs.metafile import read_modules
 from fabric.runtimes.nodejs.toolchain import (
@@ -106,7 +106,8 @@ def _built(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wan
     files = options.read_files(entry.root, answer)
     modules = read_modules(entry.root, answer["inputs"])
     code = next(file for file in files if file.path == formats.output_of(entry, wanted))
-    refuse_missing(entry, answer, code, modules)
+    bundle = Bundle(code, tuple(answer["exports"]))
+    refuse_missing(entry, formats.wanted_of(entry, inputs), bundle, modules)
     packed = external.pack(entry, inputs, modules)
     compiler = decorators_of(entry, inputs)
     looked_at = compiler.tried if compiler else ()
@@ -119,5 +120,5 @@ def _built(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wan
             tried(entry.workspace, looked_at, entry.probe),
         ),
         (*options.read_warnings(entry, answer), *packed.warnings),
-        handler=formats.handler_of(entry, wanted, answer["exports"]),
+        handler=formats.handler_of(entry, inputs, wanted, answer["exports"]),
     )

@@ -15,6 +15,7 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, Toolchain
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, EntryFile, locate, unreadable
 from fabric.runtimes.include import patterns_of
+from fabric.runtimes.python.handler_names import handler_name
 from fabric.runtimes.python.import_memory import ImportMemory
 from fabric.runtimes.python.imports import ImportedName, SourceImports
 from fabric.runtimes.python.modules import (
@@ -24,7 +25,6 @@ from fabric.runtimes.python.modules import (
     packages_above,
     search_roots,
 )
-from fabric.runtimes.python.top_names import may_have, names_of
 from fabric.runtimes.seen import place, tried
 from fabric.system.disk import read_bytes
 
@@ -45,11 +45,10 @@ class PythonRuntime:
         roots = search_roots(entry.root, entry.path, _libraries(entry, inputs))
         closure = _Walk(entry, roots, Modules(roots, entry.probe), self._memory).follow()
         paths = closure.sources
-        _refuse_missing(entry, paths[entry.path])
         return Built(
             tuple(BuiltFile(_inside(roots, path), text) for path, text in closure.sources.items()),
             tried(entry.workspace, (*entry.looked_at, *closure.tried, *paths), entry.probe),
-            handler=f"{entry.module}.{entry.export or 'handler'}",
+            handler=f"{entry.module}.{handler_name(entry, inputs, paths[entry.path])}",
             toolchain=IDENTITY,
         )
 
@@ -62,24 +61,6 @@ class _Closure(Struct, frozen=True):
 
     sources: dict[str, bytes]
     tried: set[str]
-
-
-def _refuse_missing(entry: EntryFile, source: bytes) -> None:
-    """Raises where the entry surely has no such name once it is loaded."""
-    name = entry.export or "handler"
-    if may_have(source, name):
-        return
-    shown = place(entry.workspace, entry.path)
-    there = ", ".join(f"`{one}`" for one in names_of(source))
-    raise FabricError(
-        Problem(
-            "build/no-export",
-            f"`{shown}` has no `{name}`",
-            hint=(f"it has {there}; " if there else "")
-            + "define the handler, or correct `entry`: `<module>.<export>`",
-            where=Place(shown),
-        )
-    )
 
 
 def _libraries(entry: EntryFile, inputs: BuildInputs) -> tuple[SearchRoot, ...]:
