@@ -26,6 +26,9 @@ from fabric.model.task_inputs import (
     VendorInputs,
 )
 
+# What an entry may name behind its module; a file has its extension there.
+_EXPORT = re.compile(r"\.(?!(?:[cm]?[jt]s|[jt]sx|py)$)([^./]+)$")
+
 
 class ServiceUnit(Struct, frozen=True):
     """A service as it lies in the workspace: what the compiler must know beside its config.
@@ -211,10 +214,17 @@ def _build_inputs(unit: ServiceUnit, function: Function) -> BuildInputs:
     )
     if build.command:
         return inputs
-    calls = conventions_of(unit.config.provider.id).of(inputs.runtime)
-    if calls != AS_EVENTS.of(inputs.runtime):
-        inputs = replace(inputs, handlers=calls.names, methods=calls.methods)
+    inputs = _called(unit, inputs)
     return _bundled(unit, function, inputs) if inputs.runtime.startswith("nodejs") else inputs
+
+
+def _called(unit: ServiceUnit, inputs: BuildInputs) -> BuildInputs:
+    """What the provider calls: no input where the entry names it, or where all call the same."""
+    calls = conventions_of(unit.config.provider.id).of(inputs.runtime)
+    named = _EXPORT.search(inputs.entry)
+    if calls == AS_EVENTS.of(inputs.runtime) or (named and named[1] != "default"):
+        return inputs
+    return replace(inputs, handlers=() if named else calls.names, methods=calls.methods)
 
 
 def _bundled(unit: ServiceUnit, function: Function, inputs: BuildInputs) -> BuildInputs:

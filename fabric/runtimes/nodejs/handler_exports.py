@@ -46,28 +46,25 @@ def refuse_missing(
 ) -> None:
     """Raises where the entry surely lacks what the handler is called, or is no handler."""
     there = {*code.exports, *_listed(code.file.content)}
-    if not entry.path.endswith(NODE_EXTENSIONS):
+    if not entry.path.endswith(NODE_EXTENSIONS) or wanted.names & there - {"default"}:
         return
-    if wanted.names & there:
-        _refuse_object(entry, wanted, there)
-        return
+    if "default" in wanted.names and _is_uncalled_object(entry, wanted):
+        raise _no_handler(entry, wanted)
     by_path = {module.path: module for module in modules}
-    if not _may_have(wanted.names, entry.probe.real(entry.path), by_path, set()):
+    is_there = "default" in wanted.names & there
+    if not is_there and not _may_have(wanted.names, entry.probe.real(entry.path), by_path, set()):
         raise _missing(entry, wanted, sorted(there))
 
 
-def _refuse_object(entry: EntryFile, wanted: WantedExport, there: set[str]) -> None:
-    """The default export written as an object, with none of the methods that are called."""
-    if wanted.names & there != {"default"}:
-        return
+def _is_uncalled_object(entry: EntryFile, wanted: WantedExport) -> bool:
+    """Whether the default export is written as an object, with no method that is called."""
     bare = _COMMENT_LINE.sub("", _text(entry.path))
     found = list(_DEFAULT.finditer(bare))
     if len(found) != 1 or not found[0]["object"]:
-        return
+        return False
     rest = bare[found[0].end() :]
-    if wanted.methods and re.search(rf"\b(?:{'|'.join(wanted.methods)})\b|\.\.\.|\[", rest):
-        return
-    raise _no_handler(entry, wanted)
+    called = rf"\b(?:{'|'.join(wanted.methods)})\b|\.\.\.|\["
+    return not wanted.methods or re.search(called, rest) is None
 
 
 def _listed(code: bytes) -> list[str]:

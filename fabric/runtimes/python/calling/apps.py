@@ -113,7 +113,8 @@ async def _lived(app: AsgiApp, request: SentRequest) -> Document:
     scope = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}
 
     async def live() -> object:
-        return await app(scope, asked.get, send)
+        await app(scope, asked.get, send)
+        return None
 
     life = asyncio.ensure_future(live())
     await asked.put({"type": "lifespan.startup"})

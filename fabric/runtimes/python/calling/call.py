@@ -33,7 +33,10 @@ class LoadedHandler:
 
 def load(said: Said) -> LoadedHandler:
     sys.path[:0] = import_roots(said.folder, said.module)
-    module = importlib.import_module(said.module.replace("/", "."))
+    return handler_in(importlib.import_module(said.module.replace("/", ".")), said)
+
+
+def handler_in(module: ModuleType, said: Said) -> LoadedHandler:
     name = _name(module, said)
     found = getattr(module, name)
     if not callable(found):

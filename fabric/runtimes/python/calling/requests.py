@@ -89,18 +89,36 @@ class PlainRequest:
 
 def by_request(found: Answering, request: SentRequest, finished: Answering) -> Document:
     """`finished` waits for an answer that is still to come."""
-    if find_spec("flask") is None:
-        return answer_of_value(finished(found(PlainRequest(request))))
+    with_flask = find_spec("flask") is not None
+    return (by_flask if with_flask else by_plain_request)(found, request, finished)
+
+
+def by_plain_request(found: Answering, request: SentRequest, finished: Answering) -> Document:
+    return answer_of_value(finished(found(PlainRequest(request))))
+
+
+def by_flask(found: Answering, request: SentRequest, finished: Answering) -> Document:
+    """In the context of an application, as the host has it: `jsonify` and `abort` work."""
     flask = import_module("flask")
+
+    def view(path: str = "") -> object:  # noqa: ARG001 - it has the whole request
+        return finished(found(flask.request))
+
     app = flask.Flask("function", root_path=".")
-    headers = [(name, value) for name, value in request.headers.items() if name != "host"]
-    with app.test_request_context(
-        request.path,
-        base_url=f"https://{request.host}",
-        query_string=request.query,
-        method=request.method,
-        headers=headers,
-        data=request.body,
-    ):
-        response = app.make_response(finished(found(flask.request)))
+    for rule in ("/", "/<path:path>"):
+        options = {"methods": [request.method], "provide_automatic_options": False}
+        app.add_url_rule(rule, "function", view, **options)
+    with app.test_request_context(**_in_flask(request)):
+        response = app.full_dispatch_request()
         return answer_of(response.status_code, response.headers.items(), response.get_data())
+
+
+def _in_flask(request: SentRequest) -> dict[str, object]:
+    return {
+        "path": request.path,
+        "base_url": f"https://{request.host}",
+        "query_string": request.query,
+        "method": request.method,
+        "headers": [(name, one) for name, one in request.headers.items() if name != "host"],
+        "data": request.body,
+    }
