@@ -22,13 +22,14 @@ _ENDINGS = {CJS: ".js", ESM: ".mjs"}
 _OTHERS = ("default",)
 _AS_HANDLER = "if (module.exports.handler === undefined) module.exports.handler = {};"
 # Packages in CommonJS ask for these, and an ES module has none of them. `__dirname` is set where no
-# declaration of the bundle's own can be in its way.
+# declaration of the bundle's own can be in its way, with no name that it may have for itself.
 _AS_IN_COMMONJS = (
     'import { createRequire as fabricRequire } from "node:module";\n'
+    'import { dirname as fabricFolder } from "node:path";\n'
     'import { fileURLToPath as fabricPath } from "node:url";\n'
     "const require = fabricRequire(import.meta.url);\n"
     "globalThis.__filename ??= fabricPath(import.meta.url);\n"
-    'globalThis.__dirname ??= fabricPath(new URL(".", import.meta.url)).replace(/\\/$/, "");'
+    "globalThis.__dirname ??= fabricFolder(fabricPath(import.meta.url));"
 )
 
 
