@@ -24,11 +24,12 @@ def caller_of(
     """`config` is today's; without one a label that is no provider's id tells nothing."""
     provider = config.provider.id if config and config.provider.label == entry.provider else ""
     provider = provider or (entry.provider if facts_of(entry.provider) else "")
+    facts = facts_of(provider)
     calls = conventions_of(provider).of(function.runtime)
     triggers = [one for one in function.triggers if isinstance(one, dict)]
     kinds = tuple(str(one.get("type")) for one in triggers)
     own = _configured(config, function.name)
-    region = config.provider.region if config else ""
+    region = entry.outputs.get("region", "")
     return CallingProvider(
         calls.convention(kinds),
         calls.names,
@@ -36,7 +37,7 @@ def caller_of(
         _first(triggers, "http", "path") or "/",
         urlsplit(entry.endpoint).netloc or "localhost",
         _first(triggers, "cron", "schedule"),
-        own.memory if own else 0,
+        (own.memory if own else 0) or (facts.memory[0] if facts else 0),
         region,
         _resource(provider, function, region),
         is_lambda=provider == _LAMBDA,

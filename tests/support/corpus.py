@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 from msgspec.json import decode
 
+from fabric.runtimes.nodejs.toolchain import find_node, npm_command
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -146,8 +147,9 @@ def _install(shape: str) -> None:
         shutil.copytree(CORPUS / shape, folder)
         strategy = "linked" if shape in _LINKED else "hoisted"
         quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
-        npm = ("npm", "ci", f"--install-strategy={strategy}", *quiet)
-        subprocess.run(npm, cwd=folder, check=True, env=dict(ENVIRONMENT))
+        npm = (*npm_command(ENVIRONMENT), "ci", f"--install-strategy={strategy}", *quiet)
+        path = os.pathsep.join((str(find_node(ENVIRONMENT).parent), ENVIRONMENT["PATH"]))
+        subprocess.run(npm, cwd=folder, check=True, env={**ENVIRONMENT, "PATH": path})
         folder.rename(packages(shape))
 
 

@@ -4,7 +4,6 @@ and what was packed is run by Node and Python alone, with nothing of fabric's.""
 import base64
 import json
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from fabric.runtimes.nodejs.toolchain import find_node
 from tests.support import corpus
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.corpus import CORPUS, Call, Expected, bytes_of, expected, shapes
@@ -167,9 +167,7 @@ def _program(folder: Path, handler: str) -> list[str]:
     module = handler.rpartition(".")[0]
     if (folder / f"{module}.py").is_file():
         return [sys.executable, "-s", "-S", "-P", str(CORPUS / "drive.py")]
-    node = shutil.which("node", path=ENVIRONMENT["PATH"])
-    assert node
-    return [node, str(CORPUS / "drive.mjs")]
+    return [str(find_node(ENVIRONMENT)), str(CORPUS / "drive.mjs")]
 
 
 def _express() -> str:

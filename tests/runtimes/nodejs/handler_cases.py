@@ -142,6 +142,15 @@ CASES = (
         kinds=("pubsub",),
     ),
     Case(
+        "cloud2-timed-request",
+        "cloud2-functions",
+        "exports.tick = (req, res) => res.send(`${req.method} ${req.body['detail-type']}`);",
+        {"statusCode": 200, "body": "POST Scheduled Event"},
+        TIMED,
+        "main.tick",
+        kinds=("cron",),
+    ),
+    Case(
         "cloud3-http",
         "cloud3-functions",
         "module.exports = async function (context, req) {\n"

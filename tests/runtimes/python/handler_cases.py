@@ -1,6 +1,6 @@
 """Handlers as people write them in Python for each provider."""
 
-from tests.support.handler_cases import GET, POST, PUBLISHED, Case, answer
+from tests.support.handler_cases import GET, POST, PUBLISHED, TIMED, Case, answer
 
 _FLASK_LIKE = """def shop(request):
     seen = [request.method, request.path, request.args.get("a"), request.args.getlist("b")]
@@ -102,6 +102,15 @@ CASES = (
         PUBLISHED,
         "main.seen",
         kinds=("pubsub",),
+    ),
+    Case(
+        "cloud2-timed-request",
+        "cloud2-functions",
+        "def tick(request):\n    return request.get_json()['detail-type']\n",
+        answer("Scheduled Event", content_type="text/html; charset=utf-8"),
+        TIMED,
+        "main.tick",
+        kinds=("cron",),
     ),
     Case(
         "cloud3-http",

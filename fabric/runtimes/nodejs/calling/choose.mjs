@@ -65,7 +65,11 @@ export function conventionOf({ found, name }, own) {
 }
 
 const BY_PARAMETERS = {
-  "cloud-event": ([first], found) => (CLOUD_EVENTS.has(first) ? "cloud-event" : found.length > 1 ? "event" : undefined),
+  "cloud-event": ([first, second], found) => {
+    if (RESPONSES.has(second)) return "request-response";
+    if (CLOUD_EVENTS.has(first)) return "cloud-event";
+    return found.length > 1 ? "event" : undefined;
+  },
   "context-first": ([first, second]) => (CONTEXTS.has(first) || REQUESTS.has(second) ? "context-first" : ofEvents(first)),
   "request-response": ([first, second]) => (RESPONSES.has(second) || REQUESTS.has(first) ? "request-response" : ofEvents(first)),
   web: ([first]) => (REQUESTS.has(first) ? "web" : ofEvents(first)),

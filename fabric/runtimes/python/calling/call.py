@@ -60,11 +60,15 @@ def _name(module: ModuleType, said: Said) -> str:
 def convention_of(found: object, name: str, own: str) -> str:
     """In order: an application says it itself; parameters say it; else `handler` takes events, and
     any other name is called as the provider calls its own."""
-    taken = parameters(found)
     if own == "event":
         return own
-    if own == "app":
-        return _of_app(found, name, taken)
+    return (_of_app if own == "app" else _of_function)(found, name, own)
+
+
+def _of_function(found: object, name: str, own: str) -> str:
+    taken = parameters(found)
+    if own == "cloud-event" and taken == ("request",):
+        return "request"
     if len(taken) == 1:
         return own
     if own in ("request", "cloud-event", "message"):
@@ -74,9 +78,10 @@ def convention_of(found: object, name: str, own: str) -> str:
     return "event" if name == "handler" else own
 
 
-def _of_app(found: object, name: str, taken: tuple[str, ...]) -> str:
+def _of_app(found: object, name: str, _own: str) -> str:
     if apps.is_server_class(found):
         return "server-class"
+    taken = parameters(found)
     first = taken[0] if taken else ""
     is_plain = inspect.isfunction(found) and name == "handler"
     if first in _EVENTS or (is_plain and first not in ("scope", "environ")):
