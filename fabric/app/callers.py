@@ -33,6 +33,7 @@ def caller_of(
     return CallingProvider(
         calls.convention(kinds),
         calls.names,
+        calls.methods,
         kinds,
         _first(triggers, "http", "path") or "/",
         urlsplit(entry.endpoint).netloc or "localhost",

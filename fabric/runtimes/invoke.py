@@ -39,6 +39,7 @@ class CallingProvider(Struct, frozen=True):
 
     convention: Convention = Convention.EVENT
     names: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     path: str = "/"
     host: str = "localhost"
@@ -146,6 +147,7 @@ def _said(call: Invocation, folder: Path) -> dict[str, object]:
         "seconds": call.timeout,
         "convention": caller.convention,
         "names": caller.names,
+        "methods": caller.methods,
         "kinds": caller.kinds,
         "path": caller.path,
         "host": caller.host,

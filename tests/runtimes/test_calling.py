@@ -26,6 +26,7 @@ def provider_of(case: Case, runtime: str) -> CallingProvider:
     return CallingProvider(
         calls.convention(case.kinds),
         calls.names,
+        calls.methods,
         case.kinds,
         case.path,
         memory=256,

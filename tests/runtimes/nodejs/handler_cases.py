@@ -169,6 +169,14 @@ CASES = (
         "main.run",
     ),
     Case(
+        "cloud3-object",
+        "cloud3-functions",
+        "module.exports = { times: 2, async index(context, req) "
+        "{ context.res.body = `${req.method} ${this.times}`; } };",
+        answer("POST 2"),
+        POST,
+    ),
+    Case(
         "cloud3-timer",
         "cloud3-functions",
         "exports.run = async (context, one) => one['detail-type'] + context.bindings.item.time;",

@@ -14,22 +14,16 @@ const REQUESTS = new Set(["req", "request"]);
 const RESPONSES = new Set(["res", "resp", "response", "reply"]);
 const CONTEXTS = new Set(["context", "ctx"]);
 const CLOUD_EVENTS = new Set(["cloudevent", "ce"]);
-// The conventions that know objects, by the objects that they know.
-const OBJECTS = {
-  "context-first": (found) => typeof found?.run === "function",
-  "request-response": (found) => isListener(found) || isWorker(found),
-  web: isWorker,
-  worker: isWorker,
-};
 
-export async function load({ folder, module, name, names = ["default"], convention = "event" }) {
+export async function load({ folder, module, name, names = ["default"], methods = [], convention = "event" }) {
   const file = [".js", ".mjs", ".cjs"].map((end) => `${folder}/${module}${end}`).find(existsSync);
   if (!file) throw new Error(`the archive has no module ${module}`);
   const exports = membersOf(await import(pathToFileURL(file).href));
   const asked = named(exports, name, names);
   const found = exports[asked] ?? (asked === "handler" ? exports.default : undefined);
-  if (typeof found !== "function" && !OBJECTS[convention]?.(found)) {
-    throw new TypeError(`${module} exports no function ${name}${hintOf(found, convention)}`);
+  const isServer = convention === "request-response" && isListener(found);
+  if (typeof found !== "function" && !isServer && !methods.some((one) => typeof found?.[one] === "function")) {
+    throw new TypeError(`${module} exports no function ${name}${hintOf(found, methods)}`);
   }
   return { found, exports, name: asked };
 }
@@ -49,9 +43,9 @@ function named(exports, name, names) {
   return names.find(same) ?? name;
 }
 
-function hintOf(found, convention) {
+function hintOf(found, methods) {
   if (typeof found !== "object" || found === null) return "";
-  return `: it is an object, and this provider calls ${OBJECTS[convention] ? "other objects" : "functions"}`;
+  return `: it is an object, and this provider calls functions${methods.length ? `, or objects with ${methods.join(", ")}` : ""}`;
 }
 
 export function conventionOf({ found, name }, own) {

@@ -8,7 +8,7 @@ export async function byContextFirst(found, event, said) {
   const input = isWeb ? asRequest(requestOf(event, said)) : event;
   const outcome = deferred();
   const context = make(input, said, outcome, isWeb);
-  const handler = typeof found === "function" ? found : found.run.bind(found);
+  const handler = typeof found === "function" ? found : (found.run ?? found.index).bind(found);
   const result = handler(context, input);
   if (typeof result?.then === "function") result.then(outcome.resolve, outcome.reject);
   else if (result !== undefined) outcome.resolve(result);
