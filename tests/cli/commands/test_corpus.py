@@ -60,6 +60,8 @@ def deployed(shape: str, bindings: Mapping[str, str], tmp_path: Path) -> Project
     for step in ("plan", "package", "deploy"):
         done = made.json(*compose, step, env=bindings)
         assert done.code == 0, done.out
+    again = made.json(*compose, "deploy", env=bindings)
+    assert again.result["summary"]["ran"] == 0, "nothing was to be done a second time"
     return made
 
 
