@@ -24,7 +24,8 @@ bench: .stamp/dev
 .stamp/run: pyproject.toml scripts/setup.sh
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh run
 
-.stamp/dev: pyproject.toml scripts/setup.sh scripts/test-tools.sh tests/support/downloads.py
+.stamp/dev: pyproject.toml scripts/setup.sh scripts/test-tools.sh tests/support/downloads.py \
+		$(wildcard tests/corpus/*/package-lock.json tests/corpus/*/requirements.txt)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh dev
 
 clean:

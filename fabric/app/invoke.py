@@ -9,10 +9,10 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.brought import brought_here
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.project.files import config_in
+from fabric.app.project.kept_source import or_kept
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import Project, open_project
 from fabric.app.read_receipts import found_receipt
@@ -79,7 +79,8 @@ class Answer(Struct, frozen=True):
 def invoke_run(request: Request, settings: Settings, payload: bytes) -> Report:
     event = _event(payload)
     stage = settings.stage(request.where.stage)
-    home = config_in(settings.cwd / request.where.config).parent / ".fabric"
+    where = or_kept(request.where, settings)
+    home = Path(where.home or config_in(settings.cwd / where.config).parent / ".fabric")
     project = _project(request, settings)
     entries = _entries(home, stage, project, settings)
     called = _called(_of_project(entries, project, request.where.provider), request, stage)
@@ -100,9 +101,10 @@ def _event(payload: bytes) -> str:
 
 def _project(request: Request, settings: Settings) -> Project | None:
     """The config gives variables; a deployed function can be called without it."""
-    if not config_in(settings.cwd / request.where.config).is_file():
+    where = or_kept(request.where, settings)
+    if not config_in(settings.cwd / where.config).is_file():
         return None
-    return open_project(request.where, settings)
+    return open_project(where, settings)
 
 
 def _entries(
@@ -120,7 +122,7 @@ def _entries(
 
 def _recorded(project: Project, settings: Settings) -> list[ReceiptEntry]:
     """What shared back ends say."""
-    placements = [placement_of(unit, project.workspace) for unit in project.units]
+    placements = [placement_of(unit, project.workspace, project.home) for unit in project.units]
     back_ends = BackEnds(settings)
     try:
         remote = [placement for placement in placements if not placement.is_own_folder]
@@ -182,9 +184,11 @@ def _here(
     request: Request, called: Called, event: str, place: tuple[Path, Project | None, Settings]
 ) -> Report:
     """A simulated deployment runs on this machine: the archive that was deployed, nothing else."""
+    from fabric.app.callers import brought_by, caller_of
     from fabric.runtimes.invoke import Invocation, invoke
 
     home, project, settings = place
+    unit = _unit_of(called, project)
     call = Invocation(
         called.name,
         _archive(called, home, project, settings),
@@ -193,7 +197,8 @@ def _here(
         event,
         _env(called, project, settings),
         float(called.function.timeout or _SECONDS),
-        _brought(called, project),
+        brought_by(project, unit, called.function.runtime) if project and unit else (),
+        caller_of(called.entry, called.function, unit.config if unit else None),
     )
     answer = invoke(call, settings.env)
     return _report(request, called, Answer(json.loads(answer.response), answer.ms, answer.logs))
@@ -203,7 +208,7 @@ def _archive(called: Called, home: Path, project: Project | None, settings: Sett
     sha256 = called.entry.artifacts.get(called.name, "")
     if project is None or archive_path(home, sha256).is_file():
         return archive_path(home, sha256).read_bytes()
-    placement = placement_of(project.units[0], project.workspace)
+    placement = placement_of(project.units[0], project.workspace, project.home)
     back_ends = BackEnds(settings)
     try:
         record_store = RecordStore(home, back_ends.record_store(placement).stores)
@@ -211,17 +216,6 @@ def _archive(called: Called, home: Path, project: Project | None, settings: Sett
         return find_archive(record_store, ref, sha256)
     finally:
         back_ends.close()
-
-
-def _brought(called: Called, project: Project | None) -> Pairs:
-    """What the provider's runtime brings: here it is what is installed."""
-    unit = _unit_of(called, project)
-    if project is None or unit is None:
-        return ()
-    root = (project.workspace / unit.root).resolve()
-    return brought_here(
-        unit.config.provider.id, called.function.runtime, root, project.workspace.resolve()
-    )
 
 
 def _unit_of(called: Called, project: Project | None) -> ServiceUnit | None:
@@ -234,7 +228,7 @@ def _env(called: Called, project: Project | None, settings: Settings) -> Secret[
     unit = _unit_of(called, project)
     if project is None or unit is None:
         return Secret(())
-    placement = placement_of(unit, project.workspace)
+    placement = placement_of(unit, project.workspace, project.home)
     others = (*project.units, *project.dependencies)
     beside = [placement_of(one, project.workspace) for one in others]
     options = ScopeOptions(lambda: project.units, dependencies=beside)

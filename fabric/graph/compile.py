@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fabric.config.values import Config, Function
 from fabric.graph.bundling import bundled, command_env
+from fabric.graph.handlers import with_handlers
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import DeployUnit, facts_of
 from fabric.model.concurrency import hashed_concurrency
@@ -240,7 +241,10 @@ def _build_inputs(unit: ServiceUnit, function: Function) -> BuildInputs:
         command=build.command,
         env=command_env(unit.config, function) if build.command else (),
     )
-    is_bundled = inputs.runtime.startswith("nodejs") and not build.command
+    if build.command:
+        return inputs
+    inputs = with_handlers(unit.config.provider.id, inputs)
+    is_bundled = inputs.runtime.startswith("nodejs")
     return bundled(unit.config, function, inputs) if is_bundled else inputs
 
 

@@ -58,7 +58,7 @@ class VendorInputs(Struct, frozen=True):
 
 _ASKED_FOR = (
     "external", "provided", "architecture", "format", "target", "define", "loader", "tsconfig",
-    "keep_names", "banner",
+    "keep_names", "banner", "handlers", "methods",
 )  # fmt: skip
 
 
@@ -70,6 +70,8 @@ class BuildInputs(Struct, frozen=True):
     `packages` are the names of those that come along, where no archive is made, and `brought` the
     modules that the provider's runtime has: they say what an import may mean, and change nothing of
     what is built.
+    `handlers` are the exports that count after `handler` where the entry names none; an object is
+    a handler where it has one of `methods`.
     """
 
     kind: ClassVar[str] = "build"
@@ -98,6 +100,8 @@ class BuildInputs(Struct, frozen=True):
     banner: str = ""
     packages: tuple[str, ...] | None = None
     brought: tuple[str, ...] = ()
+    handlers: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
 
     @property
     def lane(self) -> Lane:

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from fabric.model.conventions import Convention
 from fabric.model.late_values import all_known
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import NO_PAIRS, Secret
@@ -30,11 +31,34 @@ _QUOTED_LINES = 20
 _BROUGHT = "node_modules"
 
 
+class CallingProvider(Struct, frozen=True):
+    """How a provider calls a function, and what it says of it; empty and 0 are unknown.
+
+    `kinds` are those of its triggers, `path` and `schedule` the first ones of theirs; `resource` is
+    its name at the provider. `is_lambda`: it has that runtime's variables and its global.
+    """
+
+    convention: Convention = Convention.EVENT
+    names: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    path: str = "/"
+    host: str = "localhost"
+    schedule: str = ""
+    memory: int = 0
+    region: str = ""
+    resource: str = ""
+    is_lambda: bool = False
+
+
+AS_EVENT = CallingProvider(names=("default",))
+
+
 class Invocation(Struct, frozen=True):
     """`event` is JSON text; `handler` is `<module path in the archive>.<export>`.
 
     `brought` are packages that the provider's runtime has: each name with the folder that stands
-    for it here. They are no part of the archive.
+    for it here. They are no part of the archive. `caller` is what the provider is to the handler.
     """
 
     function: str
@@ -45,6 +69,7 @@ class Invocation(Struct, frozen=True):
     env: Secret[Pairs] = NO_PAIRS
     timeout: float = 900
     brought: Pairs = ()
+    caller: CallingProvider = AS_EVENT
 
 
 class Invoked(Struct, frozen=True):
@@ -109,17 +134,33 @@ def _lay_out(call: Invocation, folder: Path) -> bytes:
     except (Refused, zipfile.BadZipFile, zlib.error) as error:
         message = f"the archive of `{call.function}` is damaged: {str(error).lower()}"
         raise FabricError(Problem("invoke/bad-archive", message)) from error
+    return json.dumps({**_said(call, folder), "event": _event(call)}).encode()
+
+
+def _said(call: Invocation, folder: Path) -> dict[str, object]:
+    """What the harness is told of the function: `call.mjs` and `said.py` read it."""
     module, _, name = call.handler.rpartition(".")
-    said = {
+    caller = call.caller
+    return {
         "folder": str(folder / "code"),
         "module": module,
         "name": name,
         "functionName": call.function,
         "seconds": call.timeout,
         "brought": [str(folder / _BROUGHT)] if call.brought else [],
-        "event": _event(call),
+        "convention": caller.convention,
+        "names": caller.names,
+        "methods": caller.methods,
+        "kinds": caller.kinds,
+        "path": caller.path,
+        "host": caller.host,
+        "schedule": caller.schedule,
+        "memory": caller.memory,
+        "region": caller.region,
+        "resource": caller.resource,
+        "streams": caller.is_lambda,
+        "variables": [name for name, _ in call.env.reveal()],
     }
-    return json.dumps(said).encode()
 
 
 def _event(call: Invocation) -> Any:
@@ -140,6 +181,7 @@ def _run(
         "TZ": "UTC",
         "HOME": str(place / "home"),
         "TMPDIR": str(place / "tmp"),
+        **(_lambda_variables(call, place) if call.caller.is_lambda else {}),
         **dict(call.env.reveal()),
     }
     with _written(place, "call", said) as asked, _written(place, "answer") as answer:
@@ -151,6 +193,22 @@ def _run(
             pass_fds=(answer,),
         )
         return heard, content_of(answer)
+
+
+def _lambda_variables(call: Invocation, place: Path) -> dict[str, str]:
+    """Those of the runtime that are known here: none is made up."""
+    caller = call.caller
+    memory, region = str(caller.memory or ""), caller.region
+    known = {
+        "AWS_LAMBDA_FUNCTION_NAME": call.function,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": memory,
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
+        "LAMBDA_TASK_ROOT": str(place / "code"),
+        "_HANDLER": call.handler,
+    }
+    return {name: value for name, value in known.items() if value}
 
 
 @contextlib.contextmanager
@@ -178,7 +236,8 @@ def _read(call: Invocation, heard: Overheard, answer: bytes) -> Invoked:
         error = found["error"]
         raise _problem(call, "failed", f"failed: {error['type']}: {error['message']}", logs)
     if "response" not in found:
-        raise _problem(call, "failed", f"gave no answer (exit code {heard.code})", logs)
+        why = found.get("unanswered") or f"exit code {heard.code}"
+        raise _problem(call, "failed", f"gave no answer ({why})", logs)
     response = json.dumps(found["response"], ensure_ascii=False, separators=(",", ":"))
     return Invoked(response, logs, int(found["ms"]))
 

@@ -39,6 +39,21 @@ def test_what_nobody_asked_for_is_no_input() -> None:
     assert names == {"entry", "runtime", "minify", "sourcemap", "include", "ignore", "command"}
 
 
+def test_what_a_provider_calls_counts_where_the_entry_names_no_export() -> None:
+    def asked(entry: str, provider: str) -> list[str]:
+        head = HEAD.replace("PROVIDER", provider).replace("RUNTIME", "nodejs20.x")
+        text = head + ONE.replace("src/one.handler", entry)
+        graph = compile_graph([ServiceUnit(loaded(text), "")], Verb.BUILD)
+        (inputs,) = graph.inputs_of("build")
+        names = (entry.name for entry in inputs.entries())
+        return sorted({"handlers", "methods"} & set(names))
+
+    assert asked("src/one.mts", "edge1-workers") == ["handlers", "methods"]
+    assert asked("src/one.default", "edge1-workers") == ["methods"]
+    assert asked("src/one.main", "cloud5-functions") == []
+    assert asked("src/one.ts", "cloud1-lambda") == []
+
+
 def test_python_and_commands_are_told_nothing_of_a_bundler() -> None:
     assert options(OPTIONS, "python3.11") == options("", "python3.11")
     command = "build: {command: make}\n"

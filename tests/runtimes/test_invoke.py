@@ -230,6 +230,14 @@ def test_a_python_handler_imports_what_lies_beside_it_and_nothing_of_fabrics() -
     assert "No module named 'click'" in caught.value.first.message
 
 
+def test_a_python_handler_may_have_a_module_by_the_name_of_fabric() -> None:
+    text = "import fabric\ndef handler(e, c):\n    import fabric as again\n    return again.WORD\n"
+    files = bundle(**{"one.py": text, "fabric.py": "WORD = 'mine'\n"})
+    assert (
+        invoke(Invocation("one", files, "one.handler", "python3.11"), PARENT).response == '"mine"'
+    )
+
+
 BAD = {
     "runtime": (Invocation("f", bundle(), "a.b", "ruby3"), "invoke/unknown-runtime"),
     "payload": (Invocation("f", bundle(), "a.b", "python3.11", "{"), "input/bad-payload"),

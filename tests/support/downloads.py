@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.nodejs.toolchain import install_pinned
+from tests.support import corpus
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.servers import azurite
 
@@ -61,6 +62,13 @@ def wheels() -> None:
         _download(*target, COMPILED)
 
 
+def corpus_packages() -> None:
+    corpus.install_packages()
+    machine = "aarch64" if corpus.MACHINE == "arm64" else "x86_64"
+    target = (f"--platform=manylinux2014_{machine}", f"--python-version={corpus.PYTHON_VERSION}")
+    _download(*target, "--no-deps", *corpus.requirements())
+
+
 def _download(*words: str) -> None:
     pip = (sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:")
     subprocess.run([*pip, "--dest", str(_WHEELS), *words], check=True, env=dict(ENVIRONMENT))
@@ -80,7 +88,7 @@ def fetched(fetch: Callable[[], None]) -> bool:
 
 
 def main() -> int:
-    found = [fetched(fetch) for fetch in (bundler, emulator, wheels)]
+    found = [fetched(fetch) for fetch in (bundler, emulator, wheels, corpus_packages)]
     return 0 if all(found) else 1
 
 

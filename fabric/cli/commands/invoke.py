@@ -50,7 +50,8 @@ def run(flags: InvokeFlags) -> int:
     """Call a deployed function.
 
     The receipt of the stage says where it is. A simulated deployment runs on this machine, from
-    the archive that was deployed: the source may be gone. The payload is JSON.
+    the archive that was deployed: the source may be gone. It is called as its provider calls it;
+    a payload that is no http event is posted where requests are wanted. The payload is JSON.
     """
     from fabric.app.invoke import invoke_run
     from fabric.cli.payload import payload

@@ -1,20 +1,22 @@
 """Functions in TypeScript and JavaScript: bundled, or as they are where no bundler can be had."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, Toolchain
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, locate, refuse_not_utf8
-from fabric.runtimes.nodejs import closure, external, formats, options
+from fabric.runtimes.nodejs import closure, external, formats, optional_packages, options
 from fabric.runtimes.nodejs.bundler import Bundler
 from fabric.runtimes.nodejs.decorators import decorators_of
-from fabric.runtimes.nodejs.handler_exports import refuse_missing
+from fabric.runtimes.nodejs.handler_exports import Bundle, refuse_missing
 from fabric.runtimes.nodejs.lookups import look_ups
 from fabric.runtimes.nodejs.metafile import read_modules
 from fabric.runtimes.nodejs.toolchain import (
@@ -59,11 +61,12 @@ class NodeRuntime:
             bundler = self._warm()
         except FabricError as error:
             return closure.build(entry, error)
+        ask = partial(_asked, partial(bundler.ask, folder), entry, inputs)
         wanted = formats.format_of(entry, inputs)
-        answer = bundler.ask(folder, options.bundle_options(entry, inputs, wanted))
+        answer = ask(wanted)
         if other := formats.other_format(entry, inputs, answer):
             wanted = other
-            answer = bundler.ask(folder, options.bundle_options(entry, inputs, wanted))
+            answer = ask(wanted)
         with self._looking:
             built = _built(entry, inputs, answer, wanted)
         return replace(built, toolchain=found.identity(installable=True))
@@ -100,13 +103,28 @@ class NodeRuntime:
             return self._pinned
 
 
+def _asked(
+    ask: Callable[[dict[str, Json]], dict[str, Any]],
+    entry: EntryFile,
+    inputs: BuildInputs,
+    wanted: str,
+) -> Mapping[str, Any]:
+    """The bundle, without the packages that it can do without and that are not installed."""
+    answer = ask(options.bundle_options(entry, inputs, wanted))
+    while missing := optional_packages.not_installed(entry, answer) - {*inputs.external}:
+        inputs = replace(inputs, external=(*inputs.external, *sorted(missing)))
+        answer = ask(options.bundle_options(entry, inputs, wanted))
+    return answer
+
+
 def _built(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wanted: str) -> Built:
     if not answer["ok"]:
         raise options.build_failed(entry, answer)
     files = options.read_files(entry.root, answer)
     modules = read_modules(entry.root, answer["inputs"])
     code = next(file for file in files if file.path == formats.output_of(entry, wanted))
-    refuse_missing(entry, answer, code, modules)
+    bundle = Bundle(code, tuple(answer["exports"]))
+    refuse_missing(entry, formats.wanted_of(entry, inputs), bundle, modules)
     packed = external.pack(entry, inputs, modules)
     compiler = decorators_of(entry, inputs)
     looked_at = compiler.tried if compiler else ()
@@ -119,5 +137,5 @@ def _built(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wan
             tried(entry.workspace, looked_at, entry.probe),
         ),
         (*options.read_warnings(entry, answer), *packed.warnings),
-        handler=formats.handler_of(entry, wanted, answer["exports"]),
+        handler=formats.handler_of(entry, inputs, wanted, answer["exports"]),
     )

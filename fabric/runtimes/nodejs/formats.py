@@ -8,6 +8,7 @@ from typing import Any
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
+from fabric.runtimes.nodejs.handler_exports import WantedExport
 from fabric.runtimes.nodejs.locks import upwards
 from fabric.runtimes.nodejs.tsconfig import read_jsonc
 from fabric.runtimes.seen import Kind
@@ -16,18 +17,19 @@ CJS = "cjs"
 ESM = "esm"
 _BY_EXTENSION = {".mjs": ESM, ".mts": ESM, ".cjs": CJS, ".cts": CJS}
 _ENDINGS = {CJS: ".js", ESM: ".mjs"}
-# A handler may be the default export; providers want it by the name `handler`.
-_DEFAULT_EXPORT = (
-    "if (module.exports.handler === undefined) module.exports.handler = module.exports.default;"
-)
+# A handler may be the default export, or another that its provider knows: it is wanted by the name
+# `handler`.
+_OTHERS = ("default",)
+_AS_HANDLER = "if (module.exports.handler === undefined) module.exports.handler = {};"
 # Packages in CommonJS ask for these, and an ES module has none of them. `__dirname` is set where no
-# declaration of the bundle's own can be in its way.
+# declaration of the bundle's own can be in its way, with no name that it may have for itself.
 _AS_IN_COMMONJS = (
     'import { createRequire as fabricRequire } from "node:module";\n'
+    'import { dirname as fabricFolder } from "node:path";\n'
     'import { fileURLToPath as fabricPath } from "node:url";\n'
     "const require = fabricRequire(import.meta.url);\n"
     "globalThis.__filename ??= fabricPath(import.meta.url);\n"
-    'globalThis.__dirname ??= fabricPath(new URL(".", import.meta.url)).replace(/\\/$/, "");'
+    "globalThis.__dirname ??= fabricFolder(fabricPath(import.meta.url));"
 )
 
 
@@ -60,6 +62,12 @@ def other_format(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any
     return CJS if is_needed and format_of(entry, inputs) == ESM else ""
 
 
+def wanted_of(entry: EntryFile, inputs: BuildInputs) -> WantedExport:
+    others = inputs.handlers or _OTHERS
+    names = frozenset({entry.export} if entry.export else {"handler", *others})
+    return WantedExport(names, inputs.methods)
+
+
 def output_of(entry: EntryFile, wanted: str) -> str:
     """The bundle's path in the archive: where the entry is, so that `__dirname` leads to what lies
     beside it. Providers end a module's name at the first dot of a handler: none may be in it."""
@@ -71,12 +79,13 @@ def wrapping(entry: EntryFile, inputs: BuildInputs, wanted: str) -> dict[str, Js
     """What stands before and after the code."""
     if wanted == ESM:
         return {"banner": {"js": "\n".join(filter(None, (inputs.banner, _AS_IN_COMMONJS)))}}
-    footer = {} if entry.export else {"js": _DEFAULT_EXPORT}
+    found = " ?? ".join(f"module.exports.{name}" for name in inputs.handlers or _OTHERS)
+    footer = {} if entry.export else {"js": _AS_HANDLER.format(found)}
     return {"footer": footer, **({"banner": {"js": inputs.banner}} if inputs.banner else {})}
 
 
-def handler_of(entry: EntryFile, wanted: str, exports: list[str]) -> str:
+def handler_of(entry: EntryFile, inputs: BuildInputs, wanted: str, exports: list[str]) -> str:
     """`<module path in the archive>.<export>`."""
-    is_default = wanted == ESM and "default" in exports and "handler" not in exports
-    export = entry.export or ("default" if is_default else "handler")
+    names = ("handler", *(inputs.handlers or _OTHERS)) if wanted == ESM else ()
+    export = entry.export or next((name for name in names if name in exports), "handler")
     return f"{re.sub(r'[.]m?js$', '', output_of(entry, wanted))}.{export}"

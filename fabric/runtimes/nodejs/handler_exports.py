@@ -6,7 +6,8 @@ there.
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+
+from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.runtimes.contract import BuiltFile
@@ -17,6 +18,9 @@ from fabric.system.disk import read_bytes
 
 # What the bundler writes at the end of a CommonJS file for Node's own look at its names.
 _LISTED = re.compile(rb"0\s*&&\s*\(module\.exports\s*=\s*\{([^{}]*)\}\)")
+_DEFAULT = re.compile(r"^\s*export\s+default\b\s*(?P<object>\{)?", re.MULTILINE)
+# Functions may be handed to it by name, in place of being exported.
+_FRAMEWORK = "@google-cloud/functions-framework"
 _COMMENT_LINE = re.compile(r"^\s*(?://|\*(?!/)).*$", re.MULTILINE)
 _STAR = re.compile(r"""\bexport\s*\*\s*from\s*["']([^"'\n]+)["']""")
 _SYNTAX = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
@@ -25,17 +29,44 @@ _SCRIPT_WORDS = re.compile(r"\b(?:module|exports|eval|this|arguments|global|glob
 _MODULE_WORDS = re.compile(r"\b(?:module|exports|eval)\b")
 
 
+class WantedExport(Struct, frozen=True):
+    """One of the `names`, a function; or an object with one of the `methods`."""
+
+    names: frozenset[str]
+    methods: tuple[str, ...] = ()
+
+
+class Bundle(Struct, frozen=True):
+    """What the bundler made of an entry; `exports` are those that it knows of."""
+
+    file: BuiltFile
+    exports: tuple[str, ...] = ()
+
+
 def refuse_missing(
-    entry: EntryFile, answer: Mapping[str, Any], code: BuiltFile, modules: Iterable[Module]
+    entry: EntryFile, wanted: WantedExport, code: Bundle, modules: Iterable[Module]
 ) -> None:
-    """Raises where the entry surely lacks what the handler is called."""
-    wanted = frozenset({entry.export} if entry.export else {"handler", "default"})
-    there = {*answer.get("exports", ()), *_listed(code.content)}
-    if wanted & there or not entry.path.endswith(NODE_EXTENSIONS):
+    """Raises where the entry surely lacks what the handler is called, or is no handler."""
+    there = {*code.exports, *_listed(code.file.content)}
+    if not entry.path.endswith(NODE_EXTENSIONS) or wanted.names & there - {"default"}:
         return
+    if "default" in wanted.names and _is_uncalled_object(entry, wanted):
+        raise _no_handler(entry, wanted)
     by_path = {module.path: module for module in modules}
-    if not _may_have(wanted, entry.probe.real(entry.path), by_path, set()):
-        raise _missing(entry, sorted(there))
+    is_there = "default" in wanted.names & there
+    if not is_there and not _may_have(wanted.names, entry.probe.real(entry.path), by_path, set()):
+        raise _missing(entry, wanted, sorted(there))
+
+
+def _is_uncalled_object(entry: EntryFile, wanted: WantedExport) -> bool:
+    """Whether the default export is written as an object, with no method that is called."""
+    bare = _COMMENT_LINE.sub("", _text(entry.path))
+    found = list(_DEFAULT.finditer(bare))
+    if len(found) != 1 or not found[0]["object"]:
+        return False
+    rest = bare[found[0].end() :]
+    called = rf"\b(?:{'|'.join(wanted.methods)})\b|\.\.\.|\["
+    return not wanted.methods or re.search(called, rest) is None
 
 
 def _listed(code: bytes) -> list[str]:
@@ -77,15 +108,41 @@ def _text(path: str) -> str:
         return "module"
 
 
-def _missing(entry: EntryFile, there: list[str]) -> FabricError:
+def _missing(entry: EntryFile, wanted: WantedExport, there: list[str]) -> FabricError:
     shown = place(entry.workspace, entry.path)
-    name = f"`{entry.export}`" if entry.export else "`handler`, and no default one"
     known = f"it has {', '.join(f'`{one}`' for one in there)}; " if there else ""
+    known += "what is registered with a framework is not seen; " * _registers(entry)
     return FabricError(
         Problem(
             "build/no-export",
-            f"`{shown}` has no export {name}",
+            f"`{shown}` has no export {_named(entry, wanted)}",
             hint=f"{known}export the handler, or correct `entry`: `<module>.<export>`",
+            where=Place(shown),
+        )
+    )
+
+
+def _registers(entry: EntryFile) -> bool:
+    return _FRAMEWORK in _text(entry.path)
+
+
+def _named(entry: EntryFile, wanted: WantedExport) -> str:
+    if entry.export:
+        return f"`{entry.export}`"
+    others = sorted(wanted.names - {"handler", "default"})
+    named = ["`handler`", *(f"`{name}`" for name in others)]
+    return f"{' or '.join(named)}, and no default one"
+
+
+def _no_handler(entry: EntryFile, wanted: WantedExport) -> FabricError:
+    shown = place(entry.workspace, entry.path)
+    methods = ", ".join(f"`{name}`" for name in wanted.methods)
+    return FabricError(
+        Problem(
+            "build/no-handler",
+            f"the default export of `{shown}` is an object, and the provider calls "
+            + (f"functions, or objects with one of {methods}" if methods else "functions"),
+            hint="export a function; the guide says what each provider calls",
             where=Place(shown),
         )
     )

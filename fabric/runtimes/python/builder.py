@@ -10,11 +10,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, Toolchain, WantedModule
 from fabric.runtimes.entry import PYTHON_EXTENSIONS, EntryFile, locate, unreadable
 from fabric.runtimes.include import patterns_of
+from fabric.runtimes.python.handler_names import handler_name
 from fabric.runtimes.python.import_memory import ImportMemory
 from fabric.runtimes.python.importable import refuse_not_importable
 from fabric.runtimes.python.imports import ImportedName, SourceImports
@@ -26,7 +27,6 @@ from fabric.runtimes.python.modules import (
     search_roots,
 )
 from fabric.runtimes.python.standard import standard_modules
-from fabric.runtimes.python.top_names import may_have, names_of
 from fabric.runtimes.python.unparsed import unparsed
 from fabric.runtimes.python.wanted import SourcePlace, wanted_modules
 from fabric.runtimes.seen import place, tried
@@ -51,11 +51,10 @@ class PythonRuntime:
         walk = _Walk(entry, roots, Modules(roots, entry.probe), self._memory)
         closure = walk.follow()
         paths = closure.sources
-        _refuse_missing(entry, paths[entry.path])
         return Built(
             tuple(BuiltFile(_inside(roots, path), text) for path, text in closure.sources.items()),
             tried(entry.workspace, (*entry.looked_at, *closure.tried, *paths), entry.probe),
-            handler=f"{entry.module}.{entry.export or 'handler'}",
+            handler=f"{entry.module}.{handler_name(entry, inputs, paths[entry.path])}",
             toolchain=IDENTITY,
             wanted=tuple(walk.wanted(closure.sources, standard_modules(inputs.runtime))),
         )
@@ -69,24 +68,6 @@ class _Closure(Struct, frozen=True):
 
     sources: dict[str, bytes]
     tried: set[str]
-
-
-def _refuse_missing(entry: EntryFile, source: bytes) -> None:
-    """Raises where the entry surely has no such name once it is loaded."""
-    name = entry.export or "handler"
-    if may_have(source, name):
-        return
-    shown = place(entry.workspace, entry.path)
-    there = ", ".join(f"`{one}`" for one in names_of(source))
-    raise FabricError(
-        Problem(
-            "build/no-export",
-            f"`{shown}` has no `{name}`",
-            hint=(f"it has {there}; " if there else "")
-            + "define the handler, or correct `entry`: `<module>.<export>`",
-            where=Place(shown),
-        )
-    )
 
 
 def _libraries(entry: EntryFile, inputs: BuildInputs) -> tuple[SearchRoot, ...]:

@@ -9,15 +9,18 @@ from fabric.runtimes.python.imports import parsed
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def may_have(source: bytes, name: str) -> bool:
-    """Whether the module may have a name; False only where it surely has not."""
+def surely_has(source: bytes, name: str) -> bool:
+    """Whether a statement at the top of the module binds the name."""
     if re.search(
         rb"^(?:async\s+)?(?:def|class)\s+%b\b" % re.escape(name.encode()), source, re.MULTILINE
     ):
         return True
-    tree = parsed(source)
-    names = set(_bound(tree.body))
-    return name in names or _hides_names(tree)
+    return name in set(_bound(parsed(source).body))
+
+
+def may_have(source: bytes, name: str) -> bool:
+    """Whether the module may have a name; False only where it surely has not."""
+    return surely_has(source, name) or _hides_names(parsed(source))
 
 
 def names_of(source: bytes) -> tuple[str, ...]:

@@ -79,3 +79,77 @@ def test_an_export_that_is_surely_missing_fails_the_build(
         runtimes.build(tmp_path, node("src/hello.js", minify=size == "small"))
     assert caught.value.first.code == "build/no-export"
     assert known in caught.value.first.hint
+
+
+FETCH = {"handlers": ("default", "app"), "methods": ("fetch", "scheduled")}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "export default { fetch: () => 1 };",
+        "const fetch = () => 1;\nexport default { fetch };",
+        "const worker = {};\nexport default worker;",
+        "import { other } from './other';\nexport default { ...other };",
+        "export const app = () => 1;",
+        "exports.app = () => 1;",
+        "export const handler = () => 1;\nexport default {};",
+    ],
+)
+def test_what_a_provider_calls_besides_is_a_handler(
+    source: str, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, {**BESIDE, "api/src/hello.js": source})
+    assert runtimes.build(tmp_path, node("src/hello.js", **FETCH)).files
+
+
+@pytest.mark.parametrize(
+    ("source", "methods", "words"),
+    [
+        ("export default { get: () => 1 };", ("fetch",), "objects with one of `fetch`"),
+        ("export default { fetch: () => 1 };", (), "calls functions"),
+        ("// one\nexport default {\n  a: 1,\n};", ("fetch",), "is an object"),
+    ],
+)
+def test_an_object_that_nobody_calls_fails_the_build(
+    source: str, methods: tuple[str, ...], words: str, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, {**BESIDE, "api/src/hello.js": source})
+    with pytest.raises(FabricError) as caught:
+        runtimes.build(tmp_path, node("src/hello.js", methods=methods))
+    assert caught.value.first.code == "build/no-handler"
+    assert words in caught.value.first.message
+
+
+def test_a_function_that_is_only_registered_with_a_framework_is_told(
+    tmp_path: Path, runtimes: Runtimes
+) -> None:
+    package = "node_modules/@google-cloud/functions-framework"
+    text = "const { http } = require('@google-cloud/functions-framework');\nhttp('shop', () => 1);"
+    manifest = {f"{package}/package.json": "{}", f"{package}/index.js": "exports.http = () => 1;"}
+    write(tmp_path, {**manifest, "api/src/hello.js": text})
+    with pytest.raises(FabricError) as caught:
+        runtimes.build(tmp_path, node("src/hello.shop"))
+    assert "registered with a framework" in caught.value.first.hint
+
+
+def test_the_names_that_were_looked_for_are_told(tmp_path: Path, runtimes: Runtimes) -> None:
+    write(tmp_path, {**BESIDE, "api/src/hello.js": "export const other = () => 1;"})
+    with pytest.raises(FabricError) as caught:
+        runtimes.build(tmp_path, node("src/hello.js", **FETCH))
+    assert "`handler` or `app`, and no default one" in caught.value.first.message
+
+
+@pytest.mark.parametrize(
+    ("source", "handler"),
+    [
+        ("export const app = () => 1;", "src/hello.app"),
+        ("export const app = () => 1; export default app;", "src/hello.default"),
+        ("export const app = () => 1; export const handler = app;", "src/hello.handler"),
+    ],
+)
+def test_the_first_name_that_is_there_is_the_handler(
+    source: str, handler: str, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(tmp_path, {**BESIDE, "api/src/hello.mjs": source})
+    assert runtimes.build(tmp_path, node("src/hello.mjs", **FETCH)).handler == handler

@@ -43,15 +43,31 @@ def moto(folder: Path) -> Iterator[Moto]:
 
 
 def _make_bucket(server: Moto) -> None:
-    client = boto3.client(
-        "s3",
+    client = _client(server, "s3")
+    client.create_bucket(Bucket=BUCKET)
+    client.close()
+
+
+def table(server: Moto, name: str) -> None:
+    """A table with rows by their `id`."""
+    client = _client(server, "dynamodb")
+    client.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    client.close()
+
+
+def _client(server: Moto, service: str) -> Any:
+    return boto3.client(
+        service,
         endpoint_url=server.endpoint,
         region_name=KEYS["CLOUD1_REGION"],
         aws_access_key_id=KEYS["CLOUD1_ACCESS_KEY_ID"],
         aws_secret_access_key=KEYS["CLOUD1_SECRET_ACCESS_KEY"],
     )
-    client.create_bucket(Bucket=BUCKET)
-    client.close()
 
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]

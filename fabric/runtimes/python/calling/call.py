@@ -1,0 +1,197 @@
+"""Which name of a module a handler is, by which convention it is called, and the call itself.
+
+The standard library only: this runs in a child that has nothing of fabric's.
+"""
+
+import ast
+import asyncio
+import importlib
+import inspect
+import os
+import sys
+import textwrap
+from collections.abc import Callable
+from types import ModuleType
+
+from fabric.runtimes.python.calling import apps, events
+from fabric.runtimes.python.calling.answers import answer_of_document
+from fabric.runtimes.python.calling.http_events import is_http, request_of
+from fabric.runtimes.python.calling.requests import by_request
+from fabric.runtimes.python.calling.said import Said
+
+_EVENTS = frozenset({"event", "evt"})
+_BOTH = 2
+
+
+class LoadedHandler:
+    def __init__(self, found: object, name: str, convention: str, said: Said) -> None:
+        self.found = found
+        self.name = name
+        self.convention = convention
+        self.said = said
+
+
+def load(said: Said) -> LoadedHandler:
+    top, *others = import_roots(said.folder, said.module)
+    # Behind Python's own library, which is loaded where providers know the top alone.
+    sys.path[:] = [top, *sys.path, *others, *said.brought]
+    return handler_in(importlib.import_module(said.module.replace("/", ".")), said)
+
+
+def handler_in(module: ModuleType, said: Said) -> LoadedHandler:
+    name = _name(module, said)
+    found = getattr(module, name)
+    if not callable(found):
+        raise TypeError(f"{said.module} has no function {name}: it is {found!r:.80}")
+    return LoadedHandler(found, name, convention_of(found, name, said.convention), said)
+
+
+def import_roots(folder: str, module: str) -> list[str]:
+    """Where the build looked for imports too: the top, the entry's folder, and those between."""
+    parts = module.split("/")[:-1]
+    deepest_first = range(len(parts), 0, -1)
+    return [folder, *(os.path.join(folder, *parts[:depth]) for depth in deepest_first)]
+
+
+def _name(module: ModuleType, said: Said) -> str:
+    if said.name != "handler" or hasattr(module, said.name):
+        return said.name
+    return next((name for name in said.names if hasattr(module, name)), said.name)
+
+
+def convention_of(found: object, name: str, own: str) -> str:
+    """In order: an application says it itself; parameters say it; else `handler` takes events, and
+    any other name is called as the provider calls its own."""
+    if own == "event":
+        return own
+    return (_of_app if own == "app" else _of_function)(found, name, own)
+
+
+def _of_function(found: object, name: str, own: str) -> str:
+    taken = parameters(found)
+    if own == "cloud-event" and taken == ("request",):
+        return "request"
+    if len(taken) == 1:
+        return own
+    if own in ("request", "cloud-event", "message"):
+        return "event" if len(taken) == _BOTH else own
+    if own == "raw-event" and name == "handler":
+        return own if _reads_text(found, taken) else "event"
+    return "event" if name == "handler" else own
+
+
+def _of_app(found: object, name: str, _own: str) -> str:
+    if apps.is_server_class(found):
+        return "server-class"
+    taken = parameters(found)
+    first = taken[0] if taken else ""
+    is_plain = inspect.isfunction(found) and name == "handler"
+    if first in _EVENTS or (is_plain and first not in ("scope", "environ")):
+        return "event"
+    return "asgi" if apps.is_asgi(found) else "wsgi"
+
+
+def parameters(found: object) -> tuple[str, ...]:
+    """The names that a caller must fill by their place."""
+    try:
+        every = inspect.signature(found).parameters.values()  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return ()
+    placed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return tuple(one.name for one in every if one.kind in placed and one.default is one.empty)
+
+
+def _reads_text(found: object, taken: tuple[str, ...]) -> bool:
+    """Whether a handler parses or decodes its event: it was written for bytes."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(found)))  # type: ignore[arg-type]
+    except (OSError, TypeError, SyntaxError):
+        return False
+    event = taken[0] if taken else ""
+    return any(_parses(node, event) for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def _parses(node: ast.Call, event: str) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="decode", value=ast.Name(id=name))):
+            return name == event
+        case ast.Call(
+            func=ast.Attribute(attr="loads") | ast.Name(id="loads"), args=[ast.Name(id=name), *_]
+        ):
+            return name == event
+    return False
+
+
+def call(handler: LoadedHandler, event: object) -> object:
+    return finished(_CALLS[handler.convention](handler, event))
+
+
+def finished(response: object) -> object:
+    """Awaits what is to be awaited."""
+    return asyncio.run(_awaited(response)) if inspect.isawaitable(response) else response
+
+
+async def _awaited(response: object) -> object:
+    return await response  # type: ignore[misc]
+
+
+def _given(handler: LoadedHandler, *values: object) -> object:
+    """As many of the values as it takes; one that takes any number is given all."""
+    function = handler.found
+    assert callable(function)  # noqa: S101 - `load` made sure
+    taken = len(parameters(function))
+    return function(*values[: taken if taken < len(values) else None])
+
+
+def _by_event(handler: LoadedHandler, event: object) -> object:
+    function = handler.found
+    assert callable(function)  # noqa: S101 - `load` made sure
+    return function(event, events.Context(handler.said))
+
+
+def _by_arguments(handler: LoadedHandler, event: object) -> object:
+    answer = finished(_given(handler, events.arguments_of(event, handler.said)))
+    return answer_of_document(answer) if is_http(event) else answer
+
+
+def _by_http_arguments(handler: LoadedHandler, event: object) -> object:
+    given = events.http_arguments_of(event, handler.said)
+    answer = finished(_given(handler, given, events.Context(handler.said)))
+    return answer_of_document(answer) if is_http(event) else answer
+
+
+def _by_raw_event(handler: LoadedHandler, event: object) -> object:
+    return events.by_raw_event(handler.found, event, handler.said)  # type: ignore[arg-type]
+
+
+def _by_request(handler: LoadedHandler, event: object) -> object:
+    def found(request: object) -> object:
+        return _given(handler, request)
+
+    return by_request(found, request_of(event, handler.said), finished)
+
+
+def _by_wsgi(handler: LoadedHandler, event: object) -> object:
+    return apps.by_wsgi(handler.found, request_of(event, handler.said))  # type: ignore[arg-type]
+
+
+def _by_asgi(handler: LoadedHandler, event: object) -> object:
+    return apps.by_asgi(handler.found, request_of(event, handler.said))  # type: ignore[arg-type]
+
+
+def _by_server_class(handler: LoadedHandler, event: object) -> object:
+    return apps.by_server_class(handler.found, request_of(event, handler.said))  # type: ignore[arg-type]
+
+
+_CALLS: dict[str, Callable[[LoadedHandler, object], object]] = {
+    "arguments": _by_arguments,
+    "asgi": _by_asgi,
+    "cloud-event": lambda handler, event: _given(handler, events.cloud_event_of(event)),
+    "event": _by_event,
+    "http-arguments": _by_http_arguments,
+    "message": lambda handler, event: _given(handler, events.Message(event)),
+    "raw-event": _by_raw_event,
+    "request": _by_request,
+    "server-class": _by_server_class,
+    "wsgi": _by_wsgi,
+}

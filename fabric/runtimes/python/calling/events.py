@@ -1,0 +1,178 @@
+"""(event, context) and its kin: one message, a CloudEvent, an object of parameters."""
+
+import json
+import re
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from fabric.runtimes.python.calling.answers import as_mapping
+from fabric.runtimes.python.calling.http_events import SentRequest, is_http, query_of, request_of
+from fabric.runtimes.python.calling.json_values import Document, is_object, part
+from fabric.runtimes.python.calling.said import Said
+
+Taking = Callable[..., object]
+
+
+class Context:
+    """What all hosts of functions know of a call, by the names that each has for it."""
+
+    def __init__(self, said: Said) -> None:
+        day = datetime.now(UTC).strftime("%Y/%m/%d")  # noqa: TID251 - the child's own clock
+        self.function_name = said.function
+        self.function_version = "$LATEST"
+        self.invoked_function_arn = said.resource
+        self.memory_limit_in_mb = str(said.memory) if said.memory else ""
+        self.aws_request_id = self.request_id = self.activation_id = str(uuid.uuid4())
+        self.log_group_name = f"/aws/lambda/{said.function}"
+        self.log_stream_name = f"{day}/[$LATEST]{uuid.uuid4().hex}"
+        self.identity = self.client_context = None
+        self.region = said.region
+        self.namespace = self.api_host = self.api_key = ""
+        self._until = time.monotonic() + said.seconds
+
+    def get_remaining_time_in_millis(self) -> int:
+        return max(0, int((self._until - time.monotonic()) * 1000))
+
+
+class Message:
+    """One message of a queue, a timer or a store, as it came."""
+
+    past_due = False
+
+    def __init__(self, event: object) -> None:
+        self._event = event
+        self.id = str(uuid.uuid4())
+
+    def get_body(self) -> bytes:
+        return _json(self._event)
+
+    def get_json(self) -> object:
+        return self._event
+
+    def read(self) -> bytes:
+        return self.get_body()
+
+
+class CloudEvent:
+    """Its attributes by key, and its `data`."""
+
+    def __init__(self, attributes: Document) -> None:
+        self._attributes = {name: one for name, one in attributes.items() if name != "data"}
+        self.data = attributes.get("data")
+
+    def __getitem__(self, name: str) -> object:
+        return self._attributes[name]
+
+    def get(self, name: str, default: object = None) -> object:
+        return self._attributes.get(name, default)
+
+    def get_attributes(self) -> Mapping[str, object]:
+        return dict(self._attributes)
+
+    def get_data(self) -> object:
+        return self.data
+
+
+def by_raw_event(found: Taking, event: object, said: Said) -> object:
+    query = {"queryParameters": query_of(request_of(event, said).query)} if is_http(event) else {}
+    return found(_json({**event, **query} if is_object(event) else event), Context(said))
+
+
+def cloud_event_of(event: object) -> CloudEvent:
+    """Of the type that its source would have sent."""
+    own = event if is_object(event) else {}
+    if isinstance(own.get("specversion"), str):
+        return CloudEvent(own)
+    base = {"specversion": "1.0", "id": str(uuid.uuid4()), "datacontenttype": "application/json"}
+    moment = own.get("time") or datetime.now(UTC).isoformat()  # noqa: TID251 - the child's own
+    return CloudEvent({**base, "time": moment, **_sent(own), **_data(own, event)})
+
+
+def _data(own: Document, event: object) -> Document:
+    return {} if _sent(own) else {"type": _type(own), "source": "//fabric/invoke", "data": event}
+
+
+def _type(own: Document) -> str:
+    is_timed = own.get("detail-type") == "Scheduled Event"
+    return "google.cloud.scheduler.job.v1.executed" if is_timed else "fabric.invoked"
+
+
+def _sent(own: Document) -> Document:
+    records = own.get("Records")
+    if message := part(own, "message"):
+        return _published(own, message)
+    if isinstance(records, list):
+        if len(records) != 1:
+            raise TypeError(f"one record is one event: the payload has {len(records)}")
+        return _stored(records[0])
+    return {}
+
+
+def _published(own: Document, message: Document) -> Document:
+    subscription = str(own.get("subscription") or "")
+    topic = subscription.replace("/subscriptions/", "/topics/")
+    return {
+        "id": message.get("messageId") or str(uuid.uuid4()),
+        "type": "google.cloud.pubsub.topic.v1.messagePublished",
+        "source": f"//pubsub.googleapis.com/{topic}",
+        **({"time": message["publishTime"]} if message.get("publishTime") else {}),
+        "data": {"message": message, "subscription": subscription},
+    }
+
+
+def _stored(record: object) -> Document:
+    kept = part(record, "objstore1") or part(record, "s3")
+    if not kept or not is_object(record):
+        return {"type": "fabric.invoked", "source": "//fabric/invoke", "data": record}
+    bucket, item = part(kept, "bucket").get("name"), part(kept, "object")
+    is_gone = re.search("Removed|Delete", str(record.get("eventName"))) is not None
+    data = {"bucket": bucket, "name": item.get("key"), "size": str(item.get("size", ""))}
+    return {
+        "type": f"google.cloud.storage.object.v1.{'deleted' if is_gone else 'finalized'}",
+        "source": f"//storage.googleapis.com/projects/_/buckets/{bucket}",
+        "subject": f"objects/{item.get('key')}",
+        **({"time": record["eventTime"]} if record.get("eventTime") else {}),
+        "data": data,
+    }
+
+
+def arguments_of(event: object, said: Said) -> Document:
+    """Parameters, and `__ow_…` for what is known of the request."""
+    if not is_http(event):
+        return as_mapping(event)
+    request = request_of(event, said)
+    parameters, unread = _parameters(request)
+    return {
+        **parameters,
+        **({"__ow_body": unread} if unread else {}),
+        "__ow_method": request.method.lower(),
+        "__ow_headers": request.headers,
+        "__ow_path": request.path,
+    }
+
+
+def http_arguments_of(event: object, said: Said) -> Document:
+    """Parameters, and the request as `http`."""
+    if not is_http(event):
+        return as_mapping(event)
+    request = request_of(event, said)
+    parameters, unread = _parameters(request)
+    http = {"method": request.method, "path": request.path, "headers": request.headers}
+    rest = {"body": unread, "isBase64Encoded": False} if unread else {}
+    return {**parameters, "http": {**http, "queryString": request.query, **rest}}
+
+
+def _parameters(request: SentRequest) -> tuple[Document, str]:
+    """The query and an object of JSON or of a form; any other body stays as it is."""
+    query = query_of(request.query)
+    text = request.body.decode(errors="replace")
+    if request.content_type == "application/x-www-form-urlencoded":
+        return {**query, **query_of(text)}, ""
+    document = json.loads(text) if request.content_type == "application/json" and text else None
+    return ({**query, **document}, "") if is_object(document) else (query, text)
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()

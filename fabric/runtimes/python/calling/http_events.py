@@ -1,0 +1,152 @@
+"""Between events of http and requests: what came in, and answers in their one shape."""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, quote, urlencode
+
+from fabric.runtimes.python.calling.json_values import Document, is_object, part, texts
+from fabric.runtimes.python.calling.said import Said
+
+_JSON = "application/json"
+_OF_THE_WIRE = frozenset({"connection", "date", "keep-alive", "transfer-encoding", "set-cookie"})
+
+
+@dataclass(frozen=True)
+class SentRequest:
+    """`path` is as it was sent, `query` without its question mark; header names are lower-case."""
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str]
+    body: bytes
+    parameters: dict[str, str]
+    ip: str = "127.0.0.1"
+
+    @property
+    def host(self) -> str:
+        return self.headers["host"]
+
+    @property
+    def url(self) -> str:
+        return f"https://{self.host}{self.path}" + (f"?{self.query}" if self.query else "")
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def is_http(event: object) -> bool:
+    if not is_object(event):
+        return False
+    said = part(part(event, "requestContext"), "http").get("method") or event.get("httpMethod")
+    return isinstance(said, str) or isinstance(event.get("rawPath"), str)
+
+
+def request_of(event: object, said: Said) -> SentRequest:
+    """Any event as a request: what is none of http is sent as JSON."""
+    request = _from_http(event) if is_object(event) and is_http(event) else _posted(event, said)
+    request.headers.setdefault("host", said.host)
+    if request.body:
+        request.headers["content-length"] = str(len(request.body))
+    return request
+
+
+def _from_http(event: Document) -> SentRequest:
+    http = part(part(event, "requestContext"), "http")
+    path = event.get("rawPath") or http.get("path") or event.get("path") or "/"
+    return SentRequest(
+        str(http.get("method") or event.get("httpMethod") or "GET").upper(),
+        _encoded(str(path)),
+        _query_of(event),
+        _headers_of(event),
+        _body_of(event),
+        {name: str(value) for name, value in part(event, "pathParameters").items()},
+        str(http.get("sourceIp") or "127.0.0.1"),
+    )
+
+
+def _posted(event: object, said: Said) -> SentRequest:
+    own = event if is_object(event) else {}
+    given = part(own, "pathParameters")
+    values = {**own, **given}
+
+    def value(found: re.Match[str]) -> str:
+        return str(values.get(found[1], found[0]))
+
+    path = re.sub(r"\{([^{}+]+)\+?\}", value, said.path)
+    headers = {"content-type": _JSON}
+    parameters = {name: str(one) for name, one in given.items()}
+    body = json.dumps(event, ensure_ascii=False).encode()
+    return SentRequest("POST", _encoded(path), "", headers, body, parameters)
+
+
+def _encoded(path: str) -> str:
+    whole = path if path.startswith("/") else f"/{path}"
+    return quote(whole, safe="/%:@!$&'()*+,;=~-._")
+
+
+def _query_of(event: Document) -> str:
+    if raw := event.get("rawQueryString"):
+        return str(raw)
+    many = part(event, "multiValueQueryStringParameters") or part(event, "queryStringParameters")
+    return urlencode({name: one for name, one in many.items() if one is not None}, doseq=True)
+
+
+def _headers_of(event: Document) -> dict[str, str]:
+    given = part(event, "headers") or part(event, "multiValueHeaders")
+    headers = {name.lower(): ", ".join(_listed(value)) for name, value in given.items()}
+    if cookies := texts(event.get("cookies")):
+        headers.setdefault("cookie", "; ".join(cookies))
+    # The body is given whole, whatever the length of another one was.
+    for name in ("content-length", "transfer-encoding"):
+        headers.pop(name, None)
+    return headers
+
+
+def _listed(value: object) -> Sequence[str]:
+    return texts(value) if isinstance(value, list) else (str(value),)
+
+
+def _body_of(event: Document) -> bytes:
+    body = event.get("body")
+    if body is None:
+        return b""
+    if not isinstance(body, str):
+        return json.dumps(body, ensure_ascii=False).encode()
+    return base64.b64decode(body) if event.get("isBase64Encoded") else body.encode()
+
+
+def query_of(text: str) -> dict[str, str | list[str]]:
+    """Each name with its value, or its values where it comes more than once."""
+    found: dict[str, str | list[str]] = {}
+    for name, value in parse_qsl(text, keep_blank_values=True):
+        known = found.get(name)
+        rest = [known] if isinstance(known, str) else known
+        found[name] = value if rest is None else [*rest, value]
+    return found
+
+
+def answer_of(status: int, headers: Iterable[tuple[str, str]], body: bytes) -> Document:
+    """Text stays text, and all else is base64."""
+    pairs = [(name.lower(), value) for name, value in headers]
+    kept = {name: value for name, value in pairs if name not in _OF_THE_WIRE}
+    cookies = [value for name, value in pairs if name == "set-cookie"]
+    text = None if "content-encoding" in kept else _text(body)
+    return {
+        "statusCode": status,
+        "headers": kept,
+        **({"cookies": cookies} if cookies else {}),
+        "body": base64.b64encode(body).decode() if text is None else text,
+        "isBase64Encoded": text is None,
+    }
+
+
+def _text(body: bytes) -> str | None:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,1 @@
+exports.format = (id, lang = 'en') => ({ row: Number(id), lang });

@@ -1,0 +1,2 @@
+exports.modelName = 'Customer';
+exports.schema = ({ Schema }) => new Schema({ name: String });

@@ -1,0 +1,8 @@
+export interface Cat {
+  id: number;
+  name: string;
+}
+
+export class NewCat {
+  name!: string;
+}

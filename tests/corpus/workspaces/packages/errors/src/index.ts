@@ -1,0 +1,4 @@
+export class BadInput extends Error {
+  readonly status = 400;
+  override name = 'BadInput';
+}

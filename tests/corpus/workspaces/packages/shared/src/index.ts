@@ -1,0 +1,2 @@
+export { Order, type OrderData } from './order.js';
+export const VERSION = '1.2.0';

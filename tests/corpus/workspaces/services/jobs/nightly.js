@@ -1,0 +1,3 @@
+const { VERSION } = require('@acme/shared');
+
+exports.handler = async () => ({ version: VERSION, api: process.env.SERVICE_API_URL });

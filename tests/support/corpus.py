@@ -1,0 +1,164 @@
+"""Projects as they are laid out in the wild, small: what they need, and what they answer."""
+
+import base64
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from msgspec import Struct, field
+from msgspec.json import decode
+
+from fabric.runtimes.nodejs.toolchain import find_node, npm_command
+from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+_PACKAGES = TOOLCHAIN.parent / "corpus"
+# One shape has its packages as a store of links, as pnpm lays them out.
+_LINKED = frozenset({"express-plain"})
+MACHINE = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
+PYTHON_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+# What the configs of the corpus bind.
+BINDINGS: Mapping[str, str] = {"MACHINE": MACHINE, "PYTHON_RUNTIME": f"python{PYTHON_VERSION}"}
+
+
+class Call(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """What a function is asked, and what its answer has at least: a request or an event.
+
+    `fails` is the error of a handler that throws; `plain` another way to run it by itself.
+    """
+
+    function: str
+    service: str = "."
+    request: str = ""
+    event: object = None
+    body: object = None
+    form: str = ""
+    request_headers: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, str] = field(default_factory=dict)
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    cookie: str = ""
+    json: object = None
+    exactly: object = None
+    text: str = ""
+    base64: str = ""
+    answer: object = None
+    fails: str = ""
+    plain: str = ""
+
+    @property
+    def payload(self) -> object:
+        """The http event, as the gateway would send it."""
+        if not self.request:
+            return self.event
+        method, _, target = self.request.partition(" ")
+        path, _, query = target.partition("?")
+        http = {"method": method, "path": path, "sourceIp": "192.0.2.1", "protocol": "HTTP/1.1"}
+        sent = {"body": self.content, "isBase64Encoded": False} if self.content else {}
+        said = {
+            "version": "2.0",
+            "routeKey": "$default",
+            "rawPath": path,
+            "rawQueryString": query,
+            "headers": self.sent_headers,
+            "requestContext": {"http": http, "stage": "$default", "domainName": "shop.test"},
+            **sent,
+        }
+        return {**said, **self._parsed(target)}
+
+    @property
+    def content(self) -> str:
+        return self.form or ("" if self.body is None else json.dumps(self.body, ensure_ascii=False))
+
+    @property
+    def sent_headers(self) -> dict[str, str]:
+        kind = "application/x-www-form-urlencoded" if self.form else "application/json"
+        typed = {"content-type": kind} if self.content else {}
+        return {"host": "shop.test", "accept": "*/*", **typed, **self.request_headers}
+
+    def _parsed(self, target: str) -> dict[str, object]:
+        pairs = [one.partition("=") for one in urlsplit(target).query.split("&") if one]
+        query = {"queryStringParameters": {name: value for name, _, value in pairs}}
+        return {
+            **(query if pairs else {}),
+            **({"pathParameters": self.parameters} if self.parameters else {}),
+        }
+
+
+class Expected(Struct, frozen=True, forbid_unknown_fields=True):
+    """`plain` is how its archive is run without fabric; `needs` a server that the test starts."""
+
+    plain: str
+    calls: tuple[Call, ...]
+    env: dict[str, str] = field(default_factory=dict)
+    needs: str = ""
+
+
+def shapes() -> list[str]:
+    return sorted(path.parent.name for path in CORPUS.glob("*/expected.json"))
+
+
+def expected(shape: str) -> Expected:
+    return decode((CORPUS / shape / "expected.json").read_bytes(), type=Expected)
+
+
+def copy(shape: str, folder: Path) -> None:
+    """A checkout with its packages in place: files are shared with what was fetched, by links."""
+    shutil.copytree(CORPUS / shape, folder, symlinks=True)
+    if (folder / "package-lock.json").is_file():
+        fetched = packages(shape) / "node_modules"
+        shutil.copytree(fetched, folder / "node_modules", symlinks=True, copy_function=_linked)
+
+
+def _linked(source: str, target: str) -> str:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
+    return target
+
+
+def packages(shape: str) -> Path:
+    """Where the packages of a shape are kept between runs, by its lock."""
+    lock = (CORPUS / shape / "package-lock.json").read_bytes()
+    return _PACKAGES / f"{shape}-{hashlib.sha256(lock).hexdigest()[:12]}"
+
+
+def install_packages() -> None:
+    """All packages from npm that the corpus uses and that are not there yet."""
+    _PACKAGES.mkdir(parents=True, exist_ok=True)
+    for lock in sorted(CORPUS.glob("*/package-lock.json")):
+        shape = lock.parent.name
+        if not packages(shape).is_dir():
+            _install(shape)
+
+
+def _install(shape: str) -> None:
+    with tempfile.TemporaryDirectory(dir=_PACKAGES) as made:
+        folder = Path(made) / shape
+        shutil.copytree(CORPUS / shape, folder)
+        strategy = "linked" if shape in _LINKED else "hoisted"
+        quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+        npm = (*npm_command(ENVIRONMENT), "ci", f"--install-strategy={strategy}", *quiet)
+        path = os.pathsep.join((str(find_node(ENVIRONMENT).parent), ENVIRONMENT["PATH"]))
+        subprocess.run(npm, cwd=folder, check=True, env={**ENVIRONMENT, "PATH": path})
+        folder.rename(packages(shape))
+
+
+def requirements() -> list[str]:
+    """All packages from PyPI that the corpus uses, pinned."""
+    texts = (path.read_text() for path in CORPUS.glob("*/requirements.txt"))
+    return sorted({line for text in texts for line in text.split()})
+
+
+def bytes_of(answer: Mapping[str, object]) -> bytes:
+    body = str(answer.get("body") or "")
+    return base64.b64decode(body) if answer.get("isBase64Encoded") else body.encode()
