@@ -5,8 +5,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from fabric.model.problems import Place, Problem
-from fabric.model.report import Case, Report
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.report import Case, Report, failure
 from fabric.views.junit import junit
 from fabric.views.summary import summary
 from tests.support.outcomes import (
@@ -146,3 +146,11 @@ def test_large_plans_are_capped(count: int, nodes: int) -> None:
 
 def test_nothing_to_show_is_just_the_sum() -> None:
     assert plan() == "### fabric compose plan (dev)\n\nPlan: 1 to create.\n\n"
+
+
+def test_control_characters_are_shown_and_not_obeyed() -> None:
+    problem = Problem("a/b", "red \x1b[31m and a bell \x07")
+    text = summary(failure("deploy", FabricError(problem)))
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "x1b" in text

@@ -88,7 +88,7 @@ def test_what_is_written_has_the_same_modes_under_every_umask(umask: str, tmp_pa
         path.relative_to(shown).as_posix(): stat.S_IMODE(path.stat().st_mode)
         for path in shown.rglob("*")
     }
-    assert {mode for name, mode in modes.items() if (shown / name).is_dir()} == {0o755}
+    assert {mode for name, mode in modes.items() if (shown / name).is_dir()} == {0o700}
     assert {name for name, mode in modes.items() if mode == 0o755 and name.endswith(".sh")} == {
         "shop/one/run.sh"
     }
