@@ -1,7 +1,7 @@
 """What functions are given, as their configs say it and their upstreams fill it in."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -48,6 +48,9 @@ class ConfigValues:
             found.reserved_concurrency,
             found.provisioned_concurrency,
         )
+
+    def addresses(self, ref: RecordRef) -> Mapping[str, str]:
+        return self._upstreams.all(ref)
 
     def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:
         """Functions that would be refused with the addresses that their upstreams have now."""

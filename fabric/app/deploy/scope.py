@@ -71,6 +71,7 @@ class ScopeOptions(Struct, frozen=True):
     lock_timeout: float = 0.0
     blind: bool = False
     dependencies: Sequence[Placement] = ()
+    takes_today: bool = False
 
 
 @contextlib.contextmanager
@@ -86,7 +87,7 @@ def open_deploy_scope(
         work = DeployWork(by_ref, Units(options.units), ids, settings)
         policy = replace(lock_policy(settings, options.lock_timeout), options=work.options)
         transaction = RecordTransaction(back_ends.of(everything.values()), policy)
-        yield _scope(work, transaction, beside, force=options.force)
+        yield _scope(work, transaction, beside, options)
     finally:
         back_ends.close()
 
@@ -95,8 +96,7 @@ def _scope(
     work: DeployWork,
     transaction: RecordTransaction,
     dependencies: Mapping[RecordRef, Placement],
-    *,
-    force: bool,
+    options: ScopeOptions,
 ) -> DeployScope:
     upstreams = UpstreamAddresses(transaction, work.units)
     values, targets = ConfigValues(work, upstreams), RollbackTargets()
@@ -106,7 +106,8 @@ def _scope(
         values,
         KeptArchives(transaction, work.placements),
         targets,
-        force,
+        options.force,
+        options.takes_today,
     )
     return DeployScope(work, dependencies, transaction, values, targets, tools)
 

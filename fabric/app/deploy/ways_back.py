@@ -1,0 +1,56 @@
+"""All that a way back needs, looked at before the first change: archives, and values."""
+
+from collections.abc import Iterable, Iterator
+
+from fabric.app.deploy.scope import DeployScope
+from fabric.model.problems import Problem
+from fabric.model.records.record import FunctionRecord, Record, RecordRef
+from fabric.state.records.archives import ArchiveMissingError, archive_path
+from fabric.tasks.past_environment import PastEnvironment
+
+
+def lost_archives(
+    scope: DeployScope, ref: RecordRef, functions: Iterable[FunctionRecord]
+) -> tuple[Problem, ...]:
+    """Looks on this machine and in the back end; what is only there is brought here."""
+    return tuple(_lost_archives(scope, ref, functions))
+
+
+def _lost_archives(
+    scope: DeployScope, ref: RecordRef, functions: Iterable[FunctionRecord]
+) -> Iterator[Problem]:
+    for one in functions:
+        try:
+            scope.tools.archives.kept(ref, one.artifact_sha256)
+        except ArchiveMissingError:
+            yield _no_archive(scope, ref, one)
+
+
+def _no_archive(scope: DeployScope, ref: RecordRef, one: FunctionRecord) -> Problem:
+    record_store = scope.transaction.record_store(ref)
+    path = archive_path(record_store.home, one.artifact_sha256)
+    places = [str(path)]
+    if not record_store.is_own_folder:
+        places.append(record_store.stores.state.place)
+    return Problem(
+        "state/archive-missing",
+        f"the archive of `{ref.service}/{one.name}` is not kept any more: "
+        f"{one.artifact_sha256[:12]} is not in {' nor in '.join(places)}",
+        hint="bring the file back, or deploy from the source of then instead",
+    )
+
+
+def lost_values(
+    scope: DeployScope, record: Record, functions: Iterable[FunctionRecord]
+) -> tuple[Problem, ...]:
+    """Functions that would come back with other values than they had, and nobody agreed to it."""
+    looks = (PastEnvironment(scope.tools, record.ref, one, record.salt) for one in functions)
+    return tuple(look.problem for look in looks if look.problem)
+
+
+def left_out(
+    scope: DeployScope, record: Record, functions: Iterable[FunctionRecord]
+) -> tuple[Problem, ...]:
+    """What functions come back without, though they had it."""
+    looks = (PastEnvironment(scope.tools, record.ref, one, record.salt) for one in functions)
+    return tuple(look.left_out for look in looks if look.left_out)
