@@ -97,12 +97,14 @@ def _live(
     *,
     blind: bool = False,
 ) -> tuple[Session, Preview]:
+    from fabric.app.deploy.no_way_back import told_ways_back
     from fabric.app.deploy.preview import preview
     from fabric.app.deploy.scope import ScopeOptions, lost_records, mismatch, open_deploy_scope
 
     units = partial(units_of, work, request, settings)
     options = ScopeOptions(units, blind=blind, dependencies=work.dependencies)
     scope = stack.enter_context(open_deploy_scope(work.placements, settings, options))
+    scope.kept_values.require()
     lost = lost_records(scope)
     if lost:
         raise FabricError(*lost)
@@ -110,7 +112,8 @@ def _live(
     session = stack.enter_context(Session(Path(work.info.workspace), settings, opening))
     seen = preview(session, work, scope)
     told = [mismatch(one, scope.record(ref)) for ref, one in scope.placements.items()]
-    return session, _warned(seen, *(one for one in told if one))
+    ways_back = told_ways_back(scope, seen.plan)
+    return session, _warned(seen, *(one for one in told if one), *ways_back)
 
 
 def _blind(

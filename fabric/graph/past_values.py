@@ -24,7 +24,6 @@ class KnownValues(Struct, frozen=True):
     today: Secret[Pairs] = NO_PAIRS
     kept: Secret[Pairs] = NO_PAIRS
     addresses: Mapping[str, str] = {}
-    is_configured: bool = True
 
 
 class PastValues(Struct, frozen=True):
@@ -75,7 +74,9 @@ def filled_past(env: Pairs, addresses: Mapping[str, str]) -> Pairs:
 
 
 def _address(name: str, addresses: Mapping[str, str]) -> str | None:
-    return addresses.get(name) or next(_elsewhere(name, addresses), None)
+    if name in addresses:
+        return addresses[name]
+    return next(_elsewhere(name, addresses), None)
 
 
 def _elsewhere(name: str, addresses: Mapping[str, str]) -> Iterator[str]:

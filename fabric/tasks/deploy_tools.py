@@ -7,6 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from fabric.model.records.changes import RecordChange
+from fabric.model.records.kept_values import OpenedValues, ValueOwner
 from fabric.model.records.record import Deployment, Intent, Mode, Record, RecordRef
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs, Task
@@ -90,6 +91,15 @@ class FunctionValues(Protocol):
         """What the upstreams of a service give today, by variable."""
 
 
+class KeptValues(Protocol):
+    """Values that records keep under a key of the process; without one none are kept."""
+
+    def seal(self, owner: ValueOwner, values: Pairs) -> str: ...
+    def opened(self, owner: ValueOwner, text: str) -> OpenedValues: ...
+    def is_as_good(self, text: str) -> bool:
+        """Whether to seal the same values again would gain nothing."""
+
+
 class Archives(Protocol):
     def keep(self, ref: RecordRef, content: bytes) -> Path: ...
     def kept(self, ref: RecordRef, sha256: str) -> Path:
@@ -110,5 +120,6 @@ class DeployTools(Struct, frozen=True):
     values: FunctionValues
     archives: Archives
     targets: TargetOfRecords
+    kept_values: KeptValues
     force: bool = False
     takes_today: bool = False

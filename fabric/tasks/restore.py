@@ -25,7 +25,7 @@ from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import order_of, ref_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
-from fabric.tasks.past_environment import PastEnvironment
+from fabric.tasks.past_environment import PastEnvironment, PastFunction
 from fabric.tasks.release import lives_of
 
 _VERSION = "1"
@@ -112,14 +112,14 @@ class RestoreKind:
         artifact = Artifact(
             path, one.artifact_sha256, path.stat().st_size, one.handler, settings.get("runtime", "")
         )
-        env = PastEnvironment(self._tools, ref, one, salt).given()
+        env = PastEnvironment(self._tools, PastFunction(ref, one, salt)).given()
         today = self._tools.values.values(ref, one.name)
         values = replace(today, triggers=one.triggers, layers=one.layers, env=env)
         return order_of(one.name, artifact, plain, values)
 
     def _as_live(self, ref: RecordRef, then: FunctionRecord, salt: str) -> FunctionRecord:
         one = self._with_upstreams(ref, then)
-        return PastEnvironment(self._tools, ref, one, salt).recorded()
+        return PastEnvironment(self._tools, PastFunction(ref, one, salt)).recorded()
 
     def _with_upstreams(self, ref: RecordRef, then: FunctionRecord) -> FunctionRecord:
         """It is given what its upstreams give today; under a key that nobody asks for, where that

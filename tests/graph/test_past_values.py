@@ -35,7 +35,7 @@ def test_a_value_of_today_counts_where_its_digest_is_that_of_then() -> None:
 
 
 def test_a_variable_without_a_value_today_is_unknown() -> None:
-    found = past_values(once(A="1"), KnownValues(is_configured=False), SALT)
+    found = past_values(once(A="1"), KnownValues(), SALT)
     assert (found.other, found.unknown, found.lost) == ((), ("A",), ("A",))
 
 

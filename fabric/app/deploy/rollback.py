@@ -12,7 +12,7 @@ from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import GoingBack
 from fabric.app.deploy.remove import info_of
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
-from fabric.app.deploy.ways_back import left_out, lost_archives, lost_values
+from fabric.app.deploy.ways_back import lost_archives, past_environments
 from fabric.app.project.kept_source import or_kept
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import open_project
@@ -86,10 +86,12 @@ def _looked_at(
     had is told."""
     names = restored_functions(graph)
     then = tuple(one for one in target.functions if one.name in names)
-    problems = (*lost_archives(scope, record.ref, then), *lost_values(scope, record, then))
+    looks = past_environments(scope, record, then)
+    lost = [*lost_archives(scope, record.ref, then), *(one.problem for one in looks)]
+    problems = [problem for problem in lost if problem]
     if problems:
         raise FabricError(*problems)
-    return left_out(scope, record, then)
+    return tuple(one.left_out for one in looks if one.left_out)
 
 
 def _outcome(ref: RecordRef, before: Record, after: Record) -> RollbackOutcome:

@@ -28,6 +28,7 @@ from fabric.state.records.transaction import Claim, LockPolicy, RecordTransactio
 from fabric.system.clock import Clock, stamp
 from fabric.system.parallel import for_each
 from fabric.system.process_identity import this_process
+from fabric.system.value_seal import ValueSeal
 from fabric.tasks.deploy_tools import DeployTools
 
 LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
@@ -44,6 +45,7 @@ class DeployScope(Struct, frozen=True):
     transaction: RecordTransaction
     values: ConfigValues
     targets: RollbackTargets
+    kept_values: ValueSeal
     tools: DeployTools
 
     @property
@@ -100,16 +102,18 @@ def _scope(
 ) -> DeployScope:
     upstreams = UpstreamAddresses(transaction, work.units)
     values, targets = ConfigValues(work, upstreams), RollbackTargets()
+    kept_values = ValueSeal(work.settings.state_key, work.settings.chance)
     tools = DeployTools(
         KnownRecords(transaction, work.settings.clock),
         PlacedDeployers(work, upstreams),
         values,
         KeptArchives(transaction, work.placements),
         targets,
+        kept_values,
         options.force,
         options.takes_today,
     )
-    return DeployScope(work, dependencies, transaction, values, targets, tools)
+    return DeployScope(work, dependencies, transaction, values, targets, kept_values, tools)
 
 
 def lock_policy(settings: Settings, lock_timeout: float = 0.0) -> LockPolicy:

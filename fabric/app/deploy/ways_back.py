@@ -1,24 +1,18 @@
 """All that a way back needs, looked at before the first change: archives, and values."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from fabric.app.deploy.scope import DeployScope
 from fabric.model.problems import Problem
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
 from fabric.state.records.archives import ArchiveMissingError, archive_path
-from fabric.tasks.past_environment import PastEnvironment
+from fabric.tasks.past_environment import PastEnvironment, PastFunction
 
 
 def lost_archives(
     scope: DeployScope, ref: RecordRef, functions: Iterable[FunctionRecord]
-) -> tuple[Problem, ...]:
-    """Looks on this machine and in the back end; what is only there is brought here."""
-    return tuple(_lost_archives(scope, ref, functions))
-
-
-def _lost_archives(
-    scope: DeployScope, ref: RecordRef, functions: Iterable[FunctionRecord]
 ) -> Iterator[Problem]:
+    """Looks on this machine and in the back end; what is only there is brought here."""
     for one in functions:
         try:
             scope.tools.archives.kept(ref, one.artifact_sha256)
@@ -28,8 +22,7 @@ def _lost_archives(
 
 def _no_archive(scope: DeployScope, ref: RecordRef, one: FunctionRecord) -> Problem:
     record_store = scope.transaction.record_store(ref)
-    path = archive_path(record_store.home, one.artifact_sha256)
-    places = [str(path)]
+    places = [str(archive_path(record_store.home, one.artifact_sha256))]
     if not record_store.is_own_folder:
         places.append(record_store.stores.state.place)
     return Problem(
@@ -40,17 +33,10 @@ def _no_archive(scope: DeployScope, ref: RecordRef, one: FunctionRecord) -> Prob
     )
 
 
-def lost_values(
+def past_environments(
     scope: DeployScope, record: Record, functions: Iterable[FunctionRecord]
-) -> tuple[Problem, ...]:
-    """Functions that would come back with other values than they had, and nobody agreed to it."""
-    looks = (PastEnvironment(scope.tools, record.ref, one, record.salt) for one in functions)
-    return tuple(look.problem for look in looks if look.problem)
-
-
-def left_out(
-    scope: DeployScope, record: Record, functions: Iterable[FunctionRecord]
-) -> tuple[Problem, ...]:
-    """What functions come back without, though they had it."""
-    looks = (PastEnvironment(scope.tools, record.ref, one, record.salt) for one in functions)
-    return tuple(look.left_out for look in looks if look.left_out)
+) -> Sequence[PastEnvironment]:
+    return [
+        PastEnvironment(scope.tools, PastFunction(record.ref, one, record.salt))
+        for one in functions
+    ]

@@ -79,7 +79,7 @@ def test_a_variable_that_the_config_gives_no_more_is_left_out_only_when_agreed_t
     made.write({"fabric.yml": HEAD + ONE.replace(', AGE: "7"', "") + TWO})
     assert made.json("deploy").code == 0
     refused = made.json("rollback")
-    assert "AGE is not given any more" in refused.error["message"]
+    assert "the config does not give AGE any more" in refused.error["message"]
     done = made.fabric("rollback", "--with-current-environment")
     assert done.code == 0
     assert "`shop/one` comes back without AGE" in done.err
