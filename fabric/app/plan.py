@@ -57,7 +57,7 @@ def plan(
     command_line: CommandLine | None = None,
 ) -> Report:
     with look(request, settings) as (session, seen):
-        report = _shown(request, options, seen, settings.cwd)
+        report = _shown(request, options, (session, seen), settings.cwd)
         if not options.out:
             keep_preview(command_line, session, seen, report)
     return report
@@ -134,7 +134,10 @@ def _warned(seen: Preview, *told: Problem) -> Preview:
     return replace(seen, work=replace(seen.work, info=info))
 
 
-def _shown(request: Request, options: PlanOptions, seen: Preview, cwd: Path) -> Report:
+def _shown(
+    request: Request, options: PlanOptions, found: tuple[Session, Preview], cwd: Path
+) -> Report:
+    _, seen = found
     work, made = seen.work, seen.plan
     outcome = plan_outcome(work, made)
     exit_code = ExitCode.PARTIAL if options.detailed_exit_code and made.anything_to_do else None
@@ -148,7 +151,7 @@ def _shown(request: Request, options: PlanOptions, seen: Preview, cwd: Path) -> 
     if options.graph:
         text, notes = _picture(made, options, cwd)
         return replace(report, text=text, notes=notes)
-    return replace(report, notes=_saved(report, seen, options.out, cwd))
+    return replace(report, notes=_saved(report, found, options.out, cwd))
 
 
 def explain(request: Request, task_id: str, settings: Settings) -> Report:
@@ -228,14 +231,14 @@ def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
     return "", f"wrote {options.out}"
 
 
-def _saved(report: Report, seen: Preview, out: str, cwd: Path) -> str:
+def _saved(report: Report, found: tuple[Session, Preview], out: str, cwd: Path) -> str:
     if not out or report.outcome is None:
         return ""
     document = {
         "formatVersion": FORMAT,
         "command": report.command,
         "plan": outcome_json(report.outcome),
-        "seal": seal(seen.plan, seen.work.serials),
+        "seal": seal(*found, cwd / out),
     }
     content = json.dumps(document, indent=1) + "\n"
     write_atomic(cwd / out, content.encode(), mode=0o600)

@@ -13,7 +13,7 @@ from fabric.app.deploy.change_records import Changed, RecordsChange, change_reco
 from fabric.app.deploy.live_traces import renew_traces
 from fabric.app.deploy.lost_addresses import lost_addresses
 from fabric.app.deploy.no_way_back import no_ways_back, rolls_back
-from fabric.app.deploy.plan_file import read_seal, refuse_moved
+from fabric.app.deploy.plan_file import refuse_moved
 from fabric.app.deploy.preview import missing_upstreams, preview, warned_of_outputs
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import Deploying
@@ -74,7 +74,7 @@ def deploy(
         opening = SessionOptions(started, strict=request.strict, create=False, tools=scope.tools)
         with Session(Path(work.info.workspace), settings, opening) as session:
             seen = preview(session, work, scope, files=bool(request.out))
-            _refuse_moved(options, settings, seen)
+            _refuse_moved(options, settings, session, seen)
             if not seen.plan.anything_to_do and not request.out:
                 seen = warned_of_outputs(session, seen)
                 tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
@@ -158,9 +158,11 @@ def _copied_out(request: Request, settings: Settings, changed: Changed) -> Chang
     return changed
 
 
-def _refuse_moved(options: DeployOptions, settings: Settings, seen: Preview) -> None:
+def _refuse_moved(
+    options: DeployOptions, settings: Settings, session: Session, seen: Preview
+) -> None:
     if options.plan:
-        refuse_moved(read_seal(settings.cwd / options.plan), seen)
+        refuse_moved(settings.cwd / options.plan, session, seen)
 
 
 def refuse(scope: DeployScope, work: Compiled | None = None) -> None:
