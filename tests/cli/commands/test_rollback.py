@@ -1,6 +1,8 @@
 """`fabric rollback`: all that a way back needs is looked at before the first change."""
 
 import json
+import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +108,21 @@ def test_with_one_archive_missing_nothing_goes_back(tmp_path: Path) -> None:
     assert "`shop/two`" in done.error["message"]
     assert lost[:12] in done.error["message"]
     assert made.tree(".fabric/state") == before
+
+
+def test_a_lost_archive_is_looked_for_in_the_back_end_too(tmp_path: Path) -> None:
+    made = project(tmp_path, f"{HEAD}{ONE}backend: {{kind: sql}}\n", SOURCES)
+    assert made.json("deploy").code == 0
+    made.write({"one.py": handler("newer")})
+    assert made.json("deploy").code == 0
+    shutil.rmtree(made.root / ".fabric/archives")
+    assert made.json("rollback").code == 0
+    shutil.rmtree(made.root / ".fabric/archives")
+    with sqlite3.connect(made.root / ".fabric/state.db") as database:
+        database.execute("DELETE FROM fabric_state WHERE key LIKE '%zip'")
+    done = made.json("rollback")
+    assert done.error["code"] == "state/archive-missing"
+    assert " nor in " in done.error["message"]
 
 
 def test_the_address_of_an_upstream_that_moved_is_no_other_value(tmp_path: Path) -> None:

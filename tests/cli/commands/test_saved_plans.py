@@ -115,6 +115,15 @@ def test_a_file_that_would_win_over_an_import_is_named(tmp_path: Path) -> None:
     assert "src/lib/__init__.py is new" in carried_out(made).error["message"]
 
 
+def test_a_file_that_leads_elsewhere_is_named(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    made.write({"src/same.py": SOURCES["src/lib.py"]})
+    planned(made)
+    (made.root / "src/lib.py").unlink()
+    (made.root / "src/lib.py").symlink_to("same.py")
+    assert "src/lib.py leads elsewhere" in carried_out(made).error["message"]
+
+
 def test_what_no_build_looks_at_makes_no_difference(tmp_path: Path) -> None:
     made = planned(shop(tmp_path))
     made.write({"README.md": "newer", "src/beside.py": "WORD = 9\n", "log.txt": "lines"})
