@@ -60,7 +60,7 @@ def plan(
     command_line: CommandLine | None = None,
 ) -> Report:
     with look(request, settings) as (session, seen):
-        report = _shown(request, options, seen, settings.cwd)
+        report = _shown(request, options, (session, seen), settings.cwd)
         if not options.out:
             keep_preview(command_line, session, seen, report)
     return report
@@ -100,6 +100,7 @@ def _live(
     *,
     blind: bool = False,
 ) -> tuple[Session, Preview]:
+    from fabric.app.deploy.no_way_back import told_ways_back
     from fabric.app.deploy.preview import preview
     from fabric.app.deploy.scope import ScopeOptions, lost_records, mismatch, open_deploy_scope
     from fabric.state.records.unwritten import unwritten_problem
@@ -107,6 +108,7 @@ def _live(
     units = partial(units_of, work, request, settings)
     options = ScopeOptions(units, blind=blind, dependencies=work.dependencies)
     scope = stack.enter_context(open_deploy_scope(work.placements, settings, options))
+    scope.kept_values.require()
     lost = lost_records(scope, caps_of(request.concurrency, settings.cores).total)
     if lost:
         raise FabricError(*lost)
@@ -121,7 +123,8 @@ def _live(
             unwritten_problem(scope.transaction.record_store(ref).home, ref),
         )
     ]
-    return session, _warned(seen, *(one for one in told if one))
+    ways_back = told_ways_back(scope, seen.plan)
+    return session, _warned(seen, *(one for one in told if one), *ways_back)
 
 
 def _blind(
@@ -142,7 +145,10 @@ def _warned(seen: Preview, *told: Problem) -> Preview:
     return replace(seen, work=replace(seen.work, info=info))
 
 
-def _shown(request: Request, options: PlanOptions, seen: Preview, cwd: Path) -> Report:
+def _shown(
+    request: Request, options: PlanOptions, found: tuple[Session, Preview], cwd: Path
+) -> Report:
+    _, seen = found
     work, made = seen.work, seen.plan
     outcome = plan_outcome(work, made)
     exit_code = ExitCode.PARTIAL if options.detailed_exit_code and made.anything_to_do else None
@@ -156,7 +162,7 @@ def _shown(request: Request, options: PlanOptions, seen: Preview, cwd: Path) -> 
     if options.graph:
         text, notes = _picture(made, options, cwd)
         return replace(report, text=text, notes=notes)
-    return replace(report, notes=_saved(report, seen, options.out, cwd))
+    return replace(report, notes=_saved(report, found, options.out, cwd))
 
 
 def explain(request: Request, task_id: str, settings: Settings) -> Report:
@@ -258,14 +264,14 @@ def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
     return "", f"wrote {options.out}"
 
 
-def _saved(report: Report, seen: Preview, out: str, cwd: Path) -> str:
+def _saved(report: Report, found: tuple[Session, Preview], out: str, cwd: Path) -> str:
     if not out or report.outcome is None:
         return ""
     document = {
         "formatVersion": FORMAT,
         "command": report.command,
         "plan": outcome_json(report.outcome),
-        "seal": seal(seen.plan, seen.work.serials),
+        "seal": seal(*found, cwd / out),
     }
     content = json.dumps(document, indent=1) + "\n"
     write_atomic(cwd / out, content.encode(), mode=0o600)

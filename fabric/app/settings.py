@@ -11,15 +11,21 @@ from typing import TextIO
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.model.state_key import STATE_KEY_VARIABLE
 from fabric.model.switches import is_on
 from fabric.system.chance import Chance, chance
 from fabric.system.clock import Clock, SystemClock
 
+NO_STATE_KEY: Secret[str | None] = Secret(None)
 _STAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 class Settings(Struct, frozen=True):
-    """What the surroundings say, the time and chance among it; flags of a command are no part."""
+    """What the surroundings say, the time and chance among it; flags of a command are no part.
+
+    `env` is what bindings, children and messages may have of the environment: all but the key.
+    """
 
     env: Mapping[str, str]
     cwd: Path
@@ -28,6 +34,13 @@ class Settings(Struct, frozen=True):
     stderr_is_terminal: bool
     clock: Clock = SystemClock()
     chance: Chance = chance
+    state_key: Secret[str | None] = NO_STATE_KEY
+
+    @property
+    def called_with(self) -> Mapping[str, str]:
+        """All variables of the process, the key too: for digests of what an answer hangs on."""
+        key = self.state_key.reveal()
+        return self.env if key is None else {**self.env, STATE_KEY_VARIABLE: key}
 
     @property
     def in_ci(self) -> bool:
@@ -78,13 +91,21 @@ class Settings(Struct, frozen=True):
 
 def read_settings(*, to_work: bool = True) -> Settings:
     """Without `to_work` only to say that something failed, which is possible anywhere."""
+    env, key = without_state_key(os.environ)
     return Settings(
-        env=MappingProxyType(dict(os.environ)),
+        env=env,
         cwd=_working_folder(needed=to_work),
         cores=len(os.sched_getaffinity(0)),
         stdout_is_terminal=_is_terminal(sys.stdout),
         stderr_is_terminal=_is_terminal(sys.stderr),
+        state_key=key,
     )
+
+
+def without_state_key(env: Mapping[str, str]) -> tuple[Mapping[str, str], Secret[str | None]]:
+    """The key goes its own way: no binding, command or function is handed it."""
+    rest = {name: text for name, text in env.items() if name != STATE_KEY_VARIABLE}
+    return MappingProxyType(rest), Secret(env.get(STATE_KEY_VARIABLE))
 
 
 def _working_folder(*, needed: bool) -> Path:

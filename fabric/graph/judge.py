@@ -50,6 +50,11 @@ def keyed(env: Pairs, salt: str) -> Pairs:
     )
 
 
+def keyed_values(env: Pairs, salt: str) -> Pairs:
+    """The same of values as a config declares them, which a graph only knows by their digests."""
+    return keyed(tuple((name, digest_fields((value,))) for name, value in env), salt)
+
+
 def wanted(
     inputs: DeployInputs, spec: Spec, code: tuple[InputEntry, ...], upstream: Pairs
 ) -> Wanted:

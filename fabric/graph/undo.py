@@ -57,6 +57,12 @@ def undoing(record: Record, target: Deployment | None) -> TaskGraph:
     return build_graph(way_out(record) if target is None else way_back(record, target))
 
 
+def restored_functions(graph: TaskGraph) -> frozenset[str]:
+    """The functions that are deployed again on a way back; others stay, or go."""
+    restores = (one for one in graph.inputs_of("restore") if isinstance(one, RestoreInputs))
+    return frozenset(name for inputs in restores for name in inputs.functions)
+
+
 def _restore(
     record: Record, target: Deployment, function: str, functions: tuple[str, ...]
 ) -> RestoreInputs:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.contract import Built, Runtime, Toolchain
+from fabric.runtimes.contract import Built, Runtime, Seen, Toolchain
 from fabric.runtimes.entry import (
     NODE_EXTENSIONS,
     PYTHON_EXTENSIONS,
@@ -14,6 +14,7 @@ from fabric.runtimes.entry import (
     refuse_not_utf8,
 )
 from fabric.runtimes.include import included, joined
+from fabric.runtimes.seen import merge
 
 _EXTENSIONS = {"nodejs": NODE_EXTENSIONS, "python": PYTHON_EXTENSIONS}
 
@@ -43,6 +44,15 @@ class Runtimes:
         built = joined(self._core(workspace, inputs), included(workspace, inputs))
         refuse_not_utf8(inputs, (file.path for file in built.files))
         return built
+
+    def seen(self, workspace: Path, inputs: BuildInputs) -> Seen:
+        """What a build looks at. A command is not run for it: all of its service counts anyway."""
+        if not inputs.command:
+            return self.build(workspace, inputs).seen
+        from fabric.runtimes import command
+
+        entry = locate(workspace, inputs, _EXTENSIONS[_language(inputs)])
+        return merge(command.looked_at(entry, inputs), included(workspace, inputs).seen)
 
     def entry(self, workspace: Path, inputs: BuildInputs) -> str:
         """The entry's path; raises what a build would say if it cannot be used."""

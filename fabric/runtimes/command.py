@@ -39,7 +39,7 @@ def toolchain(parent: Mapping[str, str]) -> Toolchain:
 
 def build(entry: EntryFile, inputs: BuildInputs, parent: Mapping[str, str]) -> Built:
     """Run the command. Its inputs are what was there before it ran, with the content of then."""
-    seen = merge(entry.seen, _whole_service(entry, inputs))
+    seen = looked_at(entry, inputs)
     before = _contents(entry.workspace, seen.files)
     with tempfile.TemporaryDirectory(prefix="fabric-build-") as name:
         folder = Path(name)
@@ -51,6 +51,10 @@ def build(entry: EntryFile, inputs: BuildInputs, parent: Mapping[str, str]) -> B
     if not files:
         raise _failed(inputs, "wrote no file to FABRIC_OUT_DIR", "")
     return Built(files, seen, handler=_handler(entry, files), toolchain=_identity(), before=before)
+
+
+def looked_at(entry: EntryFile, inputs: BuildInputs) -> Seen:
+    return merge(entry.seen, _whole_service(entry, inputs))
 
 
 def _identity() -> str:

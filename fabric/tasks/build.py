@@ -11,7 +11,7 @@ from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.answered import not_in_archive
 from fabric.runtimes.archive import content_digest
-from fabric.runtimes.contract import Builder, Listing, Toolchain
+from fabric.runtimes.contract import Builder, Listing, Seen, Toolchain
 from fabric.tasks.contract import Made, MadeFile, TaskTools
 from fabric.tasks.unknown_imports import import_facts, listed_only
 
@@ -49,6 +49,10 @@ class BuildKind:
     def entry(self, task: Task) -> str:
         """Where the source begins; a plan looks, so that it promises no build of nothing."""
         return self._runtime.entry(self._workspace, _inputs(task))
+
+    def seen(self, task: Task) -> Seen:
+        """What a build would look at, found by doing it, but for a command; nothing is kept."""
+        return self._runtime.seen(self._workspace, _inputs(task))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream

@@ -25,6 +25,7 @@ from fabric.model.records.changes import (
     RecordChange,
     UnitDone,
 )
+from fabric.model.records.kept_values import ValueOwner
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, package_id
@@ -178,7 +179,10 @@ class DeployKind:
     ) -> FunctionRecord:
         one, values, artifact = share.wanted, share.values, share.order.artifact
         was = locked_record.record.function(one.name)
-        environment = one.environment(locked_record.record.salt)
+        salt = locked_record.record.salt
+        environment = one.environment(salt)
+        environment_sha256 = digest_fields(part for pair in environment for part in pair)
+        owner = ValueOwner(locked_record.record.ref, one.name, salt, environment_sha256)
         unchanged = was is not None and was.key == one.key and not self._tools.force
         return FunctionRecord(
             name=one.name,
@@ -193,10 +197,19 @@ class DeployKind:
             # The same key, the same settings: they stay as they were written.
             settings=was.settings if was and unchanged else one.settings,
             environment=environment,
-            environment_sha256=digest_fields(part for pair in environment for part in pair),
+            environment_sha256=environment_sha256,
+            sealed_values=self._sealed(owner, values, was),
             upstream=one.upstream,
             updated_at=was.updated_at if was and unchanged else self._tools.records.now(),
         )
+
+    def _sealed(self, owner: ValueOwner, values: Values, was: FunctionRecord | None) -> str:
+        """What is sealed already stays as it is: each seal is another text."""
+        kept_values = self._tools.kept_values
+        is_same = was is not None and was.environment_sha256 == owner.environment_sha256
+        if was and is_same and kept_values.is_as_good(was.sealed_values):
+            return was.sealed_values
+        return kept_values.seal(owner, values.declared.reveal())
 
 
 def order_of(name: str, artifact: Artifact, settings: Pairs, values: Values) -> FunctionOrder:

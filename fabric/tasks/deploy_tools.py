@@ -1,12 +1,13 @@
 """What tasks that change records work from, in parts: each kind takes the parts that it needs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
 from fabric.model.records.changes import RecordChange
+from fabric.model.records.kept_values import OpenedValues, ValueOwner
 from fabric.model.records.record import Deployment, Intent, Mode, Record, RecordRef
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs, Task
@@ -73,6 +74,11 @@ class Values(Struct, frozen=True):
     reserved_concurrency: int | None = None
     provisioned_concurrency: int | None = None
 
+    @property
+    def is_configured(self) -> bool:
+        """Whether the config names the function at all."""
+        return bool(self.spec[0])
+
 
 def watch_of(task: Task, shop: TaskTools) -> CallWatch:
     """What a provider says is the task's talk; it is to end when the run is interrupted."""
@@ -81,11 +87,23 @@ def watch_of(task: Task, shop: TaskTools) -> CallWatch:
 
 class FunctionValues(Protocol):
     def values(self, ref: RecordRef, function: str) -> Values: ...
+    def addresses(self, ref: RecordRef) -> Mapping[str, str]:
+        """What the upstreams of a service give today, by variable."""
+
+
+class KeptValues(Protocol):
+    """Values that records keep under a key of the process; without one none are kept."""
+
+    def seal(self, owner: ValueOwner, values: Pairs) -> str: ...
+    def opened(self, owner: ValueOwner, text: str) -> OpenedValues: ...
+    def is_as_good(self, text: str) -> bool:
+        """Whether to seal the same values again would gain nothing."""
 
 
 class Archives(Protocol):
     def keep(self, ref: RecordRef, content: bytes) -> Path: ...
-    def kept(self, ref: RecordRef, sha256: str) -> Path: ...
+    def kept(self, ref: RecordRef, sha256: str) -> Path:
+        """Its place on this machine; raises where nobody keeps it any more."""
 
 
 class TargetOfRecords(Protocol):
@@ -94,11 +112,14 @@ class TargetOfRecords(Protocol):
 
 
 class DeployTools(Struct, frozen=True):
-    """All of them. With `force` what is up to date is deployed as well."""
+    """All of them. With `force` what is up to date is deployed as well; `takes_today` lets what
+    comes back have today's values where it had others."""
 
     records: Records
     deployers: Deployers
     values: FunctionValues
     archives: Archives
     targets: TargetOfRecords
+    kept_values: KeptValues
     force: bool = False
+    takes_today: bool = False

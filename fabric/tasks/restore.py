@@ -1,15 +1,15 @@
 """Take functions back to an earlier deployment: kept archives and settings, no source needed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from fabric.graph.decide import Decision
-from fabric.graph.judge import GONE, judge_restore, keyed
+from fabric.graph.judge import GONE, judge_restore
 from fabric.graph.plan import Known
 from fabric.model.concurrency import told_settings
 from fabric.model.hashing import digest_fields
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError
 from fabric.model.records.changes import (
     FunctionDone,
     FunctionGone,
@@ -18,14 +18,14 @@ from fabric.model.records.changes import (
     UnitDone,
 )
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
-from fabric.model.secret import Secret
-from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
+from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import RestoreInputs
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import order_of, ref_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
+from fabric.tasks.past_environment import PastEnvironment, PastFunction
 from fabric.tasks.release import lives_of
 
 _VERSION = "1"
@@ -112,20 +112,14 @@ class RestoreKind:
         artifact = Artifact(
             path, one.artifact_sha256, path.stat().st_size, one.handler, settings.get("runtime", "")
         )
-        env = self._environment(ref, one, salt)
+        env = PastEnvironment(self._tools, PastFunction(ref, one, salt)).given()
         today = self._tools.values.values(ref, one.name)
-        values = replace(today, triggers=one.triggers, layers=one.layers, env=Secret(env))
+        values = replace(today, triggers=one.triggers, layers=one.layers, env=env)
         return order_of(one.name, artifact, plain, values)
 
     def _as_live(self, ref: RecordRef, then: FunctionRecord, salt: str) -> FunctionRecord:
-        """With other values than it had then, it is not what its key says."""
         one = self._with_upstreams(ref, then)
-        declared = self._tools.values.values(ref, one.name).declared.reveal()
-        if not moved_variables(one, declared, salt):
-            return one
-        names = {name for name, _ in one.environment}
-        today = keyed_values(tuple(pair for pair in declared if pair[0] in names), salt)
-        return replace(one, key="", environment=today)
+        return PastEnvironment(self._tools, PastFunction(ref, one, salt)).recorded()
 
     def _with_upstreams(self, ref: RecordRef, then: FunctionRecord) -> FunctionRecord:
         """It is given what its upstreams give today; under a key that nobody asks for, where that
@@ -138,39 +132,11 @@ class RestoreKind:
         parts = (part for pair in upstream for part in pair)
         return replace(then, upstream=upstream, key=digest_fields(("restored", then.key, *parts)))
 
-    def _environment(self, ref: RecordRef, one: FunctionRecord, salt: str) -> Pairs:
-        """Values are never kept, so those of today have to be those of then."""
-        values = self._tools.values.values(ref, one.name)
-        moved = moved_variables(one, values.declared.reveal(), salt)
-        if moved and not self._tools.force:
-            raise FabricError(moved_problem(ref, one.name, moved))
-        names = {name for name, _ in one.environment}
-        return tuple(pair for pair in values.env.reveal() if pair[0] in names)
-
 
 def with_place(one: FunctionRecord, live: LiveFunction) -> FunctionRecord:
     """A restored function is where the provider says that it is now."""
     return replace(
         one, resource_name=live.resource_name, resource_id=live.resource_id, endpoint=live.endpoint
-    )
-
-
-def moved_variables(one: FunctionRecord, env: Pairs, salt: str) -> tuple[str, ...]:
-    """The variables whose values today are not those that were deployed."""
-    today = dict(keyed_values(env, salt))
-    return tuple(name for name, digest in one.environment if today.get(name) != digest)
-
-
-def keyed_values(env: Pairs, salt: str) -> Pairs:
-    return keyed(tuple((name, digest_fields((value,))) for name, value in env), salt)
-
-
-def moved_problem(ref: RecordRef, function: str, names: Sequence[str]) -> Problem:
-    return Problem(
-        "rollback/environment",
-        f"`{ref.service}/{function}`: {', '.join(names)} had other values then, "
-        "and values are not kept",
-        hint="set them as they were, or take today's with --with-current-environment",
     )
 
 

@@ -20,6 +20,7 @@ from fabric.model.records.record import (
     Record,
     RecordRef,
 )
+from fabric.model.records.record_document import version_of
 from fabric.model.records.record_json import checksum_of, decode, encode, from_document
 from tests.support.documents import mutations
 from tests.support.old_files import old_file
@@ -55,6 +56,23 @@ RECORDS = st.builds(
 def test_a_record_comes_back_as_it_was(record: Record) -> None:
     assert decode(encode(record), "here") == record
     assert encode(decode(encode(record), "here")) == encode(record)
+
+
+@given(record=RECORDS)
+def test_seals_name_no_version(record: Record) -> None:
+    """History that was written before there were any finds what is sealed by now."""
+    closed = tuple(replace(one, sealed_values="1.ab.cd") for one in record.functions)
+    assert [version_of(one) for one in closed] == [version_of(one) for one in record.functions]
+    found = decode(encode(replace(record, functions=closed)), "here")
+    assert found.functions == closed
+
+
+def test_history_keeps_seals_of_what_is_live_no_more() -> None:
+    then = FunctionRecord("one", "a", "b", sealed_values="1.ab.then")
+    now = FunctionRecord("one", "c", "d", sealed_values="1.ab.now")
+    old = Deployment("first", Mode.SIMULATED, "", (), "", (then,), "")
+    record = Record(RecordRef("a", "b", "c"), "p", "l", "s", functions=(now,), history=(old,))
+    assert decode(encode(record), "here") == record
 
 
 @given(record=RECORDS, share=st.floats(0, 1, exclude_max=True), bits=st.integers(1, 255))

@@ -9,12 +9,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 from click.testing import CliRunner
 
 from fabric import stage_zero
-from fabric.app.settings import Settings
+from fabric.app.settings import Settings, without_state_key
 from fabric.cli import version
 from fabric.cli.main import run
 from fabric.cli.start import CommandStart
@@ -35,12 +34,14 @@ def in_process(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Done:
         return Done(*stored)
     if version.asked(list(words)):
         return Done(0, version.text(as_json="--json" in words) + "\n", "")
+    rest, key = without_state_key(env)
     settings = Settings(
-        env=MappingProxyType(dict(env)),
+        env=rest,
         cwd=cwd,
         cores=_CORES,
         stdout_is_terminal=False,
         stderr_is_terminal=False,
+        state_key=key,
     )
     with _signals_as_before(), CliRunner().isolation() as (out, err, _):
         code = run(list(words), CommandStart(tuple(words), settings))

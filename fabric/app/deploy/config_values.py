@@ -1,7 +1,7 @@
 """What functions are given, as their configs say it and their upstreams fill it in."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -15,6 +15,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.model.secrecy import without_values
 from fabric.model.secret import Secret
+from fabric.model.task import Pairs
 from fabric.tasks.deploy_tools import Values
 
 _TOO_LARGE = "deploy/environment-too-large"
@@ -48,6 +49,20 @@ class ConfigValues:
             found.reserved_concurrency,
             found.provisioned_concurrency,
         )
+
+    def declared(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:
+        """The environment that the config gives a function, with what upstreams give still open;
+        None where it names no such function."""
+        found = _function(self._work.config(ref), function)
+        return None if found is None else Secret(found.env)
+
+    def late_names(self, ref: RecordRef) -> tuple[str, ...]:
+        """The variables that its upstreams give, live already or not."""
+        unit = self._work.units.get(ref.service)
+        return tuple(name for name, _ in unit.upstream_outputs) if unit else ()
+
+    def addresses(self, ref: RecordRef) -> Mapping[str, str]:
+        return self._upstreams.all(ref)
 
     def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:
         """Functions that would be refused with the addresses that their upstreams have now."""

@@ -12,7 +12,8 @@ from fabric.app.build import copy_artifacts
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.live_traces import renew_traces
 from fabric.app.deploy.lost_addresses import lost_addresses
-from fabric.app.deploy.plan_file import read_seal, refuse_moved
+from fabric.app.deploy.no_way_back import no_ways_back, rolls_back
+from fabric.app.deploy.plan_file import refuse_moved
 from fabric.app.deploy.preview import missing_upstreams, preview, warned_of_outputs
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import Deploying
@@ -34,19 +35,15 @@ from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.answers import keep_preview
 from fabric.app.shortcuts.command_line import CommandLine
-from fabric.config.values import Config
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.decide import Action
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
-from fabric.model.switches import is_on
 from fabric.model.task import Task
 from fabric.state.records.receipts import receipt_path, write_lost_receipts
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
-
-_ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
 
 
 class DeployOptions(Struct, frozen=True):
@@ -77,7 +74,7 @@ def deploy(
         opening = SessionOptions(started, strict=request.strict, create=False, tools=scope.tools)
         with Session(Path(work.info.workspace), settings, opening) as session:
             seen = preview(session, work, scope, files=bool(request.out))
-            _refuse_moved(options, settings, seen)
+            _refuse_moved(options, settings, session, seen)
             if not seen.plan.anything_to_do and not request.out:
                 seen = warned_of_outputs(session, seen)
                 tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
@@ -107,11 +104,14 @@ def _change_to_make(
 ) -> tuple[Request, RecordsChange]:
     """With what becomes of the request: on a way back nothing new starts after a failure."""
     units, settings = scope.work.units.all().values(), scope.work.settings
-    confirm_stage(units, seen.work.info.stage, settings, options.ask)
     # Said on the line, it beats what the config and the variable make of a failure.
     rollback = not request.keep_going and any(
-        rolls_back(options, unit.config, settings) for unit in units
+        rolls_back(options.rollback, unit.config, settings) for unit in units
     )
+    problems = tuple(no_ways_back(scope, seen.plan)) if rollback else ()
+    if problems:
+        raise FabricError(*problems)
+    confirm_stage(units, seen.work.info.stage, settings, options.ask)
     job = GraphJob(seen.work.info, seen.work.graph, elsewhere=seen.elsewhere)
     claimed = tuple(_claimed(seen, scope))
     change = RecordsChange(scope, Deploying(rollback=rollback), job, claimed, started)
@@ -158,22 +158,16 @@ def _copied_out(request: Request, settings: Settings, changed: Changed) -> Chang
     return changed
 
 
-def _refuse_moved(options: DeployOptions, settings: Settings, seen: Preview) -> None:
+def _refuse_moved(
+    options: DeployOptions, settings: Settings, session: Session, seen: Preview
+) -> None:
     if options.plan:
-        refuse_moved(read_seal(settings.cwd / options.plan), seen)
-
-
-def rolls_back(options: DeployOptions, config: Config, settings: Settings) -> bool:
-    """The flag, then the config, then the variable."""
-    if options.rollback is not None:
-        return options.rollback
-    if config.deploy.rollback_on_failure is not None:
-        return config.deploy.rollback_on_failure
-    return is_on(_ROLLBACK_VARIABLE, settings.env)
+        refuse_moved(settings.cwd / options.plan, session, seen)
 
 
 def refuse(scope: DeployScope, work: Compiled | None = None) -> None:
     """Raises all that forbids this run before anything was built or locked."""
+    scope.kept_values.require()
     missing = missing_upstreams(work.graph, scope) if work else ()
     problems = [
         *lost_records(scope),

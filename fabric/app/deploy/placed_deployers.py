@@ -90,7 +90,8 @@ class PlacedDeployers:
         if ref not in self._around:
             folder = Path(self._work.placements[ref].folder)
             env = calling_environment(self._work.placements[ref].env_place, self._work.settings.env)
-            hidden = hidden_values(env, self._work.config(ref))
+            key = self._work.settings.state_key.reveal() or ""
+            hidden = hidden_values(env, self._work.config(ref)) | ({key} if key else set())
             payloads = Path(self._work.placements[ref].home, PAYLOADS)
             self._around[ref] = CommandEnvironment(folder, Secret(env), Secret(hidden), payloads)
         return self._around[ref]

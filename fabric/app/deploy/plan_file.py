@@ -5,8 +5,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
 
+from fabric.app.deploy.plan_sources import (
+    PlannedSources,
+    moved_sources,
+    own_place,
+    sources_of,
+    tools_of,
+)
 from fabric.app.preview import Preview
+from fabric.app.session import Session
 from fabric.graph.plan import Plan
 from fabric.model.hashing import digest_fields
 from fabric.model.problems import FabricError, Place, Problem
@@ -19,11 +28,13 @@ _SHOWN = 10
 
 
 class Seal(Struct, frozen=True):
-    """Digests of all declared inputs, keys as far as they are known, serials of records."""
+    """Digests of all declared inputs, serials of records, and the files that builds look at. Keys
+    hang on what a machine remembers, and count only where a plan of earlier days has no files."""
 
     tasks: dict[str, str]
     keys: dict[str, str]
     serials: dict[str, int]
+    sources: PlannedSources | None = None
 
 
 class SavedPlan(Struct, frozen=True):
@@ -31,8 +42,10 @@ class SavedPlan(Struct, frozen=True):
     seal: Seal
 
 
-def seal(made: Plan, serials: Mapping[str, int]) -> dict[str, object]:
-    document: dict[str, object] = to_builtins(_seal(made, serials))
+def seal(session: Session, seen: Preview, file: Path) -> dict[str, object]:
+    made = _seal(seen.plan, seen.work.serials)
+    sources = sources_of(session, seen.plan, file)
+    document: dict[str, object] = to_builtins(replace(made, sources=sources))
     return document
 
 
@@ -67,10 +80,16 @@ def _document(path: Path) -> dict[str, object]:
     return document if isinstance(document, dict) else {}
 
 
-def refuse_moved(saved: SavedPlan, seen: Preview) -> None:
+def refuse_moved(file: Path, session: Session, seen: Preview) -> None:
     """Raises when anything that the plan was made from is not what it was, naming it."""
+    saved = read_seal(file)
     was, today = saved.seal, _seal(seen.plan, seen.work.serials)
-    moved = [*_tasks(was, today), *_inputs(was, today), *_states(was, today)]
+    inputs = _inputs(was, today)
+    if was.sources:
+        tools = tools_of(session, seen.plan)
+        own = own_place(session, file)
+        inputs = moved_sources(was.sources, session.stores.files, tools, own)
+    moved = [*_tasks(was, today), *inputs, *_states(was, today)]
     if not moved:
         return
     rest = f" and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""

@@ -78,7 +78,8 @@ def against_live(work: Compiled, made: Plan, scope: DeployScope) -> Compiled:
     info = replace(work.info, warnings=(*work.info.warnings, *told))
     rows = live_rows(work.services, made, records, code)
     rows = tuple(_warned(row, large.get(row.service, ())) for row in rows)
-    serials = {ref.path: one.serial if one else 0 for ref, one in sorted(records.items())}
+    looked_at = {**{ref: scope.record(ref) for ref in scope.dependencies}, **records}
+    serials = {ref.path: one.serial if one else 0 for ref, one in sorted(looked_at.items())}
     return replace(work, info=info, services=rows, serials=serials)
 
 

@@ -12,6 +12,7 @@ from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import GoingBack
 from fabric.app.deploy.remove import info_of
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
+from fabric.app.deploy.ways_back import lost_archives, past_environments
 from fabric.app.project.kept_source import or_kept
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import open_project
@@ -20,15 +21,14 @@ from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
-from fabric.graph.undo import undoing
+from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.undo import restored_functions, undoing
 from fabric.model.outcomes.deployed import PastDeployment, ReleasesOutcome, RollbackOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
-from fabric.model.task import Pairs
 from fabric.system.clock import file_time_ns
-from fabric.tasks.restore import moved_problem, moved_variables
 
 
 class RollbackOptions(Struct, frozen=True):
@@ -51,17 +51,17 @@ def rollback(
     beside = [placement_of(unit, project.workspace) for unit in project.dependencies]
     scope_options = ScopeOptions(
         lambda: project.units,
-        options.with_current_environment,
-        options.lock_timeout,
+        lock_timeout=options.lock_timeout,
         dependencies=beside,
+        takes_today=options.with_current_environment,
     )
     with open_deploy_scope(placements, settings, scope_options) as scope:
         refuse(scope)
         records = {ref: record for ref in scope.placements if (record := scope.record(ref))}
         ref, target = _target(records, options)
-        _refuse_other_values(scope, records[ref], target)
-        confirm_stage(project.units, project.stage, settings, options.ask)
         graph = undoing(records[ref], target)
+        without = _looked_at(scope, records[ref], target, graph)
+        confirm_stage(project.units, project.stage, settings, options.ask)
         scope.targets.go_back_to({ref: target})
         work = GraphJob(info_of(project), graph)
         purpose = GoingBack({ref: target})
@@ -74,26 +74,24 @@ def rollback(
         outcome,
         text=None if result.ok else "",
         problems=problems_of(result),
-        warnings=project.warnings,
+        warnings=(*project.warnings, *without),
         exit_code=result.exit_code,
     )
 
 
-def _refuse_other_values(scope: DeployScope, record: Record, target: Deployment) -> None:
-    """Before anything is touched: half a rollback helps nobody."""
-    if scope.tools.force:
-        return
-    moved = {
-        one.name: moved_variables(one, _declared(scope, record.ref, one.name), record.salt)
-        for one in target.functions
-    }
-    problems = [moved_problem(record.ref, name, names) for name, names in moved.items() if names]
+def _looked_at(
+    scope: DeployScope, record: Record, target: Deployment, graph: TaskGraph
+) -> tuple[Problem, ...]:
+    """Before anything is touched: half a rollback helps nobody. What comes back with less than it
+    had is told."""
+    names = restored_functions(graph)
+    then = tuple(one for one in target.functions if one.name in names)
+    looks = past_environments(scope, record, then)
+    lost = [*lost_archives(scope, record.ref, then), *(one.problem for one in looks)]
+    problems = [problem for problem in lost if problem]
     if problems:
         raise FabricError(*problems)
-
-
-def _declared(scope: DeployScope, ref: RecordRef, function: str) -> Pairs:
-    return scope.tools.values.values(ref, function).declared.reveal()
+    return tuple(one.left_out for one in looks if one.left_out)
 
 
 def _outcome(ref: RecordRef, before: Record, after: Record) -> RollbackOutcome:

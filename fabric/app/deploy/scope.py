@@ -28,6 +28,7 @@ from fabric.state.records.transaction import Claim, LockPolicy, RecordTransactio
 from fabric.system.clock import Clock, stamp
 from fabric.system.parallel import HANDS, for_each
 from fabric.system.process_identity import this_process
+from fabric.system.value_seal import ValueSeal
 from fabric.tasks.deploy_tools import DeployTools
 
 LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
@@ -44,6 +45,7 @@ class DeployScope(Struct, frozen=True):
     transaction: RecordTransaction
     values: ConfigValues
     targets: RollbackTargets
+    kept_values: ValueSeal
     tools: DeployTools
 
     @property
@@ -71,6 +73,7 @@ class ScopeOptions(Struct, frozen=True):
     lock_timeout: float = 0.0
     blind: bool = False
     dependencies: Sequence[Placement] = ()
+    takes_today: bool = False
 
 
 @contextlib.contextmanager
@@ -86,7 +89,7 @@ def open_deploy_scope(
         work = DeployWork(by_ref, Units(options.units), ids, settings)
         policy = replace(lock_policy(settings, options.lock_timeout), options=work.options)
         transaction = RecordTransaction(back_ends.of(everything.values()), policy)
-        yield _scope(work, transaction, beside, force=options.force)
+        yield _scope(work, transaction, beside, options)
     finally:
         back_ends.close()
 
@@ -95,20 +98,22 @@ def _scope(
     work: DeployWork,
     transaction: RecordTransaction,
     dependencies: Mapping[RecordRef, Placement],
-    *,
-    force: bool,
+    options: ScopeOptions,
 ) -> DeployScope:
     upstreams = UpstreamAddresses(transaction, work.units)
     values, targets = ConfigValues(work, upstreams), RollbackTargets()
+    kept_values = ValueSeal(work.settings.state_key, work.settings.chance)
     tools = DeployTools(
         KnownRecords(transaction, work.settings.clock),
         PlacedDeployers(work, upstreams),
         values,
         KeptArchives(transaction, work.placements),
         targets,
-        force,
+        kept_values,
+        options.force,
+        options.takes_today,
     )
-    return DeployScope(work, dependencies, transaction, values, targets, tools)
+    return DeployScope(work, dependencies, transaction, values, targets, kept_values, tools)
 
 
 def lock_policy(settings: Settings, lock_timeout: float = 0.0) -> LockPolicy:

@@ -134,7 +134,7 @@ def keep_preview(
 
 
 def _asked(command_line: CommandLine, names: frozenset[str], session: Session) -> AskedCommand:
-    return AskedCommand(command_line.argv, command_line.cwd, names, session.settings.env)
+    return AskedCommand(command_line.argv, command_line.cwd, names, session.settings.called_with)
 
 
 def _stored_contents(

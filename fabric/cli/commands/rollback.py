@@ -44,8 +44,8 @@ fabric rollback --to cloud1-lambda-prod-1767225600-1a2b3c --stage prod
 def rollback(flags: RollbackFlags) -> int:
     """Go back to an earlier deployment.
 
-    From kept archives and settings: the source is not needed. Values of variables are never kept,
-    so those of today have to be those of then.
+    From kept archives and settings: the source is not needed. Values of variables are kept only
+    with FABRIC_STATE_KEY, sealed; without it, those of today have to be those of then.
     """
     from fabric.app.deploy.rollback import RollbackOptions
     from fabric.app.deploy.rollback import rollback as go_back

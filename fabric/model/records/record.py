@@ -49,7 +49,8 @@ class RecordRef(Struct, frozen=True, order=True):
 class FunctionRecord(Struct, frozen=True, rename="camel"):
     """One live function. `triggers` are JSON texts under the names of the config, without secrets;
     `environment` pairs each variable with a keyed digest of its value; `settings` are all other
-    declared inputs of the deploy, `upstream` the digests of what other tasks gave it."""
+    declared inputs of the deploy, `upstream` the digests of what other tasks gave it.
+    `sealed_values` are the values of its variables under a key that is not in the record."""
 
     name: str
     key: str
@@ -63,6 +64,7 @@ class FunctionRecord(Struct, frozen=True, rename="camel"):
     settings: Pairs = ()
     environment: Pairs = ()
     environment_sha256: str = ""
+    sealed_values: str = ""
     upstream: Pairs = ()
     updated_at: str = ""
 

@@ -72,14 +72,23 @@ def archives_of(record: Record | None) -> frozenset[str]:
 
 def lost_archives(record_store: RecordStore, record: Record) -> tuple[str, ...]:
     """What a record may come back to and nobody keeps any more."""
-    backend, ref = record_store.stores.state, record.ref
-    kept = frozenset(() if record_store.is_own_folder else backend.list(archive_folder(ref)))
-    return tuple(
+    return missing_archives(record_store, record.ref, archives_of(record))
+
+
+def missing_archives(
+    record_store: RecordStore, ref: RecordRef, digests: Collection[str]
+) -> tuple[str, ...]:
+    """Those of these that neither this machine nor the back end has."""
+    backend = record_store.stores.state
+    away = [
         sha256
-        for sha256 in sorted(archives_of(record))
-        if archive_key(ref, sha256) not in kept
-        and _read(archive_path(record_store.home, sha256), sha256) is None
-    )
+        for sha256 in sorted(digests)
+        if _read(archive_path(record_store.home, sha256), sha256) is None
+    ]
+    if not away or record_store.is_own_folder:
+        return tuple(away)
+    kept = frozenset(backend.list(archive_folder(ref)))
+    return tuple(sha256 for sha256 in away if archive_key(ref, sha256) not in kept)
 
 
 def copy_archive(source: RecordStore, target: RecordStore, ref: RecordRef, sha256: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from fabric.model.catalog import PROVIDER_IDS
 from fabric.system.schemas import schema_text
 from tests.support.in_process import project
+from tests.support.moving_provider import moving_provider
 from tests.support.project import PYTHON, Project, handler, service
 from tests.support.tool import Tool
 
@@ -512,12 +513,12 @@ def test_without_the_flag_what_was_deployed_stays(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_put_back_is_named_with_the_command_that_would(tmp_path: Path) -> None:
-    made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
-    made.json("deploy", env=tool.env())
+    made, provider = project(tmp_path, ROUTE), moving_provider(tmp_path / "provider")
+    made.json("deploy", env=provider.env())
     name = read(made, STATE)["deploymentId"]
-    shutil.rmtree(made.root / ".fabric/archives")
-    made.write({"fabric.yml": UNHEALTHY, "src/two.py": handler("broken")})
-    done = made.json("deploy", "--rollback-on-failure", env=tool.env())
+    provider.refuses("shop")
+    made.write({"src/two.py": handler("broken")})
+    done = made.json("deploy", "--rollback-on-failure", env=provider.env())
     hints = [one["hint"] for one in done.error["problems"]]
     assert any(f"fabric rollback --to {name}" in hint for hint in hints)
     assert done.document["result"]["rolledBack"] is False
@@ -577,7 +578,7 @@ def test_a_saved_plan_is_carried_out_while_it_fits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("moves", "named"),
     [
-        ({"src/two.py": handler("other")}, "inputs of build:shop/two changed"),
+        ({"src/two.py": handler("other")}, "src/two.py changed"),
         (
             {"fabric.yml": ROUTE.replace("two.handler}", "two.handler, memory: 512}")},
             "deploy:shop/two",

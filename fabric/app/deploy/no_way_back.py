@@ -1,0 +1,112 @@
+"""Whether a run that is to go back after a failure could do so: asked before its first call."""
+
+from collections.abc import Iterator, Mapping
+
+from fabric.app.deploy.scope import DeployScope
+from fabric.app.settings import Settings
+from fabric.config.values import Config
+from fabric.graph.compile import deploys_whole_services
+from fabric.graph.decide import Action
+from fabric.graph.judge import keyed
+from fabric.graph.past_values import KnownValues, past_values
+from fabric.graph.plan import Plan
+from fabric.model.late_values import placeholder
+from fabric.model.problems import Problem
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.secret import Secret
+from fabric.model.state_key import STATE_KEY_VARIABLE
+from fabric.model.switches import is_on
+from fabric.model.task import Pairs
+from fabric.model.task_inputs import DeployInputs, RemoveInputs
+from fabric.state.records.archives import missing_archives
+from fabric.tasks.deploy import ref_of
+from fabric.tasks.past_environment import PastFunction
+
+_ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
+_KEEPS = f"deploys with {STATE_KEY_VARIABLE} keep values, sealed"
+_GO_ON = "to go on without a way back: --no-rollback-on-failure"
+# By function, the digests of what a run would give it; None where it would take it away.
+_Changes = dict[str, Pairs | None]
+
+
+def rolls_back(said: bool | None, config: Config, settings: Settings) -> bool:
+    """What the flag says, if it was given, then the config, then the variable."""
+    if said is not None:
+        return said
+    if config.deploy.rollback_on_failure is not None:
+        return config.deploy.rollback_on_failure
+    return is_on(_ROLLBACK_VARIABLE, settings.env)
+
+
+def no_ways_back(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
+    """What this plan would change, and what could not be put back as it is."""
+    for ref, changes in sorted(_changes(plan).items()):
+        record = scope.record(ref)
+        if record is not None:
+            yield from _of_record(scope, record, changes)
+
+
+def told_ways_back(scope: DeployScope, plan: Plan) -> tuple[Problem, ...]:
+    """The same for a plan, which is told it where a deploy would be refused for it."""
+    problems = tuple(no_ways_back(scope, plan))
+    units = scope.work.units.all().values() if problems else ()
+    is_on_failure = any(rolls_back(None, unit.config, scope.settings) for unit in units)
+    return problems if is_on_failure else ()
+
+
+def _changes(plan: Plan) -> Mapping[RecordRef, _Changes]:
+    found: dict[RecordRef, _Changes] = {}
+    for task, decision in zip(plan.graph.tasks, plan.decisions, strict=True):
+        if decision.action is Action.SKIP:
+            continue
+        match task.inputs:
+            case DeployInputs(functions=specs):
+                found.setdefault(ref_of(task.inputs), {}).update({one[0]: one[2] for one in specs})
+            case RemoveInputs(function=function):
+                found.setdefault(ref_of(task.inputs), {})[function] = None
+            case _:
+                pass
+    return found
+
+
+def _of_record(scope: DeployScope, record: Record, changes: _Changes) -> Iterator[Problem]:
+    is_whole = deploys_whole_services(record.provider_id, record.mode)
+    # One that may or may not be there, nobody puts back.
+    live = [one for one in record.functions if one.key and (is_whole or one.name in changes)]
+    record_store = scope.transaction.record_store(record.ref)
+    lost = missing_archives(record_store, record.ref, {one.artifact_sha256 for one in live})
+    for one in live:
+        past = PastFunction(record.ref, one, record.salt)
+        if one.artifact_sha256 in lost:
+            yield _archive_problem(past)
+        if _is_moving(past, changes.get(one.name)):
+            yield from _values_problem(scope, past)
+
+
+def _is_moving(past: PastFunction, env: Pairs | None) -> bool:
+    """By digests alone: a plan reads no config for what stays."""
+    today = dict(keyed(env or (), past.salt))
+    return any(today.get(name) != digest for name, digest in past.record.environment)
+
+
+def _archive_problem(past: PastFunction) -> Problem:
+    sha256 = past.record.artifact_sha256[:12]
+    message = f"{past.title} could not be put back: its archive {sha256} is not kept any more"
+    return Problem("rollback/no-way-back", message, f"bring the file back; {_GO_ON}")
+
+
+def _values_problem(scope: DeployScope, past: PastFunction) -> Iterator[Problem]:
+    opened = past.opened(scope.tools)
+    today = scope.values.declared(past.ref, past.record.name)
+    addresses = {name: placeholder(name) for name in scope.values.late_names(past.ref)}
+    known = KnownValues(today or Secret(()), opened.values, addresses)
+    lost = past_values(past.record, known, past.salt).lost
+    if not lost:
+        return
+    names = ", ".join(lost)
+    change = f"the config no longer gives {names} as live"
+    if today is None:
+        change = f"the config no longer names it, and it has {names}"
+    kept = f"its values are kept, but {opened.why_not}" if opened.why_not else "no value is kept"
+    message = f"{past.title} could not be put back: {change}; {kept}"
+    yield Problem("rollback/no-way-back", message, f"{_KEEPS}; {_GO_ON}")

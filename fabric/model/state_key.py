@@ -1,0 +1,46 @@
+"""The key under which records keep the values of deploys: taken from the process, never shown."""
+
+import base64
+import binascii
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+
+STATE_KEY_VARIABLE = "FABRIC_STATE_KEY"
+KEY_BYTES = 32
+# Both alphabets of base64 are written by common tools, with and without padding.
+_ALPHABET = str.maketrans("-_", "+/")
+
+
+def state_key(text: str) -> Secret[bytes]:
+    """Raises for whatever is no key, without a word of it."""
+    raw = _from_hex(text.strip()) or _from_base64(text.strip())
+    if raw is None:
+        raise FabricError(
+            Problem(
+                "usage/bad-value",
+                f"{STATE_KEY_VARIABLE} is no key: it has to be {KEY_BYTES} bytes, in hexadecimal "
+                "or base64",
+                hint="make one: openssl rand -hex 32; without one, leave the variable unset",
+            )
+        )
+    return Secret(raw)
+
+
+def _from_hex(text: str) -> bytes | None:
+    try:
+        return _whole(binascii.unhexlify(text))
+    except ValueError:
+        return None
+
+
+def _from_base64(text: str) -> bytes | None:
+    bare = text.translate(_ALPHABET).rstrip("=")
+    try:
+        return _whole(base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True))
+    except ValueError:
+        return None
+
+
+def _whole(raw: bytes) -> bytes | None:
+    return raw if len(raw) == KEY_BYTES else None

@@ -1,0 +1,111 @@
+"""Seals values with AES-GCM under the key of the process, and opens them again.
+
+A sealed text is `<form>.<name of the key>.<nonce and ciphertext in base64>`.
+"""
+
+import base64
+import functools
+import hmac
+import json
+from typing import TYPE_CHECKING
+
+from msgspec import ValidationError, convert
+from msgspec.structs import astuple
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.kept_values import OpenedValues, ValueOwner
+from fabric.model.secret import Secret
+from fabric.model.state_key import STATE_KEY_VARIABLE, state_key
+from fabric.model.task import Pairs
+from fabric.system.chance import Chance
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+_FORM = "1"
+_NONCE = 12
+_KEY_NAME = 8
+
+
+class ValueSeal:
+    """Thread-safe. Without a key nothing is sealed, and nothing opens. The key is looked at when it
+    is first needed: `require` is for who wants to know before."""
+
+    def __init__(self, key: Secret[str | None], chance: Chance) -> None:
+        self._text = key
+        self._chance = chance
+
+    @property
+    def has_key(self) -> bool:
+        return self._text.reveal() is not None
+
+    def require(self) -> None:
+        """Raises where there is a key that cannot be used."""
+        if self.has_key:
+            _ = self._cipher
+
+    def seal(self, owner: ValueOwner, values: Pairs) -> str:
+        if not self.has_key or not values:
+            return ""
+        nonce = bytes.fromhex(self._chance(_NONCE))
+        closed = self._cipher.encrypt(nonce, json.dumps(values).encode(), _bound_to(owner))
+        return f"{_FORM}.{self._key_name}.{base64.b64encode(nonce + closed).decode()}"
+
+    def opened(self, owner: ValueOwner, text: str) -> OpenedValues:
+        if not text:
+            return OpenedValues()
+        form, _, rest = text.partition(".")
+        key_name, _, body = rest.partition(".")
+        if form != _FORM:
+            return OpenedValues(why_not="they are sealed in a form that this fabric does not know")
+        if not self.has_key:
+            return OpenedValues(why_not=f"they are sealed, and {STATE_KEY_VARIABLE} is not set")
+        if key_name != self._key_name:
+            return OpenedValues(
+                why_not=f"they are sealed with another key ({key_name}) than the one in "
+                f"{STATE_KEY_VARIABLE} ({self._key_name})"
+            )
+        return self._with_key(owner, body)
+
+    def is_as_good(self, text: str) -> bool:
+        """Whether a text was sealed with the key that is set; without one there is no better."""
+        return not self.has_key or text.startswith(f"{_FORM}.{self._key_name}.")
+
+    def _with_key(self, owner: ValueOwner, body: str) -> OpenedValues:
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            raw = base64.b64decode(body, validate=True)
+            plain = self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], _bound_to(owner))
+            return OpenedValues(Secret(convert(json.loads(plain), Pairs)))
+        except (InvalidTag, ValueError, ValidationError):
+            return OpenedValues(why_not="their seal is damaged, or was made for something else")
+
+    @functools.cached_property
+    def _key(self) -> Secret[bytes]:
+        return state_key(self._text.reveal() or "")
+
+    @functools.cached_property
+    def _key_name(self) -> str:
+        """Tells keys apart, and gives none away."""
+        return hmac.new(self._key.reveal(), b"name", "sha256").hexdigest()[:_KEY_NAME]
+
+    @functools.cached_property
+    def _cipher(self) -> "AESGCM":
+        try:
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        except ImportError as error:
+            raise FabricError(_not_installed(error)) from error
+        return AESGCM(self._key.reveal())
+
+
+def _bound_to(owner: ValueOwner) -> bytes:
+    return json.dumps(["values of a deploy", *astuple(owner.ref), *astuple(owner)[1:]]).encode()
+
+
+def _not_installed(error: ImportError) -> Problem:
+    return Problem(
+        "state/not-installed",
+        f"{STATE_KEY_VARIABLE} needs a package that is not installed: {error.name or error}",
+        hint="pip install 'fabric-deploy[sealed]'",
+    )

@@ -1,0 +1,115 @@
+"""The environment that a function of an earlier deployment is given when it comes back."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.graph.judge import keyed_values
+from fabric.graph.past_values import KnownValues, PastValues, filled_past, past_values
+from fabric.model.hashing import digest_fields
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.kept_values import OpenedValues, ValueOwner
+from fabric.model.records.record import FunctionRecord, RecordRef
+from fabric.model.secret import Secret
+from fabric.model.state_key import STATE_KEY_VARIABLE
+from fabric.model.task import Pairs
+from fabric.tasks.deploy_tools import DeployTools
+
+_TODAY = "set them as they were, or take today's with --with-current-environment"
+_BACK = "put the function back into the config, with its values of then"
+_KEEP = f"deploys with {STATE_KEY_VARIABLE} keep them, sealed"
+
+
+class PastFunction(Struct, frozen=True):
+    """A function as a record has it; `salt` is the record's."""
+
+    ref: RecordRef
+    record: FunctionRecord
+    salt: str
+
+    @property
+    def title(self) -> str:
+        return f"`{self.ref.service}/{self.record.name}`"
+
+    def owner(self, environment_sha256: str) -> ValueOwner:
+        return ValueOwner(self.ref, self.record.name, self.salt, environment_sha256)
+
+    def opened(self, tools: DeployTools) -> OpenedValues:
+        one = self.record
+        return tools.kept_values.opened(self.owner(one.environment_sha256), one.sealed_values)
+
+
+class PastEnvironment:
+    """What is known today of one function's variables of then. Where today's values are taken, they
+    go before those that were kept."""
+
+    def __init__(self, tools: DeployTools, past: PastFunction) -> None:
+        self._tools, self._past = tools, past
+        today = tools.values.values(past.ref, past.record.name)
+        self._is_configured = today.is_configured
+        self._opened = past.opened(tools)
+        here = {name for name, _ in today.declared.reveal()} if tools.takes_today else set()
+        kept = (pair for pair in self._opened.values.reveal() if pair[0] not in here)
+        addresses = tools.values.addresses(past.ref)
+        self._known = KnownValues(today.declared, Secret(tuple(kept)), addresses)
+        self.values: PastValues = past_values(past.record, self._known, past.salt)
+
+    @property
+    def problem(self) -> Problem | None:
+        """What forbids that it comes back; half an environment is none."""
+        if not self.values.lost or (self._tools.takes_today and self._is_configured):
+            return None
+        hint = _TODAY if self._is_configured else _BACK
+        hint = hint if self._opened.why_not else f"{hint}; {_KEEP}"
+        return Problem("rollback/environment", f"{self._what()}{self._why()}", hint)
+
+    def _what(self) -> str:
+        title, lost = self._past.title, ", ".join(self.values.lost)
+        if not self._is_configured:
+            return f"the config no longer names {title}, so the values of {lost} are not known"
+        other, unknown = (", ".join(names) for names in (self.values.other, self.values.unknown))
+        had = f"{other} had other values then" if other else ""
+        gone = f"the config does not give {unknown} any more" if unknown else ""
+        return f"{title}: {' and '.join(text for text in (had, gone) if text)}"
+
+    def _why(self) -> str:
+        """Nothing is told of values that nobody was asked to keep."""
+        why = self._opened.why_not
+        if why:
+            return f"; its values are kept, but {why}"
+        return "; values were not kept" if self._is_configured else ""
+
+    @property
+    def left_out(self) -> Problem | None:
+        """What it comes back without, though it had it."""
+        names = self.values.unknown
+        if not names or self.problem:
+            return None
+        without = f"{self._past.title} comes back without {', '.join(names)}"
+        message = f"{without}: the config does not give it any more"
+        return Problem("rollback/left-out", message)
+
+    def given(self) -> Secret[Pairs]:
+        """What the function is handed; raises where that would not be what it had."""
+        if self.problem:
+            raise FabricError(self.problem)
+        return Secret(filled_past(self._declared(), self._known.addresses))
+
+    def recorded(self) -> FunctionRecord:
+        """With other values than it had then, it is not what its key says."""
+        if not self.values.lost:
+            return self._past.record
+        declared = self._declared()
+        today = keyed_values(declared, self._past.salt)
+        whole = digest_fields(part for pair in today for part in pair)
+        return replace(
+            self._past.record,
+            key="",
+            environment=today,
+            environment_sha256=whole,
+            sealed_values=self._tools.kept_values.seal(self._past.owner(whole), declared),
+        )
+
+    def _declared(self) -> Pairs:
+        today = dict(self._known.today.reveal())
+        others = {name: today[name] for name in self.values.other}
+        return tuple(sorted({**others, **dict(self.values.same.reveal())}.items()))

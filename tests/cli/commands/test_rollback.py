@@ -1,0 +1,143 @@
+"""`fabric rollback`: all that a way back needs is looked at before the first change."""
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.in_process import compose, project
+from tests.support.moving_provider import moving_provider
+from tests.support.project import Project, handler
+
+STATE = ".fabric/state/shop/dev/cloud1-lambda.state.json"
+ONE = '  - {name: one, entry: one.handler, env: {MOOD: "${env:MOOD,good}", AGE: "7"}}\n'
+TWO = "  - {name: two, entry: two.handler}\n"
+HEAD = """\
+service: shop
+provider: {name: cloud1-lambda, runtime: python3.11}
+functions:
+"""
+SOURCES = {"one.py": handler("one"), "two.py": handler("two")}
+
+
+def shop(folder: Path, functions: str = ONE + TWO) -> Project:
+    made = project(folder, HEAD + functions, SOURCES)
+    assert made.json("deploy").code == 0
+    return made
+
+
+def functions_of(made: Project) -> dict[str, dict[str, Any]]:
+    state = json.loads((made.root / STATE).read_text())
+    return {one["name"]: one for one in state["functions"]}
+
+
+def without_one(made: Project) -> None:
+    made.write({"fabric.yml": HEAD + TWO})
+    assert made.json("deploy").code == 0
+
+
+@pytest.mark.parametrize("flags", [(), ("--with-current-environment",)])
+def test_past_a_function_that_is_configured_no_more_its_values_are_named_as_unknown(
+    flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    made = shop(tmp_path)
+    without_one(made)
+    before = made.tree(".fabric/state")
+    done = made.json("rollback", *flags)
+    assert done.code == 1
+    assert done.error["code"] == "rollback/environment"
+    assert done.error["message"] == (
+        "the config no longer names `shop/one`, so the values of AGE, MOOD are not known"
+    )
+    assert made.tree(".fabric/state") == before
+
+
+def test_a_function_without_variables_comes_back_though_no_config_names_it(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    made.write({"fabric.yml": HEAD + ONE})
+    assert made.json("deploy").code == 0
+    assert made.json("rollback").code == 0
+    assert set(functions_of(made)) == {"one", "two"}
+
+
+def test_a_function_that_was_put_back_into_the_config_comes_back_with_its_values(
+    tmp_path: Path,
+) -> None:
+    made = shop(tmp_path)
+    was = functions_of(made)["one"]["environment"]
+    without_one(made)
+    made.write({"fabric.yml": HEAD + ONE + TWO})
+    assert made.json("rollback").code == 0
+    assert functions_of(made)["one"]["environment"] == was
+
+
+def test_a_variable_that_the_config_gives_no_more_is_left_out_only_when_agreed_to(
+    tmp_path: Path,
+) -> None:
+    made = shop(tmp_path)
+    made.write({"fabric.yml": HEAD + ONE.replace(', AGE: "7"', "") + TWO})
+    assert made.json("deploy").code == 0
+    refused = made.json("rollback")
+    assert "the config does not give AGE any more" in refused.error["message"]
+    done = made.fabric("rollback", "--with-current-environment")
+    assert done.code == 0
+    assert "`shop/one` comes back without AGE" in done.err
+    assert set(functions_of(made)["one"]["environment"]) == {"MOOD"}
+
+
+def test_a_function_that_stays_as_it_is_needs_no_values_of_then(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    made.write({"two.py": handler("newer")})
+    assert made.json("deploy").code == 0
+    assert made.json("rollback", env={"MOOD": "bad"}).code == 0
+
+
+def test_with_one_archive_missing_nothing_goes_back(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    first = functions_of(made)
+    made.write({"one.py": handler("newer"), "two.py": handler("newer")})
+    assert made.json("deploy").code == 0
+    lost = first["two"]["artifactSha256"]
+    (made.root / f".fabric/archives/{lost}.zip").unlink()
+    before = made.tree(".fabric/state")
+    done = made.json("rollback")
+    assert done.error["code"] == "state/archive-missing"
+    assert "`shop/two`" in done.error["message"]
+    assert lost[:12] in done.error["message"]
+    assert made.tree(".fabric/state") == before
+
+
+def test_a_lost_archive_is_looked_for_in_the_back_end_too(tmp_path: Path) -> None:
+    made = project(tmp_path, f"{HEAD}{ONE}backend: {{kind: sql}}\n", SOURCES)
+    assert made.json("deploy").code == 0
+    made.write({"one.py": handler("newer")})
+    assert made.json("deploy").code == 0
+    shutil.rmtree(made.root / ".fabric/archives")
+    assert made.json("rollback").code == 0
+    shutil.rmtree(made.root / ".fabric/archives")
+    with sqlite3.connect(made.root / ".fabric/state.db") as database:
+        database.execute("DELETE FROM fabric_state WHERE key LIKE '%zip'")
+    done = made.json("rollback")
+    assert done.error["code"] == "state/archive-missing"
+    assert " nor in " in done.error["message"]
+
+
+def test_the_address_of_an_upstream_that_moved_is_no_other_value(tmp_path: Path) -> None:
+    made = compose(tmp_path, a=(), b=("a",))
+    provider = moving_provider(tmp_path / "provider")
+    assert made.json("compose", "deploy", env=provider.env()).code == 0
+    made.write({"b/main.py": handler("newer")})
+    assert made.json("compose", "deploy", env=provider.env()).code == 0
+    config = (made.root / "a/fabric.yml").read_text()
+    made.write({"a/fabric.yml": config.replace("cloud1-lambda", "edge1-workers")})
+    moved = {name.replace("CLOUD1", "EDGE1"): text for name, text in provider.env().items()}
+    env = {**provider.env(), **moved}
+    assert made.json("compose", "deploy", "--service", "a", env=env).code == 0
+    done = made.json("rollback", "-c", "b/fabric.yml", env=env)
+    assert done.code == 0, done.out
+    given = provider.environments["b"]
+    assert given["SERVICE_A_URL"] == provider.addresses["a"]
+    assert given["FABRIC_OUTPUT_A_CLOUD1_LAMBDA_ENDPOINT"] == provider.addresses["a"]

@@ -1,0 +1,72 @@
+"""What is known today of the values that a function had once."""
+
+import string
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabric.graph.judge import keyed_values
+from fabric.graph.past_values import KnownValues, filled_past, past_values
+from fabric.model.late_values import placeholder
+from fabric.model.records.record import FunctionRecord
+from fabric.model.secret import Secret
+from fabric.model.task import Pairs
+
+SALT = "of one lineage"
+MOVED = "FABRIC_OUTPUT_A_CLOUD1_LAMBDA_ENDPOINT"
+ADDRESSES = {"SERVICE_A_URL": "https://a", "FABRIC_OUTPUT_A_EDGE1_WORKERS_ENDPOINT": "https://a"}
+NAMES = st.text(string.ascii_uppercase, min_size=1, max_size=3)
+ENVIRONMENTS = st.dictionaries(NAMES, st.text(max_size=3), max_size=4)
+
+
+def once(**env: str) -> FunctionRecord:
+    return FunctionRecord(
+        "one", "key", "a" * 64, environment=keyed_values(tuple(env.items()), SALT)
+    )
+
+
+def pairs(**env: str) -> Secret[Pairs]:
+    return Secret(tuple(env.items()))
+
+
+def test_a_value_of_today_counts_where_its_digest_is_that_of_then() -> None:
+    found = past_values(once(A="1", B="2"), KnownValues(pairs(A="1", B="3")), SALT)
+    assert (found.same, found.other, found.unknown) == (pairs(A="1"), ("B",), ())
+
+
+def test_a_variable_without_a_value_today_is_unknown() -> None:
+    found = past_values(once(A="1"), KnownValues(), SALT)
+    assert (found.other, found.unknown, found.lost) == ((), ("A",), ("A",))
+
+
+def test_a_kept_value_counts_only_if_it_is_that_of_then() -> None:
+    known = KnownValues(pairs(A="3"), kept=pairs(A="1", B="no"))
+    found = past_values(once(A="1", B="2"), known, SALT)
+    assert (found.same, found.unknown) == (pairs(A="1"), ("B",))
+
+
+def test_the_address_of_an_upstream_is_no_value_of_then() -> None:
+    known = KnownValues(addresses=ADDRESSES)
+    then = once(SERVICE_A_URL=placeholder("SERVICE_A_URL"))
+    assert past_values(then, known, SALT).lost == ()
+
+
+def test_an_upstream_that_moved_to_another_provider_gives_its_address_of_today() -> None:
+    found = past_values(once(**{MOVED: placeholder(MOVED)}), KnownValues(addresses=ADDRESSES), SALT)
+    assert filled_past(found.same.reveal(), ADDRESSES) == ((MOVED, "https://a"),)
+
+
+def test_an_upstream_that_is_depended_on_no_more_gives_nothing() -> None:
+    then = once(SERVICE_B_URL=placeholder("SERVICE_B_URL"))
+    assert past_values(then, KnownValues(addresses=ADDRESSES), SALT).unknown == ("SERVICE_B_URL",)
+
+
+@given(then=ENVIRONMENTS, today=ENVIRONMENTS, kept=ENVIRONMENTS)
+def test_nothing_but_the_values_of_then_comes_back(
+    then: dict[str, str], today: dict[str, str], kept: dict[str, str]
+) -> None:
+    found = past_values(once(**then), KnownValues(pairs(**today), pairs(**kept)), SALT)
+    same = dict(found.same.reveal())
+    assert same == {name: then[name] for name in same}
+    assert set(then) == {*same, *found.lost}
+    assert all(then[name] not in (today.get(name), kept.get(name)) for name in found.lost)
