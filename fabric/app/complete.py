@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from fabric.app.project.compile_files import compile_files
 from fabric.app.project.files import config_in
 from fabric.app.project.project import named_services, open_project
+from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Request, Where
 from fabric.app.runs import run_ids
 from fabric.app.settings import Settings
@@ -37,7 +38,7 @@ def known_names(kind: NameKind, where: Where, settings: Settings) -> tuple[str, 
 
 
 def _functions(where: Where, settings: Settings) -> Iterable[str]:
-    project = open_project(replace(where, only_place=True), settings)
+    project = open_recorded(where, settings)
     return (one.name for unit in project.units for one in unit.config.functions)
 
 

@@ -27,7 +27,7 @@ def names_of(kind: str) -> Complete:
 
 def _where(context: click.Context) -> "Where":
     """What the line says so far."""
-    from fabric.app.request import CONFIG_NAME, Where
+    from fabric.app.request import CONFIG_NAME, Where, params_of
 
     said = context.params
     return Where(
@@ -35,4 +35,5 @@ def _where(context: click.Context) -> "Where":
         said.get("compose") or "",
         said.get("stage") or "",
         said.get("provider") or "",
+        params=params_of(said.get("params") or ()),
     )

@@ -38,7 +38,7 @@ MAX_FINDINGS = 100
 _SHORTEST_HIDDEN = 4
 # Filled only when they are used: a variable of another stage or place need not be set here.
 _PARAM = re.compile(rf"\$\{{param:({PARAM_NAME.pattern})")
-_LATER = ("stages", "providerOverrides", "secrets")
+_LATER = ("stages", "providerOverrides", "secrets", "params")
 
 
 class ConfigText(Struct, frozen=True):

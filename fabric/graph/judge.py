@@ -153,7 +153,7 @@ def judge_release(known: Known, inputs: ReleaseInputs, record: Record | None) ->
     if known.upstream is None:
         return wait_for(known.unknown, count)
     key = release_key(known, inputs, record)
-    if record is None or not record.release_key:
+    if record is None or (not record.release_key and not record.history):
         return Decision(Action.RUN, "first release", key, count)
     if record.lifecycle is not Lifecycle.DEPLOYED:
         return Decision(Action.RUN, f"its last deployment ended as {record.lifecycle}", key, count)

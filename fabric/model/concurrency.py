@@ -17,6 +17,13 @@ def told_settings(settings: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str
     return tuple((name, _told(value) if name == _SETTING else value) for name, value in settings)
 
 
+def told_counts(text: str) -> tuple[int | None, int | None]:
+    """Reserved and provisioned, as `reserved=5,provisioned=1` tells them."""
+    counts = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
+    reserved, provisioned = counts.get("reserved"), counts.get("provisioned")
+    return int(reserved) if reserved else None, int(provisioned) if provisioned else None
+
+
 def _told(text: str) -> str:
     found = _HASHED.fullmatch(text)
     if found is None:

@@ -111,7 +111,10 @@ def deploy_order(address: DeploymentAddress, orders: Sequence[FunctionOrder]) ->
 
 
 def remove_order(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
-    return _text(_document(OrderKind.REMOVE, address, tuple(map(_live, functions))))
+    previous = address.previous
+    known = {one.name: _recorded(one) for one in previous.functions} if previous else {}
+    rows = tuple(known.get(one.name) or _live(one) for one in functions)
+    return _text(_document(OrderKind.REMOVE, address, rows))
 
 
 def _text(document: OrderDocument) -> str:
@@ -184,7 +187,10 @@ def _live(one: LiveFunction) -> LiveRow:
 def _previous(record: Record | None) -> PreviousRow | None:
     if record is None or not record.deployment_id:
         return None
-    functions = tuple(map(_recorded, record.functions))
+    # Of a first deploy that failed half-way nobody knows more than the name.
+    functions = tuple(_recorded(one) for one in record.functions if one.settings)
+    if not functions and not record.endpoint:
+        return None
     return PreviousRow(
         record.deployment_id,
         record.mode,

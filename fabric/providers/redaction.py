@@ -1,8 +1,9 @@
 """What a foreign tool says, made fit to be shown: known secrets and likely ones are hidden."""
 
 import base64
+import re
 from collections.abc import Iterable, Iterator
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
@@ -18,6 +19,9 @@ from fabric.model.task import Pairs
 
 # Shorter ones (`1`, `true`) are in every text, and hide nothing that is worth it.
 _SHORTEST = 6
+# Parts of something secret are secret, too; but not each word of it.
+_SHORTEST_LINE = 4
+_PASSWORD = re.compile(r"://[^\s/?#@:]*:([^\s/?#@]+)@")
 _KEY_BEGINS, _KEY_ENDS = b"PRIVATE KEY-----", b"-----END "
 
 
@@ -56,15 +60,27 @@ class TalkRedaction:
 
 def redaction_of(secrets: Iterable[str], variables: Iterable[tuple[str, str]]) -> Redaction:
     """Over these secrets, and the values of variables whose names look like credentials."""
-    named = {value for name, value in variables if looks_secret(name) and len(value) >= _SHORTEST}
-    forms = frozenset(form for one in {*secrets, *named} for form in _forms(one))
+    rows = tuple(variables)
+    named = {value for name, value in rows if looks_secret(name) and len(value) >= _SHORTEST}
+    hidden = {*secrets, *named, *_passwords(value for _, value in rows)}
+    forms = frozenset(form for one in hidden for form in _forms(one))
     return Redaction(Secret(forms))
+
+
+def _passwords(values: Iterable[str]) -> Iterator[str]:
+    """Those inside of addresses, as they stand there and as they are meant."""
+    for value in values:
+        if "://" in value:
+            for found in _PASSWORD.findall(value):
+                yield from (one for one in (found, unquote(found)) if len(one) >= _SHORTEST)
 
 
 def _forms(value: str) -> Iterator[str]:
     yield value
     # Talk is told line by line: a key of many lines would never be met as a whole.
-    yield from (line for line in value.splitlines() if len(line) >= _SHORTEST and line != value)
+    yield from (
+        line for line in value.splitlines() if len(line) >= _SHORTEST_LINE and line != value
+    )
     if len(value) >= _SHORTEST:
         yield quote(value, safe="")
         encoded = value.encode(errors="surrogateescape")

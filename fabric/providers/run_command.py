@@ -24,6 +24,7 @@ from fabric.system.process_identity import children_mark, this_process
 # One variable with its name, `=` and NUL; Linux starts no child with a longer one.
 LONGEST_VARIABLE = 131_071
 _QUOTED_LINES = 20
+_QUOTED_LETTERS = 300
 # What a command has to end in once the run was interrupted.
 PATIENCE = 10.0
 _OURS = frozenset((*WORDS, *DOCUMENTS, *(f"{name}_FILE" for name in DOCUMENTS)))
@@ -41,6 +42,10 @@ class CommandEnvironment(Struct, frozen=True):
     payloads: Path | None = None
     limits: Limits = Limits()
     watch: CallWatch = UNWATCHED
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _QUOTED_LETTERS else f"{line[:_QUOTED_LETTERS]}…"
 
 
 class Told(Struct, frozen=True):
@@ -73,7 +78,8 @@ class Call(Struct, frozen=True):
             hint = "a role that was just made cannot be used at once: wait 20 to 60 seconds, retry"
         hint = hint or "run it by hand to see all that it says; it is run without a shell"
         lines = said.strip().splitlines()
-        frame = "\n".join(lines[-_QUOTED_LINES:])
+        lines = [_shortened(line) for line in lines[-_QUOTED_LINES:]]
+        frame = "\n".join(lines)
         # Programs that read JSON see no frame.
         last = f": {lines[-1].strip()}" if lines else ""
         message = f"the command in `{self.variable}` {what}{last}"

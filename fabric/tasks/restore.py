@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_restore
 from fabric.graph.plan import Known
-from fabric.model.concurrency import told_settings
+from fabric.model.concurrency import told_counts, told_settings
 from fabric.model.hashing import digest_fields
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import (
@@ -29,6 +29,7 @@ from fabric.tasks.past_environment import PastEnvironment, PastFunction
 from fabric.tasks.release import lives_of
 
 _VERSION = "1"
+NO_TAGS = digest_fields((repr(()),))
 
 
 class RestoreKind:
@@ -82,6 +83,8 @@ class RestoreKind:
         found = {one.name: one for one in deployed.functions}
         for one in then:
             live = self._as_live(ref, one, locked_record.record.salt)
+            live, said = self._told_of_tags(ref, live)
+            shop.say(task.id, said)
             locked_record.add(FunctionDone(task.id, with_place(live, found[one.name])))
         if not inputs.function:
             for name in {one.name for one in locked_record.record.functions} - set(
@@ -114,8 +117,26 @@ class RestoreKind:
         )
         env = PastEnvironment(self._tools, PastFunction(ref, one, salt)).given()
         today = self._tools.values.values(ref, one.name)
-        values = replace(today, triggers=one.triggers, layers=one.layers, env=env)
+        reserved, provisioned = told_counts(settings.get("concurrency", ""))
+        values = replace(
+            today,
+            triggers=one.triggers,
+            layers=one.layers,
+            env=env,
+            reserved_concurrency=reserved,
+            provisioned_concurrency=provisioned,
+        )
         return order_of(one.name, artifact, plain, values)
+
+    def _told_of_tags(self, ref: RecordRef, one: FunctionRecord) -> tuple[FunctionRecord, str]:
+        """Of tags a record keeps a digest: other ones are today's, and the record says so."""
+        today = dict(self._tools.values.values(ref, one.name).spec[1]).get("tags", NO_TAGS)
+        if dict(one.settings).get("tags", today) == today:
+            return one, ""
+        settings = tuple((name, today if name == "tags" else text) for name, text in one.settings)
+        said = f"{one.name} has today's tags: those of then are not known"
+        key = digest_fields(("restored", one.key, today))
+        return replace(one, settings=settings, key=key), said
 
     def _as_live(self, ref: RecordRef, then: FunctionRecord, salt: str) -> FunctionRecord:
         one = self._with_upstreams(ref, then)

@@ -14,7 +14,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
 from fabric.model.secret import Secret
 from fabric.providers.command import Command
-from fabric.providers.contract import CallWatch, FunctionOrder
+from fabric.providers.contract import CallWatch, FunctionOrder, LiveFunction
 from fabric.providers.payloads import PAYLOADS, payloads
 from fabric.system.bounded_process import Limits
 from fabric.system.schemas import misfits
@@ -52,7 +52,8 @@ def watched(deployer: Command) -> tuple[Command, list[str]]:
 
 def deployed_record() -> Record:
     ref = RecordRef("shop", "dev", CLOUD1.id)
-    functions = (FunctionRecord("hello", "key", "ab" * 32, triggers=(HTTP,)),)
+    settings = (("runtime", "nodejs20.x"),)
+    functions = (FunctionRecord("hello", "key", "ab" * 32, triggers=(HTTP,), settings=settings),)
     return Record(
         ref,
         CLOUD1.id,
@@ -489,6 +490,30 @@ def test_a_destroy_command_reads_the_same_document(tmp_path: Path) -> None:
     assert tool.order["operation"] == "remove"
     assert [row["name"] for row in tool.order["functions"]] == ["one", "two"]
     assert tool.order["previous"] is None
+
+
+def test_a_destroy_command_is_told_what_is_known_of_the_functions(tmp_path: Path) -> None:
+    tool = recorder(tmp_path)
+    live = (LiveFunction("hello", "shop-dev-hello", "arn:hello"),)
+    command(tool).dissolve(replace(address(), previous=deployed_record()), live)
+    [row] = tool.order["functions"]
+    assert row["triggers"] == [{"type": "http", "method": "GET", "path": "/hello"}]
+    assert row["runtime"] == "nodejs20.x"
+
+
+def test_what_a_failed_first_deploy_left_is_no_deployment(tmp_path: Path) -> None:
+    tool = recorder(tmp_path)
+    unsure = FunctionRecord("hello", key="", artifact_sha256="")
+    record = replace(deployed_record(), functions=(unsure,), endpoint="")
+    command(tool).deploy(replace(address(), previous=record), (order(),))
+    assert tool.order["previous"] is None
+
+
+def test_the_password_of_an_address_is_hidden_also_by_itself(tmp_path: Path) -> None:
+    script = f"import sys\nprint('no such user, password pw-very', file=sys.stderr)\n{GOOD}"
+    deployer, heard = watched(says(tmp_path, script))
+    deployer.deploy(address(), (order(DB="postgres://u:pw-very@h/db"),))
+    assert heard == ["no such user, password [REDACTED]"]
 
 
 def test_an_order_that_nobody_reads_stops_nobody(tmp_path: Path) -> None:

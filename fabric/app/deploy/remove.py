@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fabric.app.build import owners_of, problems_of
 from fabric.app.cache_place import cache_folder, is_usable
+from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
@@ -19,7 +20,9 @@ from fabric.app.deploy.single_functions import (
     no_single_functions,
     told_of_functions,
 )
+from fabric.app.project.kept_source import drop_config
 from fabric.app.project.modes import mode_of
+from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import Project
 from fabric.app.project.recorded import open_recorded
 from fabric.app.project.upstreams import downstreams_of, needs_of
@@ -38,6 +41,7 @@ from fabric.model.report import Report
 from fabric.model.spelling import did_you_mean
 from fabric.model.switches import is_on
 from fabric.model.task_id import TaskId, task_id
+from fabric.state.contract import ref_of
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
 from fabric.system.file_systems import free_bytes, same_disk
@@ -83,6 +87,7 @@ def remove(
         )
         changed = change_records(request, change, make_listeners)
     gone = frozenset(ref for ref, final in changed.finals.items() if final is None)
+    _drop_sources(project, gone, settings)
     report = _report(request, project, found, gone)
     return _ended(told_of_functions(report, found, changed.finals, names), changed)
 
@@ -245,6 +250,21 @@ def _report(
     elsewhere = () if request.where.provider else _other_back_ends(project)
     warnings = (*project.warnings, *_still_needed(project, gone), *elsewhere)
     return Report(request.command, outcome, text=text, warnings=warnings)
+
+
+def _drop_sources(project: Project, gone: frozenset[RecordRef], settings: Settings) -> None:
+    """Configs that were kept for what came from elsewhere, once no stage of it is live."""
+    if not project.home:
+        return
+    back_ends = BackEnds(settings)
+    try:
+        for unit in project.units:
+            placement = placement_of(unit, project.workspace, project.home)
+            keys = back_ends.record_store(placement).stores.state.list(f"{unit.service}/")
+            if any(ref.service == unit.service for ref in gone) and not any(map(ref_of, keys)):
+                drop_config(Path(project.home), unit.service)
+    finally:
+        back_ends.close()
 
 
 def _other_back_ends(project: Project) -> Iterator[Problem]:

@@ -41,6 +41,8 @@ def _decoded(path: str, content: bytes) -> str:
         text = content.decode()
     except UnicodeDecodeError as error:
         raise _refused(path, "is no UTF-8 text") from error
+    if "\0" in text:
+        raise _refused(path, "holds a NUL, which no variable can")
     return text.removesuffix("\n").removesuffix("\r")
 
 

@@ -1,6 +1,7 @@
 """Configs of projects that were deployed from elsewhere: kept here, for whoever asks about what is
 live of them."""
 
+import shutil
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from fabric.app.project.files import config_in
 from fabric.app.request import CONFIG_NAME, Where
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import write_atomic
+from fabric.system.disk import make_folder, write_atomic
 
 _FOLDER = "sources"
 
@@ -17,7 +18,7 @@ _FOLDER = "sources"
 def keep_config(home: Path, service: str, content: bytes) -> None:
     """It may hold what is nobody else's business."""
     folder = home / _FOLDER / service
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(folder, 0o700)
     write_atomic(folder / CONFIG_NAME, content, mode=0o600)
 
 
@@ -27,14 +28,20 @@ def or_kept(where: Where, settings: Settings) -> Where:
     asked = config_in(settings.cwd / where.config)
     if where.compose or where.home:
         return where
-    if asked.is_relative_to(home / _FOLDER):
-        return replace(where, home=str(home))
+    sources = asked.parent.parent
+    if (sources.name, sources.parent.name) == (_FOLDER, home.name):
+        return replace(where, home=str(sources.parent.resolve()))
     if where.config != CONFIG_NAME or asked.exists():
         return where
     kept = sorted((home / _FOLDER).glob(f"*/{CONFIG_NAME}"))
     if len(kept) > 1:
         raise FabricError(_which(kept))
     return replace(where, config=str(kept[0]), home=str(home)) if kept else where
+
+
+def drop_config(home: Path, service: str) -> None:
+    """Nothing is live of it any more: nobody has to ask."""
+    shutil.rmtree(home / _FOLDER / service, ignore_errors=True)
 
 
 def _which(kept: list[Path]) -> Problem:

@@ -83,7 +83,8 @@ def load_all(
         by_name[found[id(one)].entry.name] = found[id(one)]
     if problems:
         entries = [found[id(one)].entry if id(one) in found else one for one in services]
-        raise FabricError(*_name_problems(shown(compose, settings.cwd), entries), *problems)
+        told = dict.fromkeys((*_name_problems(shown(compose, settings.cwd), entries), *problems))
+        raise FabricError(*told)
     return [found[id(one)] for one in services]
 
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.cli import commands_table as table
+from fabric.cli.complete import names_of
 from fabric.cli.flags_of import flags_of
 from fabric.cli.main import LazyGroup
 from fabric.cli.options import PlaceFlags, ScreenFlags, examples
@@ -25,7 +26,13 @@ class InvokeFlags(Struct, frozen=True):
     place: PlaceFlags
     function: Annotated[
         str,
-        click.option("--function", default="", metavar="NAME", help="The function to call."),
+        click.option(
+            "--function",
+            default="",
+            metavar="NAME",
+            shell_complete=names_of("function"),
+            help="The function to call.",
+        ),
     ]
     event: Annotated[
         str,

@@ -1,37 +1,51 @@
 """A config without all that only a deploy has to know: what is left says where its records lie."""
 
-from fabric.config.yaml.nodes import Mapping, Node, Sequence
+from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence, is_unfilled
 
 _KEPT = frozenset(
     {"service", "provider", "providerOverrides", "backend", "stages", "secrets", "params"}
 )
-_KEPT_OF_A_FUNCTION = frozenset({"name", "entry", "runtime"})
+# What a config cannot be without, and records do not hang on: any will do.
+_ANY = {"runtime": "nodejs20.x", "entry": "index.js"}
 
 
 def place_alone(root: Mapping) -> Mapping:
     """To be taken before bindings are filled: what goes may be bound to what nobody has set."""
-    entries = tuple(
-        entry._replace(value=_names_alone(entry.value)) if entry.key == "functions" else entry
-        for entry in root.entries
-        if entry.key in _KEPT or entry.key == "functions"
-    )
-    return root._replace(entries=entries)
+    entries = (entry for entry in root.entries if entry.key in (*_KEPT, "functions"))
+    return root._replace(entries=tuple(map(_place_of, entries)))
 
 
-def _names_alone(functions: Node) -> Node:
-    """Of a list of functions, or of a map by name."""
-    match functions:
-        case Sequence(items=items):
-            return functions._replace(items=tuple(map(_name_alone, items)))
-        case Mapping(entries=entries):
-            named = (entry._replace(value=_name_alone(entry.value)) for entry in entries)
-            return functions._replace(entries=tuple(named))
+def _place_of(entry: KeyValue) -> KeyValue:
+    match entry.key, entry.value:
+        case "provider", Mapping() as provider:
+            return entry._replace(value=_reduced(provider, ("name", "region", "runtime")))
+        case "functions", Sequence(items=items) as functions:
+            return entry._replace(value=functions._replace(items=tuple(map(_named, items))))
+        case "functions", Mapping(entries=entries) as functions:
+            named = tuple(one._replace(value=_named(one.value)) for one in entries)
+            return entry._replace(value=functions._replace(entries=named))
         case _:
-            return functions
+            return entry
 
 
-def _name_alone(function: Node) -> Node:
-    if not isinstance(function, Mapping):
-        return function
-    kept = tuple(entry for entry in function.entries if entry.key in _KEPT_OF_A_FUNCTION)
-    return function._replace(entries=kept)
+def _named(function: Node) -> Node:
+    return _reduced(function, ("name", "entry")) if isinstance(function, Mapping) else function
+
+
+def _reduced(node: Mapping, keys: tuple[str, ...]) -> Mapping:
+    """These keys alone; a region that is bound to something is in the record, too."""
+    kept = (entry for entry in node.entries if entry.key in keys)
+    open_region = [
+        entry
+        for entry in node.entries
+        if entry.key == "region" and isinstance(entry.value, Scalar) and is_unfilled(entry.value)
+    ]
+    return node._replace(
+        entries=tuple(
+            entry._replace(value=Scalar(text, text, entry.line, entry.column))
+            if (text := _ANY.get(entry.key))
+            else entry
+            for entry in kept
+            if entry not in open_region
+        )
+    )

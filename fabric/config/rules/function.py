@@ -10,8 +10,17 @@ from fabric.config.schedule import ScheduleError, normalised
 from fabric.config.schema.check import Finding
 from fabric.config.triggers import kinds_of
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, place_of, visible
-from fabric.config.yaml.syntax import has_binding, shown
+from fabric.config.yaml.nodes import (
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    child,
+    is_unfilled,
+    place_of,
+    visible,
+)
+from fabric.config.yaml.syntax import shown
 from fabric.model.catalog import DEPLOYABLE_TRIGGERS, ProviderFacts
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
@@ -54,7 +63,7 @@ def function_findings(
 
 def _entry(function: _FunctionNode) -> Iterator[Finding]:
     leaf = child(function.node, "entry")
-    if not isinstance(leaf, Scalar) or has_binding(leaf.text):
+    if not isinstance(leaf, Scalar) or is_unfilled(leaf):
         return
     if leaves_project(leaf.text):
         message = f"the entry of function `{function.name}` leaves the project"
@@ -109,7 +118,7 @@ def _capability(function: _FunctionNode, kind: TriggerKind, node: Mapping) -> It
 
 def _schedule(function: _FunctionNode, node: Mapping) -> Iterator[Finding]:
     leaf = child(node, "schedule")
-    if not isinstance(leaf, Scalar) or not leaf.text.strip() or has_binding(leaf.text):
+    if not isinstance(leaf, Scalar) or not leaf.text.strip() or is_unfilled(leaf):
         return
     try:
         normalised(leaf.text)
@@ -134,7 +143,7 @@ def _references(function: _FunctionNode) -> Iterator[Finding]:
     for key, names in function.known.items():
         for leaf in _leaves(function.node, key):
             is_fine = leaf.text in names or (key == "layers" and is_address(leaf.text))
-            if not is_fine and not has_binding(leaf.text):
+            if not is_fine and not is_unfilled(leaf):
                 noun = _NOUNS[key]
                 message = f"function `{function.name}` uses the unknown {noun} `{visible(leaf)}`"
                 hint = did_you_mean(leaf.text, names) or _LISTED[key]

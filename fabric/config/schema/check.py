@@ -19,9 +19,18 @@ from fabric.config.schema.shapes import (
     Text,
     Word,
 )
-from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence, find, place_of
+from fabric.config.yaml.nodes import (
+    KeyValue,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    find,
+    is_unfilled,
+    place_of,
+)
 from fabric.config.yaml.read import read_as
-from fabric.config.yaml.syntax import has_binding, shown
+from fabric.config.yaml.syntax import shown
 from fabric.model.problems import Problem
 from fabric.model.spelling import did_you_mean
 
@@ -55,7 +64,7 @@ def _found(code: str, message: str, node: Node | KeyValue, hint: str = "") -> Fi
 
 def _leaf(node: Node, path: Path, wanted: str, code: str = "config/wrong-type") -> list[Finding]:
     """The finding on a leaf, unless it is a binding that is yet to be filled."""
-    if isinstance(node, Scalar) and isinstance(node.value, str) and has_binding(node.value):
+    if isinstance(node, Scalar) and is_unfilled(node):
         return []
     return [_mismatch(node, path, wanted, code)]
 
@@ -110,7 +119,11 @@ def _word(_: Word, node: Node, path: Path) -> Iterable[Finding]:
 
 def _choice(shape: OneOf, node: Node, path: Path) -> Iterable[Finding]:
     text = node.value if type(node) is Scalar else None
-    if isinstance(text, str) and (text in shape.words or has_binding(text)):
+    if (
+        isinstance(text, str)
+        and isinstance(node, Scalar)
+        and (text in shape.words or is_unfilled(node))
+    ):
         return ()
     return [_no_such_word(shape, node, path)]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from fabric.config.yaml.syntax import shown
+from fabric.config.yaml.syntax import has_binding, shown
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import Place
 from fabric.model.secrecy import REDACTED
@@ -103,3 +103,9 @@ def plain_with(node: Node, leaf: Callable[[Scalar, str], Json], key: str = "") -
     if isinstance(node, Sequence):
         return [plain_with(item, leaf, key) for item in node.items]
     return leaf(node, key)
+
+
+def is_unfilled(leaf: Scalar) -> bool:
+    """Whether a binding stands in it still: what it will be nobody can check. What a binding gave
+    is checked like any other text, also where it looks like a binding itself."""
+    return not leaf.bound and isinstance(leaf.value, str) and has_binding(leaf.value)

@@ -172,4 +172,9 @@ def test_of_several_sources_the_one_that_is_meant_is_named(tmp_path: Path) -> No
     assert (done.code, done.error["code"]) == (64, "usage/which-service")
     assert "-c .fabric/sources/site" in done.error["hint"]
     assert made.json("remove", "-c", ".fabric/sources/site").result["removed"]
-    assert made.json("releases", "-c", ".fabric/sources/shop").result["releases"]
+    assert made.json("releases").result["releases"], "only one is left"
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere = made.json(
+        "releases", "-c", str(made.root / ".fabric/sources/shop"), cwd=str(tmp_path / "elsewhere")
+    )
+    assert elsewhere.result["releases"]

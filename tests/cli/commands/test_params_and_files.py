@@ -110,3 +110,23 @@ def test_the_env_of_the_monorepo_lies_under_a_services_own(tmp_path: Path) -> No
     made.write({".env": "COLOR=grey\nALL=no\n"})
     moved = made.fabric("compose", "plan", "--detailed-exitcode")
     assert moved.code == 2
+
+
+@pytest.mark.parametrize("name", ["../../evil${stage}", "a b ${stage}", "${env:X}"])
+def test_what_a_binding_gives_is_checked_though_it_looks_like_a_binding(
+    name: str, made: Project, tmp_path: Path
+) -> None:
+    made.write({"fabric.yml": CONFIG.replace("service: shop", 'service: "${env:SVC}"')})
+    done = made.json("build", env={"SVC": name})
+    assert (done.code, done.error["code"]) == (65, "config/bad-value")
+    assert not list(tmp_path.rglob("evil*"))
+
+
+def test_a_parameter_that_nobody_binds_need_not_be_there(made: Project) -> None:
+    made.write({"fabric.yml": CONFIG.replace("params: {", 'params: {other: "${env:NOBODY}", ')})
+    assert made.fabric("plan").code == 0
+
+
+def test_a_file_with_a_nul_is_refused(made: Project) -> None:
+    (made.root / "VERSION").write_bytes(b"a\0b")
+    assert made.json("plan").error["code"] == "config/bad-file"

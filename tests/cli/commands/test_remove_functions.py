@@ -95,5 +95,25 @@ def test_records_are_found_without_the_values_of_a_deploy(
 
 
 def test_what_says_where_records_lie_has_to_be_set_all_the_same(tmp_path: Path) -> None:
-    made = project(tmp_path, NEEDY.replace("${env:REGION,eu-west-1}", "${env:REGION}"))
+    made = project(tmp_path, NEEDY.replace("service: shop", 'service: "${env:SERVICE}"'))
     assert made.json("remove").error["code"] == "config/unset-variable"
+
+
+def test_neither_runtime_nor_entry_nor_region_is_needed_to_find_records(tmp_path: Path) -> None:
+    open_config = NEEDY.replace("runtime: python3.11", 'runtime: "${env:RUNTIME}"')
+    open_config = open_config.replace("eu-west-1}", "}").replace("${env:REGION,}", "${env:REGION}")
+    open_config = open_config.replace("src/one.py", '"${env:FOLDER}/one.py"')
+    made = project(
+        tmp_path, open_config.replace("service: shop", 'params: {a: "${env:A}"}\nservice: shop')
+    )
+    env = {
+        **VALUES,
+        "TRACING": "on",
+        "MORE": "more",
+        "RUNTIME": "python3.11",
+        "REGION": "eu-west-1",
+    }
+    done = made.fabric("deploy", "--param", "kind=x", env={**env, "FOLDER": "src"})
+    assert done.code == 0, done.err
+    assert made.json("releases").result["releases"]
+    assert made.json("remove").result["removed"]

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.in_process import compose, project
 from tests.support.moving_provider import moving_provider
+from tests.support.orders import recorder
 from tests.support.project import Project, handler
 
 STATE = ".fabric/state/shop/dev/cloud1-lambda.state.json"
@@ -141,3 +142,31 @@ def test_the_address_of_an_upstream_that_moved_is_no_other_value(tmp_path: Path)
     given = provider.environments["b"]
     assert given["SERVICE_A_URL"] == provider.addresses["a"]
     assert given["FABRIC_OUTPUT_A_CLOUD1_LAMBDA_ENDPOINT"] == provider.addresses["a"]
+
+
+COUNTED = """\
+service: shop
+provider: {name: host1, runtime: python3.11}
+functions:
+  - {name: one, entry: src/one.py, tags: {v: first}, reservedConcurrency: 3}
+"""
+
+
+def test_what_goes_back_is_given_its_concurrency_and_the_record_tells_of_its_tags(
+    tmp_path: Path,
+) -> None:
+    made, tool = project(tmp_path, COUNTED), recorder(tmp_path / "tool")
+    env = {"FABRIC_REAL_DEPLOY": "1", "FABRIC_HOST1_DEPLOY_CMD": tool.line("deploy")}
+    assert made.fabric("deploy", env=env).code == 0
+    newer = COUNTED.replace("first", "second").replace("Concurrency: 3", "Concurrency: 9")
+    made.write({"fabric.yml": newer})
+    assert made.fabric("deploy", env=env).code == 0
+    back = made.fabric("rollback", env=env)
+    assert back.code == 0, back.err
+    [row] = tool.order["functions"]
+    assert row["reservedConcurrency"] == 3
+    assert row["tags"] == {"v": "second"}
+    assert "one has today's tags" in back.err
+    fields = made.json("plan", env=env).result["services"][0]["functions"][0]["fields"]
+    assert "tags" not in fields
+    assert "concurrency" in fields
