@@ -132,3 +132,29 @@ def test_an_object_that_the_provider_does_not_call_is_refused_before_anything_ch
     done = made.json("deploy")
     assert (done.code, done.error["code"]) == (1, "build/no-handler")
     assert not (made.root / ".fabric/state").exists()
+
+
+PARAMETERS = {
+    "one.js": "module.exports.handler = async (context, req) => {\n"
+    "  context.res = { body: req.params.id };\n};\n",
+    "one.py": "def main(req):\n    return {'body': req.route_params['id']}\n",
+}
+
+
+@pytest.mark.parametrize("entry", PARAMETERS)
+@pytest.mark.parametrize(
+    ("payload", "meant"),
+    [
+        ('{"id": "a/b"}', "a/b"),
+        ('{"rawPath": "/items/7"}', "7"),
+        ('{"pathParameters": {"id": "x y"}}', "x y"),
+    ],
+    ids=["plain", "path", "named"],
+)
+def test_parameters_of_a_route_come_from_wherever_the_payload_has_them(
+    entry: str, payload: str, meant: str, tmp_path: Path
+) -> None:
+    made = deployed(tmp_path, "cloud3-functions", entry, PARAMETERS[entry])
+    (made.root / "event.json").write_text(payload)
+    done = made.json("invoke", "run", "--event", "event.json")
+    assert meant in str(done.result["response"])

@@ -19,7 +19,8 @@ export function requestOf(event, { path = "/", host = "localhost" } = {}) {
   if (!request.headers.host) request.headers.host = host;
   if (request.body.length) request.headers["content-length"] = String(request.body.length);
   const { pathname, search } = new URL(`http://host${encoded(request.path)}`);
-  return { ...request, path: pathname, target: pathname + (request.search || search), host: request.headers.host };
+  const params = { ...matched(path, pathname), ...request.params };
+  return { ...request, params, path: pathname, target: pathname + (request.search || search), host: request.headers.host };
 }
 
 function encoded(path) {
@@ -48,7 +49,33 @@ function posted(event, path) {
 }
 
 function filled(path, values) {
-  return path.replace(/\{([^{}+]+)\+?\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+  return path.replace(/\{([^{}+]+)(\+?)\}/g, (whole, name, rest) => {
+    if (!(name in values)) return whole;
+    const text = String(values[name]);
+    return rest ? text.split("/").map(encodeURIComponent).join("/") : encodeURIComponent(text);
+  });
+}
+
+// What stands in a path for the names of a template such as /users/{id} or /files/{name+}.
+function matched(template, path) {
+  const names = [];
+  const pattern = template.split(/(\{[^{}]+\})/).map((part) => {
+    const name = /^\{([^{}+]+)(\+?)\}$/.exec(part);
+    if (!name) return part.replace(/[.*+?^$()|[\]\\{}]/g, "\\$&");
+    names.push(name[1]);
+    return name[2] ? "(.+)" : "([^/]+)";
+  });
+  const found = new RegExp(`^${pattern.join("")}/?$`).exec(path);
+  const pairs = found ? names.map((name, at) => [name, decoded(found[at + 1])]) : [];
+  return Object.fromEntries(pairs.filter(([name, text]) => !text.startsWith(`{${name}`)));
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function searchOf(event) {

@@ -4,8 +4,8 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from urllib.parse import parse_qsl, quote, urlencode
+from dataclasses import dataclass, replace
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from fabric.runtimes.python.calling.json_values import Document, is_object, part, texts
 from fabric.runtimes.python.calling.said import Said
@@ -49,6 +49,8 @@ def is_http(event: object) -> bool:
 def request_of(event: object, said: Said) -> SentRequest:
     """Any event as a request: what is none of http is sent as JSON."""
     request = _from_http(event) if is_object(event) and is_http(event) else _posted(event, said)
+    parameters = {**_matched(said.path, request.path), **request.parameters}
+    request = replace(request, parameters=parameters)
     request.headers.setdefault("host", said.host)
     if request.body:
         request.headers["content-length"] = str(len(request.body))
@@ -75,13 +77,31 @@ def _posted(event: object, said: Said) -> SentRequest:
     values = {**own, **given}
 
     def value(found: re.Match[str]) -> str:
-        return str(values.get(found[1], found[0]))
+        if found[1] not in values:
+            return found[0]
+        return quote(str(values[found[1]]), safe="/" if found[2] else "")
 
-    path = re.sub(r"\{([^{}+]+)\+?\}", value, said.path)
+    path = re.sub(r"\{([^{}+]+)(\+?)\}", value, said.path)
     headers = {"content-type": _JSON}
     parameters = {name: str(one) for name, one in given.items()}
     body = json.dumps(event, ensure_ascii=False).encode()
     return SentRequest("POST", _encoded(path), "", headers, body, parameters)
+
+
+def _matched(template: str, path: str) -> dict[str, str]:
+    """What stands in a path for the names of a template: /users/{id}, /files/{name+}."""
+    names: list[str] = []
+    pattern = ""
+    for part_of in re.split(r"(\{[^{}]+\})", template):
+        name = re.fullmatch(r"\{([^{}+]+)(\+?)\}", part_of)
+        if name is None:
+            pattern += re.escape(part_of)
+        else:
+            names.append(name[1])
+            pattern += "(.+)" if name[2] else "([^/]+)"
+    found = re.fullmatch(f"{pattern}/?", path)
+    pairs = zip(names, map(unquote, found.groups()), strict=True) if found else ()
+    return {name: text for name, text in pairs if not text.startswith(f"{{{name}")}
 
 
 def _encoded(path: str) -> str:
