@@ -40,7 +40,7 @@ from fabric.model.spelling import nearest
 from fabric.model.walks import with_dependents
 from fabric.state.backends.failures import NoAccessError
 from fabric.system.clock import file_time_ns
-from fabric.system.disk import write_atomic
+from fabric.system.named_file import write_named
 from fabric.views.pictures.draw import draw
 from fabric.views.report_json import outcome_json
 
@@ -260,7 +260,7 @@ def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
     picture = draw(options.graph, made)
     if not options.out:
         return picture, ""
-    write_atomic(cwd / options.out, f"{picture}\n".encode())
+    write_named(cwd / options.out, f"{picture}\n".encode())
     return "", f"wrote {options.out}"
 
 
@@ -274,5 +274,5 @@ def _saved(report: Report, found: tuple[Session, Preview], out: str, cwd: Path) 
         "seal": seal(*found, cwd / out),
     }
     content = json.dumps(document, indent=1) + "\n"
-    write_atomic(cwd / out, content.encode(), mode=0o600)
+    write_named(cwd / out, content.encode(), mode=0o600)
     return f"saved the plan as {out}"

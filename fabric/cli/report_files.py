@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report, failure
-from fabric.system.disk import make_folder, write_atomic
+from fabric.system.disk import make_folder
+from fabric.system.named_file import write_named
 
 _SUMMARISED = ("plan", "deploy")
 
@@ -39,7 +40,7 @@ def kept(command: str, settings: Settings, make: Callable[[], Report], junit: st
     if junit:
         from fabric.views.junit import junit as junit_xml
 
-        write_atomic(settings.cwd / junit, junit_xml(report).encode())
+        write_named(settings.cwd / junit, junit_xml(report).encode())
     if settings.summary and report.command.rpartition(" ")[2] in _SUMMARISED:
         return _summarised(report, Path(settings.summary))
     return report

@@ -16,7 +16,7 @@ from fabric.state.records.listing import list_records_in
 from fabric.state.records.missing import BACKUP_NAME
 from fabric.state.upkeep.restore import refuse_other_lineages, restore
 from fabric.system.clock import stamp
-from fabric.system.disk import write_atomic
+from fabric.system.named_file import write_named
 
 
 def backup(asked: StateRequest, settings: Settings, out: str) -> Report:
@@ -29,7 +29,7 @@ def backup(asked: StateRequest, settings: Settings, out: str) -> Report:
             raise FabricError(_nothing(scope, "to back up"))
         now = stamp(settings.clock)
         content = encode_backup(Backup(scope.service, store.kind, now, records))
-        write_atomic(path, content, mode=0o600, durable=True)
+        write_named(path, content, mode=0o600, durable=True)
     rows = tuple(saved(record) for record in records)
     return Report(asked.command, BackupOutcome(str(path), scope.service, rows))
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from fabric.model.events import Stamped, TaskEnded, TaskStarted
-from fabric.system.disk import write_atomic
+from fabric.system.named_file import write_named
 
 
 class Profile:
@@ -40,7 +40,7 @@ class Profile:
                 return
 
     def close(self) -> None:
-        write_atomic(self._path, json.dumps({"traceEvents": self._spans}).encode())
+        write_named(self._path, json.dumps({"traceEvents": self._spans}).encode())
 
     def _row(self) -> int:
         if self._free:
