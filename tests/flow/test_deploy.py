@@ -49,7 +49,8 @@ main()
 
 def test_nothing_to_do_takes_no_lock_and_writes_no_file(tmp_path: Path) -> None:
     made = deployed(tmp_path)
-    words = [sys.executable, "-c", _NO_WRITES, "deploy", "--json"]
+    # Without -B the interpreter itself writes, wherever a module was never imported before.
+    words = [sys.executable, "-B", "-c", _NO_WRITES, "deploy", "--json"]
     env = environment(made.home)
     for _ in range(2):
         done = subprocess.run(words, cwd=made.root, env=env, capture_output=True, check=False)
