@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.app.project.compile_files import compile_files
 from fabric.app.project.files import config_in
-from fabric.app.project.project import named_services, open_project
+from fabric.app.project.project import named_services
 from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Request, Where
 from fabric.app.runs import run_ids
@@ -61,7 +61,7 @@ def _configs(where: Where, settings: Settings) -> Iterable[Path]:
 
 def _providers(where: Where, settings: Settings) -> Iterable[str]:
     yield from PROVIDER_IDS
-    project = open_project(replace(where, only_place=True, provider=""), settings)
+    project = open_recorded(replace(where, provider=""), settings)
     yield from (label for unit in project.units for label in unit.config.labels)
 
 

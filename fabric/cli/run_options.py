@@ -1,14 +1,17 @@
 """The options of commands that run tasks."""
 
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import click
 from msgspec import Struct
 
 from fabric.cli.options import Events, Yes
 
+if TYPE_CHECKING:
+    from fabric.cli.flags_of import Option
 
-def tasks_at_once(_context: click.Context, _option: click.Parameter, said: str) -> str:
+
+def _tasks_at_once(_context: click.Context, _option: click.Parameter, said: str) -> str:
     """A bad number is a slip even where nothing is to be done, so that nobody would use it."""
     from fabric.app.request import caps_of
 
@@ -16,17 +19,19 @@ def tasks_at_once(_context: click.Context, _option: click.Parameter, said: str) 
     return said
 
 
-_Concurrency: TypeAlias = Annotated[
-    str,
-    click.option(
+def at_once(what: str) -> "Option":
+    """`--concurrency`, for what there is many of."""
+    return click.option(
         "--concurrency",
         default="16",
         show_default=True,
         metavar="N",
-        callback=tasks_at_once,
-        help="Tasks at once: a number, or a percentage of the cores such as 50%.",
-    ),
-]
+        callback=_tasks_at_once,
+        help=f"{what} at once: a number, or a percentage of the cores such as 50%.",
+    )
+
+
+_Concurrency: TypeAlias = Annotated[str, at_once("Tasks")]
 _FailFast: TypeAlias = Annotated[
     bool,
     click.option("--fail-fast", is_flag=True, help="Start nothing more after the first failure."),

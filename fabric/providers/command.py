@@ -70,12 +70,12 @@ class Command(Struct, frozen=True):
                 outputs.setdefault(f"url_{one.name}", one.endpoint)
         return Released(endpoint, tuple(outputs.items()))
 
-    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
         raise TypeError(
             f"a command takes {address.service} away, not {len(functions)} functions of it"
         )
 
-    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
         variable = self.facts.destroy_command_variable
         if not self.destroy_line.strip():
             raise FabricError(_no_destroy_command(address, variable))
@@ -86,7 +86,6 @@ class Command(Struct, frozen=True):
             remove_order(address, functions),
         )
         run_line(call, told, self.around)
-        return ""
 
     def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
         """No command answers questions: what is not known is settled by running it again."""

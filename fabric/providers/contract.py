@@ -76,11 +76,10 @@ class LiveFunction(Struct, frozen=True):
 
 
 class Deployed(Struct, frozen=True):
-    """What a deploy made. `outputs` are what the whole unit gave besides; `talk` is for people."""
+    """What a deploy made. `outputs` are what the whole unit gave besides."""
 
     functions: tuple[LiveFunction, ...]
     outputs: Pairs = ()
-    talk: str = ""
 
 
 class Released(Struct, frozen=True):
@@ -125,12 +124,12 @@ class Deployer(Protocol):
     ) -> Released:
         """What the service has as a whole. `given` are the outputs of the deploys of this unit."""
 
-    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
         """Take single functions away, with unit FUNCTION. What is gone already is no error."""
 
-    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
-        """Take the service away: its own resources, and these functions where they are still there.
-        The answer is talk for people."""
+    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
+        """Take the service away: its own resources, and these functions where they are still
+        there."""
 
     def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:
         """What is there now. None: not there, or this mode has nobody to ask."""

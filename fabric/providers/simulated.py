@@ -37,11 +37,11 @@ class Simulated(Struct, frozen=True):
             outputs[f"arn_{one.name}"] = one.resource_id
         return Released(endpoint, tuple(outputs.items()))
 
-    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:  # noqa: ARG002 - the protocol
-        return ""
+    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
+        """Nothing is anywhere."""
 
-    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:  # noqa: ARG002 - the protocol
-        return ""
+    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
+        """Nothing is anywhere."""
 
     def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
         """There is nobody to ask: what is simulated stands in the record only."""

@@ -79,7 +79,6 @@ class DeployKind:
             for one in asked
         ]
         deployed = self._deployed(task, locked_record, [share.order for share in shares], shop)
-        shop.say(task.id, deployed.talk)
         self._note(task, locked_record, shares, deployed)
         names = [one.name for one in asked]
         return Made(live_output(locked_record.record, names).digest, keep=False)
@@ -126,6 +125,7 @@ class DeployKind:
         with shop.away():
             adopted = self._adopted(task, locked_record, orders)
         if adopted is not None:
+            shop.say(task.id, "found at the provider as it is asked for")
             return adopted
         full_address = replace(
             self._tools.deployers.full_address(ref), previous=locked_record.record
@@ -154,7 +154,7 @@ class DeployKind:
             if live is None or live.artifact_sha256 != order.artifact.sha256:
                 return None
             found.append(live)
-        return Deployed(tuple(found), talk="found at the provider as it is asked for")
+        return Deployed(tuple(found))
 
     def _note(
         self,

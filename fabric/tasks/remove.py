@@ -46,8 +46,7 @@ class RemoveKind:
         gone = (inputs.function,) if inputs.function else names
         try:
             with shop.away():
-                talk = self._taken_away(task, locked_record, gone, watch_of(task, shop))
-            shop.say(task.id, talk)
+                self._taken_away(task, locked_record, gone, watch_of(task, shop))
         except FabricError:
             if inputs.mode != Mode.SIMULATED:
                 for name in gone:
@@ -61,15 +60,16 @@ class RemoveKind:
 
     def _taken_away(
         self, task: Task, locked_record: OpenRecord, names: tuple[str, ...], watch: CallWatch
-    ) -> str:
+    ) -> None:
         inputs = _inputs(task)
         ref = ref_of(inputs)
         deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode), watch)
         address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
         functions = lives_of(locked_record, names)
         if inputs.function:
-            return deployer.destroy(address, functions)
-        return deployer.dissolve(address, functions)
+            deployer.destroy(address, functions)
+        else:
+            deployer.dissolve(address, functions)
 
 
 def _inputs(task: Task) -> RemoveInputs:

@@ -29,7 +29,7 @@ from fabric.tasks.past_environment import PastEnvironment, PastFunction
 from fabric.tasks.release import lives_of
 
 _VERSION = "1"
-NO_TAGS = digest_fields((repr(()),))
+_NO_TAGS = digest_fields((repr(()),))
 
 
 class RestoreKind:
@@ -79,7 +79,6 @@ class RestoreKind:
                 for one in then:
                     locked_record.add(FunctionUnsure(task.id, one.name))
             raise
-        shop.say(task.id, deployed.talk)
         found = {one.name: one for one in deployed.functions}
         for one in then:
             live = self._as_live(ref, one, locked_record.record.salt)
@@ -130,7 +129,7 @@ class RestoreKind:
 
     def _told_of_tags(self, ref: RecordRef, one: FunctionRecord) -> tuple[FunctionRecord, str]:
         """Of tags a record keeps a digest: other ones are today's, and the record says so."""
-        today = dict(self._tools.values.values(ref, one.name).spec[1]).get("tags", NO_TAGS)
+        today = dict(self._tools.values.values(ref, one.name).spec[1]).get("tags", _NO_TAGS)
         if dict(one.settings).get("tags", today) == today:
             return one, ""
         settings = tuple((name, today if name == "tags" else text) for name, text in one.settings)

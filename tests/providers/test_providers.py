@@ -115,7 +115,8 @@ def test_a_simulated_function_is_named_after_its_service_and_stage(facts: Provid
         "url_hello": live.endpoint,
         "arn_hello": live.resource_id,
     }
-    assert simulated.destroy(address(facts.id), (live,)) == ""
+    simulated.destroy(address(facts.id), (live,))
+    simulated.dissolve(address(facts.id), (live,))
 
 
 def refused(act: Callable[[], object]) -> FabricError:

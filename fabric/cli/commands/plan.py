@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
 from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, SourceFlags, examples
-from fabric.cli.run_options import tasks_at_once
+from fabric.cli.run_options import at_once
 
 FORMS = ("tree", "dot", "mermaid", "json", "svg", "html")
 
@@ -57,17 +57,7 @@ class PlanFlags(Struct, frozen=True):
 class ComposePlanFlags(Struct, frozen=True):
     chosen: ComposeFlags
     look: LookFlags
-    concurrency: Annotated[
-        str,
-        click.option(
-            "--concurrency",
-            default="16",
-            show_default=True,
-            metavar="N",
-            callback=tasks_at_once,
-            help="Records looked for at once: a number, or a percentage of the cores.",
-        ),
-    ]
+    concurrency: Annotated[str, at_once("Records looked for")]
     screen: ScreenFlags
 
 

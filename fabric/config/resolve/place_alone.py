@@ -33,19 +33,16 @@ def _named(function: Node) -> Node:
 
 
 def _reduced(node: Mapping, keys: tuple[str, ...]) -> Mapping:
-    """These keys alone; a region that is bound to something is in the record, too."""
-    kept = (entry for entry in node.entries if entry.key in keys)
-    open_region = [
-        entry
-        for entry in node.entries
-        if entry.key == "region" and isinstance(entry.value, Scalar) and is_unfilled(entry.value)
-    ]
-    return node._replace(
-        entries=tuple(
-            entry._replace(value=Scalar(text, text, entry.line, entry.column))
-            if (text := _ANY.get(entry.key))
-            else entry
-            for entry in kept
-            if entry not in open_region
-        )
-    )
+    """These keys alone."""
+    kept = (entry for entry in node.entries if entry.key in keys and not _is_open_region(entry))
+    return node._replace(entries=tuple(map(_closed, kept)))
+
+
+def _is_open_region(entry: KeyValue) -> bool:
+    """One that is bound to something is in the record, too."""
+    return entry.key == "region" and isinstance(entry.value, Scalar) and is_unfilled(entry.value)
+
+
+def _closed(entry: KeyValue) -> KeyValue:
+    text = _ANY.get(entry.key)
+    return entry._replace(value=Scalar(text, text, entry.line, entry.column)) if text else entry
