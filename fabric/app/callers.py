@@ -11,7 +11,7 @@ from fabric.model.catalog import facts_of
 from fabric.model.conventions import conventions_of
 from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction
 from fabric.model.task import Pairs
-from fabric.runtimes.invoke import CallingProvider
+from fabric.runtimes.calls.function import CallingProvider
 
 _LAMBDA = "cloud1-lambda"
 _NO_ACCOUNT = "000000000000"

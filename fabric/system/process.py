@@ -53,12 +53,13 @@ def run_child(
     return ChildResult(child.returncode, out, err)
 
 
-def start_child(
+def start_child(  # noqa: PLR0913 - a child, and what joins it to us
     argv: Sequence[str],
     *,
     cwd: Path,
     env: Mapping[str, str] | None = None,
     stdin: int = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     try:
@@ -68,7 +69,7 @@ def start_child(
             env=None if env is None else dict(env),
             stdin=stdin,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             start_new_session=True,
             pass_fds=pass_fds,
         )
@@ -88,19 +89,19 @@ def kill_children() -> None:
     """End all children of a process that is given up. Waits for nothing."""
     for child in tuple(_LIVE):
         if child.poll() is None:
-            _signal(child, signal.SIGKILL)
+            signal_group(child, signal.SIGKILL)
 
 
 def ask_to_end(child: subprocess.Popen[bytes]) -> None:
     """The child's whole session is asked, and given the time that it needs."""
-    _signal(child, signal.SIGTERM)
+    signal_group(child, signal.SIGTERM)
 
 
 def end_child(child: subprocess.Popen[bytes]) -> None:
     """Ask the child's whole session to end, then make it: also what outlives the child itself."""
     if child.poll() is None:
         for number in (signal.SIGTERM, signal.SIGKILL):
-            _signal(child, number)
+            signal_group(child, number)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(2)
     forget(child)
@@ -108,12 +109,13 @@ def end_child(child: subprocess.Popen[bytes]) -> None:
 
 def kill_child(child: subprocess.Popen[bytes]) -> None:
     """End the child's whole session, which was asked before and has had its time."""
-    _signal(child, signal.SIGKILL)
+    signal_group(child, signal.SIGKILL)
     child.wait()
     forget(child)
 
 
-def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Signal the child's whole session, as far as there is any of it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, number)
 

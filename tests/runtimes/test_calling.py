@@ -10,8 +10,9 @@ from fabric.model.conventions import CONVENTIONS, Convention, conventions_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.runtimes.archive import archive
+from fabric.runtimes.calls.function import CallingProvider
 from fabric.runtimes.contract import BuiltFile
-from fabric.runtimes.invoke import CallingProvider, Invocation, Invoked, invoke
+from fabric.runtimes.invoke import Invocation, Invoked, invoke
 from tests.runtimes.nodejs import handler_cases as nodejs
 from tests.runtimes.python import handler_cases as python
 from tests.support.bundler_cache import ENVIRONMENT

@@ -1,6 +1,7 @@
-"""Calls one handler once, in a child that has no fabric: built-ins only.
+"""Calls one handler, again and again, in a child that has no fabric: built-ins only.
 
-Its answer goes to the descriptor that fabric gave; stdout stays its own.
+A line of JSON comes for the function and one for each call, on a descriptor of their own; answers
+go to another. stdout and stderr stay the handler's.
 """
 
 import importlib
@@ -8,10 +9,10 @@ import json
 import os
 import sys
 import time
-import traceback
 from types import ModuleType
 
 _CALLING = "fabric.runtimes.python.calling"
+_MOST = 6 * 1024 * 1024
 
 
 def borrowed(*names: str) -> list[ModuleType]:
@@ -25,33 +26,84 @@ def borrowed(*names: str) -> list[ModuleType]:
     return found
 
 
-def answered(said: object, event: object) -> dict[str, object]:
-    calling, values = borrowed("call", "said")
-    handler = calling.load(values.said_in(said))
-    start = time.monotonic()
-    response = calling.call(handler, event)
-    return {"response": response, "ms": round((time.monotonic() - start) * 1000)}
-
-
-def as_text(said: object, event: object) -> str:
+def memory() -> int:
+    """Bytes that are in use now; 0 where the system does not tell."""
     try:
-        return json.dumps(answered(said, event), allow_nan=False)
-    except BaseException as error:  # noqa: BLE001 - whatever a handler throws is its answer
-        traceback.print_exc()
-        return json.dumps({"error": {"type": type(error).__name__, "message": str(error)}})
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
-def main(path: str, answer_to: int) -> None:
-    with open(path, encoding="utf-8") as file:
-        said = json.load(file)
-    text = as_text(said, said.pop("event"))
-    with os.fdopen(answer_to, "w", encoding="utf-8") as answer:
-        answer.write(text)
-    sys.stdout.flush()
-    sys.stderr.flush()
+class Channel:
+    def __init__(self, asked: int, answer_to: int) -> None:
+        # What the handler starts is not part of the talk.
+        for one in (asked, answer_to):
+            os.set_inheritable(one, False)  # noqa: FBT003 - it takes no name
+        self.requests = os.fdopen(asked, "rb")
+        self._answer_to = answer_to
+        self._pid = os.getpid()
+
+    def answer(self, document: dict[str, object], since: float) -> None:
+        if os.getpid() != self._pid:
+            # The handler forked, and this is the copy: its caller is answered by the other one.
+            os._exit(0)
+        ms = round((time.monotonic() - since) * 1000)
+        text = as_bytes({**document, "ms": ms, "rss": memory()})
+        if len(text) > _MOST:
+            text = as_bytes({"id": document["id"], "ms": ms, "tooLarge": len(text)})
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and not stream.closed:
+                stream.flush()
+        rest = memoryview(text)
+        while rest:
+            rest = rest[os.write(self._answer_to, rest) :]
+
+
+def as_bytes(document: dict[str, object]) -> bytes:
+    def dumped(*, is_ascii: bool) -> bytes:
+        text = json.dumps(document, allow_nan=False, separators=(",", ":"), ensure_ascii=is_ascii)
+        return text.encode() + b"\n"
+
+    try:
+        return dumped(is_ascii=False)
+    except UnicodeEncodeError:
+        return dumped(is_ascii=True)
+
+
+def failed(error: BaseException) -> dict[str, object]:
+    import traceback  # half as long as everything else together
+
+    traceback.print_exc()
+    return {"error": {"type": type(error).__name__, "message": str(error)}}
+
+
+def main(asked: int, answer_to: int) -> None:
+    started = time.monotonic()
+    channel = Channel(asked, answer_to)
+    said = json.loads(channel.requests.readline())
+    how = "call" if said.get("convention", "event") != "event" else "call_event"
+    try:
+        calling, values = borrowed(how, "said")
+        handler = calling.load(values.Said(said))
+    except BaseException as error:  # noqa: BLE001 - whatever a module throws is its answer
+        channel.answer({"id": 0, "ends": True, **failed(error)}, started)
+        os._exit(1)
+    channel.answer({"id": 0, "ready": True}, started)
+    for line in channel.requests:
+        request = json.loads(line)
+        once(channel, request["id"], lambda event=request["event"]: calling.call(handler, event))
     # Threads that the handler left behind are not waited for.
     os._exit(0)
 
 
+def once(channel: Channel, number: int, call: object) -> None:
+    since = time.monotonic()
+    try:
+        channel.answer({"id": number, "response": call()}, since)  # type: ignore[operator]
+    except BaseException as error:  # noqa: BLE001 - whatever a handler throws is its answer
+        channel.answer({"id": number, **failed(error)}, since)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(int(sys.argv[1]), int(sys.argv[2]))

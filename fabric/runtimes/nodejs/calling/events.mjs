@@ -48,15 +48,18 @@ export function byEvent(found, event, said) {
 }
 
 function settled(handler, event, context) {
-  return new Promise((resolve, reject) => {
+  let atTheEnd;
+  const answered = new Promise((resolve, reject) => {
     const callback = (error, value) => (error ? reject(error) : resolve(value));
     Object.assign(context, { done: callback, fail: reject, succeed: resolve });
     const result = handler(event, context, callback);
     if (typeof result?.then === "function") result.then(resolve, reject);
     else if (handler.length < 3) resolve(result);
     // With a third parameter the answer comes through the callback, while there is anything to do.
-    else process.once("beforeExit", () => resolve(result));
+    else process.once("beforeExit", (atTheEnd = () => resolve(result)));
   });
+  // A child answers many calls.
+  return answered.finally(() => atTheEnd && process.off("beforeExit", atTheEnd));
 }
 
 async function streamed(handler, event, context) {

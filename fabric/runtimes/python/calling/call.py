@@ -4,18 +4,17 @@ The standard library only: this runs in a child that has nothing of fabric's.
 """
 
 import ast
-import asyncio
-import importlib
 import inspect
-import os
-import sys
 import textwrap
 from collections.abc import Callable
 from types import ModuleType
 
-from fabric.runtimes.python.calling import apps, events
+from fabric.runtimes.python.calling import apps, call_event, events
 from fabric.runtimes.python.calling.answers import answer_of_document
+from fabric.runtimes.python.calling.call_event import finished
+from fabric.runtimes.python.calling.context import Context
 from fabric.runtimes.python.calling.http_events import is_http, request_of
+from fabric.runtimes.python.calling.loading import LoadedHandler, load_module, named_in
 from fabric.runtimes.python.calling.requests import by_request
 from fabric.runtimes.python.calling.said import Said
 
@@ -23,40 +22,14 @@ _EVENTS = frozenset({"event", "evt"})
 _BOTH = 2
 
 
-class LoadedHandler:
-    def __init__(self, found: object, name: str, convention: str, said: Said) -> None:
-        self.found = found
-        self.name = name
-        self.convention = convention
-        self.said = said
-
-
 def load(said: Said) -> LoadedHandler:
-    top, *others = import_roots(said.folder, said.module)
-    # Behind Python's own library, which is loaded where providers know the top alone.
-    sys.path[:] = [top, *sys.path, *others, *said.brought]
-    return handler_in(importlib.import_module(said.module.replace("/", ".")), said)
+    return handler_in(load_module(said), said)
 
 
 def handler_in(module: ModuleType, said: Said) -> LoadedHandler:
-    name = _name(module, said)
-    found = getattr(module, name)
-    if not callable(found):
-        raise TypeError(f"{said.module} has no function {name}: it is {found!r:.80}")
-    return LoadedHandler(found, name, convention_of(found, name, said.convention), said)
-
-
-def import_roots(folder: str, module: str) -> list[str]:
-    """Where the build looked for imports too: the top, the entry's folder, and those between."""
-    parts = module.split("/")[:-1]
-    deepest_first = range(len(parts), 0, -1)
-    return [folder, *(os.path.join(folder, *parts[:depth]) for depth in deepest_first)]
-
-
-def _name(module: ModuleType, said: Said) -> str:
-    if said.name != "handler" or hasattr(module, said.name):
-        return said.name
-    return next((name for name in said.names if hasattr(module, name)), said.name)
+    handler = named_in(module, said)
+    handler.convention = convention_of(handler.found, handler.name, said.convention)
+    return handler
 
 
 def convention_of(found: object, name: str, own: str) -> str:
@@ -126,27 +99,12 @@ def call(handler: LoadedHandler, event: object) -> object:
     return finished(_CALLS[handler.convention](handler, event))
 
 
-def finished(response: object) -> object:
-    """Awaits what is to be awaited."""
-    return asyncio.run(_awaited(response)) if inspect.isawaitable(response) else response
-
-
-async def _awaited(response: object) -> object:
-    return await response  # type: ignore[misc]
-
-
 def _given(handler: LoadedHandler, *values: object) -> object:
     """As many of the values as it takes; one that takes any number is given all."""
     function = handler.found
     assert callable(function)  # noqa: S101 - `load` made sure
     taken = len(parameters(function))
     return function(*values[: taken if taken < len(values) else None])
-
-
-def _by_event(handler: LoadedHandler, event: object) -> object:
-    function = handler.found
-    assert callable(function)  # noqa: S101 - `load` made sure
-    return function(event, events.Context(handler.said))
 
 
 def _by_arguments(handler: LoadedHandler, event: object) -> object:
@@ -156,7 +114,7 @@ def _by_arguments(handler: LoadedHandler, event: object) -> object:
 
 def _by_http_arguments(handler: LoadedHandler, event: object) -> object:
     given = events.http_arguments_of(event, handler.said)
-    answer = finished(_given(handler, given, events.Context(handler.said)))
+    answer = finished(_given(handler, given, Context(handler.said)))
     return answer_of_document(answer) if is_http(event) else answer
 
 
@@ -187,7 +145,7 @@ _CALLS: dict[str, Callable[[LoadedHandler, object], object]] = {
     "arguments": _by_arguments,
     "asgi": _by_asgi,
     "cloud-event": lambda handler, event: _given(handler, events.cloud_event_of(event)),
-    "event": _by_event,
+    "event": call_event.call,
     "http-arguments": _by_http_arguments,
     "message": lambda handler, event: _given(handler, events.Message(event)),
     "raw-event": _by_raw_event,

@@ -2,38 +2,16 @@
 
 import json
 import re
-import time
-import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from fabric.runtimes.python.calling.answers import as_mapping
+from fabric.runtimes.python.calling.context import Context, new_id
 from fabric.runtimes.python.calling.http_events import SentRequest, is_http, query_of, request_of
 from fabric.runtimes.python.calling.json_values import Document, is_object, part
 from fabric.runtimes.python.calling.said import Said
 
 Taking = Callable[..., object]
-
-
-class Context:
-    """What all hosts of functions know of a call, by the names that each has for it."""
-
-    def __init__(self, said: Said) -> None:
-        day = datetime.now(UTC).strftime("%Y/%m/%d")  # noqa: TID251 - the child's own clock
-        self.function_name = said.function
-        self.function_version = "$LATEST"
-        self.invoked_function_arn = said.resource
-        self.memory_limit_in_mb = str(said.memory) if said.memory else ""
-        self.aws_request_id = self.request_id = self.activation_id = str(uuid.uuid4())
-        self.log_group_name = f"/aws/lambda/{said.function}"
-        self.log_stream_name = f"{day}/[$LATEST]{uuid.uuid4().hex}"
-        self.identity = self.client_context = None
-        self.region = said.region
-        self.namespace = self.api_host = self.api_key = ""
-        self._until = time.monotonic() + said.seconds
-
-    def get_remaining_time_in_millis(self) -> int:
-        return max(0, int((self._until - time.monotonic()) * 1000))
 
 
 class Message:
@@ -43,7 +21,7 @@ class Message:
 
     def __init__(self, event: object) -> None:
         self._event = event
-        self.id = str(uuid.uuid4())
+        self.id = new_id()
 
     def get_body(self) -> bytes:
         return _json(self._event)
@@ -85,7 +63,7 @@ def cloud_event_of(event: object) -> CloudEvent:
     own = event if is_object(event) else {}
     if isinstance(own.get("specversion"), str):
         return CloudEvent(own)
-    base = {"specversion": "1.0", "id": str(uuid.uuid4()), "datacontenttype": "application/json"}
+    base = {"specversion": "1.0", "id": new_id(), "datacontenttype": "application/json"}
     moment = own.get("time") or datetime.now(UTC).isoformat()  # noqa: TID251 - the child's own
     return CloudEvent({**base, "time": moment, **_sent(own), **_data(own, event)})
 
@@ -114,7 +92,7 @@ def _published(own: Document, message: Document) -> Document:
     subscription = str(own.get("subscription") or "")
     topic = subscription.replace("/subscriptions/", "/topics/")
     return {
-        "id": message.get("messageId") or str(uuid.uuid4()),
+        "id": message.get("messageId") or new_id(),
         "type": "google.cloud.pubsub.topic.v1.messagePublished",
         "source": f"//pubsub.googleapis.com/{topic}",
         **({"time": message["publishTime"]} if message.get("publishTime") else {}),

@@ -1,50 +1,29 @@
-"""What fabric says of the function that is called; the standard library only."""
-
-from dataclasses import dataclass
-
-from fabric.runtimes.python.calling.json_values import Document, texts
+"""What fabric says of the function that is called; nothing is imported for it."""
 
 
-@dataclass(frozen=True)
 class Said:
     """`names` are exports besides `handler`; `path` is that of an http trigger; `brought` are
     folders of modules that the provider's runtime has."""
 
-    folder: str
-    module: str
-    name: str
-    function: str
-    seconds: float
-    convention: str = "event"
-    names: tuple[str, ...] = ()
-    path: str = "/"
-    host: str = "localhost"
-    memory: int = 0
-    region: str = ""
-    resource: str = ""
-    brought: tuple[str, ...] = ()
+    def __init__(self, document: dict[str, object]) -> None:
+        def text(key: str, otherwise: str = "") -> str:
+            return str(document.get(key) or otherwise)
+
+        memory, seconds = document.get("memory"), document.get("seconds")
+        self.folder = text("folder")
+        self.module = text("module")
+        self.name = text("name")
+        self.function = text("functionName")
+        self.seconds = float(seconds) if isinstance(seconds, int | float) else 0.0
+        self.convention = text("convention", "event")
+        self.names = _texts(document.get("names"))
+        self.path = text("path", "/")
+        self.host = text("host", "localhost")
+        self.memory = memory if isinstance(memory, int) else 0
+        self.region = text("region")
+        self.resource = text("resource")
+        self.brought = _texts(document.get("brought"))
 
 
-def said_in(call: Document) -> Said:
-    """From the document that the harness was given."""
-
-    def text(key: str, otherwise: str = "") -> str:
-        return str(call.get(key) or otherwise)
-
-    memory = call.get("memory")
-    seconds = call.get("seconds")
-    return Said(
-        folder=text("folder"),
-        module=text("module"),
-        name=text("name"),
-        function=text("functionName"),
-        seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
-        convention=text("convention", "event"),
-        names=texts(call.get("names")),
-        path=text("path", "/"),
-        host=text("host", "localhost"),
-        memory=memory if isinstance(memory, int) else 0,
-        region=text("region"),
-        resource=text("resource"),
-        brought=texts(call.get("brought")),
-    )
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(str(one) for one in value) if isinstance(value, list | tuple) else ()

@@ -1,0 +1,112 @@
+"""How a call ended: what the handler answered, or why there is no answer."""
+
+from enum import StrEnum
+
+import msgspec
+from msgspec import Struct
+
+from fabric.model.problems import Problem
+
+# What hosts of functions let pass, in the answer's own bytes.
+LARGEST_ANSWER = 6 * 1024 * 1024
+_QUOTED_LINES = 20
+_MEGABYTE = 1024 * 1024
+
+
+class Failing(StrEnum):
+    """Why a call has no answer."""
+
+    THREW = "threw"
+    NO_ANSWER = "no answer"
+    TIMED_OUT = "timed out"
+    TOO_LARGE = "too large"
+    TOO_MUCH_OUTPUT = "too much output"
+    OUT_OF_MEMORY = "out of memory"
+    CANNOT_START = "cannot start"
+
+
+class CallFailure(Struct, frozen=True):
+    """`message` goes on where the function's name ended; `type` is that of what was thrown.
+    `problem` is there where it was one already."""
+
+    why: Failing
+    message: str
+    type: str = ""
+    problem: Problem | None = None
+
+
+class CallEnd(Struct, frozen=True):
+    """`response` is JSON text, `logs` all that the handler wrote, `memory` the bytes that it had in
+    use. `failure` is there where there is no response."""
+
+    response: bytes = b"null"
+    logs: bytes = b""
+    ms: int = 0
+    memory: int = 0
+    failure: CallFailure | None = None
+
+    @property
+    def said(self) -> str:
+        return self.logs.decode(errors="replace")
+
+
+# What is told of a call that no child had.
+NO_CALL = CallEnd()
+
+
+class _Thrown(Struct, frozen=True):
+    type: str
+    message: str
+
+
+class AnswerLine(Struct, frozen=True, rename="camel"):
+    """What a harness says: of the module, as number 0, and of each call."""
+
+    id: int
+    ready: bool = False
+    response: msgspec.Raw = msgspec.Raw(b"")
+    error: _Thrown | None = None
+    unanswered: str = ""
+    too_large: int = 0
+    ends: bool = False
+    ms: int = 0
+    rss: int = 0
+
+    def failure(self) -> CallFailure | None:
+        if self.error is not None:
+            message = f"failed: {self.error.type}: {self.error.message}"
+            return CallFailure(Failing.THREW, message, self.error.type)
+        if self.too_large:
+            return too_large(self.too_large)
+        if not self.ready and not bytes(self.response):
+            why = self.unanswered or "its process says nothing"
+            return CallFailure(Failing.NO_ANSWER, f"gave no answer ({why})")
+        return None
+
+    def end(self, logs: bytes) -> CallEnd:
+        response = bytes(self.response) or b"null"
+        return CallEnd(response, logs, self.ms, self.rss, self.failure())
+
+
+def answer_line(line: bytes) -> AnswerLine | None:
+    """None where this is no line of the harness: a handler wrote there itself."""
+    try:
+        return msgspec.json.decode(line, type=AnswerLine)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def too_large(size: int) -> CallFailure:
+    most = LARGEST_ANSWER // _MEGABYTE
+    message = f"answered with {size / _MEGABYTE:.1f} MB, more than the {most} MB that hosts pass on"
+    return CallFailure(Failing.TOO_LARGE, message)
+
+
+def problem_of(function: str, end: CallEnd) -> Problem | None:
+    """What a command says of a call that failed."""
+    failure = end.failure
+    if failure is None or failure.problem is not None:
+        return failure.problem if failure else None
+    code = "invoke/timeout" if failure.why is Failing.TIMED_OUT else "invoke/failed"
+    frame = "\n".join(end.said.strip().splitlines()[-_QUOTED_LINES:])
+    return Problem(code, f"function `{function}` {failure.message}", frame=frame)

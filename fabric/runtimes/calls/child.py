@@ -1,0 +1,228 @@
+"""A warm child: it loads one handler, and then answers one call after the other."""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable
+from enum import StrEnum
+
+from fabric.runtimes.calls.call_end import (
+    LARGEST_ANSWER,
+    CallEnd,
+    CallFailure,
+    Failing,
+    answer_line,
+    too_large,
+)
+from fabric.runtimes.calls.child_output import ChildOutput
+from fabric.runtimes.calls.child_process import (
+    CHUNK,
+    ChildStart,
+    memory_of,
+    output_of,
+    read_some,
+    started,
+    watch_end,
+)
+from fabric.system.event_loop import WRITE, EventLoop, Timer
+from fabric.system.process import forget, signal_group
+
+# A module that takes longer is stuck.
+_LOAD_SECONDS = 30.0
+_LOOK = 0.1
+# What ends by itself has so long.
+_PATIENCE = 1.0
+_MEGABYTE = 1024 * 1024
+
+
+class Life(StrEnum):
+    LOADING = "loading"
+    IDLE = "idle"
+    BUSY = "busy"
+    ENDED = "ended"
+
+
+Settled = Callable[["HandlerChild", CallEnd], None]
+
+
+class HandlerChild:
+    """Belongs to the thread of its loop. `settled` is called once its module is loaded, or is not,
+    and once for each call; `gone` once its process is."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        start: ChildStart,
+        settled: Settled,
+        gone: Callable[["HandlerChild"], None],
+    ) -> None:
+        self._loop, self._start = loop, start
+        self._settled, self._gone = settled, gone
+        self.life = Life.LOADING
+        self.idle_since = 0.0
+        self._number = 0
+        self._since = time.monotonic()
+        self._unsent = memoryview(b"")
+        self._is_sending = False
+        self._line = bytearray()
+        self._output = ChildOutput()
+        self._timers: dict[str, Timer] = {}
+        self._process, self._request, self._answer = started(start)
+        self._heard = output_of(self._process)
+        loop.watch(self._answer, self._take_answer)
+        loop.watch(self._heard, self._take_output)
+        self._pid_fd = watch_end(loop, self._process, self._has_ended)
+        self._begin(start.said, _LOAD_SECONDS)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def call(self, event: bytes) -> None:
+        """One call at a time; `event` is JSON text in one line."""
+        self._number += 1
+        self.life = Life.BUSY
+        self._begin(b'{"id":%d,"event":%b}\n' % (self._number, event), self._start.seconds)
+
+    def end(self) -> None:
+        """An idle one is told by its closed input, and has a moment; any other is killed."""
+        if self.life is Life.IDLE:
+            self.life = Life.ENDED
+            self._close_request()
+            self._in("patience", _PATIENCE, self.kill)
+        else:
+            self.kill()
+
+    def kill(self) -> None:
+        signal_group(self._process, signal.SIGKILL)
+
+    def _begin(self, line: bytes, seconds: float) -> None:
+        self._since = time.monotonic()
+        self._in("deadline", seconds, lambda: self._run_out(seconds))
+        if self._start.memory:
+            self._look_at_memory()
+        self._unsent = memoryview(line)
+        self._send()
+
+    def _send(self) -> None:
+        with contextlib.suppress(BlockingIOError, BrokenPipeError):
+            while self._unsent:
+                self._unsent = self._unsent[os.write(self._request, self._unsent) :]
+        if self._unsent and self.life is not Life.ENDED:
+            self._loop.watch(self._request, self._send, WRITE)
+        elif self._is_sending:
+            self._loop.unwatch(self._request)
+        self._is_sending = bool(self._unsent)
+
+    def _take_answer(self) -> None:
+        chunk = read_some(self._answer)
+        if chunk is None:
+            return
+        if not chunk:
+            self._loop.unwatch(self._answer)
+            # Mostly its process has ended, and that says more.
+            self._in("patience", _PATIENCE, self._is_silent)
+            return
+        self._line += chunk
+        if chunk.endswith(b"\n"):
+            line, self._line = bytes(self._line), bytearray()
+            self._understand(line)
+        elif len(self._line) > LARGEST_ANSWER + CHUNK:
+            failure = too_large(len(self._line))
+            self._give_up(failure.why, failure.message)
+
+    def _understand(self, line: bytes) -> None:
+        said = answer_line(line)
+        if said is None or said.id != self._number or self.life not in (Life.LOADING, Life.BUSY):
+            self._give_up(Failing.NO_ANSWER, "gave no answer (it wrote where answers are written)")
+            return
+        self._take_output()
+        end = said.end(self._output.taken())
+        self._settle(end, ends=said.ends)
+
+    def _is_silent(self) -> None:
+        self._give_up(Failing.NO_ANSWER, "gave no answer (it closed what it should answer to)")
+
+    def _settle(self, end: CallEnd, *, ends: bool) -> None:
+        if self.life is Life.ENDED:
+            return
+        self._call_off()
+        self.life = Life.ENDED if ends else Life.IDLE
+        self.idle_since = time.monotonic()
+        if ends:
+            self._close_request()
+            self._in("patience", _PATIENCE, self.kill)
+        self._settled(self, end)
+
+    def _give_up(self, why: Failing, message: str) -> None:
+        """Whatever it was about, nothing more is expected of this child."""
+        was_asked = self.life in (Life.LOADING, Life.BUSY)
+        self.kill()
+        self._take_output()
+        ms = round((time.monotonic() - self._since) * 1000)
+        logs = self._output.taken()
+        if was_asked:
+            self._settle(CallEnd(b"null", logs, ms, failure=CallFailure(why, message)), ends=True)
+        self.life = Life.ENDED
+
+    def _take_output(self) -> None:
+        while chunk := read_some(self._heard):
+            self._output.add(chunk)
+            if self._output.is_endless and self.life is not Life.ENDED:
+                self._output.leave_it()
+                self._give_up(Failing.TOO_MUCH_OUTPUT, "wrote without end to its output")
+        if chunk == b"":
+            self._loop.unwatch(self._heard)
+
+    def _run_out(self, seconds: float) -> None:
+        what = "load" if self.life is Life.LOADING else "end"
+        self._give_up(Failing.TIMED_OUT, f"did not {what} within {seconds:g} s")
+
+    def _look_at_memory(self) -> None:
+        used, most = memory_of(self.pid), self._start.memory
+        if used > 2 * most * _MEGABYTE:
+            message = f"used {used // _MEGABYTE} MB, twice the {most} MB of its `memory`"
+            self._give_up(Failing.OUT_OF_MEMORY, message)
+        else:
+            self._in("memory", _LOOK, self._look_at_memory)
+
+    def _has_ended(self) -> None:
+        code = self._process.poll()
+        if code is None:
+            return
+        self._take_answer()
+        why = f"exit code {code}" if code >= 0 else f"ended by signal {-code}"
+        self._give_up(Failing.NO_ANSWER, f"gave no answer ({why})")
+        self._leave()
+        self._gone(self)
+
+    def _in(self, what: str, seconds: float, call: Callable[[], None]) -> None:
+        if what in self._timers:
+            self._timers[what].cancel()
+        self._timers[what] = self._loop.later(seconds, call)
+
+    def _call_off(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+    def _leave(self) -> None:
+        """What it started and left behind goes too."""
+        self.kill()
+        forget(self._process)
+        self._call_off()
+        for fd in (self._answer, self._heard, self._pid_fd):
+            self._loop.unwatch(fd)
+        self._close_request()
+        os.close(self._answer)
+        if self._pid_fd >= 0:
+            os.close(self._pid_fd)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def _close_request(self) -> None:
+        if self._request >= 0:
+            self._loop.unwatch(self._request)
+            os.close(self._request)
+            self._request = -1

@@ -1,0 +1,90 @@
+"""The process of a child, and the descriptors that join it to us."""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.system.event_loop import EventLoop
+from fabric.system.process import start_child
+
+CHUNK = 1 << 18
+
+
+class ChildStart(Struct, frozen=True):
+    """What is run, and the line that tells it of its function. `memory` are megabytes, 0 any."""
+
+    argv: tuple[str, ...]
+    folder: Path
+    env: Mapping[str, str]
+    said: bytes
+    seconds: float
+    memory: int = 0
+
+
+def started(start: ChildStart) -> tuple[subprocess.Popen[bytes], int, int]:
+    """The process, where its requests go to, and where its answers come from."""
+    asked, request = os.pipe()
+    answer, answered = os.pipe()
+    try:
+        process = start_child(
+            [*start.argv, str(asked), str(answered)],
+            cwd=start.folder,
+            env=start.env,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
+            pass_fds=(asked, answered),
+        )
+    except BaseException:
+        os.close(request)
+        os.close(answer)
+        raise
+    finally:
+        os.close(asked)
+        os.close(answered)
+    for fd in (request, answer, output_of(process)):
+        os.set_blocking(fd, False)
+    return process, request, answer
+
+
+def output_of(process: subprocess.Popen[bytes]) -> int:
+    assert process.stdout is not None  # noqa: S101 - it is piped
+    return process.stdout.fileno()
+
+
+def watch_end(loop: EventLoop, process: subprocess.Popen[bytes], call: Callable[[], None]) -> int:
+    """A descriptor that is ready once the child has ended; where there is none, -1 and looks."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            fd = os.pidfd_open(process.pid)
+            loop.watch(fd, call)
+            return fd
+
+    def look() -> None:
+        if process.poll() is None:
+            loop.later(0.02, look)
+        call()
+
+    look()
+    return -1
+
+
+def read_some(fd: int) -> bytes | None:
+    """None where nothing is there yet."""
+    try:
+        return os.read(fd, CHUNK)
+    except BlockingIOError:
+        return None
+
+
+def memory_of(pid: int) -> int:
+    """Bytes that a process has in use; 0 where the system does not tell."""
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_bytes().split()[1]
+    except (OSError, IndexError):
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,270 @@
+"""The warm children of many functions: who is started, who answers, who ends."""
+
+import collections
+import itertools
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from fabric.model.problems import FabricError
+from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, CallFailure, Failing
+from fabric.runtimes.calls.child import HandlerChild, Life
+from fabric.runtimes.calls.child_process import ChildStart
+from fabric.runtimes.calls.folder import FunctionFolder
+from fabric.runtimes.calls.function import LocalFunction
+from fabric.runtimes.calls.keeper import ChildKeeper
+from fabric.runtimes.calls.program import environment_of, program_of, said_to
+from fabric.system.event_loop import EventLoop
+
+_LOOK = 5.0
+# So long children have to end by themselves when all is over.
+_CLOSING = 1.5
+
+
+class PoolLimits(Struct, frozen=True):
+    """Children of one function, of all, and how long one may have nothing to do."""
+
+    instances: int = 4
+    most: int = 40
+    idle_seconds: float = 600
+
+
+USUAL = PoolLimits()
+Done = Callable[[CallEnd], None]
+
+
+class _Waiting(Struct):
+    event: bytes
+    done: Done
+
+
+class _Version:
+    """One state of a function: its folder is made for the first child, and goes with the last."""
+
+    def __init__(self, function: LocalFunction) -> None:
+        self.function = function
+        self.folder: FunctionFolder | None = None
+        self.children: list[HandlerChild] = []
+
+    @property
+    def loading(self) -> int:
+        return sum(child.life is Life.LOADING for child in self.children)
+
+    @property
+    def idle(self) -> HandlerChild | None:
+        """The one that had a call last: what it keeps is warmest."""
+        found = [child for child in self.children if child.life is Life.IDLE]
+        return max(found, key=lambda child: child.idle_since) if found else None
+
+
+class _Entry:
+    """A function: the version that answers, the one that is about to, and who waits."""
+
+    def __init__(self, function: LocalFunction) -> None:
+        self.now = _Version(function)
+        self.next: _Version | None = None
+        self.waiting: collections.deque[_Waiting] = collections.deque()
+        self.calls: dict[HandlerChild, Done] = {}
+
+
+class HandlerPool:
+    """Belongs to the thread of its loop. Children start with the first call of their function."""
+
+    def __init__(
+        self, loop: EventLoop, parent: Mapping[str, str], limits: PoolLimits = USUAL
+    ) -> None:
+        self._loop, self._parent, self._limits = loop, parent, limits
+        self._entries: dict[str, _Entry] = {}
+        self._owners: dict[HandlerChild, tuple[_Entry, _Version]] = {}
+        self._folder: Path | None = None
+        self._keeper: ChildKeeper | None = None
+        self._numbers = itertools.count()
+        self._is_looking = False
+
+    def put(self, function: LocalFunction) -> None:
+        """A new function, or a new version of one: a child of it is loaded beside the old ones,
+        and takes over once it is."""
+        entry = self._entries.get(function.name)
+        if entry is None:
+            self._entries[function.name] = _Entry(function)
+            return
+        if (entry.next or entry.now).function.is_as(function):
+            return
+        if entry.next is not None:
+            self._retire(entry.next)
+        entry.next = _Version(function)
+        if not entry.now.children or not self._start(entry, entry.next):
+            self._take_over(entry)
+
+    def drop(self, name: str) -> None:
+        """Calls that are under way end; those that wait fail."""
+        entry = self._entries.pop(name, None)
+        if entry is None:
+            return
+        for version in filter(None, (entry.now, entry.next)):
+            self._retire(version)
+        message = "is not there any more"
+        self._fail_waiting(entry, CallFailure(Failing.CANNOT_START, message))
+
+    def call(self, name: str, event: bytes, done: Done) -> None:
+        """`event` is JSON text in one line; `done` is called by the loop, once."""
+        entry = self._entries[name]
+        entry.waiting.append(_Waiting(event, done))
+        self._serve(entry)
+
+    @property
+    def pids(self) -> Mapping[str, tuple[int, ...]]:
+        """Of each function's children that live."""
+        return {
+            name: tuple(child.pid for child in entry.now.children)
+            for name, entry in self._entries.items()
+        }
+
+    def close(self) -> None:
+        """All children are gone when it returns."""
+        for child in tuple(self._owners):
+            child.end()
+        over = self._loop.later(_CLOSING, self._kill_all)
+        self._loop.run_until(lambda: not self._owners)
+        over.cancel()
+        if self._keeper is not None:
+            self._keeper.close()
+
+    def _kill_all(self) -> None:
+        for child in tuple(self._owners):
+            child.kill()
+
+    def _serve(self, entry: _Entry) -> None:
+        """Give what waits to children that are idle, and start others as far as there is room."""
+        while entry.waiting:
+            child = entry.now.idle
+            if child is None:
+                break
+            one = entry.waiting.popleft()
+            entry.calls[child] = one.done
+            child.call(one.event)
+        while len(entry.waiting) > entry.now.loading:
+            if len(entry.now.children) >= self._limits.instances or not self._has_room():
+                break
+            if not self._start(entry, entry.now):
+                break
+
+    def _has_room(self) -> bool:
+        """Room for one more; the child that has been idle for longest makes some."""
+        if len(self._owners) < self._limits.most:
+            return True
+        idle = [child for child in self._owners if child.life is Life.IDLE]
+        if idle:
+            min(idle, key=lambda child: child.idle_since).end()
+        return False
+
+    def _start(self, entry: _Entry, version: _Version) -> bool:
+        try:
+            child = self._started(version)
+        except FabricError as error:
+            failure = CallFailure(Failing.CANNOT_START, error.first.message, problem=error.first)
+            self._fail_waiting(entry, failure)
+            return False
+        version.children.append(child)
+        self._owners[child] = (entry, version)
+        self._look_after_idle()
+        return True
+
+    def _started(self, version: _Version) -> HandlerChild:
+        function = version.function
+        argv = program_of(function, self._parent)
+        if version.folder is None:
+            top = self._own_folder() / f"{next(self._numbers)}-{function.name}"
+            version.folder = FunctionFolder(function, top)
+        folder = version.folder.for_child()
+        start = ChildStart(
+            argv,
+            folder.code,
+            environment_of(function, folder, self._parent),
+            msgspec.json.encode(said_to(function, folder)) + b"\n",
+            function.timeout,
+            function.memory,
+        )
+        child = HandlerChild(self._loop, start, self._settled, self._gone)
+        self._keeper = self._keeper or ChildKeeper(self._own_folder())
+        self._keeper.begun(child.pid)
+        return child
+
+    def _own_folder(self) -> Path:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="fabric-invoke-")).resolve()
+        return self._folder
+
+    def _settled(self, child: HandlerChild, end: CallEnd) -> None:
+        entry, version = self._owners[child]
+        done = entry.calls.pop(child, None)
+        if done is not None:
+            done(end)
+        if version is entry.next:
+            self._take_over(entry)
+        elif done is None and end.failure is not None and version is entry.now:
+            # It did not load: neither would the next.
+            self._fail_waiting(entry, end.failure, end)
+        if version is not entry.now and child.life is Life.IDLE:
+            child.end()
+        self._serve(entry)
+
+    def _take_over(self, entry: _Entry) -> None:
+        """From now on the next version answers; the last calls of the old one go on."""
+        old, new = entry.now, entry.next
+        assert new is not None  # noqa: S101 - callers looked
+        entry.now, entry.next = new, None
+        self._retire(old)
+        self._serve(entry)
+
+    def _retire(self, version: _Version) -> None:
+        for child in version.children:
+            if child.life in (Life.IDLE, Life.LOADING):
+                child.end()
+        self._tidy(version)
+
+    def _tidy(self, version: _Version) -> None:
+        """A large folder takes its time to go, and nobody has to wait for that."""
+        folder = version.folder
+        if folder is not None and not version.children:
+            version.folder = None
+            threading.Thread(target=folder.remove, name="folder-remover").start()
+
+    def _gone(self, child: HandlerChild) -> None:
+        entry, version = self._owners.pop(child)
+        version.children.remove(child)
+        if self._keeper is not None:
+            self._keeper.ended(child.pid)
+        if version is not entry.now and version is not entry.next:
+            self._tidy(version)
+        for one in self._with_waiting():
+            self._serve(one)
+
+    def _with_waiting(self) -> Iterator[_Entry]:
+        return (entry for entry in tuple(self._entries.values()) if entry.waiting)
+
+    def _fail_waiting(self, entry: _Entry, failure: CallFailure, end: CallEnd = NO_CALL) -> None:
+        while entry.waiting:
+            one = entry.waiting.popleft()
+            one.done(msgspec.structs.replace(end, failure=failure))
+
+    def _look_after_idle(self) -> None:
+        """One look for all of them, as long as there are any."""
+        if self._is_looking:
+            return
+        self._is_looking = True
+        self._loop.later(min(_LOOK, self._limits.idle_seconds), self._end_idle)
+
+    def _end_idle(self) -> None:
+        self._is_looking = False
+        latest = time.monotonic() - self._limits.idle_seconds
+        for child in self._owners:
+            if child.life is Life.IDLE and child.idle_since < latest:
+                child.end()
+        if self._owners:
+            self._look_after_idle()

@@ -1,0 +1,98 @@
+"""What a handler's child runs, and all that it sees of its surroundings."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+from fabric.runtimes.calls.folder import ChildFolder
+from fabric.runtimes.calls.function import LocalFunction
+from fabric.runtimes.nodejs.toolchain import find_node
+
+_RUNTIMES = Path(__file__).parents[1]
+
+
+def program_of(function: LocalFunction, parent: Mapping[str, str]) -> tuple[str, ...]:
+    language = next((name for name in _PROGRAMS if function.runtime.startswith(name)), None)
+    if language is None:
+        raise FabricError(
+            Problem(
+                "invoke/unknown-runtime",
+                f"function `{function.name}`: runtime `{function.runtime}` cannot be run here",
+            )
+        )
+    return _PROGRAMS[language](parent)
+
+
+def _node(parent: Mapping[str, str]) -> tuple[str, ...]:
+    return (str(find_node(parent)), str(_RUNTIMES / "nodejs" / "harness.mjs"))
+
+
+def _python(parent: Mapping[str, str]) -> tuple[str, ...]:  # noqa: ARG001 - fabric's own interpreter
+    # Neither fabric's packages nor the user's: what is not in the archive is not there.
+    flags = ("-u", "-s", "-S", "-P")
+    return (sys.executable, *flags, str(_RUNTIMES / "python" / "harness.py"))
+
+
+_PROGRAMS: dict[str, Callable[[Mapping[str, str]], tuple[str, ...]]] = {
+    "nodejs": _node,
+    "python": _python,
+}
+
+
+def environment_of(
+    function: LocalFunction, folder: ChildFolder, parent: Mapping[str, str]
+) -> dict[str, str]:
+    """Of the `parent`'s variables a handler sees none but PATH."""
+    return {
+        "PATH": parent.get("PATH", os.defpath),
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "HOME": str(folder.home),
+        "TMPDIR": str(folder.tmp),
+        **(_lambda_variables(function, folder) if function.caller.is_lambda else {}),
+        **dict(function.env.reveal()),
+    }
+
+
+def _lambda_variables(function: LocalFunction, folder: ChildFolder) -> dict[str, str]:
+    """Those of the runtime that are known here: none is made up."""
+    caller = function.caller
+    memory, region = str(caller.memory or ""), caller.region
+    known = {
+        "AWS_LAMBDA_FUNCTION_NAME": function.name,
+        "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": memory,
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
+        "LAMBDA_TASK_ROOT": str(folder.code),
+        "_HANDLER": function.handler,
+    }
+    return {name: value for name, value in known.items() if value}
+
+
+def said_to(function: LocalFunction, folder: ChildFolder) -> dict[str, object]:
+    """What the harness is told of the function: `call.mjs` and `said.py` read it."""
+    module, _, name = function.handler.rpartition(".")
+    caller = function.caller
+    return {
+        "folder": str(folder.code),
+        "module": module,
+        "name": name,
+        "functionName": function.name,
+        "seconds": function.timeout,
+        "brought": [str(folder.brought)] if function.brought else [],
+        "convention": caller.convention,
+        "names": caller.names,
+        "methods": caller.methods,
+        "kinds": caller.kinds,
+        "path": caller.path,
+        "host": caller.host,
+        "schedule": caller.schedule,
+        "memory": caller.memory,
+        "region": caller.region,
+        "resource": caller.resource,
+        "streams": caller.is_lambda,
+        "variables": [name for name, _ in function.env.reveal()],
+    }

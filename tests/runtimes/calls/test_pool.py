@@ -1,0 +1,404 @@
+"""Warm children, in every language: what they keep, what ends them, and what is told of it."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from fabric.model.secret import Secret
+from fabric.runtimes.archive import archive
+from fabric.runtimes.calls.call_end import CallEnd, Failing, problem_of
+from fabric.runtimes.calls.function import CodeArchive, LocalFunction
+from fabric.runtimes.calls.pool import HandlerPool, PoolLimits
+from fabric.runtimes.contract import BuiltFile
+from fabric.system.event_loop import EventLoop
+from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.until import until
+
+PARENT = {"PATH": ENVIRONMENT["PATH"]}
+ROOT = Path(__file__).parents[3]
+
+
+@dataclass(frozen=True)
+class Language:
+    id: str
+    file: str
+    runtime: str
+    counts: str
+    sleeps: str
+    exits: str
+    spins: str
+    floods: str
+    large: str
+    writes_answers: str
+    closes_all: str
+    grows: str
+    says: str
+
+
+LANGUAGES = (
+    Language(
+        "node",
+        "main.js",
+        "nodejs20.x",
+        "let n = 0; exports.handler = () => [process.pid, ++n];",
+        "exports.handler = ({ ms }) => "
+        "new Promise((done) => setTimeout(() => done(process.pid), ms));",
+        "exports.handler = ({ go }) => go ? process.exit(3) : process.pid;",
+        "exports.handler = () => { for (;;); };",
+        "exports.handler = () => { const s = 'x'.repeat(65536); for (;;) console.log(s); };",
+        "exports.handler = ({ size }) => 'x'.repeat(size);",
+        "exports.handler = () => { for (let n = 3; n < 30; n++) "
+        "try { require('fs').writeSync(n, 'hello\\n') } catch {} return 1; };",
+        "exports.handler = () => { for (let n = 3; n < 60; n++) "
+        "try { require('fs').closeSync(n) } catch {} "
+        "return new Promise(() => setTimeout(() => 0, 9e5)); };",
+        "exports.handler = () => { const all = []; "
+        "const more = () => { all.push(Buffer.alloc(2e7, 1)); setTimeout(more, 5) }; more(); "
+        "return new Promise(() => 0); };",
+        "exports.handler = ({ word }) => { console.log(word); console.error(word); return word; };",
+    ),
+    Language(
+        "python",
+        "main.py",
+        "python3.11",
+        """
+        import os
+        n = 0
+        def handler(event, context):
+            global n
+            n += 1
+            return [os.getpid(), n]
+        """,
+        """
+        import os, time
+        def handler(event, context):
+            time.sleep(event["ms"] / 1000)
+            return os.getpid()
+        """,
+        """
+        import os
+        def handler(event, context):
+            return os._exit(3) if event["go"] else os.getpid()
+        """,
+        "def handler(event, context):\n    while True: pass\n",
+        "def handler(event, context):\n    while True: print('x' * 65536)\n",
+        "def handler(event, context):\n    return 'x' * event['size']\n",
+        """
+        import os
+        def handler(event, context):
+            for n in range(3, 30):
+                try: os.write(n, b"hello\\n")
+                except OSError: pass
+            return 1
+        """,
+        "import os, time\ndef handler(event, context):\n    os.closerange(3, 60)\n"
+        "    time.sleep(900)\n",
+        """
+        import time
+        def handler(event, context):
+            kept = []
+            while True:
+                kept.append(b"1" * 20_000_000)
+                time.sleep(0.005)
+        """,
+        "import sys\ndef handler(event, context):\n"
+        "    print(event['word'])\n    print(event['word'], file=sys.stderr)\n"
+        "    return event['word']\n",
+    ),
+)
+EACH = pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.id)
+
+
+class Calls:
+    """A pool, and calls that are waited for."""
+
+    def __init__(self, limits: PoolLimits) -> None:
+        self.loop = EventLoop()
+        self.pool = HandlerPool(self.loop, PARENT, limits)
+
+    def begin(self, event: object = None, name: str = "one") -> list[CallEnd]:
+        ends: list[CallEnd] = []
+        self.pool.call(name, json.dumps(event).encode(), ends.append)
+        return ends
+
+    def end(self, *begun: list[CallEnd]) -> list[CallEnd]:
+        self.loop.run_until(lambda: all(begun))
+        return [ends[0] for ends in begun]
+
+    def call(self, event: object = None, name: str = "one") -> CallEnd:
+        return self.end(self.begin(event, name))[0]
+
+    def answer(self, event: object = None, name: str = "one") -> object:
+        return json.loads(self.call(event, name).response)
+
+
+@contextlib.contextmanager
+def calls(*functions: LocalFunction, limits: PoolLimits | None = None) -> Iterator[Calls]:
+    made = Calls(limits or PoolLimits())
+    for one in functions:
+        made.pool.put(one)
+    try:
+        yield made
+    finally:
+        made.pool.close()
+        made.loop.close()
+
+
+def function(
+    language: Language, text: str, name: str = "one", timeout: float = 60, memory: int = 0
+) -> LocalFunction:
+    content = archive([BuiltFile(language.file, textwrap.dedent(text).encode())])
+    code = CodeArchive(sha256(content).hexdigest(), lambda: content)
+    return LocalFunction(name, code, "main.handler", language.runtime, Secret(()), timeout, memory)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def why(end: CallEnd) -> Failing | None:
+    return end.failure.why if end.failure else None
+
+
+@EACH
+def test_a_child_answers_one_call_after_the_other(language: Language) -> None:
+    with calls(function(language, language.counts)) as made:
+        assert made.answer() == [pids(made)[0], 1]
+        assert [made.answer(), made.answer()] == [[pids(made)[0], 2], [pids(made)[0], 3]]
+
+
+@EACH
+def test_calls_side_by_side_have_children_of_their_own_up_to_a_bound(language: Language) -> None:
+    limits = PoolLimits(instances=2)
+    with calls(function(language, language.sleeps), limits=limits) as made:
+        ends = made.end(*(made.begin({"ms": 20}) for _ in range(6)))
+        assert len({end.response for end in ends}) == 2
+
+
+@EACH
+def test_functions_share_no_child(language: Language) -> None:
+    with calls(function(language, language.counts), function(language, language.counts, "b")) as m:
+        assert m.answer() != m.answer(name="b")
+
+
+@EACH
+def test_what_is_written_belongs_to_the_call_that_wrote_it(language: Language) -> None:
+    with calls(function(language, language.says)) as made:
+        begun = [made.begin({"word": f"w{n}"}) for n in range(8)]
+        for end in made.end(*begun):
+            word = json.loads(end.response)
+            assert end.said == f"{word}\n{word}\n"
+
+
+@EACH
+def test_a_call_beyond_its_time_ends_the_child_and_the_next_has_a_new_one(
+    language: Language,
+) -> None:
+    with calls(function(language, language.sleeps, timeout=0.4)) as made:
+        first = made.answer({"ms": 0})
+        assert why(made.call({"ms": 60_000})) is Failing.TIMED_OUT
+        assert made.answer({"ms": 0}) != first
+
+
+@EACH
+def test_a_handler_that_never_gives_way_is_ended_all_the_same(language: Language) -> None:
+    with calls(function(language, language.spins, timeout=0.4)) as made:
+        end = made.call()
+        assert why(end) is Failing.TIMED_OUT
+
+
+@EACH
+def test_a_child_that_dies_has_given_no_answer_and_is_followed_by_another(
+    language: Language,
+) -> None:
+    with calls(function(language, language.exits)) as made:
+        first = made.answer({"go": False})
+        end = made.call({"go": True})
+        assert why(end) is Failing.NO_ANSWER
+        problem = problem_of("one", end)
+        assert problem
+        assert "exit code 3" in problem.message
+        assert made.answer({"go": False}) != first
+
+
+@EACH
+def test_an_answer_is_no_larger_than_hosts_pass_on(language: Language) -> None:
+    with calls(function(language, language.large)) as made:
+        assert len(made.call({"size": 6_000_000}).response) == 6_000_002
+        end = made.call({"size": 6_500_000})
+        assert why(end) is Failing.TOO_LARGE
+        assert made.answer({"size": 1}) == "x"
+
+
+@EACH
+def test_output_without_end_ends_the_child(language: Language) -> None:
+    with calls(function(language, language.floods)) as made:
+        end = made.call()
+        assert why(end) is Failing.TOO_MUCH_OUTPUT
+        assert len(end.logs) <= 1_000_000
+
+
+@EACH
+def test_a_handler_that_writes_where_answers_go_has_not_answered(language: Language) -> None:
+    with calls(function(language, language.writes_answers)) as made:
+        assert why(made.call()) is Failing.NO_ANSWER
+
+
+@EACH
+def test_a_handler_that_closes_all_its_descriptors_is_not_waited_for(language: Language) -> None:
+    with calls(function(language, language.closes_all)) as made:
+        assert why(made.call()) is Failing.NO_ANSWER
+
+
+@EACH
+def test_twice_the_memory_of_a_function_is_too_much(language: Language) -> None:
+    with calls(function(language, language.grows, memory=128)) as made:
+        end = made.call()
+        assert why(end) is Failing.OUT_OF_MEMORY
+        assert end.failure
+        assert "128 MB" in end.failure.message
+
+
+@EACH
+def test_a_new_version_takes_over_while_calls_of_the_old_one_end(language: Language) -> None:
+    old = function(language, language.sleeps)
+    new = function(language, language.counts)
+    with calls(old) as made:
+        pid = made.answer({"ms": 0})
+        slow = made.begin({"ms": 1500})
+        made.pool.put(new)
+        made.loop.run_until(lambda: len(made.pool.pids["one"]) == 1 and pid not in pids(made))
+        assert made.answer() == [pids(made)[0], 1]
+        assert not slow
+        assert json.loads(made.end(slow)[0].response) == pid
+        made.loop.run_until(lambda: not is_alive(int(str(pid))))
+
+
+def pids(made: Calls, name: str = "one") -> tuple[int, ...]:
+    return made.pool.pids[name]
+
+
+@EACH
+def test_an_equal_version_starts_no_child(language: Language) -> None:
+    one = function(language, language.counts)
+    with calls(one) as made:
+        made.answer()
+        made.pool.put(function(language, language.counts))
+        assert made.answer() == [pids(made)[0], 2]
+
+
+@EACH
+def test_a_broken_version_fails_until_it_is_mended(language: Language) -> None:
+    good = function(language, language.counts)
+    with calls(good) as made:
+        made.answer()
+        made.pool.put(function(language, "}{"))
+        made.loop.run_until(lambda: not pids(made))
+        for _ in range(2):
+            end = made.call()
+            assert end.failure
+            assert end.failure.type == "SyntaxError"
+        made.pool.put(good)
+        assert made.answer() == [pids(made)[0], 1]
+
+
+def test_all_functions_together_have_so_many_children() -> None:
+    python = LANGUAGES[1]
+    names = [f"f{n}" for n in range(5)]
+    with calls(
+        *(function(python, python.counts, name) for name in names), limits=PoolLimits(most=2)
+    ) as made:
+        for name in (*names, *names):
+            made.answer(name=name)
+            assert sum(map(len, made.pool.pids.values())) <= 2
+
+
+def test_a_child_that_has_nothing_to_do_for_long_ends() -> None:
+    python = LANGUAGES[1]
+    limits = PoolLimits(idle_seconds=0.05)
+    with calls(function(python, python.counts), limits=limits) as made:
+        made.answer()
+        made.loop.run_until(lambda: not pids(made))
+        assert made.answer() == [pids(made)[0], 1]
+
+
+def test_what_a_handler_forks_answers_nothing() -> None:
+    python = LANGUAGES[1]
+    text = "import os\ndef handler(event, context):\n    return os.fork() and 1\n"
+    with calls(function(python, text)) as made:
+        assert [made.answer() for _ in range(3)] == [1, 1, 1]
+
+
+def test_what_waits_for_an_event_that_never_comes_is_told_at_once() -> None:
+    node = LANGUAGES[0]
+    text = "exports.handler = ({ go }) => go ? 1 : new Promise(() => 0);"
+    with calls(function(node, text)) as made:
+        assert made.answer({"go": True}) == 1
+        assert why(made.call({"go": False})) is Failing.NO_ANSWER
+        assert made.answer({"go": True}) == 1
+
+
+def test_what_nobody_caught_fails_its_call_and_the_next_has_a_new_child() -> None:
+    node = LANGUAGES[0]
+    text = (
+        "exports.handler = ({ go }) => go ? process.pid : "
+        "new Promise(() => setTimeout(() => { throw new RangeError('late'); }, 1));"
+    )
+    with calls(function(node, text)) as made:
+        first = made.answer({"go": True})
+        end = made.call({"go": False})
+        assert end.failure
+        assert end.failure.type == "RangeError"
+        assert made.answer({"go": True}) != first
+
+
+@EACH
+def test_nothing_is_left_when_the_pool_is_closed(language: Language) -> None:
+    with calls(function(language, language.counts), function(language, language.spins, "s")) as m:
+        m.answer()
+        m.begin(name="s")
+        m.loop.run_until(lambda: bool(pids(m, "s")))
+        living = [*pids(m), *pids(m, "s")]
+        assert all(map(is_alive, living))
+    assert not any(map(is_alive, living))
+
+
+SPINNING = """
+import sys
+from tests.runtimes.calls.test_pool import LANGUAGES, Calls, PoolLimits, function, pids
+language = next(one for one in LANGUAGES if one.id == sys.argv[1])
+made = Calls(PoolLimits())
+made.pool.put(function(language, language.spins))
+made.begin()
+made.loop.run_until(lambda: bool(pids(made)))
+folder = made.pool._folder
+print(*pids(made), folder, flush=True)
+made.loop.run_until(lambda: False)
+"""
+
+
+@EACH
+def test_nothing_is_left_when_its_owner_is_killed(language: Language) -> None:
+    owner = subprocess.Popen(
+        [sys.executable, "-B", "-c", SPINNING, language.id],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with owner:
+        assert owner.stdout
+        pid, folder = owner.stdout.readline().split()
+        assert is_alive(int(pid))
+        owner.kill()
+    until(lambda: not is_alive(int(pid)) and not Path(folder).exists())
