@@ -52,6 +52,10 @@ class _Version:
         self.children: list[HandlerChild] = []
 
     @property
+    def lives(self) -> bool:
+        return any(child.life is not Life.ENDED for child in self.children)
+
+    @property
     def loading(self) -> int:
         return sum(child.life is Life.LOADING for child in self.children)
 
@@ -98,7 +102,7 @@ class HandlerPool:
         if entry.next is not None:
             self._retire(entry.next)
         entry.next = _Version(function)
-        if not entry.now.children or not self._start(entry, entry.next):
+        if not entry.now.lives or not self._start(entry, entry.next):
             self._take_over(entry)
 
     def drop(self, name: str) -> None:
@@ -148,6 +152,8 @@ class HandlerPool:
             one = entry.waiting.popleft()
             entry.calls[child] = one.done
             child.call(one.event)
+        if entry.next is not None and not entry.now.lives:
+            return
         while len(entry.waiting) > entry.now.loading:
             if len(entry.now.children) >= self._limits.instances or not self._has_room():
                 break
