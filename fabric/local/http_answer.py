@@ -1,0 +1,155 @@
+"""What a function answered to an HTTP answer, as the hosts of functions read it."""
+
+import base64
+import binascii
+import http
+import json
+import re
+
+from msgspec import Struct
+
+from fabric.model.outcomes.json_struct import Json, JsonObject
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
+# Those say how an answer is sent, and are ours to say.
+_OURS = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive"})
+_WITHOUT_BODY = (204, 304)
+_LOWEST, _HIGHEST = 200, 599
+
+
+class BadAnswerError(Exception):
+    """An answer that no host would pass on."""
+
+
+class HttpAnswer(Struct, frozen=True):
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+    def as_bytes(self, *, keeps: bool, with_body: bool = True) -> bytes:
+        has_body = self.status not in _WITHOUT_BODY
+        lines = [
+            f"HTTP/1.1 {self.status} {reason_of(self.status)}",
+            *(f"{name}: {value}" for name, value in self.headers),
+            *([f"content-length: {len(self.body)}"] if has_body else []),
+            f"connection: {'keep-alive' if keeps else 'close'}",
+        ]
+        head = "\r\n".join(lines).encode("latin-1", "replace") + b"\r\n\r\n"
+        return head + self.body if has_body and with_body else head
+
+
+def reason_of(status: int) -> str:
+    try:
+        return http.HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"
+
+
+def json_answer(
+    status: int, document: Json, headers: tuple[tuple[str, str], ...] = ()
+) -> HttpAnswer:
+    body = json.dumps(document, ensure_ascii=False).encode(errors="surrogatepass")
+    return HttpAnswer(status, (("content-type", "application/json"), *headers), body)
+
+
+def answer_of(response: Json) -> HttpAnswer:
+    """`{statusCode, headers, body, …}`, or any other value, which is the JSON of a 200."""
+    if not isinstance(response, dict):
+        return json_answer(200, response)
+    status = response.get("statusCode")
+    if status is None and isinstance(response.get("status"), int):
+        status = response["status"]
+    if status is None:
+        return json_answer(200, response)
+    body = _body(response)
+    headers = (*_headers(response), *_cookies(response))
+    if not any(name == "content-type" for name, _ in headers):
+        kind = "application/json" if _is_json(body) else "text/plain; charset=utf-8"
+        headers = (("content-type", kind), *headers)
+    return HttpAnswer(_status(status), headers, body)
+
+
+def _status(status: Json) -> int:
+    number = int(status) if isinstance(status, str) and status.isdecimal() else status
+    if isinstance(number, bool) or not isinstance(number, int | float) or number != int(number):
+        raise BadAnswerError(f"its statusCode is {json.dumps(status):.80}, which is no number")
+    if not _LOWEST <= number <= _HIGHEST:
+        raise BadAnswerError(f"its statusCode is {number}: answers have 200 to 599")
+    return int(number)
+
+
+def _body(response: JsonObject) -> bytes:
+    body = response.get("body")
+    if body is None:
+        return b""
+    if not isinstance(body, str):
+        kind = (
+            "an object"
+            if isinstance(body, dict)
+            else "a list"
+            if isinstance(body, list)
+            else "a value"
+        )
+        raise BadAnswerError(f"its body is {kind}: hosts pass on text, so make JSON of it first")
+    if not response.get("isBase64Encoded"):
+        return body.encode(errors="surrogatepass")
+    try:
+        return base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadAnswerError(
+            "its body is no base64, and isBase64Encoded says that it is"
+        ) from error
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        json.loads(body)
+    except ValueError:
+        return False
+    return True
+
+
+def _headers(response: JsonObject) -> tuple[tuple[str, str], ...]:
+    found = [
+        (name, one)
+        for part in ("headers", "multiValueHeaders")
+        for name, value in _members(response, part).items()
+        for one in (value if isinstance(value, list) else [value])
+        if one is not None
+    ]
+    return tuple(_header(name, one) for name, one in found if name.lower() not in _OURS)
+
+
+def _members(response: JsonObject, part: str) -> JsonObject:
+    value = response.get(part)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise BadAnswerError(f"its {part} are no object")
+    return value
+
+
+def _header(name: str, value: Json) -> tuple[str, str]:
+    if isinstance(value, bool):
+        text = "true" if value else "false"
+    elif isinstance(value, str | int | float):
+        text = str(value)
+    else:
+        raise BadAnswerError(f"its header `{name:.80}` is neither text nor a number")
+    if not _NAME.fullmatch(name):
+        raise BadAnswerError(f"{json.dumps(name):.80} is no name of a header")
+    if not _VALUE.fullmatch(text):
+        raise BadAnswerError(
+            f"its header `{name:.80}` has a line break or another control character"
+        )
+    return name.lower(), text
+
+
+def _cookies(response: JsonObject) -> tuple[tuple[str, str], ...]:
+    cookies = response.get("cookies")
+    if cookies is None:
+        return ()
+    if not isinstance(cookies, list):
+        raise BadAnswerError("its cookies are no list")
+    return tuple(_header("set-cookie", one) for one in cookies)

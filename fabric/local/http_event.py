@@ -1,0 +1,105 @@
+"""A request to the event that a function is given: version 2.0, with the older names besides."""
+
+import base64
+from collections.abc import Mapping
+from datetime import datetime
+from urllib.parse import parse_qsl
+
+from msgspec import Struct
+
+from fabric.local.http_request import HttpRequest
+from fabric.local.routes import Matched
+from fabric.model.outcomes.json_struct import Json, JsonObject
+
+_TEXTS = ("text/", "application/json", "application/xml", "application/javascript")
+_FORM = "application/x-www-form-urlencoded"
+_NO_ACCOUNT = "000000000000"
+
+
+class Arrival(Struct, frozen=True):
+    """When a request came, by which id, and from where."""
+
+    at: datetime
+    id: str
+    address: str = "127.0.0.1"
+
+
+def http_event(request: HttpRequest, matched: Matched, arrival: Arrival) -> JsonObject:
+    head = request.head
+    path = head.path
+    parameters: JsonObject = dict(matched.parameters)
+    return {
+        "version": "2.0",
+        "routeKey": matched.route.key,
+        "rawPath": path,
+        "rawQueryString": head.query,
+        **_if_any("cookies", _cookies(request)),
+        "headers": _headers(request),
+        **_if_any("queryStringParameters", _query(head.query)),
+        **_if_any("pathParameters", parameters),
+        "requestContext": _context(request, matched, arrival),
+        **_body(request),
+        "httpMethod": head.method,
+        "path": path,
+    }
+
+
+def _if_any(name: str, value: Json) -> JsonObject:
+    return {name: value} if value else {}
+
+
+def _cookies(request: HttpRequest) -> list[Json]:
+    found = (value for name, value in request.head.headers if name == "cookie")
+    return [one.strip() for value in found for one in value.split(";") if one.strip()]
+
+
+def _headers(request: HttpRequest) -> JsonObject:
+    """Values of one name stand behind each other; cookies have a place of their own."""
+    return _joined((name, value) for name, value in request.head.headers if name != "cookie")
+
+
+def _query(text: str) -> JsonObject:
+    return _joined(parse_qsl(text, keep_blank_values=True))
+
+
+def _joined(pairs: "Mapping[str, str] | object") -> JsonObject:
+    found: dict[str, list[str]] = {}
+    for name, value in pairs:  # type: ignore[attr-defined]
+        found.setdefault(name, []).append(value)
+    return {name: ",".join(values) for name, values in found.items()}
+
+
+def _context(request: HttpRequest, matched: Matched, arrival: Arrival) -> JsonObject:
+    head = request.head
+    host = head.header("host")
+    return {
+        "accountId": _NO_ACCOUNT,
+        "apiId": "local",
+        "domainName": host,
+        "domainPrefix": host.partition(".")[0].partition(":")[0],
+        "http": {
+            "method": head.method,
+            "path": head.path,
+            "protocol": "HTTP/1.1",
+            "sourceIp": arrival.address,
+            "userAgent": head.header("user-agent"),
+        },
+        "requestId": arrival.id,
+        "routeKey": matched.route.key,
+        "stage": "$default",
+        "time": arrival.at.strftime("%d/%b/%Y:%H:%M:%S +0000"),
+        "timeEpoch": int(arrival.at.timestamp() * 1000),
+    }
+
+
+def _body(request: HttpRequest) -> JsonObject:
+    """Text where its type says so and it is; all else as base64."""
+    if not request.body:
+        return {"isBase64Encoded": False}
+    kind = request.head.header("content-type").lower()
+    if not kind or kind.startswith((*_TEXTS, _FORM)) or "+json" in kind or "+xml" in kind:
+        try:
+            return {"body": request.body.decode(), "isBase64Encoded": False}
+        except UnicodeDecodeError:
+            pass
+    return {"body": base64.b64encode(request.body).decode(), "isBase64Encoded": True}

@@ -1,0 +1,192 @@
+"""Bytes to one HTTP request: strict where a loose reader would be led astray."""
+
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+LARGEST_HEAD = 64 * 1024
+LARGEST_BODY = 10 * 1024 * 1024
+_MOST_HEADERS = 200
+_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP/1\.([01])")
+_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?")
+_LOOPBACK = re.compile(r"localhost|[A-Za-z0-9.-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\]")
+
+Headers = tuple[tuple[str, str], ...]
+
+
+class BadRequestError(Exception):
+    """The connection says nothing more that could be understood."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+class RequestHead(Struct, frozen=True):
+    """`size` is that of the body, -1 where it comes in chunks. `headers` are as they came, their
+    names in small letters."""
+
+    method: str
+    target: str
+    headers: Headers
+    size: int = 0
+    keeps: bool = True
+    expects: bool = False
+
+    def header(self, name: str) -> str:
+        return ", ".join(value for key, value in self.headers if key == name)
+
+    @property
+    def path(self) -> str:
+        return self.target.partition("?")[0]
+
+    @property
+    def query(self) -> str:
+        return self.target.partition("?")[2]
+
+
+class HttpRequest(Struct, frozen=True):
+    head: RequestHead
+    body: bytes = b""
+
+
+def head_in(buffer: bytearray) -> RequestHead | None:
+    """Take a request's head from the front of the buffer; None until all of it is there."""
+    while buffer[:2] == b"\r\n":
+        del buffer[:2]
+    end = buffer.find(b"\r\n\r\n")
+    if end > LARGEST_HEAD or (end < 0 and len(buffer) > LARGEST_HEAD):
+        raise BadRequestError(431, "the headers are larger than 64 KB")
+    if end < 0:
+        if b"\n\n" in buffer:
+            raise BadRequestError(400, "lines of a request end with CR LF")
+        return None
+    lines = bytes(buffer[:end]).split(b"\r\n")
+    del buffer[: end + 4]
+    return _head(lines)
+
+
+def _head(lines: Sequence[bytes]) -> RequestHead:
+    first = _LINE.fullmatch(lines[0])
+    if first is None:
+        raise BadRequestError(400, "the first line is none of HTTP/1")
+    if len(lines) > _MOST_HEADERS:
+        raise BadRequestError(431, f"there are more than {_MOST_HEADERS} headers")
+    headers = tuple(_header(line) for line in lines[1:])
+    names = [name for name, _ in headers]
+    is_new = first[3] == b"1"
+    found = {name: value for name, value in headers}
+    target, host = _target(first[2].decode("latin-1"), found.get("host", ""))
+    if names.count("host") > 1 or (is_new and "host" not in found):
+        raise BadRequestError(400, "a request names one Host")
+    if host and not is_loopback(host):
+        raise BadRequestError(421, f"{host} is not this machine: only its own names are served")
+    connection = found.get("connection", "").lower()
+    return RequestHead(
+        first[1].decode(),
+        target,
+        headers,
+        _size(headers),
+        keeps="close" not in connection if is_new else "keep-alive" in connection,
+        expects=found.get("expect", "").lower() == "100-continue",
+    )
+
+
+def _header(line: bytes) -> tuple[str, str]:
+    found = _HEADER.fullmatch(line)
+    if found is None:
+        raise BadRequestError(400, "a header cannot be read")
+    return found[1].decode().lower(), found[2].rstrip(b" \t").decode("latin-1")
+
+
+def _target(target: str, host: str) -> tuple[str, str]:
+    """The target from its path on, and the host that is meant: an absolute one says it itself."""
+    if target.startswith("/") or target == "*":
+        return target, host
+    try:
+        parts = urlsplit(target)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
+        raise BadRequestError(400, "the target is no path")
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), parts.netloc
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a Host is a name of this machine; a page from elsewhere has another."""
+    name = re.sub(r":\d*\Z", "", host)
+    return _LOOPBACK.fullmatch(name) is not None
+
+
+def _size(headers: Headers) -> int:
+    sizes = {value for name, value in headers if name == "content-length"}
+    coding = ", ".join(value for name, value in headers if name == "transfer-encoding").lower()
+    if coding:
+        if sizes:
+            raise BadRequestError(400, "Content-Length and Transfer-Encoding exclude each other")
+        if coding != "chunked":
+            raise BadRequestError(501, "Transfer-Encoding is `chunked`, or absent")
+        return -1
+    if not sizes:
+        return 0
+    size = next(iter(sizes))
+    if len(sizes) > 1 or not (size.isascii() and size.isdecimal()):
+        raise BadRequestError(400, "Content-Length is one number")
+    if len(size) > 9 or int(size) > LARGEST_BODY:  # noqa: PLR2004 - digits
+        raise _too_large()
+    return int(size)
+
+
+def body_in(buffer: bytearray, size: int, chunks: bytearray) -> bytes | None:
+    """Take a body from the front of the buffer; None until all of it is there. `chunks` holds what
+    came of one in chunks."""
+    if size < 0:
+        return _chunked(buffer, chunks)
+    if len(buffer) < size:
+        return None
+    body = bytes(buffer[:size])
+    del buffer[:size]
+    return body
+
+
+def _chunked(buffer: bytearray, chunks: bytearray) -> bytes | None:
+    while (end := buffer.find(b"\r\n")) >= 0:
+        found = _CHUNK.fullmatch(bytes(buffer[:end]))
+        if found is None:
+            raise BadRequestError(400, "a chunk cannot be read")
+        size = int(found[1], 16)
+        if len(chunks) + size > LARGEST_BODY:
+            raise _too_large()
+        if size == 0:
+            return _last_chunk(buffer, end, chunks)
+        if len(buffer) < end + 2 + size + 2:
+            return None
+        if buffer[end + 2 + size : end + 4 + size] != b"\r\n":
+            raise BadRequestError(400, "a chunk is longer than it says")
+        chunks += buffer[end + 2 : end + 2 + size]
+        del buffer[: end + 4 + size]
+    if len(buffer) > LARGEST_HEAD:
+        raise BadRequestError(400, "a chunk cannot be read")
+    return None
+
+
+def _last_chunk(buffer: bytearray, end: int, chunks: bytearray) -> bytes | None:
+    """Trailers are passed over."""
+    if buffer[end + 2 : end + 4] == b"\r\n":
+        del buffer[: end + 4]
+        return bytes(chunks)
+    last = buffer.find(b"\r\n\r\n", end)
+    if last < 0:
+        if len(buffer) > LARGEST_HEAD:
+            raise BadRequestError(431, "the trailers are larger than 64 KB")
+        return None
+    del buffer[: last + 4]
+    return bytes(chunks)
+
+
+def _too_large() -> BadRequestError:
+    return BadRequestError(413, "the body is larger than 10 MB")

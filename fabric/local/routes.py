@@ -1,0 +1,112 @@
+"""Routes of functions, and which one a request takes."""
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+ANY = "ANY"
+
+
+class Route(Struct, frozen=True):
+    """`cors` is as the trigger has it: empty, or what browsers of other origins may do."""
+
+    method: str
+    path: str
+    function: str
+    cors: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+class Matched(Struct, frozen=True):
+    route: Route
+    parameters: Mapping[str, str]
+
+
+class Unrouted(Struct, frozen=True):
+    """No route; `allowed` are the methods that its path has."""
+
+    allowed: tuple[str, ...] = ()
+
+
+class _Shape(Struct):
+    """Routes of one shape of path, by their methods; `names` of parameters are each route's own."""
+
+    segments: list[str]
+    by_method: dict[str, Route]
+
+
+class RouteTable:
+    """Literal segments win over templates, those over `{name+}`; a method over ANY."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self.routes = tuple(sorted(routes, key=_rank))
+        self._literal: dict[tuple[str, ...], _Shape] = {}
+        self._templates: dict[tuple[str, ...], _Shape] = {}
+        for route in self.routes:
+            segments = _segments(route.path)
+            shapes = self._templates if "{" in route.path else self._literal
+            shape = shapes.setdefault(_shape(segments), _Shape(segments, {}))
+            shape.by_method.setdefault(route.method, route)
+
+    def find(self, method: str, path: str) -> Matched | Unrouted:
+        segments = [unquote(one) if "%" in one else one for one in _segments(path)]
+        shape = self._literal.get(tuple(segments)) or self._template(segments)
+        if shape is None:
+            return Unrouted()
+        # What browsers and tools ask first is answered as GET is.
+        for one in (method, "GET", ANY) if method == "HEAD" else (method, ANY):
+            route = shape.by_method.get(one)
+            if route is not None:
+                return Matched(route, _matched(_segments(route.path), segments) or {})
+        return Unrouted(tuple(sorted(shape.by_method)))
+
+    def on_path(self, path: str) -> tuple[Route, ...]:
+        """All routes that a path has, whatever their method."""
+        segments = [unquote(one) for one in _segments(path)]
+        shape = self._literal.get(tuple(segments)) or self._template(segments)
+        return tuple(shape.by_method.values()) if shape else ()
+
+    def _template(self, segments: list[str]) -> _Shape | None:
+        found = (
+            one for one in self._templates.values() if _matched(one.segments, segments) is not None
+        )
+        return next(found, None)
+
+
+def _segments(path: str) -> list[str]:
+    return path.strip("/").split("/")
+
+
+def _shape(segments: list[str]) -> tuple[str, ...]:
+    return tuple("{+}" if _order(one) > 1 else "{}" if _order(one) else one for one in segments)
+
+
+def _rank(route: Route) -> tuple[tuple[int, ...], str]:
+    return tuple(_order(one) for one in _segments(route.path)), route.method
+
+
+def _order(segment: str) -> int:
+    if not segment.startswith("{"):
+        return 0
+    return 2 if segment.endswith("+}") else 1
+
+
+def _matched(template: list[str], segments: list[str]) -> dict[str, str] | None:
+    """Each segment was decoded by itself: a `/` in it does not make two of it."""
+    found: dict[str, str] = {}
+    for place, one in enumerate(template):
+        order = _order(one)
+        if order > 1:
+            rest = "/".join(segments[place:])
+            return {**found, one[1:-2]: rest} if rest else None
+        if place >= len(segments) or (order and not segments[place]):
+            return None
+        if order:
+            found[one[1:-1]] = segments[place]
+        elif one != segments[place]:
+            return None
+    return found if len(template) == len(segments) else None

@@ -1,0 +1,56 @@
+"""Which function a request goes to."""
+
+import pytest
+
+from fabric.local.routes import Matched, Route, RouteTable, Unrouted
+
+TABLE = RouteTable(
+    [
+        Route("GET", "/users/{id}", "user"),
+        Route("GET", "/users/me", "me"),
+        Route("ANY", "/users/{name}", "any-user"),
+        Route("POST", "/users", "make"),
+        Route("ANY", "/files/{proxy+}", "files"),
+        Route("GET", "/files/{name}/size", "size"),
+        Route("GET", "/", "home"),
+        Route("GET", "/a b/ä", "spoken"),
+    ]
+)
+FOUND = [
+    ("GET", "/users/7", "user", {"id": "7"}),
+    ("GET", "/users/me", "me", {}),
+    ("PUT", "/users/7", "any-user", {"name": "7"}),
+    ("POST", "/users", "make", {}),
+    ("POST", "/users/", "make", {}),
+    ("GET", "/files/a/b/c", "files", {"proxy": "a/b/c"}),
+    ("GET", "/files/a/size", "size", {"name": "a"}),
+    ("GET", "/", "home", {}),
+    ("HEAD", "/", "home", {}),
+    ("GET", "/users/a%2Fb", "user", {"id": "a/b"}),
+    ("GET", "/users/%C3%A4", "user", {"id": "ä"}),
+    ("GET", "/files/../etc/passwd", "files", {"proxy": "../etc/passwd"}),
+    ("GET", "/a%20b/%C3%A4", "spoken", {}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "function", "parameters"), FOUND)
+def test_a_request_goes_to_the_closest_route(
+    method: str, path: str, function: str, parameters: dict[str, str]
+) -> None:
+    found = TABLE.find(method, path)
+    assert isinstance(found, Matched)
+    assert (found.route.function, found.parameters) == (function, parameters)
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/users/7/8", "/files", "/files/", "//users/7"])
+def test_a_path_that_no_route_has_is_not_found(path: str) -> None:
+    if path.startswith("//"):
+        assert isinstance(TABLE.find("GET", path), Matched)
+    else:
+        assert TABLE.find("GET", path) == Unrouted()
+
+
+def test_a_path_without_the_method_says_which_it_has() -> None:
+    assert TABLE.find("GET", "/users") == Unrouted(("POST",))
+    # The closest path counts, also where another would have the method.
+    assert TABLE.find("POST", "/users/me") == Unrouted(("GET",))
