@@ -1,7 +1,7 @@
 """A request to the event that a function is given: version 2.0, with the older names besides."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from urllib.parse import parse_qsl
 
@@ -62,9 +62,9 @@ def _query(text: str) -> JsonObject:
     return _joined(parse_qsl(text, keep_blank_values=True))
 
 
-def _joined(pairs: "Mapping[str, str] | object") -> JsonObject:
+def _joined(pairs: Iterable[tuple[str, str]]) -> JsonObject:
     found: dict[str, list[str]] = {}
-    for name, value in pairs:  # type: ignore[attr-defined]
+    for name, value in pairs:
         found.setdefault(name, []).append(value)
     return {name: ",".join(values) for name, values in found.items()}
 

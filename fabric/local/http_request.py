@@ -79,7 +79,7 @@ def _head(lines: Sequence[bytes]) -> RequestHead:
     headers = tuple(_header(line) for line in lines[1:])
     names = [name for name, _ in headers]
     is_new = first[3] == b"1"
-    found = {name: value for name, value in headers}
+    found = dict(headers)
     target, host = _target(first[2].decode("latin-1"), found.get("host", ""))
     if names.count("host") > 1 or (is_new and "host" not in found):
         raise BadRequestError(400, "a request names one Host")

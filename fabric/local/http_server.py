@@ -1,6 +1,7 @@
-"""Connections of an HTTP server on an event loop: requests in, answers out, nobody can hold it up."""
+"""Connections of an HTTP server on an event loop: nobody who is slow can hold it up."""
 
 import contextlib
+import os
 import socket
 from collections.abc import Callable
 
@@ -44,7 +45,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise FabricError(_taken(host, port, error)) from error
-    listening.setblocking(False)
+    os.set_blocking(listening.fileno(), False)
     return listening
 
 
@@ -98,7 +99,7 @@ class HttpServer:
                     with taken, contextlib.suppress(OSError):
                         taken.send(json_answer(503, {"message": "busy"}).as_bytes(keeps=False))
                     continue
-                taken.setblocking(False)
+                os.set_blocking(taken.fileno(), False)
                 with contextlib.suppress(OSError):
                     taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._connections.add(_Connection(self, taken))
@@ -224,8 +225,7 @@ class _Connection:
             self._ends = not request.head.keeps
             with_body = request.head.method != "HEAD"
             self._send(answer.as_bytes(keeps=request.head.keeps, with_body=with_body))
-            if not self._is_closed and not self._unsent:
-                self._go_on()
+            self._after_sending()
 
         return reply
 
@@ -234,6 +234,9 @@ class _Connection:
         self._ends = True
         self._read.clear()
         self._send(json_answer(error.status, {"message": error.message}).as_bytes(keeps=False))
+        self._after_sending()
+
+    def _after_sending(self) -> None:
         if not self._is_closed and not self._unsent:
             self._go_on()
 

@@ -1,6 +1,6 @@
 """Routes of functions, and which one a request takes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -45,36 +45,42 @@ class RouteTable:
     def __init__(self, routes: Iterable[Route]) -> None:
         self.routes = tuple(sorted(routes, key=_rank))
         self._literal: dict[tuple[str, ...], _Shape] = {}
-        self._templates: dict[tuple[str, ...], _Shape] = {}
+        templates: dict[tuple[str, ...], _Shape] = {}
         for route in self.routes:
             segments = _segments(route.path)
-            shapes = self._templates if "{" in route.path else self._literal
+            shapes = templates if "{" in route.path else self._literal
             shape = shapes.setdefault(_shape(segments), _Shape(segments, {}))
             shape.by_method.setdefault(route.method, route)
+        self._templates = tuple(templates.values())
 
     def find(self, method: str, path: str) -> Matched | Unrouted:
-        segments = [unquote(one) if "%" in one else one for one in _segments(path)]
-        shape = self._literal.get(tuple(segments)) or self._template(segments)
-        if shape is None:
-            return Unrouted()
+        segments = _decoded(path)
         # What browsers and tools ask first is answered as GET is.
-        for one in (method, "GET", ANY) if method == "HEAD" else (method, ANY):
-            route = shape.by_method.get(one)
-            if route is not None:
-                return Matched(route, _matched(_segments(route.path), segments) or {})
-        return Unrouted(tuple(sorted(shape.by_method)))
+        wanted = (method, "GET", ANY) if method == "HEAD" else (method, ANY)
+        allowed: list[str] = []
+        for shape in self._shapes(segments):
+            for one in wanted:
+                if route := shape.by_method.get(one):
+                    return Matched(route, _matched(_segments(route.path), segments) or {})
+            allowed += shape.by_method
+        return Unrouted(tuple(sorted(set(allowed))))
 
     def on_path(self, path: str) -> tuple[Route, ...]:
-        """All routes that a path has, whatever their method."""
-        segments = [unquote(one) for one in _segments(path)]
-        shape = self._literal.get(tuple(segments)) or self._template(segments)
-        return tuple(shape.by_method.values()) if shape else ()
+        """All routes that a path has, whatever their method; the closest first."""
+        shapes = self._shapes(_decoded(path))
+        return tuple(route for shape in shapes for route in shape.by_method.values())
 
-    def _template(self, segments: list[str]) -> _Shape | None:
-        found = (
-            one for one in self._templates.values() if _matched(one.segments, segments) is not None
-        )
-        return next(found, None)
+    def _shapes(self, segments: list[str]) -> Iterator[_Shape]:
+        if literal := self._literal.get(tuple(segments)):
+            yield literal
+        for one in self._templates:
+            if _matched(one.segments, segments) is not None:
+                yield one
+
+
+def _decoded(path: str) -> list[str]:
+    """Each segment by itself: a `/` in it does not make two of it."""
+    return [unquote(one) if "%" in one else one for one in _segments(path)]
 
 
 def _segments(path: str) -> list[str]:
@@ -96,7 +102,6 @@ def _order(segment: str) -> int:
 
 
 def _matched(template: list[str], segments: list[str]) -> dict[str, str] | None:
-    """Each segment was decoded by itself: a `/` in it does not make two of it."""
     found: dict[str, str] = {}
     for place, one in enumerate(template):
         order = _order(one)

@@ -1,5 +1,7 @@
 """Requests as bytes: what is understood, in whatever pieces it comes, and what is refused."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from fabric.local.http_request import (
     LARGEST_BODY,
     BadRequestError,
     HttpRequest,
+    RequestHead,
     body_in,
     head_in,
     is_loopback,
@@ -24,7 +27,8 @@ CHUNKED = (
 
 def read(*pieces: bytes) -> HttpRequest | None:
     """As a connection reads: head first, then the body."""
-    buffer, chunks, head = bytearray(), bytearray(), None
+    buffer, chunks = bytearray(), bytearray()
+    head: RequestHead | None = None
     for piece in pieces:
         buffer += piece
         head = head or head_in(buffer)
@@ -54,7 +58,7 @@ def test_a_body_is_read(text: bytes) -> None:
 @given(st.sampled_from([GET, POST, CHUNKED]), st.lists(st.integers(0, 200), max_size=8))
 def test_a_request_may_come_in_any_pieces(text: bytes, cuts: list[int]) -> None:
     marks = sorted({0, len(text), *(min(cut, len(text)) for cut in cuts)})
-    pieces = [text[start:end] for start, end in zip(marks, marks[1:], strict=False)]
+    pieces = [text[start:end] for start, end in itertools.pairwise(marks)]
     assert read(*pieces) == read(text)
 
 

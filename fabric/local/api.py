@@ -1,0 +1,182 @@
+"""The functions of a service as one HTTP server: a request to a call, its end to an answer."""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from http import HTTPStatus
+
+from msgspec import Struct
+
+from fabric.local.cors import Cors, cors_of, is_foreign
+from fabric.local.exchange import Exchange, ServedCall, broken_answer, failed
+from fabric.local.http_answer import BadAnswerError, HttpAnswer, answer_of, json_answer
+from fabric.local.http_event import Arrival, http_event
+from fabric.local.http_request import HttpRequest, RequestHead
+from fabric.local.http_server import Reply
+from fabric.local.routes import ANY, Matched, Route, RouteTable
+from fabric.model.outcomes.json_struct import Json, JsonObject
+from fabric.model.problems import Problem
+from fabric.runtimes.calls.call_end import CallEnd
+from fabric.runtimes.calls.pool import HandlerPool
+
+_EVENTS = "/_fabric/events/"
+
+
+class ServedFunctions(Struct, frozen=True):
+    """What is served: routes, the names of all functions with their memory in megabytes, and those
+    that cannot be built now, with what is wrong with them."""
+
+    routes: RouteTable
+    memory: Mapping[str, int]
+    broken: Mapping[str, Problem] = {}
+
+
+class Surroundings(Struct, frozen=True):
+    """`tell` hears of each call; `template` is an event that those of requests are laid over."""
+
+    now: Callable[[], datetime]
+    new_id: Callable[[], str]
+    tell: Callable[[ServedCall], None]
+    template: JsonObject = {}
+
+
+AnswerTo = Callable[[CallEnd], tuple[HttpAnswer, str]]
+
+
+class LocalApi:
+    def __init__(
+        self, pool: HandlerPool, functions: ServedFunctions, surroundings: Surroundings
+    ) -> None:
+        self._pool = pool
+        self._around = surroundings
+        self.functions = functions
+
+    def answer(self, request: HttpRequest, reply: Reply) -> None:
+        """To be called by an HTTP server."""
+        exchange = Exchange(request, reply, self._around.tell)
+        head = request.head
+        if head.header("upgrade").lower() == "websocket":
+            exchange.refuse(HTTPStatus.NOT_IMPLEMENTED, "web sockets are not served here")
+        elif head.path.startswith(_EVENTS):
+            self._answer_event(exchange, head.path.removeprefix(_EVENTS))
+        else:
+            self._answer_route(exchange)
+
+    def _answer_route(self, exchange: Exchange) -> None:
+        head, table = exchange.head, self.functions.routes
+        routes = table.on_path(head.path)
+        found = table.find(head.method, head.path)
+        cors = _cors_of(routes, found)
+        if is_foreign(head) and not (cors and cors.admits(head.header("origin"))):
+            exchange.refuse(HTTPStatus.FORBIDDEN, f"{_page(head)} may not: the route has no `cors`")
+        elif head.method == "OPTIONS" and routes and _is_ours(head, cors, found):
+            exchange.send(_options_answer(head, cors, routes))
+        elif isinstance(found, Matched):
+            self._call(exchange, found, cors)
+        elif found.allowed:
+            allow = (("allow", ", ".join(found.allowed)),)
+            exchange.send(json_answer(405, {"message": "Method Not Allowed"}, allow))
+        else:
+            keys = [route.key for route in table.routes]
+            exchange.refuse(HTTPStatus.NOT_FOUND, "Not Found", {"routes": keys})
+
+    def _call(self, exchange: Exchange, found: Matched, cors: Cors | None) -> None:
+        head, name = exchange.head, found.route.function
+        shared = cors.answer_headers(head.header("origin")) if cors else ()
+        arrival = Arrival(self._around.now(), self._around.new_id())
+        event = http_event(exchange.request, found, arrival)
+
+        def answer_to(end: CallEnd) -> tuple[HttpAnswer, str]:
+            answer, warning = _answer_to(head, name, end)
+            own = {one for one, _ in answer.headers}
+            more = tuple(one for one in shared if one[0] not in own)
+            return HttpAnswer(answer.status, (*answer.headers, *more), answer.body), warning
+
+        self._run(exchange, name, laid_over(self._around.template, event), answer_to)
+
+    def _answer_event(self, exchange: Exchange, name: str) -> None:
+        head, body = exchange.head, exchange.request.body
+        if is_foreign(head):
+            exchange.refuse(HTTPStatus.FORBIDDEN, f"{_page(head)} may not do that")
+        elif head.method != "POST":
+            exchange.refuse(HTTPStatus.METHOD_NOT_ALLOWED, "POST an event here")
+        elif name not in self.functions.memory:
+            names = sorted(self.functions.memory)
+            exchange.refuse(404, f"there is no function `{name}`", {"functions": names})
+        else:
+            try:
+                event = json.loads(body) if body else self._around.template
+            except ValueError as error:
+                exchange.refuse(HTTPStatus.BAD_REQUEST, f"the event is no JSON: {error}")
+                return
+            self._run(exchange, name, event, lambda end: (_as_it_is(head, name, end), ""))
+
+    def _run(self, exchange: Exchange, name: str, event: Json, answer_to: AnswerTo) -> None:
+        broken = self.functions.broken.get(name)
+        if broken is not None:
+            exchange.send(broken_answer(exchange.head, broken), name)
+            return
+
+        def done(end: CallEnd) -> None:
+            answer, warning = answer_to(end)
+            exchange.send(answer, name, end, warning or self._over_memory(name, end))
+
+        self._pool.call(name, as_line(event), done)
+
+    def _over_memory(self, name: str, end: CallEnd) -> str:
+        most = self.functions.memory.get(name, 0)
+        used = end.memory // (1024 * 1024)
+        return f"it uses {used} MB, and its `memory` is {most} MB" if most and used > most else ""
+
+
+def as_line(event: Json) -> bytes:
+    return json.dumps(event, ensure_ascii=False).encode(errors="surrogatepass")
+
+
+def laid_over(template: Json, event: Json) -> Json:
+    """The event, with what only the template has."""
+    if not isinstance(template, dict) or not isinstance(event, dict):
+        return event
+    both = {name: laid_over(template.get(name), value) for name, value in event.items()}
+    return {**template, **both}
+
+
+def _cors_of(routes: tuple[Route, ...], found: object) -> Cors | None:
+    """That of the route itself; for what only asks, of any route of the path."""
+    if isinstance(found, Matched):
+        return cors_of(found.route.cors)
+    said = (route.cors for route in routes if route.cors)
+    return cors_of(next(said, ""))
+
+
+def _is_ours(head: RequestHead, cors: Cors | None, found: object) -> bool:
+    """Whether OPTIONS is answered here: with `cors` always, else where no route takes it."""
+    is_preflight = bool(head.header("access-control-request-method"))
+    takes_it = isinstance(found, Matched) and found.route.method in ("OPTIONS", ANY)
+    return (cors is not None and is_preflight) or not takes_it
+
+
+def _options_answer(head: RequestHead, cors: Cors | None, routes: tuple[Route, ...]) -> HttpAnswer:
+    methods = ", ".join(sorted({"OPTIONS", *(route.method for route in routes)} - {ANY}))
+    more = cors.preflight_headers(head) if cors else ()
+    return HttpAnswer(204, (("allow", methods), *more))
+
+
+def _page(head: RequestHead) -> str:
+    return f"a page of {head.header('origin') or 'another site'}"
+
+
+def _answer_to(head: RequestHead, name: str, end: CallEnd) -> tuple[HttpAnswer, str]:
+    failed_answer = failed(head, name, end)
+    if failed_answer is not None:
+        return failed_answer, ""
+    try:
+        return answer_of(json.loads(end.response)), ""
+    except (BadAnswerError, ValueError) as error:
+        document = {"error": f"`{name}` gave a bad answer: {error}"}
+        return json_answer(HTTPStatus.BAD_GATEWAY, document), str(error)
+
+
+def _as_it_is(head: RequestHead, name: str, end: CallEnd) -> HttpAnswer:
+    kind = (("content-type", "application/json"),)
+    return failed(head, name, end) or HttpAnswer(HTTPStatus.OK, kind, end.response)

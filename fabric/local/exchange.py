@@ -1,0 +1,75 @@
+"""A request and how it was answered: each is told once, whatever the answer is."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+
+from msgspec import Struct
+
+from fabric.local.http_answer import HttpAnswer, json_answer
+from fabric.local.http_request import HttpRequest, RequestHead
+from fabric.local.http_server import Reply
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import Problem
+from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, Failing
+
+_STATUS = {
+    Failing.THREW: HTTPStatus.INTERNAL_SERVER_ERROR,
+    Failing.CANNOT_START: HTTPStatus.INTERNAL_SERVER_ERROR,
+    Failing.TIMED_OUT: HTTPStatus.GATEWAY_TIMEOUT,
+}
+
+
+class ServedCall(Struct, frozen=True):
+    """One request that was answered; `function` is empty where none was called. `warning` is said
+    of its answer."""
+
+    method: str
+    path: str
+    status: int
+    function: str = ""
+    end: CallEnd = NO_CALL
+    warning: str = ""
+
+
+class Exchange(Struct, frozen=True):
+    request: HttpRequest
+    reply: Reply
+    tell: Callable[[ServedCall], None]
+
+    @property
+    def head(self) -> RequestHead:
+        return self.request.head
+
+    def send(
+        self, answer: HttpAnswer, name: str = "", end: CallEnd = NO_CALL, warning: str = ""
+    ) -> None:
+        self.reply(answer)
+        head = self.head
+        self.tell(ServedCall(head.method, head.path, answer.status, name, end, warning))
+
+    def refuse(self, status: int, message: str, more: JsonObject | None = None) -> None:
+        self.send(json_answer(status, {"message": message, **(more or {})}))
+
+
+def failed(head: RequestHead, name: str, end: CallEnd) -> HttpAnswer | None:
+    failure = end.failure
+    if failure is None:
+        return None
+    status = _STATUS.get(failure.why, HTTPStatus.BAD_GATEWAY)
+    return _error_answer(head, status, f"`{name}` {failure.message}")
+
+
+def broken_answer(head: RequestHead, problem: Problem) -> HttpAnswer:
+    where = f"{problem.where}: " if problem.where else ""
+    text = f"{where}{problem.message}"
+    return _error_answer(head, HTTPStatus.INTERNAL_SERVER_ERROR, text, problem.frame)
+
+
+def _error_answer(head: RequestHead, status: int, message: str, frame: str = "") -> HttpAnswer:
+    """As JSON, or as text for who reads that rather."""
+    accepted = head.header("accept")
+    if "text/" in accepted and "json" not in accepted:
+        text = "\n\n".join(filter(None, (message, frame))) + "\n"
+        kind = (("content-type", "text/plain; charset=utf-8"),)
+        return HttpAnswer(status, kind, text.encode(errors="replace"))
+    return json_answer(status, {"error": message, **({"frame": frame} if frame else {})})
