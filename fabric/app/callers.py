@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from fabric.app.brought import brought_here
+from fabric.app.project.plan_rows import trigger_json
 from fabric.app.project.project import Project
 from fabric.config.values import Config, Function
 from fabric.graph.compile import ServiceUnit
@@ -15,7 +18,21 @@ from fabric.runtimes.calls.function import CallingProvider
 
 _LAMBDA = "cloud1-lambda"
 _NO_ACCOUNT = "000000000000"
+_NO_REGION = "local"
 Trigger = Mapping[str, object]
+
+
+class CalledFunction(Struct, frozen=True):
+    """What is known of a function that is called: `provider` is an id, or empty."""
+
+    name: str
+    provider: str
+    runtime: str
+    triggers: Sequence[Trigger] = ()
+    memory: int = 0
+    host: str = "localhost"
+    region: str = ""
+    resource: str = ""
 
 
 def caller_of(
@@ -24,24 +41,57 @@ def caller_of(
     """`config` is today's; without one a label that is no provider's id tells nothing."""
     provider = config.provider.id if config and config.provider.label == entry.provider else ""
     provider = provider or (entry.provider if facts_of(entry.provider) else "")
-    facts = facts_of(provider)
-    calls = conventions_of(provider).of(function.runtime)
-    triggers = [one for one in function.triggers if isinstance(one, dict)]
-    kinds = tuple(str(one.get("type")) for one in triggers)
     own = _configured(config, function.name)
     region = entry.outputs.get("region", "")
+    return calling_provider(
+        CalledFunction(
+            function.name,
+            provider,
+            function.runtime,
+            [one for one in function.triggers if isinstance(one, dict)],
+            own.memory if own else 0,
+            urlsplit(entry.endpoint).netloc or "localhost",
+            region,
+            _resource(provider, function, region),
+        )
+    )
+
+
+def caller_here(config: Config, function: Function) -> CallingProvider:
+    """For a function that is not deployed: what a simulated deployment would be told."""
+    region = config.provider.region or _NO_REGION
+    name = f"{config.service}-{config.stage}-{function.name}"
+    is_lambda = config.provider.id == _LAMBDA
+    resource = _arn(region, name) if is_lambda else name
+    return calling_provider(
+        CalledFunction(
+            function.name,
+            config.provider.id,
+            function.runtime or config.provider.runtime,
+            [trigger_json(one, frozenset()) for one in function.triggers],
+            function.memory,
+            region=region,
+            resource=resource,
+        )
+    )
+
+
+def calling_provider(called: CalledFunction) -> CallingProvider:
+    facts = facts_of(called.provider)
+    calls = conventions_of(called.provider).of(called.runtime)
+    kinds = tuple(str(one.get("type")) for one in called.triggers)
     return CallingProvider(
         calls.convention(kinds),
         calls.names,
         calls.methods,
         kinds,
-        _first(triggers, "http", "path") or "/",
-        urlsplit(entry.endpoint).netloc or "localhost",
-        _first(triggers, "cron", "schedule"),
-        (own.memory if own else 0) or (facts.memory[0] if facts else 0),
-        region,
-        _resource(provider, function, region),
-        is_lambda=provider == _LAMBDA,
+        _first(called.triggers, "http", "path") or "/",
+        called.host,
+        _first(called.triggers, "cron", "schedule"),
+        called.memory or (facts.memory[0] if facts else 0),
+        called.region,
+        called.resource,
+        is_lambda=called.provider == _LAMBDA,
     )
 
 
@@ -58,7 +108,11 @@ def _resource(provider: str, function: ReceiptFunction, region: str) -> str:
     """Handlers there take the parts of an ARN; who simulates has no account."""
     if provider != _LAMBDA or function.resource_id.startswith("arn:"):
         return function.resource_id
-    return f"arn:aws:lambda:{region}:{_NO_ACCOUNT}:function:{function.resource_name}"
+    return _arn(region, function.resource_name)
+
+
+def _arn(region: str, name: str) -> str:
+    return f"arn:aws:lambda:{region}:{_NO_ACCOUNT}:function:{name}"
 
 
 def brought_by(project: Project, unit: ServiceUnit, runtime: str) -> Pairs:

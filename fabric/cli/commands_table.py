@@ -31,7 +31,7 @@ ROOT = (
     _row("rollback", _DAILY, "Go back to an earlier deployment."),
     _row("releases", _LOOK, "List what was deployed, newest first.", "rollback"),
     _row("outputs", _DAILY, "Print what a deployed service gives."),
-    _row("invoke", _DAILY, "Call a function: run."),
+    _row("invoke", _DAILY, "Call a function: local, run."),
     _row("compose", _MANY, "Plan, build, deploy and remove all services of a compose file."),
     _row("validate", _LOOK, "Check a config, offline, and tell all that is wrong."),
     _row("config", _LOOK, "Show a config as a run takes it."),
@@ -64,6 +64,13 @@ COMPOSE = (
 )
 
 INVOKE = (
+    CommandRow(
+        "local",
+        "Commands",
+        "Call a function on this machine, once or as an HTTP server.",
+        "fabric.cli.commands.invoke_local",
+        "local",
+    ),
     CommandRow("run", "Commands", "Call a deployed function.", "fabric.cli.commands.invoke", "run"),
 )
 

@@ -1,19 +1,82 @@
 """A payload: from a file that is named, else from whoever writes to us."""
 
+import json
 import sys
+import threading
 from pathlib import Path
 
+from fabric.app.settings import Settings
+from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.system.disk import read_bytes
 
+# More than any host hands to a function.
+_LARGEST = 20_000_000
+_SILENCE = 2.0
 
-def payload(file: str, cwd: Path) -> bytes:
+
+def payload(file: str, settings: Settings) -> bytes:
     """Nothing is waited for on a terminal: nobody means to type a payload."""
-    if not file:
-        return b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
+    if file:
+        return _content(file, settings.cwd)
+    if sys.stdin is None or sys.stdin.isatty():
+        return b""
+    waiting = threading.Timer(_SILENCE, _say_waiting)
+    if settings.stderr_is_terminal:
+        waiting.start()
     try:
+        return sys.stdin.buffer.read(_LARGEST + 1)
+    finally:
+        waiting.cancel()
+
+
+def _say_waiting() -> None:
+    sys.stderr.write("waiting for the payload on standard input; --event FILE takes a file\n")
+    sys.stderr.flush()
+
+
+def _content(file: str, cwd: Path) -> bytes:
+    where = Place(file)
+    try:
+        if (cwd / file).stat().st_size > _LARGEST:
+            raise FabricError(_too_large(file))
         return read_bytes(cwd / file)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         message = f"cannot read `{file}`: {reason}"
-        raise FabricError(Problem("input/unreadable", message, where=Place(file))) from error
+        raise FabricError(Problem("input/unreadable", message, where=where)) from error
+
+
+def _too_large(source: str) -> Problem:
+    most = _LARGEST // 1_000_000
+    message = f"{source} holds more than {most} MB: no host hands so much to a function"
+    return Problem("input/too-large", message)
+
+
+def event_of(file: str, settings: Settings) -> Json:
+    """The payload as a value; nothing at all is an empty object."""
+    if file:
+        return event_in(file, settings.cwd)
+    content = payload("", settings)
+    if len(content) > _LARGEST:
+        raise FabricError(_too_large("standard input"))
+    return _parsed(content, "the payload") if content.strip() else {}
+
+
+def event_in(file: str, cwd: Path) -> Json:
+    content = _content(file, cwd)
+    if not content.strip():
+        hint = """an event is one JSON document, for example '{"id": 1}'"""
+        problem = Problem("input/bad-payload", f"`{file}` is empty", hint, where=Place(file))
+        raise FabricError(problem)
+    return _parsed(content, f"`{file}`")
+
+
+def _parsed(content: bytes, source: str) -> Json:
+    try:
+        found: Json = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        hint = """a payload is one JSON document, for example '{"id": 1}'"""
+        message = f"{source} is not JSON: {error}"
+        raise FabricError(Problem("input/bad-payload", message, hint)) from error
+    return found

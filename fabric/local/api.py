@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from fabric.local.cors import Cors, cors_of, is_foreign
 from fabric.local.exchange import Exchange, ServedCall, broken_answer, failed
-from fabric.local.http_answer import BadAnswerError, HttpAnswer, answer_of, json_answer
+from fabric.local.http_answer import BadAnswerError, ServedAnswer, answer_of, json_answer
 from fabric.local.http_event import Arrival, http_event
-from fabric.local.http_request import HttpRequest, RequestHead
+from fabric.local.http_request import RequestHead, ServedRequest
 from fabric.local.http_server import Reply
-from fabric.local.routes import ANY, Matched, Route, RouteTable
+from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
 from fabric.runtimes.calls.call_end import CallEnd
@@ -40,7 +40,7 @@ class Surroundings(Struct, frozen=True):
     template: JsonObject = {}
 
 
-AnswerTo = Callable[[CallEnd], tuple[HttpAnswer, str]]
+AnswerTo = Callable[[CallEnd], tuple[ServedAnswer, str]]
 
 
 class LocalApi:
@@ -51,7 +51,7 @@ class LocalApi:
         self._around = surroundings
         self.functions = functions
 
-    def answer(self, request: HttpRequest, reply: Reply) -> None:
+    def answer(self, request: ServedRequest, reply: Reply) -> None:
         """To be called by an HTTP server."""
         exchange = Exchange(request, reply, self._around.tell)
         head = request.head
@@ -86,11 +86,11 @@ class LocalApi:
         arrival = Arrival(self._around.now(), self._around.new_id())
         event = http_event(exchange.request, found, arrival)
 
-        def answer_to(end: CallEnd) -> tuple[HttpAnswer, str]:
+        def answer_to(end: CallEnd) -> tuple[ServedAnswer, str]:
             answer, warning = _answer_to(head, name, end)
             own = {one for one, _ in answer.headers}
             more = tuple(one for one in shared if one[0] not in own)
-            return HttpAnswer(answer.status, (*answer.headers, *more), answer.body), warning
+            return ServedAnswer(answer.status, (*answer.headers, *more), answer.body), warning
 
         self._run(exchange, name, laid_over(self._around.template, event), answer_to)
 
@@ -141,7 +141,7 @@ def laid_over(template: Json, event: Json) -> Json:
     return {**template, **both}
 
 
-def _cors_of(routes: tuple[Route, ...], found: object) -> Cors | None:
+def _cors_of(routes: tuple[HttpRoute, ...], found: object) -> Cors | None:
     """That of the route itself; for what only asks, of any route of the path."""
     if isinstance(found, Matched):
         return cors_of(found.route.cors)
@@ -156,17 +156,19 @@ def _is_ours(head: RequestHead, cors: Cors | None, found: object) -> bool:
     return (cors is not None and is_preflight) or not takes_it
 
 
-def _options_answer(head: RequestHead, cors: Cors | None, routes: tuple[Route, ...]) -> HttpAnswer:
+def _options_answer(
+    head: RequestHead, cors: Cors | None, routes: tuple[HttpRoute, ...]
+) -> ServedAnswer:
     methods = ", ".join(sorted({"OPTIONS", *(route.method for route in routes)} - {ANY}))
     more = cors.preflight_headers(head) if cors else ()
-    return HttpAnswer(204, (("allow", methods), *more))
+    return ServedAnswer(204, (("allow", methods), *more))
 
 
 def _page(head: RequestHead) -> str:
     return f"a page of {head.header('origin') or 'another site'}"
 
 
-def _answer_to(head: RequestHead, name: str, end: CallEnd) -> tuple[HttpAnswer, str]:
+def _answer_to(head: RequestHead, name: str, end: CallEnd) -> tuple[ServedAnswer, str]:
     failed_answer = failed(head, name, end)
     if failed_answer is not None:
         return failed_answer, ""
@@ -177,6 +179,6 @@ def _answer_to(head: RequestHead, name: str, end: CallEnd) -> tuple[HttpAnswer, 
         return json_answer(HTTPStatus.BAD_GATEWAY, document), str(error)
 
 
-def _as_it_is(head: RequestHead, name: str, end: CallEnd) -> HttpAnswer:
+def _as_it_is(head: RequestHead, name: str, end: CallEnd) -> ServedAnswer:
     kind = (("content-type", "application/json"),)
-    return failed(head, name, end) or HttpAnswer(HTTPStatus.OK, kind, end.response)
+    return failed(head, name, end) or ServedAnswer(HTTPStatus.OK, kind, end.response)

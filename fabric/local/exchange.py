@@ -5,8 +5,8 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
-from fabric.local.http_answer import HttpAnswer, json_answer
-from fabric.local.http_request import HttpRequest, RequestHead
+from fabric.local.http_answer import ServedAnswer, json_answer
+from fabric.local.http_request import RequestHead, ServedRequest
 from fabric.local.http_server import Reply
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
@@ -32,7 +32,7 @@ class ServedCall(Struct, frozen=True):
 
 
 class Exchange(Struct, frozen=True):
-    request: HttpRequest
+    request: ServedRequest
     reply: Reply
     tell: Callable[[ServedCall], None]
 
@@ -41,7 +41,7 @@ class Exchange(Struct, frozen=True):
         return self.request.head
 
     def send(
-        self, answer: HttpAnswer, name: str = "", end: CallEnd = NO_CALL, warning: str = ""
+        self, answer: ServedAnswer, name: str = "", end: CallEnd = NO_CALL, warning: str = ""
     ) -> None:
         self.reply(answer)
         head = self.head
@@ -51,7 +51,7 @@ class Exchange(Struct, frozen=True):
         self.send(json_answer(status, {"message": message, **(more or {})}))
 
 
-def failed(head: RequestHead, name: str, end: CallEnd) -> HttpAnswer | None:
+def failed(head: RequestHead, name: str, end: CallEnd) -> ServedAnswer | None:
     failure = end.failure
     if failure is None:
         return None
@@ -59,17 +59,17 @@ def failed(head: RequestHead, name: str, end: CallEnd) -> HttpAnswer | None:
     return _error_answer(head, status, f"`{name}` {failure.message}")
 
 
-def broken_answer(head: RequestHead, problem: Problem) -> HttpAnswer:
+def broken_answer(head: RequestHead, problem: Problem) -> ServedAnswer:
     where = f"{problem.where}: " if problem.where else ""
     text = f"{where}{problem.message}"
     return _error_answer(head, HTTPStatus.INTERNAL_SERVER_ERROR, text, problem.frame)
 
 
-def _error_answer(head: RequestHead, status: int, message: str, frame: str = "") -> HttpAnswer:
+def _error_answer(head: RequestHead, status: int, message: str, frame: str = "") -> ServedAnswer:
     """As JSON, or as text for who reads that rather."""
     accepted = head.header("accept")
     if "text/" in accepted and "json" not in accepted:
         text = "\n\n".join(filter(None, (message, frame))) + "\n"
         kind = (("content-type", "text/plain; charset=utf-8"),)
-        return HttpAnswer(status, kind, text.encode(errors="replace"))
+        return ServedAnswer(status, kind, text.encode(errors="replace"))
     return json_answer(status, {"error": message, **({"frame": frame} if frame else {})})

@@ -22,7 +22,7 @@ class BadAnswerError(Exception):
     """An answer that no host would pass on."""
 
 
-class HttpAnswer(Struct, frozen=True):
+class ServedAnswer(Struct, frozen=True):
     status: int
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
@@ -48,12 +48,12 @@ def reason_of(status: int) -> str:
 
 def json_answer(
     status: int, document: Json, headers: tuple[tuple[str, str], ...] = ()
-) -> HttpAnswer:
+) -> ServedAnswer:
     body = json.dumps(document, ensure_ascii=False).encode(errors="surrogatepass")
-    return HttpAnswer(status, (("content-type", "application/json"), *headers), body)
+    return ServedAnswer(status, (("content-type", "application/json"), *headers), body)
 
 
-def answer_of(response: Json) -> HttpAnswer:
+def answer_of(response: Json) -> ServedAnswer:
     """`{statusCode, headers, body, …}`, or any other value, which is the JSON of a 200."""
     if not isinstance(response, dict):
         return json_answer(200, response)
@@ -67,7 +67,7 @@ def answer_of(response: Json) -> HttpAnswer:
     if not any(name == "content-type" for name, _ in headers):
         kind = "application/json" if _is_json(body) else "text/plain; charset=utf-8"
         headers = (("content-type", kind), *headers)
-    return HttpAnswer(_status(status), headers, body)
+    return ServedAnswer(_status(status), headers, body)
 
 
 def _status(status: Json) -> int:

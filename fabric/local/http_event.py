@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
-from fabric.local.http_request import HttpRequest
+from fabric.local.http_request import ServedRequest
 from fabric.local.routes import Matched
 from fabric.model.outcomes.json_struct import Json, JsonObject
 
@@ -24,7 +24,7 @@ class Arrival(Struct, frozen=True):
     address: str = "127.0.0.1"
 
 
-def http_event(request: HttpRequest, matched: Matched, arrival: Arrival) -> JsonObject:
+def http_event(request: ServedRequest, matched: Matched, arrival: Arrival) -> JsonObject:
     head = request.head
     path = head.path
     parameters: JsonObject = dict(matched.parameters)
@@ -48,12 +48,12 @@ def _if_any(name: str, value: Json) -> JsonObject:
     return {name: value} if value else {}
 
 
-def _cookies(request: HttpRequest) -> list[Json]:
+def _cookies(request: ServedRequest) -> list[Json]:
     found = (value for name, value in request.head.headers if name == "cookie")
     return [one.strip() for value in found for one in value.split(";") if one.strip()]
 
 
-def _headers(request: HttpRequest) -> JsonObject:
+def _headers(request: ServedRequest) -> JsonObject:
     """Values of one name stand behind each other; cookies have a place of their own."""
     return _joined((name, value) for name, value in request.head.headers if name != "cookie")
 
@@ -69,7 +69,7 @@ def _joined(pairs: Iterable[tuple[str, str]]) -> JsonObject:
     return {name: ",".join(values) for name, values in found.items()}
 
 
-def _context(request: HttpRequest, matched: Matched, arrival: Arrival) -> JsonObject:
+def _context(request: ServedRequest, matched: Matched, arrival: Arrival) -> JsonObject:
     head = request.head
     host = head.header("host")
     return {
@@ -92,7 +92,7 @@ def _context(request: HttpRequest, matched: Matched, arrival: Arrival) -> JsonOb
     }
 
 
-def _body(request: HttpRequest) -> JsonObject:
+def _body(request: ServedRequest) -> JsonObject:
     """Text where its type says so and it is; all else as base64."""
     if not request.body:
         return {"isBase64Encoded": False}

@@ -49,7 +49,7 @@ class RequestHead(Struct, frozen=True):
         return self.target.partition("?")[2]
 
 
-class HttpRequest(Struct, frozen=True):
+class ServedRequest(Struct, frozen=True):
     head: RequestHead
     body: bytes = b""
 

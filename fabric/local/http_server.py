@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from fabric.local.http_answer import HttpAnswer, json_answer
+from fabric.local.http_answer import ServedAnswer, json_answer
 from fabric.local.http_request import (
     BadRequestError,
-    HttpRequest,
     RequestHead,
+    ServedRequest,
     body_in,
     head_in,
 )
@@ -30,8 +30,8 @@ class HttpLimits(Struct, frozen=True):
     idle_seconds: float = 75
 
 
-Reply = Callable[[HttpAnswer], None]
-Answering = Callable[[HttpRequest, Reply], None]
+Reply = Callable[[ServedAnswer], None]
+Answering = Callable[[ServedRequest, Reply], None]
 USUAL = HttpLimits()
 
 
@@ -112,7 +112,7 @@ class HttpServer:
     def limits(self) -> HttpLimits:
         return self._limits
 
-    def answer(self, request: HttpRequest, reply: Reply) -> None:
+    def answer(self, request: ServedRequest, reply: Reply) -> None:
         self._answering(request, reply)
 
     def forget(self, connection: "_Connection") -> None:
@@ -191,7 +191,7 @@ class _Connection:
         self._loop.watch(self._fd, self._look_for_end)
         self._server.answer(request, self._reply(request, self._number))
 
-    def _request(self) -> HttpRequest | None:
+    def _request(self) -> ServedRequest | None:
         if self._head is None:
             self._head = head_in(self._read)
             if self._head is None:
@@ -202,7 +202,7 @@ class _Connection:
         if body is None:
             return None
         head, self._head, self._chunks = self._head, None, bytearray()
-        return HttpRequest(head, body)
+        return ServedRequest(head, body)
 
     def _look_for_end(self) -> None:
         """A client that leaves is not answered; one that says more waits for its answer."""
@@ -217,8 +217,8 @@ class _Connection:
         else:
             self._loop.unwatch(self._fd)
 
-    def _reply(self, request: HttpRequest, number: int) -> Reply:
-        def reply(answer: HttpAnswer) -> None:
+    def _reply(self, request: ServedRequest, number: int) -> Reply:
+        def reply(answer: ServedAnswer) -> None:
             if self._is_closed or number != self._number or not self._is_busy:
                 return
             self._is_busy = False

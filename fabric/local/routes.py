@@ -8,7 +8,7 @@ from msgspec import Struct
 ANY = "ANY"
 
 
-class Route(Struct, frozen=True):
+class HttpRoute(Struct, frozen=True):
     """`cors` is as the trigger has it: empty, or what browsers of other origins may do."""
 
     method: str
@@ -22,7 +22,7 @@ class Route(Struct, frozen=True):
 
 
 class Matched(Struct, frozen=True):
-    route: Route
+    route: HttpRoute
     parameters: Mapping[str, str]
 
 
@@ -36,13 +36,13 @@ class _Shape(Struct):
     """Routes of one shape of path, by their methods; `names` of parameters are each route's own."""
 
     segments: list[str]
-    by_method: dict[str, Route]
+    by_method: dict[str, HttpRoute]
 
 
 class RouteTable:
     """Literal segments win over templates, those over `{name+}`; a method over ANY."""
 
-    def __init__(self, routes: Iterable[Route]) -> None:
+    def __init__(self, routes: Iterable[HttpRoute]) -> None:
         self.routes = tuple(sorted(routes, key=_rank))
         self._literal: dict[tuple[str, ...], _Shape] = {}
         templates: dict[tuple[str, ...], _Shape] = {}
@@ -65,7 +65,7 @@ class RouteTable:
             allowed += shape.by_method
         return Unrouted(tuple(sorted(set(allowed))))
 
-    def on_path(self, path: str) -> tuple[Route, ...]:
+    def on_path(self, path: str) -> tuple[HttpRoute, ...]:
         """All routes that a path has, whatever their method; the closest first."""
         shapes = self._shapes(_decoded(path))
         return tuple(route for shape in shapes for route in shape.by_method.values())
@@ -91,7 +91,7 @@ def _shape(segments: list[str]) -> tuple[str, ...]:
     return tuple("{+}" if _order(one) > 1 else "{}" if _order(one) else one for one in segments)
 
 
-def _rank(route: Route) -> tuple[tuple[int, ...], str]:
+def _rank(route: HttpRoute) -> tuple[tuple[int, ...], str]:
     return tuple(_order(one) for one in _segments(route.path)), route.method
 
 

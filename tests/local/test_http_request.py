@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from fabric.local.http_request import (
     LARGEST_BODY,
     BadRequestError,
-    HttpRequest,
     RequestHead,
+    ServedRequest,
     body_in,
     head_in,
     is_loopback,
@@ -25,7 +25,7 @@ CHUNKED = (
 )
 
 
-def read(*pieces: bytes) -> HttpRequest | None:
+def read(*pieces: bytes) -> ServedRequest | None:
     """As a connection reads: head first, then the body."""
     buffer, chunks = bytearray(), bytearray()
     head: RequestHead | None = None
@@ -36,7 +36,7 @@ def read(*pieces: bytes) -> HttpRequest | None:
             body = body_in(buffer, head.size, chunks)
             if body is not None:
                 assert not buffer
-                return HttpRequest(head, body)
+                return ServedRequest(head, body)
     return None
 
 

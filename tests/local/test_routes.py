@@ -2,18 +2,18 @@
 
 import pytest
 
-from fabric.local.routes import Matched, Route, RouteTable, Unrouted
+from fabric.local.routes import HttpRoute, Matched, RouteTable, Unrouted
 
 TABLE = RouteTable(
     [
-        Route("GET", "/users/{id}", "user"),
-        Route("GET", "/users/me", "me"),
-        Route("ANY", "/users/{name}", "any-user"),
-        Route("POST", "/users", "make"),
-        Route("ANY", "/files/{proxy+}", "files"),
-        Route("GET", "/files/{name}/size", "size"),
-        Route("GET", "/", "home"),
-        Route("GET", "/a b/ä", "spoken"),
+        HttpRoute("GET", "/users/{id}", "user"),
+        HttpRoute("GET", "/users/me", "me"),
+        HttpRoute("ANY", "/users/{name}", "any-user"),
+        HttpRoute("POST", "/users", "make"),
+        HttpRoute("ANY", "/files/{proxy+}", "files"),
+        HttpRoute("GET", "/files/{name}/size", "size"),
+        HttpRoute("GET", "/", "home"),
+        HttpRoute("GET", "/a b/ä", "spoken"),
     ]
 )
 FOUND = [

@@ -64,6 +64,10 @@ class ConfigValues:
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
         return self._upstreams.all(ref)
 
+    def known_addresses(self, ref: RecordRef) -> Mapping[str, str]:
+        """Of those upstreams that are live."""
+        return self._upstreams.known(ref)
+
     def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:
         """Functions that would be refused with the addresses that their upstreams have now."""
         config = self._work.config(ref)

@@ -52,10 +52,10 @@ def _refuse_unknown_functions(project: Project, functions: frozenset[str]) -> No
     known = sorted({one.name for unit in project.units for one in unit.config.functions})
     unknown = sorted(functions - set(known))
     if unknown:
-        raise FabricError(*(_unknown_function(name, known) for name in unknown))
+        raise FabricError(*(unknown_function(name, known) for name in unknown))
 
 
-def _unknown_function(name: str, known: Sequence[str]) -> Problem:
+def unknown_function(name: str, known: Sequence[str]) -> Problem:
     guess = nearest(name, known)
     hint = f"did you mean `{guess}`?" if guess else "functions here: " + ", ".join(known[:12])
     return Problem("usage/unknown-function", f"no function is named `{name}`", hint=hint)

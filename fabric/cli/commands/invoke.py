@@ -16,7 +16,7 @@ invoke = LazyGroup(
     name="invoke",
     help="Call functions.",
     epilog="Examples:\n"
-    "  echo '{}' | fabric invoke run --function hello\n"
+    "  fabric invoke local --serve --watch\n"
     "  fabric invoke run --function hello --event event.json --stage prod",
     no_args_is_help=True,
 ).listing(table.INVOKE)
@@ -68,7 +68,5 @@ def run(flags: InvokeFlags) -> int:
     request = replace(request, functions=frozenset(filter(None, (flags.function,))))
     return perform(
         Order(request, flags.screen),
-        lambda one, caller: invoke_run(
-            one, caller.settings, payload(flags.event, caller.settings.cwd)
-        ),
+        lambda one, caller: invoke_run(one, caller.settings, payload(flags.event, caller.settings)),
     )

@@ -51,6 +51,14 @@ class InvokeOutcome(JsonStruct, frozen=True):
     ms: int
 
 
+class ServedOutcome(JsonStruct, frozen=True):
+    """What was served until it was told to end."""
+
+    url: str
+    calls: int
+    failed: int
+
+
 class CheckRow(JsonStruct, frozen=True):
     name: str
     ok: bool

@@ -36,7 +36,7 @@ _PATIENCE = 1.0
 _MEGABYTE = 1024 * 1024
 
 
-class Life(StrEnum):
+class ChildLife(StrEnum):
     LOADING = "loading"
     IDLE = "idle"
     BUSY = "busy"
@@ -59,7 +59,7 @@ class HandlerChild:
     ) -> None:
         self._loop, self._start = loop, start
         self._settled, self._gone = settled, gone
-        self.life = Life.LOADING
+        self.life = ChildLife.LOADING
         self.idle_since = 0.0
         self._number = 0
         self._since = time.monotonic()
@@ -82,13 +82,13 @@ class HandlerChild:
     def call(self, event: bytes) -> None:
         """One call at a time; `event` is JSON text in one line."""
         self._number += 1
-        self.life = Life.BUSY
+        self.life = ChildLife.BUSY
         self._begin(b'{"id":%d,"event":%b}\n' % (self._number, event), self._start.seconds)
 
     def end(self) -> None:
         """An idle one is told by its closed input, and has a moment; any other is killed."""
-        if self.life is Life.IDLE:
-            self.life = Life.ENDED
+        if self.life is ChildLife.IDLE:
+            self.life = ChildLife.ENDED
             self._close_request()
             self._in("patience", _PATIENCE, self.kill)
         else:
@@ -109,7 +109,7 @@ class HandlerChild:
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
             while self._unsent:
                 self._unsent = self._unsent[os.write(self._request, self._unsent) :]
-        if self._unsent and self.life is not Life.ENDED:
+        if self._unsent and self.life is not ChildLife.ENDED:
             self._loop.watch(self._request, self._send, WRITE)
         elif self._is_sending:
             self._loop.unwatch(self._request)
@@ -134,7 +134,11 @@ class HandlerChild:
 
     def _understand(self, line: bytes) -> None:
         said = answer_line(line)
-        if said is None or said.id != self._number or self.life not in (Life.LOADING, Life.BUSY):
+        if (
+            said is None
+            or said.id != self._number
+            or self.life not in (ChildLife.LOADING, ChildLife.BUSY)
+        ):
             self._give_up(Failing.NO_ANSWER, "gave no answer (it wrote where answers are written)")
             return
         self._take_output()
@@ -145,10 +149,10 @@ class HandlerChild:
         self._give_up(Failing.NO_ANSWER, "gave no answer (it closed what it should answer to)")
 
     def _settle(self, end: CallEnd, *, ends: bool) -> None:
-        if self.life is Life.ENDED:
+        if self.life is ChildLife.ENDED:
             return
         self._call_off()
-        self.life = Life.ENDED if ends else Life.IDLE
+        self.life = ChildLife.ENDED if ends else ChildLife.IDLE
         self.idle_since = time.monotonic()
         if ends:
             self._close_request()
@@ -157,26 +161,26 @@ class HandlerChild:
 
     def _give_up(self, why: Failing, message: str) -> None:
         """Whatever it was about, nothing more is expected of this child."""
-        was_asked = self.life in (Life.LOADING, Life.BUSY)
+        was_asked = self.life in (ChildLife.LOADING, ChildLife.BUSY)
         self.kill()
         self._take_output()
         ms = round((time.monotonic() - self._since) * 1000)
         logs = self._output.taken()
         if was_asked:
             self._settle(CallEnd(b"null", logs, ms, failure=CallFailure(why, message)), ends=True)
-        self.life = Life.ENDED
+        self.life = ChildLife.ENDED
 
     def _take_output(self) -> None:
         while chunk := read_some(self._heard):
             self._output.add(chunk)
-            if self._output.is_endless and self.life is not Life.ENDED:
+            if self._output.is_endless and self.life is not ChildLife.ENDED:
                 self._output.leave_it()
                 self._give_up(Failing.TOO_MUCH_OUTPUT, "wrote without end to its output")
         if chunk == b"":
             self._loop.unwatch(self._heard)
 
     def _run_out(self, seconds: float) -> None:
-        what = "load" if self.life is Life.LOADING else "end"
+        what = "load" if self.life is ChildLife.LOADING else "end"
         self._give_up(Failing.TIMED_OUT, f"did not {what} within {seconds:g} s")
 
     def _look_at_memory(self) -> None:

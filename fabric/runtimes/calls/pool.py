@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, CallFailure, Failing
-from fabric.runtimes.calls.child import HandlerChild, Life
+from fabric.runtimes.calls.child import ChildLife, HandlerChild
 from fabric.runtimes.calls.child_process import ChildStart
 from fabric.runtimes.calls.folder import FunctionFolder
 from fabric.runtimes.calls.function import LocalFunction
@@ -53,16 +53,16 @@ class _Version:
 
     @property
     def lives(self) -> bool:
-        return any(child.life is not Life.ENDED for child in self.children)
+        return any(child.life is not ChildLife.ENDED for child in self.children)
 
     @property
     def loading(self) -> int:
-        return sum(child.life is Life.LOADING for child in self.children)
+        return sum(child.life is ChildLife.LOADING for child in self.children)
 
     @property
     def idle(self) -> HandlerChild | None:
         """The one that had a call last: what it keeps is warmest."""
-        found = [child for child in self.children if child.life is Life.IDLE]
+        found = [child for child in self.children if child.life is ChildLife.IDLE]
         return max(found, key=lambda child: child.idle_since) if found else None
 
 
@@ -164,7 +164,7 @@ class HandlerPool:
         """Room for one more; the child that has been idle for longest makes some."""
         if len(self._owners) < self._limits.most:
             return True
-        idle = [child for child in self._owners if child.life is Life.IDLE]
+        idle = [child for child in self._owners if child.life is ChildLife.IDLE]
         if idle:
             min(idle, key=lambda child: child.idle_since).end()
         return False
@@ -216,7 +216,7 @@ class HandlerPool:
         elif done is None and end.failure is not None and version is entry.now:
             # It did not load: neither would the next.
             self._fail_waiting(entry, end.failure, end)
-        if version is not entry.now and child.life is Life.IDLE:
+        if version is not entry.now and child.life is ChildLife.IDLE:
             child.end()
         self._serve(entry)
 
@@ -230,7 +230,7 @@ class HandlerPool:
 
     def _retire(self, version: _Version) -> None:
         for child in version.children:
-            if child.life in (Life.IDLE, Life.LOADING):
+            if child.life in (ChildLife.IDLE, ChildLife.LOADING):
                 child.end()
         self._tidy(version)
 
@@ -270,7 +270,7 @@ class HandlerPool:
         self._is_looking = False
         latest = time.monotonic() - self._limits.idle_seconds
         for child in self._owners:
-            if child.life is Life.IDLE and child.idle_since < latest:
+            if child.life is ChildLife.IDLE and child.idle_since < latest:
                 child.end()
         if self._owners:
             self._look_after_idle()

@@ -1,0 +1,103 @@
+"""The archives of functions, from the same tasks and the same memo as `fabric package`."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.app.pinned import compiled_and_pinned
+from fabric.app.project.compiled import Compiled
+from fabric.app.request import Request
+from fabric.app.run_graph import GraphJob, homes_of, run_graph, told_of_places
+from fabric.app.session import Session, SessionOptions
+from fabric.app.settings import Settings
+from fabric.engine.result import Outcome, RunResult
+from fabric.engine.run_info import MakeListeners
+from fabric.engine.shortcuts.answers import basis_of
+from fabric.model.problems import Problem
+from fabric.model.task import Task
+from fabric.system.clock import file_time_ns
+
+
+class PackagedFunction(Struct, frozen=True):
+    path: Path
+    sha256: str
+    handler: str
+
+
+class Artifacts(Struct, frozen=True):
+    """`packages` by function; `broken` are those that could not be made. `looked_at` are all paths
+    that decided it: files, and those that would be if they were there. `searched` are folders that
+    were searched, `root` is that of the service. It was `began` by the clock of its files."""
+
+    packages: Mapping[str, PackagedFunction]
+    broken: Mapping[str, Problem]
+    looked_at: frozenset[str]
+    searched: frozenset[Path]
+    root: Path
+    began: int
+    warnings: tuple[Problem, ...] = ()
+    interrupted: bool = False
+
+
+def made_artifacts(
+    request: Request, settings: Settings, make_listeners: MakeListeners
+) -> Artifacts:
+    started = file_time_ns(settings.cwd)
+    work = compiled_and_pinned(request, settings)
+    workspace = Path(work.info.workspace)
+    options = SessionOptions(started, homes=homes_of(work.info, work.graph))
+    with Session(workspace, settings, options) as session:
+        result = run_graph(request, session, GraphJob(work.info, work.graph), make_listeners)
+        info = told_of_places(work.info, work.graph, session)
+    return Artifacts(
+        dict(_packages(result, workspace)),
+        dict(_broken(result)),
+        frozenset(str(workspace / path) for path in _looked_at(work, result)),
+        frozenset(workspace / path for path in _searched(result)),
+        workspace / getattr(next(iter(work.graph.tasks)).inputs, "root", "."),
+        started,
+        (*info.warnings, *result.warnings),
+        result.interrupted,
+    )
+
+
+def _rows(result: RunResult, kind: str) -> Iterator[tuple[Task, Outcome]]:
+    return ((task, outcome) for task, outcome in result.rows if task.kind == kind)
+
+
+def _packages(result: RunResult, workspace: Path) -> Iterator[tuple[str, PackagedFunction]]:
+    for task, outcome in _rows(result, "package"):
+        if outcome.output is not None:
+            [file] = outcome.output.files
+            path = workspace / task.inputs.shown_in / file.path
+            handler = outcome.output.fact("handler")
+            yield task.inputs.function, PackagedFunction(path, file.digest, handler)
+
+
+def _broken(result: RunResult) -> Iterator[tuple[str, Problem]]:
+    """What keeps a function from being packed: its own build, or the packages of its service."""
+    builds = {task.inputs.function: outcome for task, outcome in _rows(result, "build")}
+    shared = [problem for _, outcome in _rows(result, "vendor") for problem in outcome.problems]
+    for task, outcome in _rows(result, "package"):
+        if outcome.output is None:
+            build = builds.get(task.inputs.function)
+            own = build.problems if build else ()
+            yield task.inputs.function, next(iter((*own, *shared, *outcome.problems, _UNKNOWN)))
+
+
+_UNKNOWN = Problem("run/interrupted", "it was not built: the run was interrupted")
+
+
+def _looked_at(work: Compiled, result: RunResult) -> Iterator[str]:
+    """What is shown of outputs is no input."""
+    rows = [(task.inputs, one.trace) for task, one in result.rows if one.trace is not None]
+    basis = basis_of(rows, work.sources)
+    outputs = {f"{inputs.shown_in}/" for inputs, _ in rows if inputs.shown_in}
+    seen = {*basis.contents, *basis.absent, *basis.sources}
+    return (path for path in seen if not path.startswith(tuple(outputs)))
+
+
+def _searched(result: RunResult) -> Iterator[str]:
+    traces = (outcome.trace for _, outcome in result.rows if outcome.trace is not None)
+    return (one.folder for trace in traces for one in trace.listings)

@@ -1,0 +1,58 @@
+"""The variables that functions have on this machine: as a deploy would give them, where it can."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from fabric.app.project.place_services import placement_of
+from fabric.app.project.project import Project
+from fabric.app.settings import Settings
+from fabric.graph.compile import ServiceUnit
+from fabric.model.late_values import filled_in, late_names
+from fabric.model.problems import Problem
+from fabric.model.secret import Secret
+from fabric.model.task import Pairs
+
+
+class Environments(Struct, frozen=True):
+    """By function. What upstreams give that are not deployed is left out, with a warning."""
+
+    values: Mapping[str, Secret[Pairs]]
+    warnings: tuple[Problem, ...] = ()
+
+
+def environments(project: Project, unit: ServiceUnit, settings: Settings) -> Environments:
+    known = _addresses(project, unit, settings)
+    values: dict[str, Secret[Pairs]] = {}
+    missing: dict[str, str] = {}
+    for function in unit.config.functions:
+        filled = [(name, filled_in(value, known)) for name, value in function.env]
+        missing |= {name: late_names(value)[0] for name, value in filled if late_names(value)}
+        kept = tuple((name, value) for name, value in filled if not late_names(value))
+        values[function.name] = Secret(kept)
+    return Environments(values, tuple(_warnings(unit, missing)))
+
+
+def _warnings(unit: ServiceUnit, missing: Mapping[str, str]) -> Iterator[Problem]:
+    releases = dict(unit.upstream_outputs)
+    for variable, output in sorted(missing.items()):
+        upstream = releases.get(output, output)
+        yield Problem(
+            "local/upstream-not-deployed",
+            f"functions run without `{variable}`: `{upstream}` is not there to give it",
+            hint="deploy the upstream to this stage; a simulated deployment will do",
+        )
+
+
+def _addresses(project: Project, unit: ServiceUnit, settings: Settings) -> Mapping[str, str]:
+    """What upstreams that are deployed give; back ends are opened for nothing else."""
+    if not unit.upstream_outputs:
+        return {}
+    from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
+
+    placement = placement_of(unit, project.workspace, project.home)
+    others = (*project.units, *project.dependencies)
+    beside = [placement_of(one, project.workspace) for one in others]
+    options = ScopeOptions(lambda: project.units, dependencies=beside)
+    with open_deploy_scope((placement,), settings, options) as scope:
+        return scope.values.known_addresses(placement.ref)

@@ -1,0 +1,61 @@
+"""An http request as a command line says it."""
+
+from collections.abc import Sequence
+from urllib.parse import quote, urlencode
+
+from msgspec import Struct
+
+from fabric.local.http_request import RequestHead, ServedRequest
+from fabric.model.problems import FabricError, Problem
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_SAFE = "/%:@!$&'()*+,;=~-._"
+
+
+class HttpInput(Struct, frozen=True):
+    """`query` and `headers` are pairs as they were given, in their order."""
+
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+    def request(self) -> ServedRequest:
+        names = {name for name, _ in self.headers}
+        host = () if "host" in names else (("host", "localhost"),)
+        head = RequestHead(self.method, self.target, (*host, *self.headers), len(self.body))
+        return ServedRequest(head, self.body)
+
+
+def http_input(
+    method: str, path: str, query: Sequence[str], headers: Sequence[str], body: str
+) -> HttpInput:
+    """`NAME=VALUE` each of the query, `NAME: VALUE` each of the headers."""
+    taken = (method or ("POST" if body else "GET")).upper()
+    if taken not in _METHODS:
+        hint = f"one of {', '.join(_METHODS)}"
+        raise FabricError(Problem("usage/bad-value", f"--method {method} is none", hint=hint))
+    if not path.startswith("/"):
+        hint = "a path begins with `/`, as in --path /users/7"
+        raise FabricError(Problem("usage/bad-value", f"--path {path or '(empty)'}", hint=hint))
+    where, _, asked = path.partition("?")
+    more = urlencode([_pair(one, "=", "--query") for one in query])
+    whole = "&".join(filter(None, (asked, more)))
+    target = quote(where, safe=_SAFE) + (f"?{whole}" if whole else "")
+    given = [_pair(one, ":", "--header") for one in headers]
+    lower = tuple((name.lower(), value) for name, value in given)
+    has_type = any(name == "content-type" for name, _ in lower)
+    kind = (("content-type", "application/json"),) if body and not has_type else ()
+    return HttpInput(taken, target, (*lower, *kind), body.encode())
+
+
+def _pair(word: str, sign: str, option: str) -> tuple[str, str]:
+    name, found, value = word.partition(sign)
+    if not found or not name.strip():
+        form = "NAME=VALUE" if sign == "=" else "'NAME: VALUE'"
+        message = f"{option} {word} is no {form}"
+        raise FabricError(Problem("usage/bad-value", message, hint=f"as in {option} {form}"))
+    text = value if sign == "=" else value.strip()
+    if any(ord(one) < 0x20 for one in text if sign == ":"):  # noqa: PLR2004 - controls
+        raise FabricError(Problem("usage/bad-value", f"{option} {name} has a control character"))
+    return name if sign == "=" else name.strip(), text

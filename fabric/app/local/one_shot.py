@@ -1,0 +1,131 @@
+"""`invoke local`: build what is needed, call one function once, and give its answer."""
+
+import json
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.local.artifacts import Artifacts, made_artifacts
+from fabric.app.local.http_input import HttpInput
+from fabric.app.local.service import LocalService, local_service, routes_of
+from fabric.app.project.compile_files import unknown_function
+from fabric.app.project.project import open_project
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.config.values import Config
+from fabric.engine.run_info import MakeListeners
+from fabric.local.api import as_line
+from fabric.local.http_event import Arrival, http_event
+from fabric.local.routes import Matched, RouteTable
+from fabric.model.outcomes.json_struct import Json
+from fabric.model.outcomes.looked_up import InvokeOutcome
+from fabric.model.problems import ExitCode, FabricError, Problem
+from fabric.model.report import Report
+from fabric.runtimes.calls.call_end import CallEnd, problem_of
+from fabric.runtimes.invoke import call_once
+
+
+class OneCall(Struct, frozen=True):
+    """What the function is given: an http request, or an event as it is."""
+
+    function: str
+    event: Json = None
+    http: HttpInput | None = None
+
+
+def invoke_local(
+    request: Request, settings: Settings, make_listeners: MakeListeners, call: OneCall
+) -> Report:
+    project = open_project(request.where, settings)
+    config = project.units[0].config
+    name, event = _meant(call, config, settings)
+    one = replace(request, functions=frozenset({name}))
+    artifacts = made_artifacts(one, settings, make_listeners)
+    service = local_service(project, artifacts, settings)
+    warnings = (*artifacts.warnings, *service.warnings)
+    _refuse_broken(artifacts, name)
+    end = call_once(service.functions[name], as_line(event), settings.env)
+    return _report(request, service, (name, end), warnings)
+
+
+def _meant(call: OneCall, config: Config, settings: Settings) -> tuple[str, Json]:
+    """The function, by its name or by its route, and the event."""
+    names = [one.name for one in config.functions]
+    if call.function and call.function not in names:
+        raise FabricError(unknown_function(call.function, names))
+    if call.http is None:
+        return call.function or _only(names), call.event
+    matched = _matched(call, config, call.http)
+    arrival = Arrival(settings.clock.now(), settings.chance(8))
+    return matched.route.function, http_event(call.http.request(), matched, arrival)
+
+
+def _only(names: Sequence[str]) -> str:
+    if len(names) > 1:
+        hint = f"--function, of {', '.join(names)}"
+        raise FabricError(Problem("usage/no-function", "which function is meant?", hint))
+    return names[0]
+
+
+def _matched(call: OneCall, config: Config, http: HttpInput) -> Matched:
+    wanted = (one for one in config.functions if call.function in ("", one.name))
+    table = RouteTable(routes_of(tuple(wanted)))
+    found = table.find(http.method, http.target.partition("?")[0])
+    if isinstance(found, Matched):
+        return found
+    routes = ", ".join(f"{route.method} {route.path}" for route in table.routes)
+    hint = f"routes are: {routes}" if routes else "no function here has an http trigger"
+    raise FabricError(
+        Problem("usage/no-route", f"no route takes {http.method} {http.target}", hint=hint)
+    )
+
+
+def _refuse_broken(artifacts: Artifacts, name: str) -> None:
+    if artifacts.interrupted:
+        raise FabricError(Problem("run/interrupted", "interrupted"))
+    if name in artifacts.broken:
+        raise FabricError(artifacts.broken[name])
+
+
+def _report(
+    request: Request,
+    service: LocalService,
+    called: tuple[str, CallEnd],
+    warnings: tuple[Problem, ...],
+) -> Report:
+    name, end = called
+    logs = service.redaction.over(end.said)
+    problem = problem_of(name, replace(end, logs=logs.encode(errors="replace")))
+    if problem is not None:
+        message = service.redaction.over(problem.message)
+        problems = (replace(problem, message=message, hint=problem.hint or hint_for(end)),)
+        return Report(
+            request.command, problems=problems, warnings=warnings, exit_code=ExitCode.FAILED
+        )
+    response: Json = json.loads(end.response)
+    outcome = InvokeOutcome(
+        name, service.provider, simulated=True, response=response, logs=logs, ms=end.ms
+    )
+    return Report(request.command, outcome, notes=logs.rstrip("\n"), warnings=warnings)
+
+
+_FOREIGN = (
+    "invalid ELF header",
+    "wrong ELF class",
+    "cannot open shared object file",
+    "not a mach-o file",
+    "Exec format error",
+    "incompatible architecture",
+)
+
+
+def hint_for(end: CallEnd) -> str:
+    """Packages are for the platform that is deployed to, which may not be this one."""
+    said = f"{end.failure.message if end.failure else ''}\n{end.said}"
+    if not any(words in said for words in _FOREIGN):
+        return ""
+    return (
+        "a native module was built for the platform that is deployed to, not for this machine: "
+        "set `architecture` of the function to this machine's, or call it once it is deployed"
+    )

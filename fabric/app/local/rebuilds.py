@@ -1,0 +1,137 @@
+"""Builds again when a file moves that anything hung on, beside what goes on being served."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.app.local.artifacts import Artifacts, made_artifacts
+from fabric.app.local.service import LocalService, local_service
+from fabric.app.project.project import open_project
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.engine.run_info import MakeListeners
+from fabric.local.watch import Stats, all_below, burst, hint_of, stats_of
+from fabric.model.problems import FabricError, Problem
+from fabric.system.event_loop import EventLoop
+
+
+class Round(Struct, frozen=True):
+    """What moved, and what came of it: a service, or why there is none. `changed` are the
+    functions that are not as they were."""
+
+    moved: tuple[str, ...]
+    changed: tuple[str, ...] = ()
+    service: LocalService | None = None
+    problem: Problem | None = None
+    ms: int = 0
+
+
+class Making(Struct, frozen=True):
+    """How a service is built; nobody draws progress over what is served."""
+
+    request: Request
+    settings: Settings
+    make_listeners: MakeListeners = lambda _info: ()
+
+    def made(self) -> tuple[LocalService, Artifacts]:
+        project = open_project(self.request.where, self.settings)
+        artifacts = made_artifacts(self.request, self.settings, self.make_listeners)
+        return local_service(project, artifacts, self.settings), artifacts
+
+
+class Rebuilds:
+    """A thread that builds; `take` is called by the loop with each round."""
+
+    def __init__(self, making: Making, loop: EventLoop, take: Callable[[Round], None]) -> None:
+        self._making = making
+        self._loop, self._take = loop, take
+        self._stop = threading.Event()
+        self._hint = hint_of()
+
+    @contextlib.contextmanager
+    def watching(self, service: LocalService, artifacts: Artifacts) -> Iterator[None]:
+        thread = threading.Thread(target=self._run, args=(service, artifacts), name="rebuilds")
+        thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            thread.join()
+
+    def _run(self, service: LocalService, artifacts: Artifacts) -> None:
+        try:
+            self._go_on(service, artifacts)
+        except BaseException as error:  # noqa: BLE001 - told by the thread that is waited for
+            self._loop.post(_raising(error))
+
+    def _go_on(self, service: LocalService, artifacts: Artifacts) -> None:
+        looked_at = artifacts.looked_at
+        before = _seen(looked_at, artifacts, {})
+        while True:
+            found, before = burst(self._hint, before, self._stop)
+            if not found:
+                return
+            started = time.monotonic()
+            try:
+                made, artifacts = self._making.made()
+            except FabricError as error:
+                self._tell(Round(self._shown(found), problem=error.first, ms=_ms(started)))
+                continue
+            changed = tuple(sorted(_changed(service, made)))
+            service = made
+            # A build that failed tells nothing of what it looked at: all of before counts on.
+            is_whole = not artifacts.broken
+            looked_at = artifacts.looked_at if is_whole else looked_at | artifacts.looked_at
+            before = _seen(looked_at, artifacts, before)
+            self._tell(Round(self._shown(found), changed, made, ms=_ms(started)))
+
+    def _shown(self, paths: tuple[str, ...]) -> tuple[str, ...]:
+        cwd = f"{self._making.settings.cwd}/"
+        return tuple(path.removeprefix(cwd) for path in paths)
+
+    def _tell(self, found: Round) -> None:
+        self._loop.post(lambda: self._take(found))
+
+
+def _seen(looked_at: frozenset[str], artifacts: Artifacts, before: Stats) -> Stats:
+    """All that is watched, as it stood before the build; what the build was the first to look at
+    counts as moved where that is not sure."""
+    more = set(looked_at)
+    for folder in artifacts.searched:
+        more.update(path for path in all_below(folder) if Path(path).is_dir())
+    if artifacts.broken:
+        more.update(all_below(artifacts.root))
+    now = stats_of(more)
+    return {
+        path: before[path] if path in before else _sure(stat, artifacts.began)
+        for path, stat in now.items()
+    }
+
+
+def _raising(error: BaseException) -> Callable[[], None]:
+    def raise_it() -> None:
+        raise error
+
+    return raise_it
+
+
+def _ms(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
+
+
+def _sure(stat: tuple[int, ...] | None, began: int) -> tuple[int, ...] | None:
+    return (0,) if stat and max(stat[:2]) >= began else stat
+
+
+def _changed(before: LocalService, now: LocalService) -> Iterator[str]:
+    for name in now.memory:
+        old, new = before.functions.get(name), now.functions.get(name)
+        if old is None or new is None:
+            if old is not new or before.broken.get(name) != now.broken.get(name):
+                yield name
+        elif not new.is_as(old):
+            yield name

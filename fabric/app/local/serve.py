@@ -1,0 +1,201 @@
+"""`invoke local --serve`: the functions of a service as an HTTP server, until it is told to end."""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.local.artifacts import made_artifacts
+from fabric.app.local.rebuilds import Making, Rebuilds, Round
+from fabric.app.local.service import LocalService, local_service
+from fabric.app.project.project import open_project
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.engine.run_info import MakeListeners
+from fabric.local.api import LocalApi, ServedFunctions, Surroundings
+from fabric.local.exchange import ServedCall
+from fabric.local.http_server import HttpServer, listen
+from fabric.local.routes import RouteTable
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.outcomes.looked_up import ServedOutcome
+from fabric.model.problems import FabricError, Problem
+from fabric.model.report import Report
+from fabric.runtimes.calls.pool import HandlerPool, PoolLimits
+from fabric.system.event_loop import EventLoop
+
+HOST = "127.0.0.1"
+
+
+class ServeOptions(Struct, frozen=True):
+    """`template` is an event that those of requests are laid over; `instances` are the children
+    that one function may have."""
+
+    port: int = 8787
+    watch: bool = False
+    template: JsonObject = {}
+    instances: int = 4
+
+
+class Hearers(Struct, frozen=True):
+    """Who is told: of the address and what is served there, of each call, of each new build."""
+
+    ready: Callable[[str, LocalService], None]
+    call: Callable[[ServedCall], None]
+    rebuilt: Callable[[Round], None]
+
+
+def serve(
+    request: Request,
+    settings: Settings,
+    make_listeners: MakeListeners,
+    options: ServeOptions,
+    hearers: Hearers,
+) -> Report:
+    """First the port: nothing is built that could not be served."""
+    listening = listen(HOST, options.port)
+    with contextlib.closing(listening):
+        project = open_project(request.where, settings)
+        artifacts = made_artifacts(request, settings, make_listeners)
+        if artifacts.interrupted:
+            raise FabricError(Problem("run/interrupted", "interrupted"))
+        service = local_service(project, artifacts, settings)
+        if artifacts.broken and not options.watch:
+            raise FabricError(*dict.fromkeys(artifacts.broken.values()))
+        served = _Served(service, settings, options, hearers)
+        with served.listening_at(listening):
+            if options.watch:
+                making = Making(request, settings)
+                with Rebuilds(making, served.loop, served.take).watching(service, artifacts):
+                    served.run()
+            else:
+                served.run()
+    warnings = (*artifacts.warnings, *service.warnings)
+    return Report(request.command, served.outcome, warnings=warnings)
+
+
+class _Served:
+    """What is open while functions are served."""
+
+    def __init__(
+        self, service: LocalService, settings: Settings, options: ServeOptions, hearers: Hearers
+    ) -> None:
+        self.loop = EventLoop()
+        self._pool = HandlerPool(self.loop, settings.env, PoolLimits(options.instances))
+        self._service = service
+        self._hearers = hearers
+        self._port = options.port
+        self._calls = self._failed = 0
+        self._is_over = False
+        around = Surroundings(
+            settings.clock.now, lambda: settings.chance(8), self._told, options.template
+        )
+        self._api = LocalApi(self._pool, _functions_of(service), around)
+        self._put(service)
+
+    @contextlib.contextmanager
+    def listening_at(self, listening: socket.socket) -> Iterator[None]:
+        server = HttpServer(self.loop, listening, self._api.answer)
+        self._port = server.port
+        try:
+            with _signals(self.end), _typed_exit(self.end):
+                self._hearers.ready(self.url, self._service)
+                yield
+        finally:
+            server.close()
+            self._pool.close()
+            self.loop.close()
+
+    def run(self) -> None:
+        self.loop.run_until(lambda: self._is_over)
+
+    def end(self) -> None:
+        self._is_over = True
+        self.loop.post(lambda: None)
+
+    def take(self, found: Round) -> None:
+        """By the loop: what was built again takes over."""
+        if found.service is not None:
+            self._service = found.service
+            self._api.functions = _functions_of(found.service)
+            self._put(found.service)
+        elif found.problem is not None:
+            broken = dict.fromkeys(self._api.functions.memory, found.problem)
+            self._api.functions = replace(self._api.functions, broken=broken)
+        self._hearers.rebuilt(found)
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self._port}"
+
+    @property
+    def outcome(self) -> ServedOutcome:
+        return ServedOutcome(self.url, self._calls, self._failed)
+
+    def _put(self, service: LocalService) -> None:
+        for one in service.functions.values():
+            self._pool.put(one)
+        for name in self._pool.pids.keys() - service.memory.keys():
+            self._pool.drop(name)
+
+    def _told(self, call: ServedCall) -> None:
+        self._calls += 1
+        self._failed += call.status >= 500  # noqa: PLR2004 - from here on HTTP says that we failed
+        logs = self._service.redaction.over(call.end.said)
+        hidden = replace(call.end, logs=logs.encode(errors="replace"))
+        self._hearers.call(replace(call, end=hidden))
+
+
+def _functions_of(service: LocalService) -> ServedFunctions:
+    return ServedFunctions(RouteTable(service.routes), service.memory, service.broken)
+
+
+@contextlib.contextmanager
+def _signals(end: Callable[[], None]) -> Iterator[None]:
+    """The first one ends it in good order, the next at once."""
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        del frame
+        signal.signal(number, signal.default_int_handler)
+        end()
+
+    options = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    numbers = [one for one in options if signal.getsignal(one) != signal.SIG_IGN]
+    before = {number: signal.signal(number, hear) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _typed_exit(end: Callable[[], None]) -> Iterator[None]:
+    """A line `exit` on standard input. In the background of a terminal nothing is read: whoever
+    does is stopped."""
+    if _may_read():
+        threading.Thread(target=_listen, args=(end,), name="exit-reader", daemon=True).start()
+    yield
+
+
+def _may_read() -> bool:
+    try:
+        return not os.isatty(0) or os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def _listen(end: Callable[[], None]) -> None:
+    line = b""
+    with contextlib.suppress(OSError):
+        while chunk := os.read(0, 4096):
+            *lines, line = (line + chunk).split(b"\n")
+            if any(one.strip() == b"exit" for one in lines):
+                end()
+                return
+            line = line[-16:]

@@ -1,0 +1,134 @@
+"""Local runs: flags to what a function is given, and what is told while functions are served."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from fabric.app.local.http_input import HttpInput, http_input
+from fabric.app.local.one_shot import OneCall, invoke_local
+from fabric.app.local.serve import Hearers, ServeOptions, serve
+from fabric.app.local.service import LocalService
+from fabric.app.request import Request
+from fabric.cli.payload import event_in, event_of
+from fabric.cli.perform import Caller, Order, perform
+from fabric.cli.screen import Screen, safe
+from fabric.local.exchange import ServedCall
+from fabric.model.names import Verb
+from fabric.model.problems import FabricError, Problem
+from fabric.model.report import Report
+from fabric.views.served_text import CallLine, broken_text, call_text, ready_text, round_text
+
+if TYPE_CHECKING:
+    from fabric.app.local.rebuilds import Round
+    from fabric.cli.commands.invoke_local import LocalFlags
+
+_PORT, _INSTANCES = 8787, 4
+
+
+def refuse_unfitting(flags: "LocalFlags") -> None:
+    """Options that would have no effect, or that say two things."""
+    if flags.serving.serve:
+        _refuse(flags.http.given, "with --serve requests come from outside: leave it out")
+        return
+    _refuse(flags.serving.given, "it is for --serve")
+    if flags.http.given:
+        if not flags.http.path:
+            _refuse(flags.http.given, "give --path too, as in --path /users/7")
+        if flags.event:
+            _refuse(("--event",), "give an http request or an event, not both")
+
+
+def _refuse(options: tuple[str, ...], hint: str) -> None:
+    if options:
+        message = f"{options[0]} has no effect here"
+        raise FabricError(Problem("usage/no-effect", message, hint=hint))
+
+
+def call_once(flags: "LocalFlags") -> int:
+    http = _http(flags)
+    return perform(
+        Order(_request(flags), flags.screen), lambda one, caller: _call(flags, http, one, caller)
+    )
+
+
+def _http(flags: "LocalFlags") -> HttpInput | None:
+    said = flags.http
+    if not said.given:
+        return None
+    return http_input(said.method, said.path, said.query, said.header, said.body)
+
+
+def _call(flags: "LocalFlags", http: HttpInput | None, request: Request, caller: Caller) -> Report:
+    settings = caller.settings
+    event = None if http else event_of(flags.event, settings)
+    call = OneCall(flags.function, event, http)
+    return invoke_local(request, settings, caller.make_listeners, call)
+
+
+def serve_until_exit(flags: "LocalFlags") -> int:
+    def use_case(request: Request, caller: Caller) -> Report:
+        template = event_in(flags.event, caller.settings.cwd) if flags.event else {}
+        if not isinstance(template, dict):
+            message = f"`{flags.event}` is no object, and requests are laid over one"
+            raise FabricError(Problem("input/bad-payload", message))
+        options = ServeOptions(
+            _PORT if flags.serving.port is None else flags.serving.port,
+            flags.serving.watch,
+            template,
+            flags.serving.instances or _INSTANCES,
+        )
+        return serve(
+            request, caller.settings, caller.make_listeners, options, hearers(caller.screen)
+        )
+
+    return perform(Order(_request(flags), flags.screen), use_case)
+
+
+def _request(flags: "LocalFlags") -> Request:
+    chosen = frozenset(filter(None, (flags.function,)))
+    return replace(Request(Verb.PACKAGE, "invoke local", flags.place.where), functions=chosen)
+
+
+def hearers(screen: Screen) -> Hearers:
+    """All of it is talk: on stderr, as it happens."""
+
+    def say(text: str) -> None:
+        sys.stderr.write(safe(f"{text}\n"))
+        sys.stderr.flush()
+
+    def ready(url: str, service: LocalService) -> None:
+        routes = tuple((one.method, one.path, one.function) for one in service.routes)
+        routed = {one.function for one in service.routes}
+        others = tuple(name for name in service.memory if name not in routed)
+        say(ready_text(url, routes, others, screen.err))
+        if service.broken:
+            say(broken_text(tuple(dict.fromkeys(service.broken.values())), screen.err))
+
+    def called(call: ServedCall) -> None:
+        say(call_text(line_of(call), screen.err))
+
+    def rebuilt(found: "Round") -> None:
+        say(round_text(found.moved, found.changed, found.ms, screen.err))
+        broken = found.service.broken if found.service else {}
+        problems = (found.problem,) if found.problem else tuple(dict.fromkeys(broken.values()))
+        if problems:
+            say(broken_text(problems, screen.err))
+
+    return Hearers(ready, called, rebuilt)
+
+
+def line_of(call: ServedCall) -> CallLine:
+    end = call.end
+    why = end.failure.message if end.failure else ""
+    return CallLine(
+        call.method,
+        call.path,
+        call.status,
+        call.function,
+        end.ms,
+        end.memory,
+        end.said,
+        why,
+        call.warning,
+    )

@@ -1,0 +1,124 @@
+"""Waits until one of many paths moves: what is there by its stat, what is not by its coming.
+
+The stats are the truth. Where the system can tell of events (the extra `watch`), they say when to
+look; else it is looked ten times a second.
+"""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+LOOK_SECONDS = 0.1
+# A burst is over when nothing has moved for so long.
+_QUIET_SECONDS = 0.03
+# Events may be lost: it is looked once in a while all the same.
+_SELDOM_MS = 2000
+_PASSED_OVER = frozenset({".git", ".fabric", "node_modules", "__pycache__", ".venv"})
+
+Stats = Mapping[str, tuple[int, ...] | None]
+
+
+def stats_of(paths: Iterable[str]) -> Stats:
+    """None where nothing is there."""
+    return {path: _stat(path) for path in paths}
+
+
+def _stat(path: str) -> tuple[int, ...] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - thousands of them, ten times a second
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def moved(before: Stats, now: Stats) -> tuple[str, ...]:
+    return tuple(sorted(path for path, stat in now.items() if before.get(path, stat) != stat))
+
+
+def all_below(folder: Path) -> Iterator[str]:
+    """Files and folders, but for what tools keep there."""
+    for base, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in _PASSED_OVER]
+        yield base
+        yield from (f"{base}/{name}" for name in names)
+
+
+class Hint(Protocol):
+    """Returns when something may have moved, or when `stop` is set."""
+
+    def wait(self, paths: Iterable[str], stop: threading.Event) -> None: ...
+
+
+class Looking:
+    """Ten times a second."""
+
+    def wait(self, paths: Iterable[str], stop: threading.Event) -> None:
+        del paths
+        stop.wait(LOOK_SECONDS)
+
+
+class Events:
+    """As the system tells them, of the folders that the paths lie in."""
+
+    def __init__(self) -> None:
+        self._folders: frozenset[str] = frozenset()
+        self._notify: object = None
+
+    def wait(self, paths: Iterable[str], stop: threading.Event) -> None:
+        folders = frozenset(_folder_of(path) for path in paths)
+        try:
+            # Between the last look and the first watch something may have moved: look again.
+            if not self._is_new(folders):
+                self._notify.watch(20, 5, _SELDOM_MS, stop)  # type: ignore[attr-defined]
+        except OSError:  # no watches are left, or a folder went meanwhile
+            self._folders = frozenset()
+            stop.wait(LOOK_SECONDS)
+
+    def _is_new(self, folders: frozenset[str]) -> bool:
+        if folders == self._folders and self._notify is not None:
+            return False
+        from watchfiles._rust_notify import RustNotify  # an extra
+
+        self._notify = RustNotify(sorted(folders), False, False, 0, False, True)  # noqa: FBT003
+        self._folders = folders
+        return True
+
+
+def _folder_of(path: str) -> str:
+    """The folder that tells of a path: the nearest one that is there."""
+    while path and not os.path.isdir(path):  # noqa: PTH112
+        path = os.path.dirname(path)  # noqa: PTH120
+    return path or "/"
+
+
+def hint_of() -> Hint:
+    """Events where the extra is installed."""
+    with contextlib.suppress(ImportError):
+        import watchfiles  # noqa: F401
+
+        return Events()
+    return Looking()
+
+
+def burst(hint: Hint, before: Stats, stop: threading.Event) -> tuple[tuple[str, ...], Stats]:
+    """What moved, once it has come to rest, and how everything stood then; nothing if stopped."""
+    while not stop.is_set():
+        now = stats_of(before)
+        if found := moved(before, now):
+            return _at_rest(before, now, found, stop)
+        hint.wait(before, stop)
+    return (), before
+
+
+def _at_rest(
+    before: Stats, now: Stats, found: tuple[str, ...], stop: threading.Event
+) -> tuple[tuple[str, ...], Stats]:
+    while not stop.wait(_QUIET_SECONDS):
+        again = stats_of(before)
+        if again == now:
+            return found, now
+        now, found = again, moved(before, again)
+    return (), now

@@ -1,0 +1,75 @@
+"""The lines of a local server: one for each call, and what its function said below it."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from fabric.model.problems import Problem
+from fabric.views.style import Style
+from fabric.views.words import problem_text
+
+_FAILED, _REFUSED = 500, 400
+_MEGABYTE = 1024 * 1024
+
+
+class CallLine(Struct, frozen=True):
+    """`logs` is all that the function wrote, `warning` what is said of its answer."""
+
+    method: str
+    path: str
+    status: int
+    function: str
+    ms: int
+    memory: int
+    logs: str = ""
+    why: str = ""
+    warning: str = ""
+
+
+def call_text(call: CallLine, style: Style) -> str:
+    status = str(call.status)
+    if call.status >= _FAILED:
+        status = style.bad(status)
+    elif call.status >= _REFUSED:
+        status = style.warn(status)
+    else:
+        status = style.good(status)
+    used = f"{call.memory // _MEGABYTE} MB" if call.memory else ""
+    measured = f"{call.ms} ms" if call.function else ""
+    tail = style.dim("  ".join(filter(None, (measured, used, call.function))))
+    return "\n".join((f"{call.method} {call.path} {status}  {tail}".rstrip(), *_below(call, style)))
+
+
+def _below(call: CallLine, style: Style) -> Iterator[str]:
+    for line in call.logs.rstrip("\n").splitlines() if call.logs else ():
+        yield f"  {style.dim('|')} {line}"
+    if call.why:
+        yield f"  {style.bad(call.why)}"
+    if call.warning:
+        yield f"  {style.warn('warning')}: {call.warning}"
+
+
+def ready_text(
+    url: str, routes: tuple[tuple[str, str, str], ...], others: tuple[str, ...], style: Style
+) -> str:
+    """The address, and what is served there: method, path and function of each route."""
+    width = max((len(f"{method} {path}") for method, path, _ in routes), default=0)
+    lines = [f"Serving at {style.strong(url)}"]
+    lines += [
+        f"  {f'{method} {path}':<{width}}  {style.dim(name)}" for method, path, name in routes
+    ]
+    lines += [f"  {style.dim('POST')} /_fabric/events/{name}" for name in others]
+    lines.append(style.dim("`exit` or Ctrl-C ends it."))
+    return "\n".join(lines)
+
+
+def round_text(moved: tuple[str, ...], changed: tuple[str, ...], ms: int, style: Style) -> str:
+    """A file that moved, and what was built again because of it."""
+    first = moved[0] if moved else ""
+    more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
+    built = ", ".join(changed) if changed else "nothing changed"
+    return f"{style.note(f'{first}{more}')} -> {built} {style.dim(f'{ms} ms')}"
+
+
+def broken_text(problems: tuple[Problem, ...], style: Style) -> str:
+    return "\n".join(problem_text(one, style) for one in problems)
