@@ -1,7 +1,7 @@
 """A session: the stores of a workspace, opened, and the kinds of tasks that work with them."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -42,6 +42,7 @@ class SessionOptions(Struct, frozen=True):
     A `strict` run fails where others warn of what would fail once it is called.
     What does not `keep` neither reads nor writes a cache.
     With `tools` there are tasks that change the world as well; `kinds` are more that a run has.
+    `runtimes` are somebody else's, and stay open: for one run after the other.
     """
 
     started_ns: int
@@ -53,6 +54,7 @@ class SessionOptions(Struct, frozen=True):
     keeps: bool = True
     tools: "DeployTools | None" = None
     kinds: Registry = field(default_factory=dict)
+    runtimes: Runtimes | None = None
 
 
 class Session:
@@ -113,9 +115,8 @@ class Session:
     def _open(self, stack: contextlib.ExitStack) -> None:
         options, settings = self._options, self.settings
         self.stores = _stores(self.workspace, settings, options, self.place)
-        runtimes = Runtimes(stack.enter_context(toolchain_of(settings)), settings.env)
         stack.callback(self._keep)
-        stack.callback(runtimes.close)
+        runtimes = options.runtimes or stack.enter_context(open_runtimes(settings))
         files = registry_of(self.workspace, runtimes, settings.env, options.tools)
         self.registry = {**files, **options.kinds}
         self.runner = TaskRunner(
@@ -137,6 +138,17 @@ class Session:
 
 
 _no_mark = contextlib.nullcontext
+
+
+@contextlib.contextmanager
+def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
+    """Their tools are found, and their children started, when they are first wanted."""
+    with toolchain_of(settings) as folder:
+        runtimes = Runtimes(folder, settings.env)
+        try:
+            yield runtimes
+        finally:
+            runtimes.close()
 
 
 def _stores(

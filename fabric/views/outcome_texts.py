@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 
+from fabric.model.amounts import plural
 from fabric.model.outcomes import deployed, looked_up, planned, recorded
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.views import cache_text, deploy_text, listing_text, plan_text, state_text
@@ -12,6 +13,11 @@ from fabric.views.style import Style
 
 def _invoke_text(called: looked_up.InvokeOutcome, _style: Style) -> str:
     return json.dumps(called.response)
+
+
+def _served_text(served: looked_up.ServedOutcome, _style: Style) -> str:
+    calls = plural(served.calls, "call")
+    return f"{calls}, {served.failed} failed" if served.failed else calls
 
 
 def _document_text(given: looked_up.DocumentOutcome, _style: Style) -> str:
@@ -30,6 +36,7 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     looked_up.ConfigOutcome: listing_text.config_text,
     looked_up.ServicesOutcome: listing_text.services_text,
     looked_up.InvokeOutcome: _invoke_text,
+    looked_up.ServedOutcome: _served_text,
     looked_up.DoctorOutcome: doctor_text,
     looked_up.RunsOutcome: listing_text.runs_text,
     looked_up.RunOutcome: listing_text.run_text,

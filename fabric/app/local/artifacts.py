@@ -16,6 +16,7 @@ from fabric.engine.run_info import MakeListeners
 from fabric.engine.shortcuts.answers import basis_of
 from fabric.model.problems import Problem
 from fabric.model.task import Task
+from fabric.runtimes.build import Runtimes
 from fabric.system.clock import file_time_ns
 
 
@@ -41,12 +42,15 @@ class Artifacts(Struct, frozen=True):
 
 
 def made_artifacts(
-    request: Request, settings: Settings, make_listeners: MakeListeners
+    request: Request,
+    settings: Settings,
+    make_listeners: MakeListeners,
+    runtimes: Runtimes | None = None,
 ) -> Artifacts:
     started = file_time_ns(settings.cwd)
     work = compiled_and_pinned(request, settings)
     workspace = Path(work.info.workspace)
-    options = SessionOptions(started, homes=homes_of(work.info, work.graph))
+    options = SessionOptions(started, homes=homes_of(work.info, work.graph), runtimes=runtimes)
     with Session(workspace, settings, options) as session:
         result = run_graph(request, session, GraphJob(work.info, work.graph), make_listeners)
         info = told_of_places(work.info, work.graph, session)

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,9 +13,11 @@ from fabric.app.local.service import LocalService, local_service
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.engine.run_info import MakeListeners
+from fabric.engine.bus import Listener
+from fabric.engine.run_info import MakeListeners, RunInfo
 from fabric.local.watch import Stats, all_below, burst, hint_of, stats_of
 from fabric.model.problems import FabricError, Problem
+from fabric.runtimes.build import Runtimes
 from fabric.system.event_loop import EventLoop
 
 
@@ -30,17 +32,23 @@ class Round(Struct, frozen=True):
     ms: int = 0
 
 
+def _nobody(_info: RunInfo) -> Sequence[Listener]:
+    """Nobody draws progress over what is served."""
+    return ()
+
+
 class Making(Struct, frozen=True):
-    """How a service is built; nobody draws progress over what is served."""
+    """How a service is built, again and again: `runtimes` stay open, so their bundler is warm."""
 
     request: Request
     settings: Settings
-    make_listeners: MakeListeners = lambda _info: ()
+    runtimes: Runtimes
 
-    def made(self) -> tuple[LocalService, Artifacts]:
-        project = open_project(self.request.where, self.settings)
-        artifacts = made_artifacts(self.request, self.settings, self.make_listeners)
-        return local_service(project, artifacts, self.settings), artifacts
+    def made(self, make_listeners: MakeListeners) -> tuple[LocalService, Artifacts]:
+        request, settings = self.request, self.settings
+        project = open_project(request.where, settings)
+        artifacts = made_artifacts(request, settings, make_listeners, self.runtimes)
+        return local_service(project, artifacts, settings), artifacts
 
 
 class Rebuilds:
@@ -77,7 +85,7 @@ class Rebuilds:
                 return
             started = time.monotonic()
             try:
-                made, artifacts = self._making.made()
+                made, artifacts = self._making.made(_nobody)
             except FabricError as error:
                 self._tell(Round(self._shown(found), problem=error.first, ms=_ms(started)))
                 continue

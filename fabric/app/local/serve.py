@@ -11,11 +11,10 @@ from types import FrameType
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.local.artifacts import made_artifacts
 from fabric.app.local.rebuilds import Making, Rebuilds, Round
-from fabric.app.local.service import LocalService, local_service
-from fabric.app.project.project import open_project
+from fabric.app.local.service import LocalService
 from fabric.app.request import Request
+from fabric.app.session import open_runtimes
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.local.api import LocalApi, ServedFunctions, Surroundings
@@ -59,18 +58,16 @@ def serve(
 ) -> Report:
     """First the port: nothing is built that could not be served."""
     listening = listen(HOST, options.port)
-    with contextlib.closing(listening):
-        project = open_project(request.where, settings)
-        artifacts = made_artifacts(request, settings, make_listeners)
+    with contextlib.closing(listening), open_runtimes(settings) as runtimes:
+        making = Making(request, settings, runtimes)
+        service, artifacts = making.made(make_listeners)
         if artifacts.interrupted:
             raise FabricError(Problem("run/interrupted", "interrupted"))
-        service = local_service(project, artifacts, settings)
         if artifacts.broken and not options.watch:
             raise FabricError(*dict.fromkeys(artifacts.broken.values()))
         served = _Served(service, settings, options, hearers)
         with served.listening_at(listening):
             if options.watch:
-                making = Making(request, settings)
                 with Rebuilds(making, served.loop, served.take).watching(service, artifacts):
                     served.run()
             else:
