@@ -12,7 +12,7 @@ from fabric.local.exchange import Exchange, ServedCall, broken_answer, failed
 from fabric.local.http_answer import BadAnswerError, ServedAnswer, answer_of, json_answer
 from fabric.local.http_event import Arrival, http_event
 from fabric.local.http_request import RequestHead, ServedRequest
-from fabric.local.http_server import Reply
+from fabric.local.http_server import SendReply
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
@@ -51,7 +51,7 @@ class LocalApi:
         self._around = surroundings
         self.functions = functions
 
-    def answer(self, request: ServedRequest, reply: Reply) -> None:
+    def answer(self, request: ServedRequest, reply: SendReply) -> None:
         """To be called by an HTTP server."""
         exchange = Exchange(request, reply, self._around.tell)
         head = request.head

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.local.http_answer import ServedAnswer, json_answer
 from fabric.local.http_request import RequestHead, ServedRequest
-from fabric.local.http_server import Reply
+from fabric.local.http_server import SendReply
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
 from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, Failing
@@ -33,7 +33,7 @@ class ServedCall(Struct, frozen=True):
 
 class Exchange(Struct, frozen=True):
     request: ServedRequest
-    reply: Reply
+    reply: SendReply
     tell: Callable[[ServedCall], None]
 
     @property

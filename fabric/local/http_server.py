@@ -30,8 +30,8 @@ class HttpLimits(Struct, frozen=True):
     idle_seconds: float = 75
 
 
-Reply = Callable[[ServedAnswer], None]
-Answering = Callable[[ServedRequest, Reply], None]
+SendReply = Callable[[ServedAnswer], None]
+Answering = Callable[[ServedRequest, SendReply], None]
 USUAL = HttpLimits()
 
 
@@ -112,7 +112,7 @@ class HttpServer:
     def limits(self) -> HttpLimits:
         return self._limits
 
-    def answer(self, request: ServedRequest, reply: Reply) -> None:
+    def answer(self, request: ServedRequest, reply: SendReply) -> None:
         self._answering(request, reply)
 
     def forget(self, connection: "_Connection") -> None:
@@ -217,7 +217,7 @@ class _Connection:
         else:
             self._loop.unwatch(self._fd)
 
-    def _reply(self, request: ServedRequest, number: int) -> Reply:
+    def _reply(self, request: ServedRequest, number: int) -> SendReply:
         def reply(answer: ServedAnswer) -> None:
             if self._is_closed or number != self._number or not self._is_busy:
                 return

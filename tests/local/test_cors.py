@@ -1,0 +1,79 @@
+"""What pages of other origins may do."""
+
+import pytest
+
+from fabric.local.cors import cors_of, is_foreign
+from fabric.local.http_request import RequestHead
+
+
+def head(method: str = "GET", **headers: str) -> RequestHead:
+    pairs = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+    return RequestHead(method, "/", pairs)
+
+
+def test_without_settings_there_is_nothing_to_say() -> None:
+    assert cors_of("") is None
+
+
+def test_any_origin_may_ask_where_the_trigger_says_true() -> None:
+    cors = cors_of("true")
+    assert cors
+    assert cors.answer_headers("https://a.b") == (("access-control-allow-origin", "*"),)
+    assert cors.answer_headers("") == ()
+
+
+def test_one_origin_may_ask_where_the_trigger_names_it() -> None:
+    cors = cors_of("https://a.b")
+    assert cors
+    assert dict(cors.answer_headers("https://a.b"))["access-control-allow-origin"] == "https://a.b"
+    assert cors.answer_headers("https://other") == ()
+
+
+def test_a_providers_own_settings_are_read() -> None:
+    cors = cors_of(
+        '{"allowedOrigins": ["https://a.b"], "allowedMethods": ["GET"], "allowedHeaders": ["X-A"],'
+        ' "exposedResponseHeaders": ["X-B"], "allowCredentials": true, "maxAge": 60}'
+    )
+    assert cors
+    found = dict(cors.preflight_headers(head("OPTIONS", origin="https://a.b")))
+    assert found == {
+        "access-control-allow-origin": "https://a.b",
+        "vary": "origin",
+        "access-control-expose-headers": "X-B",
+        "access-control-allow-credentials": "true",
+        "access-control-allow-methods": "GET",
+        "access-control-allow-headers": "X-A",
+        "access-control-max-age": "60",
+    }
+
+
+def test_headers_that_a_page_wants_are_let_through_where_none_are_named() -> None:
+    cors = cors_of("true")
+    assert cors
+    asked = head("OPTIONS", origin="https://a.b", access_control_request_headers="x-a, x-b")
+    assert dict(cors.preflight_headers(asked))["access-control-allow-headers"] == "x-a, x-b"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        head(),
+        head(origin="http://localhost:3000"),
+        head(origin="http://127.0.0.1"),
+        head("GET", sec_fetch_site="cross-site"),
+    ],
+)
+def test_pages_of_this_machine_and_links_are_the_developers_own(asked: RequestHead) -> None:
+    assert not is_foreign(asked)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        head(origin="https://evil.example"),
+        head(origin="null"),
+        head("POST", sec_fetch_site="cross-site"),
+    ],
+)
+def test_a_page_from_elsewhere_is_told_apart(asked: RequestHead) -> None:
+    assert is_foreign(asked)

@@ -1,0 +1,123 @@
+"""What functions answer, as hosts pass it on; and what no host would."""
+
+import json
+
+import pytest
+
+from fabric.local.http_answer import BadAnswerError, ServedAnswer, answer_of, json_answer
+from fabric.model.outcomes.json_struct import Json
+
+PASSED_ON: dict[str, tuple[Json, int, dict[str, str], bytes]] = {
+    "text": (
+        {"statusCode": 201, "body": "hi"},
+        201,
+        {"content-type": "text/plain; charset=utf-8"},
+        b"hi",
+    ),
+    "json": (
+        {"statusCode": 200, "body": '{"a": 1}'},
+        200,
+        {"content-type": "application/json"},
+        b'{"a": 1}',
+    ),
+    "typed": (
+        {"statusCode": 200, "headers": {"Content-Type": "text/html"}, "body": "<p>"},
+        200,
+        {"content-type": "text/html"},
+        b"<p>",
+    ),
+    "binary": (
+        {
+            "statusCode": 200,
+            "headers": {"content-type": "image/png"},
+            "body": "/wE=",
+            "isBase64Encoded": True,
+        },
+        200,
+        {"content-type": "image/png"},
+        b"\xff\x01",
+    ),
+    "number-as-header": (
+        {"statusCode": 200, "headers": {"x-count": 7, "x-on": True, "x-none": None}},
+        200,
+        {"x-count": "7", "x-on": "true", "content-type": "text/plain; charset=utf-8"},
+        b"",
+    ),
+    "status-as-text": (
+        {"statusCode": "404"},
+        404,
+        {"content-type": "text/plain; charset=utf-8"},
+        b"",
+    ),
+    "older-status": ({"status": 202, "body": "x"}, 202, {}, b"x"),
+    "value": ([1, "ä"], 200, {"content-type": "application/json"}, '[1, "ä"]'.encode()),
+    "nothing": (None, 200, {"content-type": "application/json"}, b"null"),
+    "object": ({"status": "ok"}, 200, {"content-type": "application/json"}, b'{"status": "ok"}'),
+}
+
+
+@pytest.mark.parametrize(("said", "status", "headers", "body"), PASSED_ON.values(), ids=PASSED_ON)
+def test_an_answer_is_passed_on(
+    said: Json, status: int, headers: dict[str, str], body: bytes
+) -> None:
+    found = answer_of(said)
+    assert (found.status, found.body) == (status, body)
+    assert dict(found.headers).items() >= headers.items()
+
+
+def test_headers_and_cookies_of_many_values_are_lines_of_their_own() -> None:
+    found = answer_of(
+        {
+            "statusCode": 200,
+            "multiValueHeaders": {"x-one": ["a", "b"]},
+            "cookies": ["c=1; Path=/", "d=2"],
+        }
+    )
+    lines = [one for one in found.headers if one[0] != "content-type"]
+    assert lines == [
+        ("x-one", "a"),
+        ("x-one", "b"),
+        ("set-cookie", "c=1; Path=/"),
+        ("set-cookie", "d=2"),
+    ]
+
+
+REFUSED: dict[str, Json] = {
+    "status-beyond": {"statusCode": 1000},
+    "status-below": {"statusCode": 101},
+    "status-in-words": {"statusCode": "ok"},
+    "status-half": {"statusCode": 200.5},
+    "status-flag": {"statusCode": True},
+    "body-object": {"statusCode": 200, "body": {"a": 1}},
+    "no-base64": {"statusCode": 200, "body": "no!", "isBase64Encoded": True},
+    "header-with-line-feed": {"statusCode": 200, "headers": {"a": "b\r\nset-cookie: x"}},
+    "header-name": {"statusCode": 200, "headers": {"a b": "c"}},
+    "header-object": {"statusCode": 200, "headers": {"a": {"b": 1}}},
+    "headers-list": {"statusCode": 200, "headers": ["a"]},
+    "cookies-text": {"statusCode": 200, "cookies": "a=1"},
+    "cookie-with-line-feed": {"statusCode": 200, "cookies": ["a=1\nb: c"]},
+}
+
+
+@pytest.mark.parametrize("said", REFUSED.values(), ids=REFUSED)
+def test_what_no_host_passes_on_is_refused_by_name(said: Json) -> None:
+    with pytest.raises(BadAnswerError, match="its|name of a header"):
+        answer_of(said)
+
+
+def test_an_answer_says_its_length_and_whether_the_connection_stays() -> None:
+    whole = json_answer(200, {"a": "ä"}).as_bytes(keeps=True)
+    head, body = whole.split(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"content-length: %d" % len(body) in head
+    assert b"connection: keep-alive" in head
+    assert json.loads(body) == {"a": "ä"}
+    assert b"connection: close" in ServedAnswer(200).as_bytes(keeps=False)
+
+
+def test_what_has_no_body_has_none() -> None:
+    assert ServedAnswer(204, (), b"x").as_bytes(keeps=True).endswith(b"keep-alive\r\n\r\n")
+    answer = ServedAnswer(200, (), b"x").as_bytes(keeps=True, with_body=False)
+    assert b"content-length: 1" in answer
+    assert answer.endswith(b"\r\n\r\n")
+    assert b"HTTP/1.1 299 Unknown" in ServedAnswer(299).as_bytes(keeps=True)

@@ -1,0 +1,112 @@
+"""What counts as moved, by events and by looks alike."""
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fabric.local.watch import Events, Hint, Looking, Stats, all_below, burst, stats_of
+
+EACH = pytest.mark.parametrize("hint", [Looking, Events])
+
+
+def write(path: Path) -> None:
+    path.write_text("two")
+
+
+def write_anew(path: Path) -> None:
+    """As editors do: a new file takes the place of the old one."""
+    other = path.with_name("other.tmp")
+    other.write_text("one")
+    other.rename(path)
+
+
+def same_size_and_time(path: Path) -> None:
+    before = path.stat()
+    path.write_text("eno")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+MOVES: dict[str, Callable[[Path], object]] = {
+    "written": write,
+    "written-anew": write_anew,
+    "deleted": Path.unlink,
+    "same-size-and-time": same_size_and_time,
+}
+
+
+def seen(hint: Hint, before: Stats, stop: threading.Event | None = None) -> tuple[str, ...]:
+    return burst(hint, before, stop or threading.Event())[0]
+
+
+@EACH
+@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+def test_a_file_that_moves_is_told(
+    hint: type[Looking | Events], move: Callable[[Path], object], tmp_path: Path
+) -> None:
+    file, other = tmp_path / "file", tmp_path / "still"
+    for one in (file, other):
+        one.write_text("one")
+    before = stats_of([str(file), str(other)])
+    timer = threading.Timer(0.05, move, (file,))
+    timer.start()
+    assert seen(hint(), before) == (str(file),)
+    timer.join()
+
+
+@EACH
+def test_what_moved_before_anybody_waited_is_told(
+    hint: type[Looking | Events], tmp_path: Path
+) -> None:
+    before = stats_of([str(tmp_path / "file")])
+    (tmp_path / "file").write_text("one")
+    assert seen(hint(), before) == (str(tmp_path / "file"),)
+
+
+@EACH
+def test_a_file_that_was_looked_for_in_a_folder_that_was_not_there_is_told(
+    hint: type[Looking | Events], tmp_path: Path
+) -> None:
+    path = tmp_path / "not/there/yet.ts"
+
+    def make() -> None:
+        path.parent.mkdir(parents=True)
+        path.write_text("now")
+
+    timer = threading.Timer(0.05, make)
+    timer.start()
+    assert seen(hint(), stats_of([str(path)])) == (str(path),)
+    timer.join()
+
+
+def test_a_burst_is_one_move(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{n}.ts" for n in range(1000)]
+    before = stats_of(map(str, paths))
+
+    class CheckOut:
+        def wait(self, _paths: object, _stop: object) -> None:
+            for path in paths:
+                path.write_text("x")
+
+    found, now = burst(CheckOut(), before, threading.Event())
+    assert len(found) == 1000
+    assert now == stats_of(map(str, paths))
+
+
+@EACH
+def test_nothing_is_told_once_it_is_stopped(hint: type[Looking | Events], tmp_path: Path) -> None:
+    stop = threading.Event()
+    timer = threading.Timer(0.05, stop.set)
+    timer.start()
+    assert seen(hint(), stats_of([str(tmp_path / "file")]), stop) == ()
+    timer.join()
+
+
+def test_what_tools_keep_is_passed_over(tmp_path: Path) -> None:
+    for name in ("src/a.ts", "node_modules/x/index.js", ".git/HEAD", ".fabric/build/a"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    found = {Path(path).relative_to(tmp_path).as_posix() for path in all_below(tmp_path)}
+    assert found == {".", "src", "src/a.ts"}
