@@ -24,14 +24,14 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 
 
-class Asked(Protocol):
+class Answerable(Protocol):
     @property
     def stand(self) -> Stand: ...
 
     def after(self, press: Press) -> Self: ...
 
 
-State = TypeVar("State", bound=Asked)
+State = TypeVar("State", bound=Answerable)
 
 
 class TerminalEnds(Struct, frozen=True):
@@ -54,10 +54,10 @@ def asked(
 ) -> State:
     """The state at the end: answered or cancelled; what was drawn is taken away."""
     with _raw(ends.keys), _without_cursor(ends.lines):
-        return _Drawing(ends).until_answered(first, draw)
+        return _TerminalLines(ends).until_answered(first, draw)
 
 
-class _Drawing:
+class _TerminalLines:
     """What is on the screen now, so that it can be written over."""
 
     def __init__(self, ends: TerminalEnds) -> None:
