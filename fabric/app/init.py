@@ -4,11 +4,11 @@ import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.npm_install import npm_install
 from fabric.app.settings import Settings
 from fabric.model.back_ends import BackendKind, back_end_facts
 from fabric.model.outcomes.scaffolded import InitOutcome
@@ -28,8 +28,10 @@ from fabric.scaffold.new_project import CONFIG_FILE, NewFile, new_project
 from fabric.scaffold.templates import Language, template_of
 from fabric.system.disk import read_bytes
 from fabric.system.new_files import write_new_files
-from fabric.system.plugins import FindEntries, installed, secret_manager
 from fabric.system.schemas import schema_text
+
+if TYPE_CHECKING:
+    from fabric.system.plugins import FindEntries
 
 _TITLES = {
     Language.TYPESCRIPT: "TypeScript",
@@ -52,13 +54,17 @@ class InitRequest(Struct, frozen=True):
     with_workflow: bool = False
 
 
-class InitHelp(Struct, frozen=True):
-    """Who is asked for what was not said, if anybody is; who is told of the install; and where
-    plug-ins are found."""
+# What was said, to that with the rest.
+Ask: TypeAlias = Callable[[InitRequest], InitRequest]
 
-    ask: Callable[[InitRequest], InitRequest] | None
+
+class InitHelp(Struct, frozen=True):
+    """`asker` gives whoever is asked for what was not said, if anybody is there; `tell` is told
+    of the install, and `find` finds plug-ins."""
+
+    asker: Callable[[], Ask | None]
     tell: Callable[[str], None]
-    find: FindEntries = installed
+    find: "FindEntries | None" = None
 
 
 def init(asked: InitRequest, settings: Settings, helped: InitHelp) -> Report:
@@ -81,7 +87,7 @@ def _refuse(problems: Sequence[Problem]) -> None:
         raise FabricError(*problems)
 
 
-def _slips(asked: InitRequest, folder: Path, find: FindEntries) -> list[Problem]:
+def _slips(asked: InitRequest, folder: Path, find: "FindEntries | None") -> list[Problem]:
     """All that is wrong before anybody is asked for the rest."""
     said = _said(asked)
     unknown = unknown_words(said)
@@ -96,7 +102,7 @@ def _said(asked: InitRequest) -> ProjectChoices:
     return ProjectChoices(asked.service, asked.template, asked.provider, asked.lang, asked.backend)
 
 
-def _manager_slips(name: str, find: FindEntries) -> tuple[Problem, ...]:
+def _manager_slips(name: str, find: "FindEntries | None") -> tuple[Problem, ...]:
     try:
         _manager(name, find)
     except FabricError as error:
@@ -105,17 +111,19 @@ def _manager_slips(name: str, find: FindEntries) -> tuple[Problem, ...]:
     return ()
 
 
-def _manager(name: str, find: FindEntries) -> ManagerFacts | None:
+def _manager(name: str, find: "FindEntries | None") -> ManagerFacts | None:
     if name in ("", NO_MANAGER):
         return None
-    return ManagerFacts(name, tuple(secret_manager(name, find).variables))
+    from fabric.system.plugins import installed, secret_manager  # few projects have one
+
+    return ManagerFacts(name, tuple(secret_manager(name, find or installed).variables))
 
 
 def _complete(asked: InitRequest, helped: InitHelp) -> InitRequest:
     if asked.template and asked.provider:
         return asked
-    if helped.ask:
-        return helped.ask(asked)
+    if ask := helped.asker():
+        return ask(asked)
     options = (("--template", asked.template), ("--provider", asked.provider))
     missing = " and ".join(option for option, said in options if not said)
     message = f"without a terminal, {missing} must be given"
@@ -123,7 +131,7 @@ def _complete(asked: InitRequest, helped: InitHelp) -> InitRequest:
     raise FabricError(Problem("usage/missing-option", message, hint))
 
 
-def _choices(asked: InitRequest, find: FindEntries) -> ProjectChoices:
+def _choices(asked: InitRequest, find: "FindEntries | None") -> ProjectChoices:
     return replace(
         _said(asked),
         lang=asked.lang or Language.TYPESCRIPT.value,
@@ -189,7 +197,11 @@ class _NewProject(Struct, frozen=True):
 
 
 def _install(made: _NewProject, settings: Settings, helped: InitHelp) -> tuple[Problem, ...]:
-    problem = npm_install(made.folder, settings.env, helped.tell) if made.installs else None
+    if not made.installs:
+        return ()
+    from fabric.app.npm_install import npm_install
+
+    problem = npm_install(made.folder, settings.env, helped.tell)
     return (problem,) if problem else ()
 
 

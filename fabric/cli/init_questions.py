@@ -1,14 +1,12 @@
 """What `init` asks for at a terminal: only what was not said, and only what the table allows."""
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from fabric.app.init import InitRequest
+from fabric.app.init import Ask, InitRequest
 from fabric.app.settings import Settings
 from fabric.cli.picker.ask import can_ask, pick
-from fabric.cli.screen import safe
 from fabric.model.back_ends import BackendKind
 from fabric.model.catalog import PROVIDERS
 from fabric.scaffold.choices import NO_MANAGER, languages_for, providers_for, templates_for
@@ -25,14 +23,9 @@ _BACK_ENDS = {
 }
 
 
-def asker_at(settings: Settings, *, as_json: bool) -> Callable[[InitRequest], InitRequest] | None:
+def asker_at(settings: Settings, *, as_json: bool) -> Ask | None:
     """None where nobody is there to answer: scripts say all that they mean."""
     return questions if can_ask(settings, as_json=as_json) else None
-
-
-def tell(line: str) -> None:
-    sys.stderr.write(f"{safe(line)}\n")
-    sys.stderr.flush()
 
 
 def questions(asked: InitRequest, find: FindEntries = installed) -> InitRequest:

@@ -5,8 +5,6 @@ Ids and times never change, so that what is made of them is the same each day.
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from hashlib import md5
-from urllib.parse import quote_plus
 
 from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import Json, JsonObject
@@ -21,6 +19,7 @@ _REGION = "local"
 _ACCOUNT = "000000000000"
 _ID = "00000000-0000-4000-8000-000000000001"
 _BODY = '{"hello":"world"}'
+_BODY_MD5 = "fbc24bcc7a1794758fc1327fcfebdaf6"
 
 
 def sample_event(kind: str, fields: Fields) -> JsonObject:
@@ -59,7 +58,7 @@ def _queue(fields: Fields) -> JsonObject:
         "body": _BODY,
         "attributes": attributes,
         "messageAttributes": {},
-        "md5OfBody": md5(_BODY.encode(), usedforsecurity=False).hexdigest(),
+        "md5OfBody": _BODY_MD5,
         "eventSource": "aws:sqs",
         # The name at its end, also where the config has the whole address.
         "eventSourceARN": name
@@ -71,6 +70,8 @@ def _queue(fields: Fields) -> JsonObject:
 
 
 def _storage(fields: Fields) -> JsonObject:
+    from urllib.parse import quote_plus  # an event of any other kind is there sooner
+
     bucket = _text(fields, "bucket", "my-bucket")
     key = f"{_text(fields, 'prefix', '')}sample{_text(fields, 'suffix', '.txt')}"
     told = _first(fields, "events", "objstore1:ObjectCreated:*").partition(":")[2]
@@ -85,7 +86,7 @@ def _storage(fields: Fields) -> JsonObject:
             "object": {
                 "key": quote_plus(key, safe="/"),
                 "size": len(_BODY),
-                "eTag": md5(_BODY.encode(), usedforsecurity=False).hexdigest(),
+                "eTag": _BODY_MD5,
             },
         },
     }

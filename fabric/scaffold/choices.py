@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from fabric.config.schema.config import SERVICE_NAME
+from fabric.config.schema.service_name import SERVICE_NAME
 from fabric.model.back_ends import BackendKind
 from fabric.model.catalog import PROVIDERS, ProviderFacts, facts_of
 from fabric.model.names import TriggerKind

@@ -5,12 +5,14 @@ Nothing is looked for unless it is asked for, and only what is asked for by name
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib.metadata import EntryPoint
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import without_credentials
 from fabric.model.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "fabric.plugins"
 SECRET_MANAGER = "secret-manager"  # noqa: S105 - a kind of plug-in
@@ -30,23 +32,28 @@ class SecretManager(Protocol):
         ...
 
 
-FindEntries: TypeAlias = Callable[[], Iterable[EntryPoint]]
+FindEntries: TypeAlias = Callable[[], Iterable["EntryPoint"]]
 
 
-def installed() -> Iterable[EntryPoint]:
-    from importlib.metadata import entry_points
+def installed() -> "Iterable[EntryPoint]":
+    from importlib.metadata import entry_points  # costs more than most commands take
 
     return entry_points(group=GROUP)
 
 
-def secret_manager(name: str, find: FindEntries = installed) -> SecretManager:
-    """The one of that name, loaded."""
+def find_plugin(name: str, find: FindEntries = installed) -> "EntryPoint":
+    """What a package says of the one of that name; nothing of it is loaded."""
     entries = {one.name: one for one in find()}
     if name not in entries:
         known = ", ".join(sorted(entries)) or "none is installed"
         hint = did_you_mean(name, entries) or f"plug-ins that are installed: {known}"
         raise FabricError(Problem("plugin/unknown", f"there is no plug-in `{name}`", hint=hint))
-    plugin = _loaded(entries[name])
+    return entries[name]
+
+
+def secret_manager(name: str, find: FindEntries = installed) -> SecretManager:
+    """The one of that name, loaded."""
+    plugin = _loaded(find_plugin(name, find))
     if not (isinstance(plugin, SecretManager) and plugin.kind == SECRET_MANAGER):
         message = f"the plug-in `{name}` is no secret manager"
         hint = "it has to have `kind` (`secret-manager`), `variables` and `read(reference, env)`"
@@ -63,20 +70,23 @@ def secret_managers(find: FindEntries = installed) -> Mapping[str, SecretManager
     return found
 
 
-def read_secret(name: str, reference: str, env: Mapping[str, str], find: FindEntries) -> str:
+def read_secret(
+    name: str, reference: str, env: Mapping[str, str], find: FindEntries = installed
+) -> str:
     """What a manager answers. Nothing of it is kept, and its errors are told without values."""
     manager = secret_manager(name, find)
     try:
         value: object = manager.read(reference, env)
     except Exception as error:
         raise _failed(name, error) from error
-    if isinstance(value, str):
+    if isinstance(value, str) and "\0" not in value:
         return value
-    message = f"the plug-in `{name}` answered with {type(value).__name__} and no text"
+    kind = "a NUL in its text" if isinstance(value, str) else f"{type(value).__name__}, no text"
+    message = f"the plug-in `{name}` answered with {kind}"
     raise FabricError(Problem("plugin/failed", message))
 
 
-def _loaded(entry: EntryPoint) -> object:
+def _loaded(entry: "EntryPoint") -> object:
     try:
         plugin: object = entry.load()
     except Exception as error:

@@ -11,6 +11,7 @@ import pytest
 
 from fabric.scaffold.choices import templates_for
 from tests.support.in_process import in_process
+from tests.support.plugin_package import with_plugins
 from tests.support.project import Project, environment
 from tests.support.pseudo_terminal import CANCEL, DOWN, ENTER, AtTerminal, at_terminal
 from tests.support.unprivileged import read_only, started_unprivileged
@@ -105,39 +106,8 @@ def test_answers_in_json_are_not_asked_for(tmp_path: Path) -> None:
         assert one.ended() == 64
 
 
-PLUGIN = """
-class Vault:
-    kind = "secret-manager"
-    variables = ("VAULT_TOKEN",)
-
-    def read(self, reference, env):
-        return f"{env['VAULT_TOKEN']} of {reference}"
-
-vault = Vault()
-other = object()
-raise_later = None
-"""
-ENTRIES = """\
-[fabric.plugins]
-vault = example_plugin:vault
-other = example_plugin:other
-broken = example_plugin:nothing
-"""
-
-
-def plugins(folder: Path) -> dict[str, str]:
-    """A package as pip leaves it, on the path of a child."""
-    info = folder / "packages" / "example_plugin-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: example-plugin\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(ENTRIES)
-    (info.parent / "example_plugin.py").write_text(PLUGIN)
-    own = environment(folder)["PYTHONPATH"]
-    return {"PYTHONPATH": f"{info.parent}:{own}"}
-
-
 def test_a_secret_manager_that_is_installed_can_be_chosen(tmp_path: Path) -> None:
-    with asked(tmp_path, "--dir", "shop", *PAIR[:2], env=plugins(tmp_path)) as one:
+    with asked(tmp_path, "--dir", "shop", *PAIR[:2], env=with_plugins(tmp_path)) as one:
         answer(one, "Provider", ENTER)
         offered = answer(one, "Secret manager", "vault" + ENTER)
         assert "other" not in offered
@@ -146,7 +116,7 @@ def test_a_secret_manager_that_is_installed_can_be_chosen(tmp_path: Path) -> Non
         answer(one, "Language", ENTER)
         assert one.ended() == 0
     assert "API_KEY: vault://" in config(tmp_path / "shop")
-    assert "\nVAULT_TOKEN=\n" in (tmp_path / "shop/.env.example").read_text()
+    assert "\nVAULT_FILE=\n" in (tmp_path / "shop/.env.example").read_text()
 
 
 @pytest.mark.parametrize(
@@ -154,14 +124,14 @@ def test_a_secret_manager_that_is_installed_can_be_chosen(tmp_path: Path) -> Non
     [
         ("vaul", "there is no plug-in `vaul`", "did you mean `vault`?"),
         ("other", "the plug-in `other` is no secret manager", "read(reference, env)"),
-        ("broken", "the plug-in `broken` cannot be loaded: AttributeError", "example_plugin"),
+        ("broken", "the plug-in `broken` cannot be loaded: AttributeError", "example_manager"),
     ],
 )
 def test_what_is_no_secret_manager_is_refused(
     tmp_path: Path, name: str, message: str, hint: str
 ) -> None:
     words = ("--dir", "shop", *PAIR, "--secret-manager", name, "--json")
-    env = environment(tmp_path, plugins(tmp_path))
+    env = environment(tmp_path, with_plugins(tmp_path))
     done = subprocess.run([*INIT, *words], cwd=tmp_path, env=env, capture_output=True, check=False)
     assert done.returncode == 64
     error = json.loads(done.stdout)["error"]

@@ -10,6 +10,8 @@ import pytest
 from fabric.model.names import TriggerKind
 from fabric.model.sample_events import sample_event
 
+BODY = b'{"hello":"world"}'
+BODY_MD5 = hashlib.md5(BODY).hexdigest()  # noqa: S324
 _ON_BUS = {"version", "id", "detail-type", "source", "time", "region", "resources", "detail"}
 
 
@@ -54,7 +56,8 @@ def test_a_queue_message_has_the_digest_of_its_body_and_the_name_of_its_queue() 
         "messageId", "receiptHandle", "body", "attributes", "messageAttributes", "md5OfBody",
         "eventSource", "eventSourceARN", "region",
     }  # fmt: skip
-    assert record["md5OfBody"] == hashlib.md5(record["body"].encode()).hexdigest()  # noqa: S324
+    assert record["body"].encode() == BODY
+    assert record["md5OfBody"] == BODY_MD5
     assert record["eventSourceARN"].split(":")[-1] == "orders"
     (whole,) = made("queue", queue="arn:aws:sqs:eu:1:orders")["Records"]
     assert whole["eventSourceARN"] == "arn:aws:sqs:eu:1:orders"
@@ -67,6 +70,7 @@ def test_a_stored_object_fits_prefix_suffix_and_event() -> None:
     assert record["eventName"] == "ObjectRemoved:Delete"
     assert record["objstore1"]["bucket"] == {"name": "up", "arn": "arn:aws:s3:::up"}
     assert set(record["objstore1"]["object"]) == {"key", "size", "eTag"}
+    assert record["objstore1"]["object"]["eTag"] == BODY_MD5
     assert record["objstore1"]["object"]["key"] == "my+images/sample.png"
     (exact,) = made("storage", events=["objstore1:ObjectCreated:Copy"])["Records"]
     assert exact["eventName"] == "ObjectCreated:Copy"

@@ -1,5 +1,6 @@
 """`fabric init`: a new project that plans, builds and deploys as it stands."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import click
@@ -9,7 +10,7 @@ from fabric.cli.flags_of import flags_of
 from fabric.cli.options import ScreenFlags, examples
 
 if TYPE_CHECKING:
-    from fabric.app.init import InitRequest
+    from fabric.app.init import Ask, InitRequest
     from fabric.app.settings import Settings
     from fabric.model.report import Report
 
@@ -116,11 +117,23 @@ def init(flags: InitFlags) -> int:
     """
     from fabric.app.init import InitHelp
     from fabric.app.init import init as begin
-    from fabric.cli.init_questions import asker_at, tell
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
 
     def begun(settings: "Settings") -> "Report":
-        ask = asker_at(settings, as_json=flags.screen.as_json)
-        return begin(flags.project.request, settings, InitHelp(ask, tell))
+        helped = InitHelp(lambda: _asker(settings, as_json=flags.screen.as_json), _tell)
+        return begin(flags.project.request, settings, helped)
 
     return answer(flags.screen, begun)
+
+
+def _asker(settings: "Settings", *, as_json: bool) -> "Ask | None":
+    from fabric.cli.init_questions import asker_at  # only where something was not said
+
+    return asker_at(settings, as_json=as_json)
+
+
+def _tell(line: str) -> None:
+    from fabric.cli.screen import safe
+
+    sys.stderr.write(f"{safe(line)}\n")
+    sys.stderr.flush()
