@@ -20,7 +20,7 @@ from fabric.app.settings import Settings
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.bus import Listener
 from fabric.engine.run_info import RunInfo
-from fabric.engine.shortcuts.answers import StoredAnswer
+from fabric.engine.shortcuts.stored_answer import StoredAnswer
 from fabric.model.events import Stamped, TaskStarted
 from fabric.model.names import Verb
 from fabric.model.report import Report

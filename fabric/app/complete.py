@@ -66,7 +66,8 @@ def _providers(where: Where, settings: Settings) -> Iterable[str]:
 
 
 def _tasks(where: Where, settings: Settings) -> Iterable[str]:
-    return compile_files(Request(Verb.DEPLOY, "explain", where), settings).graph.ids
+    unread = replace(where, reads_secrets=False)
+    return compile_files(Request(Verb.DEPLOY, "explain", unread), settings).graph.ids
 
 
 def _runs(_where: Where, settings: Settings) -> Iterable[str]:

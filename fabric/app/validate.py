@@ -2,6 +2,8 @@
 
 import json
 
+from msgspec.structs import replace
+
 from fabric.app.project.project import open_project
 from fabric.app.request import Where
 from fabric.app.settings import Settings
@@ -15,7 +17,7 @@ from fabric.model.report import Report
 
 def validate(where: Where, settings: Settings) -> Report:
     """All that is wrong, also what only a plan would refuse."""
-    project = open_project(where, settings)
+    project = open_project(replace(where, reads_secrets=False), settings)
     problems = [problem for unit in project.units for problem in plan_problems(unit.config)]
     if problems:
         raise FabricError(*problems)
@@ -31,7 +33,7 @@ def _service(unit: ServiceUnit) -> ValidService:
 
 def show_config(where: Where, settings: Settings) -> Report:
     """The config of one service as a run takes it: stages laid in, bindings filled, no secret."""
-    project = open_project(where, settings)
+    project = open_project(replace(where, reads_secrets=False), settings)
     config = project.units[0].config
     known = {name: f"(known after a deploy: {name})" for name in late_names(config.resolved)}
     document = filled_in_document(json.loads(config.resolved), known)

@@ -101,13 +101,6 @@ def _listeners(screen: Screen, settings: Settings, outlets: Outlets) -> "MakeLis
     return make
 
 
-def answer(screen_flags: ScreenFlags, use_case: Callable[[Settings], Report]) -> int:
-    """A question that no task runs for."""
-    settings = command_start().settings
-    screen = Screen.of(settings, as_json=screen_flags.as_json, colour=screen_flags.color)
-    return screen.finish(use_case(settings))
-
-
 def run_request(
     verb: Verb, command: str, chosen: "FunctionFlags | ComposeFlags", run: "RunFlags"
 ) -> Request:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fabric import interrupts
 from fabric.app.settings import Settings
-from fabric.engine.shortcuts.answers import StoredAnswer
+from fabric.engine.shortcuts.stored_answer import StoredAnswer
 from fabric.model.amounts import plural
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report

@@ -9,6 +9,7 @@ from fabric.config.resolve.stages import named_entries
 from fabric.config.values import Addon, Pairs, Resource
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, child, find
+from fabric.model.problems import FabricError
 
 
 class Supply(NamedTuple):
@@ -136,13 +137,23 @@ def _addon_values(node: Mapping, scope: BindingScope) -> tuple[Pairs, frozenset[
     return tuple(values), names
 
 
+def managed(one: AddonSecret, scope: BindingScope) -> str | FabricError:
+    """What the secret manager of its scheme says, or why it says nothing."""
+    scheme, _, reference = one.key.partition("://")
+    try:
+        return scope.read_secret(scheme, reference)
+    except FabricError as error:
+        return error
+
+
 def referred(one: AddonSecret, scope: BindingScope) -> tuple[str | None, frozenset[str]]:
-    """What a reference stands for; None when that lies with a plug-in or is not set."""
+    """What a reference stands for; None where nobody here can say."""
     if one.ref.bound:
         return one.ref.text, frozenset()
     default = one.default.text if one.default else None
     if one.lies_elsewhere:
-        return default, frozenset()
+        found = managed(one, scope)
+        return (found if isinstance(found, str) else default), frozenset()
     filled = fill(one.ref._replace(value=f"${{secret:{one.key}}}"), scope)
     if filled.problems or not isinstance(filled.node, Scalar):
         return default, filled.names

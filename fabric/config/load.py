@@ -13,7 +13,15 @@ from msgspec.structs import replace
 
 from fabric.config.parse import Loaded, config_of
 from fabric.config.redact import mark_credentials
-from fabric.config.resolve.bindings import PARAM_NAME, BindingScope, ReadText, fill, no_files
+from fabric.config.resolve.bindings import (
+    PARAM_NAME,
+    BindingScope,
+    ReadSecret,
+    ReadText,
+    fill,
+    no_files,
+    no_managers,
+)
 from fabric.config.resolve.place_alone import place_alone
 from fabric.config.resolve.placeholders import late_where_none_may_be
 from fabric.config.resolve.provider import choose
@@ -44,8 +52,9 @@ _LATER = ("stages", "providerOverrides", "secrets", "params")
 class ConfigText(Struct, frozen=True):
     """All that a load depends on. `env` is the environment with `.env` laid under it;
     `provider` is the choice of `--provider`, a label or an id; `params` are those of the command
-    line; `read_text` gives the text of a file for a binding. With `only_place` it is asked where
-    records lie and what the functions are called: values of everything else need not be there."""
+    line; `read_text` gives the text of a file for a binding, `read_secret` asks a secret manager.
+    With `only_place` it is asked where records lie and what the functions are called: values of
+    everything else need not be there."""
 
     file: str
     text: bytes
@@ -54,6 +63,7 @@ class ConfigText(Struct, frozen=True):
     provider: str = ""
     params: Env[str, str] = {}
     read_text: ReadText = no_files
+    read_secret: ReadSecret = no_managers
     only_place: bool = False
 
 
@@ -87,6 +97,7 @@ def _resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
         param_leaves(root),
         source.params,
         source.read_text,
+        source.read_secret,
     )
     filled = fill(without(root, *_LATER), scope)
     root = _with_later(filled.node, root)

@@ -206,6 +206,7 @@ class Config(Struct, frozen=True):
     the whole document with bindings filled and secrets redacted. `secret_names` are the variables
     whose values must never be shown. `bound_names` are the variables that bindings looked at,
     `bound_files` the files, `bound_params` the parameters.
+    With `asked_managers` a secret manager was asked: what it says may be another thing next time.
     `secret_values` are what bindings to secrets gave, for hiding it: never stored, never shown.
     `labels` are what `--provider` finds in the config, whatever was chosen.
     `locations` are the places that a plan may have something to say of, `unplannable` is what it
@@ -232,6 +233,7 @@ class Config(Struct, frozen=True):
     bound_names: frozenset[str] = frozenset()
     bound_files: frozenset[str] = frozenset()
     bound_params: frozenset[str] = frozenset()
+    asked_managers: bool = False
     secret_values: Secret[frozenset[str]] = NO_SECRETS
     warnings: tuple[Problem, ...] = ()
     locations: tuple[ConfigPlace, ...] = ()

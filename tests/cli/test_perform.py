@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from fabric.app.request import Request, Where
+from fabric.cli.answer import answer
 from fabric.cli.options import ScreenFlags
-from fabric.cli.perform import Caller, Order, Outlets, answer, perform, question
+from fabric.cli.perform import Caller, Order, Outlets, perform, question
 from fabric.model.outcomes.looked_up import DocumentOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report

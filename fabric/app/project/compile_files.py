@@ -33,6 +33,7 @@ def compile_project(project: Project, request: Request) -> Compiled:
         _posts(project.units, project, request.where.home),
         _posts(project.dependencies, project),
         units=project.units,
+        may_be_kept=not any(unit.config.asked_managers for unit in project.units),
     )
 
 

@@ -20,6 +20,7 @@ class Compiled(Struct, frozen=True):
     `sources` are all paths that were read, or looked for, to get here; `bound_names` the variables.
     `placements` say where the records of its services lie, `dependencies` where those of services
     lie that these depend on. `serials` say how far the records are, once they were looked at.
+    Not `may_be_kept`: a secret manager had a say, and nobody can tell whether it says the same.
     `units` are there if configs were read to get here, for whoever needs them too.
     """
 
@@ -32,3 +33,4 @@ class Compiled(Struct, frozen=True):
     dependencies: tuple[Placement, ...] = ()
     serials: Mapping[str, int] = field(default_factory=dict)
     units: tuple["ServiceUnit", ...] = ()
+    may_be_kept: bool = True

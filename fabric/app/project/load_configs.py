@@ -25,6 +25,7 @@ from fabric.app.project.files import (
     shown,
     sources_of,
 )
+from fabric.app.project.managed_secrets import ManagedSecrets
 from fabric.app.project.services import ComposedService
 from fabric.app.project.upstreams import (
     needs_of,
@@ -43,12 +44,14 @@ from fabric.model.problems import FabricError, Place, Problem
 
 class ConfigRequest(Struct, frozen=True):
     """How a config is to be resolved; `upstream_outputs` values beat `.env` and the environment,
-    `params` those of the config. With `only_place` no value is looked for that records need not."""
+    `params` those of the config. With `only_place` no value is looked for that records need not.
+    Without `reads_secrets` no secret manager is asked."""
 
     stage: str
     provider: str = ""
     params: Mapping[str, str] = field(default_factory=dict)
     only_place: bool = False
+    reads_secrets: bool = True
     upstream_outputs: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -115,6 +118,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
     env = {**bound_environment(place, settings.env), **asked.upstream_outputs}
     text = read_file(path, CONFIG_NAME)
     files = BoundFiles(place.folder)
+    managers = ManagedSecrets(env, reads=asked.reads_secrets)
     config = load_config(
         ConfigText(
             shown(path, settings.cwd),
@@ -124,6 +128,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
             asked.provider,
             asked.params,
             files.text,
+            managers.read,
             asked.only_place,
         )
     )
@@ -132,6 +137,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
         config,
         warnings=(*config.warnings, *told),
         bound_files=frozenset(map(str, files.looked_at)),
+        asked_managers=managers.were_asked,
     )
 
 

@@ -127,7 +127,10 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
 
 
 def _config_request(where: Where, stage: str) -> ConfigRequest:
-    return ConfigRequest(stage, where.provider, dict(where.params), where.only_place)
+    params = dict(where.params)
+    return ConfigRequest(
+        stage, where.provider, params, where.only_place, reads_secrets=where.reads_secrets
+    )
 
 
 def _of_interest(

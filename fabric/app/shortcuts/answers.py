@@ -64,7 +64,7 @@ def _store(
     command_line: CommandLine, session: Session, work: Compiled, result: RunResult, report: Report
 ) -> None:
     pairs = traces_of(result)
-    if pairs is None or session.cache_problem:
+    if pairs is None or session.cache_problem or not work.may_be_kept:
         return
     basis = basis_of(pairs, _sources(work, session))
     asked = _asked(command_line, work.bound_names, session)
@@ -112,7 +112,7 @@ def keep_preview(
     entries that builds would begin with."""
     if command_line is None or seen.sources is None or not session.settings.takes_shortcuts:
         return
-    if not session.cache.is_dir() or session.cache_problem:
+    if not session.cache.is_dir() or session.cache_problem or not seen.work.may_be_kept:
         return
     work = replace(seen.work, sources=seen.sources)
     # Every remembered run, not only the newest: one that did not match may come to match.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from fabric.engine.shortcuts.answers import StoredAnswer
+from fabric.engine.shortcuts.stored_answer import StoredAnswer
 from fabric.model.report import Report
 
 

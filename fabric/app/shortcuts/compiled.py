@@ -28,7 +28,7 @@ def compiled(request: Request, settings: Settings) -> Compiled:
     from fabric.app.project.compile_files import compile_files
 
     made = compile_files(request, settings)
-    if folder:
+    if folder and made.may_be_kept:
         _keep(folder, asked, (made, settings, started_ns))
     return _told_of_cache(made, settings)
 

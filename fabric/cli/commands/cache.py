@@ -39,7 +39,7 @@ def cache() -> None:
 def stats(screen: ScreenFlags) -> int:
     """Tell where the cache lies and how big it is."""
     from fabric.app.cache import stats as cache_stats
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
 
     return answer(screen, cache_stats)
 
@@ -49,7 +49,7 @@ def stats(screen: ScreenFlags) -> int:
 def verify(screen: ScreenFlags) -> int:
     """Read all that is kept and drop what is damaged."""
     from fabric.app.cache import verify as verify_cache
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
 
     return answer(screen, verify_cache)
 
@@ -61,7 +61,7 @@ def verify(screen: ScreenFlags) -> int:
 def prune(flags: PruneFlags) -> int:
     """Drop the outputs that were unused for longest."""
     from fabric.app.cache import prune as prune_cache
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
 
     return answer(
         flags.screen, lambda settings: prune_cache(settings, flags.max_size, flags.max_age)

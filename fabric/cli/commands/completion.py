@@ -48,7 +48,7 @@ fabric completion fish > ~/.config/fish/completions/fabric.fish
 @flags_of(CompletionFlags)
 def completion(flags: CompletionFlags) -> int:
     """Print a completion script for bash, zsh or fish."""
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
     from fabric.model.outcomes.looked_up import DocumentOutcome
     from fabric.model.report import Report
 

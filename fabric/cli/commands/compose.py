@@ -130,7 +130,7 @@ def list_services(flags: ListFlags) -> int:
     With --stage their configs are read as that stage has them.
     """
     from fabric.app.compose import list_services as services
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
 
     return answer(flags.screen, lambda settings: services(flags.compose, flags.stage, settings))
 
@@ -145,6 +145,6 @@ fabric compose runs --json
 def runs(flags: PastFlags) -> int:
     """List past runs over all services, newest first (the newest twenty runs are kept)."""
     from fabric.app.runs import compose_runs
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
 
     return answer(flags.screen, lambda settings: compose_runs(flags.compose, settings))

@@ -28,6 +28,6 @@ def show(flags: ConfigFlags) -> int:
     Secrets are hidden. What an upstream gives is named, for it is known after a deploy only.
     """
     from fabric.app.validate import show_config
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
 
     return answer(flags.screen, lambda settings: show_config(flags.place.where, settings))

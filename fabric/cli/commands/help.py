@@ -62,7 +62,7 @@ fabric help environment   the variables that fabric reads
 @flags_of(HelpFlags)
 def help_topic(flags: HelpFlags) -> int:
     """Show a topic: exit-codes or environment."""
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
     from fabric.model.outcomes.looked_up import DocumentOutcome
     from fabric.model.report import Report
 

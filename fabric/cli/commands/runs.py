@@ -29,7 +29,7 @@ def runs() -> None:
 def list_(screen: ScreenFlags) -> int:
     """List past runs, newest first."""
     from fabric.app.runs import list_runs
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
 
     return answer(screen, list_runs)
 
@@ -41,6 +41,6 @@ def list_(screen: ScreenFlags) -> int:
 def show(flags: ShowFlags) -> int:
     """Show what one run did. RUN is an id, or `latest`."""
     from fabric.app.runs import show_run
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
 
     return answer(flags.screen, lambda settings: show_run(flags.run_id, settings))

@@ -29,6 +29,6 @@ fabric schema events                          what --events writes, line by line
 def schema(flags: SchemaFlags) -> int:
     """Print a JSON Schema (draft-07): of a file you write, or of what fabric answers."""
     from fabric.app.schemas import schema as read_schema
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
 
     return answer(flags.screen, lambda _: read_schema(flags.name))

@@ -47,6 +47,6 @@ def validate(flags: ValidateFlags) -> int:
     code of yours. What only a plan would refuse, such as a limit of the provider, is told as well.
     """
     from fabric.app.validate import validate as validate_config
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
 
     return answer(flags.screen, lambda settings: validate_config(flags.where, settings))

@@ -33,13 +33,24 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 ReadText: TypeAlias = Callable[[str], str | None]
 
 
+# The scheme of a reference and what follows it, to the value that a secret manager has.
+ReadSecret: TypeAlias = Callable[[str, str], str]
+
+
 def no_files(_path: str) -> str | None:
     return None
 
 
+def no_managers(scheme: str, _reference: str) -> str:
+    message = f"no plug-in here reads `{shown(scheme)}://`"
+    hint = "install the one that does: an entry point of that name in the group fabric.plugins"
+    raise FabricError(Problem("config/secret-plugin", message, hint))
+
+
 class BindingScope(Struct, frozen=True):
     """What bindings can see. `secrets` and `params` are the config's own entries, `given` beats
-    the latter; `read_text` gives a file of the project, None where there is none."""
+    the latter; `read_text` gives a file of the project, None where there is none; `read_secret`
+    asks a secret manager."""
 
     env: Mapping[str, str]
     stage: str
@@ -47,6 +58,7 @@ class BindingScope(Struct, frozen=True):
     params: Mapping[str, Scalar] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
     read_text: ReadText = no_files
+    read_secret: ReadSecret = no_managers
 
 
 class Filled(NamedTuple):
@@ -290,8 +302,15 @@ class _Filler:
             return own.text
         if reference[1] == "secret":
             return self._secret(reference[2], depth + 1)
-        message = f"the secret `{shown(key)}` needs a plug-in for `{shown(reference[1])}://`"
-        raise BindingError("config/secret-plugin", message, "no such plug-in is installed")
+        return self._managed(key, *reference.groups())
+
+    def _managed(self, key: str, scheme: str, reference: str) -> str:
+        try:
+            return self._scope.read_secret(scheme, reference)
+        except FabricError as error:
+            found = error.first
+            message = f"the secret `{shown(key)}`: {found.message}"
+            raise BindingError(found.code, message, found.hint) from error
 
     def _secret_variable(self, key: str) -> str:
         self.names.add(key)

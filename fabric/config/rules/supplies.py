@@ -6,6 +6,7 @@ from fabric.config.environment import (
     AddonSecret,
     connection_leaf,
     connection_of,
+    managed,
     referred,
     secrets_of,
 )
@@ -14,7 +15,7 @@ from fabric.config.resolve.stages import named_entries
 from fabric.config.schema.check import Finding
 from fabric.config.yaml.nodes import Mapping, child, place_of
 from fabric.config.yaml.syntax import shown
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, Problem
 
 
 def missing_supplies(root: Mapping, scope: BindingScope) -> Iterator[Finding]:
@@ -40,11 +41,21 @@ def _secret(name: str, one: AddonSecret, scope: BindingScope) -> Iterator[Findin
         return
     owner, said = f"addon `{shown(name)}`: `{shown(one.variable)}`", shown(one.key)
     if one.lies_elsewhere:
-        message = f"{owner} is given to no function: nothing here can read {said}"
-        hint = "deploy commands are told the reference; a `default` is given to functions"
-        problem = Problem("config/secret-plugin", message, hint, place_of(one.ref))
-        yield Finding(problem, is_fatal=False)
+        yield _unread(owner, one, scope)
         return
     message = f"{owner} needs the secret `{said}`, which is not set and has no default"
     hint = f"set the variable {said}, list it under `secrets`, or give it a `default` beside `ref`"
     yield Finding(Problem("config/unset-variable", message, hint, place_of(one.ref)))
+
+
+def _unread(owner: str, one: AddonSecret, scope: BindingScope) -> Finding:
+    """Deploy commands may know a manager that is not installed here; one that is has to answer."""
+    error = managed(one, scope)
+    if isinstance(error, FabricError) and error.first.code != "config/secret-plugin":
+        found = error.first
+        message = f"{owner}: {found.message}"
+        return Finding(Problem(found.code, message, found.hint, place_of(one.ref)))
+    message = f"{owner} is given to no function: nothing here can read {shown(one.key)}"
+    hint = "deploy commands are told the reference; a `default` is given to functions"
+    problem = Problem("config/secret-plugin", message, hint, place_of(one.ref))
+    return Finding(problem, is_fatal=False)

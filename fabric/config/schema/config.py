@@ -11,6 +11,7 @@ from fabric.config.schema.function import (
     FUNCTION_OVERLAY,
     RUNTIME,
 )
+from fabric.config.schema.service_name import SERVICE_NAME
 from fabric.config.schema.shapes import (
     ASIDE,
     Anything,
@@ -28,10 +29,6 @@ from fabric.config.schema.shapes import (
 from fabric.config.schema.triggers import FILLED
 from fabric.model.catalog import PROVIDER_IDS
 
-SERVICE_NAME = Text(
-    whole("[A-Za-z0-9][A-Za-z0-9_-]{0,62}"),
-    "1 to 63 letters, digits, `_` or `-`, a letter or digit first",
-)
 _LABEL = Text(whole("[A-Za-z0-9][A-Za-z0-9._-]{0,62}"), "1 to 63 letters, digits, `.`, `_` or `-`")
 _PROVIDER_ID = OneOf(PROVIDER_IDS, "a provider", "config/unknown-provider")
 NO_EFFECT = ("app", "org", "hooks", "alerts", "integrations", "policies")

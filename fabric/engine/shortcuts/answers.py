@@ -15,6 +15,7 @@ from fabric import manifest
 from fabric.engine.memory.file_index import FileIndex, is_racy, settled
 from fabric.engine.output_folders import shown_files
 from fabric.engine.result import RunResult
+from fabric.engine.shortcuts.stored_answer import StoredAnswer
 from fabric.graph.traces import ABSENT, Trace
 from fabric.model.problems import FabricError
 from fabric.model.task import TaskInputs
@@ -60,12 +61,6 @@ class AnswerChange(Struct, frozen=True):
 
     basis: Basis
     dropped: frozenset[str]
-
-
-class StoredAnswer(Struct, frozen=True):
-    code: int
-    out: str
-    err: str
 
 
 def basis_of(rows: Iterable[tuple[TaskInputs, Trace]], sources: Iterable[str]) -> Basis:

@@ -1,0 +1,49 @@
+"""Secrets that a plug-in knows, for references such as `vault://team/token` in a config."""
+
+from collections.abc import Mapping
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secrecy import REDACTED
+from fabric.model.secret import Secret
+
+
+class ManagedSecrets:
+    """For one reading of one config: each reference is asked for once, and then forgotten. Where
+    secrets are not to be read, it is only looked whether somebody could."""
+
+    def __init__(self, env: Mapping[str, str], *, reads: bool) -> None:
+        self._env = Secret(env)
+        self._reads = reads
+        self._known: dict[tuple[str, str], Secret[str] | FabricError] = {}
+
+    @property
+    def were_asked(self) -> bool:
+        return bool(self._known)
+
+    def read(self, scheme: str, reference: str) -> str:
+        key = (scheme, reference)
+        if key not in self._known:
+            self._known[key] = self._answer(scheme, reference)
+        found = self._known[key]
+        if isinstance(found, FabricError):
+            raise found
+        return found.reveal()
+
+    def _answer(self, scheme: str, reference: str) -> Secret[str] | FabricError:
+        from fabric.system import plugins  # few configs name one
+
+        try:
+            if not self._reads:
+                plugins.find_plugin(scheme)
+                return Secret(REDACTED)
+            return Secret(plugins.read_secret(scheme, reference, self._env.reveal()))
+        except FabricError as error:
+            return _in_config(error)
+
+
+def _in_config(error: FabricError) -> FabricError:
+    """A plug-in that is missing is a slip of the config; one that fails is not."""
+    first = error.first
+    if first.code not in ("plugin/unknown", "plugin/other-kind"):
+        return error
+    return FabricError(Problem("config/secret-plugin", first.message, first.hint))
