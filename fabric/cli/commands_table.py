@@ -32,6 +32,7 @@ ROOT = (
     _row("rollback", _DAILY, "Go back to an earlier deployment."),
     _row("releases", _LOOK, "List what was deployed, newest first.", "rollback"),
     _row("outputs", _DAILY, "Print what a deployed service gives."),
+    _row("dev", _DAILY, "Call functions with sample events, again for each edit."),
     _row("invoke", _DAILY, "Call a function: local, run."),
     _row("compose", _MANY, "Plan, build, deploy and remove all services of a compose file."),
     _row("validate", _LOOK, "Check a config, offline, and tell all that is wrong."),

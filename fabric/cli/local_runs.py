@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from fabric.app.local.dev import DevHearers, DevOptions, dev
 from fabric.app.local.http_input import HttpInput, http_input
 from fabric.app.local.one_shot import OneCall, invoke_local
 from fabric.app.local.serve import Hearers, ServeOptions, serve
@@ -15,13 +16,21 @@ from fabric.cli.perform import Caller, Order, perform
 from fabric.cli.screen import Screen, safe
 from fabric.local.exchange import ServedCall
 from fabric.model.names import Verb
+from fabric.model.outcomes.looked_up import PresetCall
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
-from fabric.views.served_text import CallLine, broken_text, call_text, ready_text, round_text
+from fabric.views.served_text import (
+    CallLine,
+    broken_text,
+    call_text,
+    preset_text,
+    ready_text,
+    round_text,
+)
 
 if TYPE_CHECKING:
     from fabric.app.local.rebuilds import Round
-    from fabric.cli.commands.invoke_local import LocalFlags
+    from fabric.cli.local_options import DevFlags, LocalFlags
 
 _PORT, _INSTANCES = 8787, 4
 
@@ -116,6 +125,38 @@ def hearers(screen: Screen) -> Hearers:
             say(broken_text(problems, screen.err))
 
     return Hearers(ready, called, rebuilt)
+
+
+def run_dev(flags: "DevFlags") -> int:
+    if flags.once and flags.watch:
+        _refuse(("--watch",), "with --once it ends after the first call")
+    options = DevOptions(flags.preset, flags.watch, flags.once)
+    chosen = frozenset(filter(None, (flags.function,)))
+    request = replace(Request(Verb.PACKAGE, "dev", flags.place.where), functions=chosen)
+
+    def use_case(one: Request, caller: Caller) -> Report:
+        told = dev_hearers(caller.screen)
+        return dev(one, caller.settings, caller.make_listeners, options, told)
+
+    return perform(Order(request, flags.screen), use_case)
+
+
+def dev_hearers(screen: Screen) -> DevHearers:
+    """Calls are the result where they are all that is asked for; what is done next is talk."""
+    told = hearers(screen)
+
+    def called(call: PresetCall) -> None:
+        if not screen.as_json:
+            sys.stdout.write(safe(f"{preset_text(call, screen.out)}\n"))
+            sys.stdout.flush()
+
+    def waiting(options: DevOptions) -> None:
+        again = "Enter calls again"
+        words = f"{again}, so does an edit" if options.watch else again
+        sys.stderr.write(safe(screen.err.dim(f"{words}; `exit` or Ctrl-C ends it.") + "\n"))
+        sys.stderr.flush()
+
+    return DevHearers(called, told.rebuilt, waiting)
 
 
 def line_of(call: ServedCall) -> CallLine:

@@ -38,6 +38,7 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     looked_up.ServicesOutcome: listing_text.services_text,
     looked_up.InvokeOutcome: _invoke_text,
     looked_up.ServedOutcome: _served_text,
+    looked_up.DevOutcome: lambda _dev, _style: "",
     looked_up.DoctorOutcome: doctor_text,
     looked_up.RunsOutcome: listing_text.runs_text,
     looked_up.RunOutcome: listing_text.run_text,

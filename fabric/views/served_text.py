@@ -1,9 +1,11 @@
 """The lines of a local server: one for each call, and what its function said below it."""
 
+import json
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+from fabric.model.outcomes.looked_up import PresetCall
 from fabric.model.problems import Problem
 from fabric.views.style import Style
 from fabric.views.words import problem_text
@@ -69,6 +71,23 @@ def round_text(moved: tuple[str, ...], changed: tuple[str, ...], ms: int, style:
     more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
     built = ", ".join(changed) if changed else "nothing changed"
     return f"{style.note(f'{first}{more}')} -> {built} {style.dim(f'{ms} ms')}"
+
+
+def preset_text(call: PresetCall, style: Style) -> str:
+    """One call of the dev loop: the event's kind, the answer, and what a queue makes of it."""
+    head = f"{call.preset} -> {style.strong(call.function)} {style.dim(f'{call.ms} ms')}"
+    answer = style.bad(call.error) if call.error else json.dumps(call.response, ensure_ascii=False)
+    logs = [f"  {style.dim('|')} {line}" for line in call.logs.rstrip("\n").splitlines()]
+    return "\n".join((head, *logs, f"  {answer}", *_batch_lines(call, style)))
+
+
+def _batch_lines(call: PresetCall, style: Style) -> Iterator[str]:
+    if call.messages_back:
+        yield f"  {style.warn('come back')}: {', '.join(call.messages_back)}"
+    if call.messages_done:
+        yield f"  {style.good('done with')}: {', '.join(call.messages_done)}"
+    if call.batch_note:
+        yield f"  {style.warn('note')}: {call.batch_note}"
 
 
 def broken_text(problems: tuple[Problem, ...], style: Style) -> str:

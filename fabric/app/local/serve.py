@@ -1,16 +1,13 @@
 """`invoke local --serve`: the functions of a service as an HTTP server, until it is told to end."""
 
 import contextlib
-import os
-import signal
 import socket
-import threading
 from collections.abc import Callable, Iterator
-from types import FrameType
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.local.ending import EXIT, typed_lines, until_signal
 from fabric.app.local.rebuilds import Making, Rebuilds, Round
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request
@@ -100,7 +97,7 @@ class _Served:
         server = HttpServer(self.loop, listening, self._api.answer)
         self._port = server.port
         try:
-            with _signals(self.end), _typed_exit(self.end):
+            with until_signal(self.end), typed_lines(self._typed):
                 self._hearers.ready(self.url, self._service)
                 yield
         finally:
@@ -114,6 +111,10 @@ class _Served:
     def end(self) -> None:
         self._is_over = True
         self.loop.post(lambda: None)
+
+    def _typed(self, line: str) -> None:
+        if line == EXIT:
+            self.end()
 
     def take(self, found: Round) -> None:
         """By the loop: what was built again takes over."""
@@ -150,49 +151,3 @@ class _Served:
 
 def _functions_of(service: LocalService) -> ServedFunctions:
     return ServedFunctions(RouteTable(service.routes), service.memory, service.broken)
-
-
-@contextlib.contextmanager
-def _signals(end: Callable[[], None]) -> Iterator[None]:
-    """The first one ends it in good order, the next at once."""
-
-    def hear(number: int, frame: FrameType | None) -> None:
-        del frame
-        signal.signal(number, signal.default_int_handler)
-        end()
-
-    options = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    numbers = [one for one in options if signal.getsignal(one) != signal.SIG_IGN]
-    before = {number: signal.signal(number, hear) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def _typed_exit(end: Callable[[], None]) -> Iterator[None]:
-    """A line `exit` on standard input. In the background of a terminal nothing is read: whoever
-    does is stopped."""
-    if _may_read():
-        threading.Thread(target=_listen, args=(end,), name="exit-reader", daemon=True).start()
-    yield
-
-
-def _may_read() -> bool:
-    try:
-        return not os.isatty(0) or os.tcgetpgrp(0) == os.getpgrp()
-    except OSError:
-        return False
-
-
-def _listen(end: Callable[[], None]) -> None:
-    line = b""
-    with contextlib.suppress(OSError):
-        while chunk := os.read(0, 4096):
-            *lines, line = (line + chunk).split(b"\n")
-            if any(one.strip() == b"exit" for one in lines):
-                end()
-                return
-            line = line[-16:]

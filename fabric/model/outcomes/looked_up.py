@@ -59,6 +59,27 @@ class ServedOutcome(JsonStruct, frozen=True):
     failed: int
 
 
+class PresetCall(JsonStruct, frozen=True):
+    """One call with a sample event. Of a queue's batch: the messages that come back, those that are
+    done with, and why, where the platform does not do what was meant."""
+
+    function: str
+    preset: str
+    response: Json
+    error: str
+    logs: str
+    ms: int
+    messages_back: tuple[str, ...] = ()
+    messages_done: tuple[str, ...] = ()
+    batch_note: str = ""
+
+
+class DevOutcome(JsonStruct, frozen=True):
+    """The last round of calls."""
+
+    calls: tuple[PresetCall, ...]
+
+
 class CheckRow(JsonStruct, frozen=True):
     name: str
     ok: bool

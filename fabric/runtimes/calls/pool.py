@@ -74,6 +74,7 @@ class _Entry:
         self.next: _Version | None = None
         self.waiting: collections.deque[_Waiting] = collections.deque()
         self.calls: dict[HandlerChild, Done] = {}
+        self.at_take_over: list[Callable[[], None]] = []
 
 
 class HandlerPool:
@@ -120,6 +121,14 @@ class HandlerPool:
         entry = self._entries[name]
         entry.waiting.append(_Waiting(event, done))
         self._serve(entry)
+
+    def when_ready(self, name: str, call: Callable[[], None]) -> None:
+        """At once, or once the new version of a function has taken over."""
+        entry = self._entries[name]
+        if entry.next is None:
+            call()
+        else:
+            entry.at_take_over.append(call)
 
     @property
     def pids(self) -> Mapping[str, tuple[int, ...]]:
@@ -226,6 +235,9 @@ class HandlerPool:
         assert new is not None  # noqa: S101 - callers looked
         entry.now, entry.next = new, None
         self._retire(old)
+        waiting, entry.at_take_over = entry.at_take_over, []
+        for call in waiting:
+            call()
         self._serve(entry)
 
     def _retire(self, version: _Version) -> None:
