@@ -1,0 +1,176 @@
+"""`dev`: build, call with a preset's event, show the answer; and again for each edit."""
+
+import contextlib
+import json
+from collections.abc import Callable
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.local.ending import EXIT, typed_lines, until_signal
+from fabric.app.local.presets import Preset, presets_of
+from fabric.app.local.rebuilds import Making, Rebuilds, Round
+from fabric.app.local.service import LocalService
+from fabric.app.project.project import open_project
+from fabric.app.request import Request
+from fabric.app.session import open_runtimes
+from fabric.app.settings import Settings
+from fabric.engine.run_info import MakeListeners
+from fabric.local.api import as_line
+from fabric.local.batches import BatchResult, failed_batch, of_batch
+from fabric.model.outcomes.json_struct import Json
+from fabric.model.outcomes.looked_up import DevOutcome, PresetCall
+from fabric.model.problems import ExitCode, FabricError, Problem
+from fabric.model.report import Report
+from fabric.runtimes.calls.call_end import CallEnd, problem_of
+from fabric.runtimes.calls.pool import HandlerPool
+from fabric.system.event_loop import EventLoop
+
+
+class DevOptions(Struct, frozen=True):
+    preset: str = ""
+    watch: bool = False
+    once: bool = False
+
+
+class DevHearers(Struct, frozen=True):
+    """Who is told: of each call, of each new build, and of what may be done next."""
+
+    called: Callable[[PresetCall], None]
+    rebuilt: Callable[[Round], None]
+    waiting: Callable[[DevOptions], None]
+
+
+def dev(
+    request: Request,
+    settings: Settings,
+    make_listeners: MakeListeners,
+    options: DevOptions,
+    hearers: DevHearers,
+) -> Report:
+    config = open_project(request.where, settings).units[0].config
+    presets, note = presets_of(config, options.preset, next(iter(request.functions), ""))
+    chosen = replace(request, functions=frozenset(one.function for one in presets))
+    with open_runtimes(settings) as runtimes:
+        making = Making(chosen, settings, runtimes)
+        service, artifacts = making.made(make_listeners)
+        if artifacts.interrupted:
+            raise FabricError(Problem("run/interrupted", "interrupted"))
+        if artifacts.broken and not options.watch:
+            raise FabricError(*dict.fromkeys(artifacts.broken.values()))
+        round_of_calls = _DevLoop(service, presets, settings, hearers)
+        with contextlib.closing(round_of_calls):
+            if options.once:
+                round_of_calls.call_all()
+            elif options.watch:
+                rebuilds = Rebuilds(making, round_of_calls.loop, round_of_calls.take)
+                with rebuilds.watching(service, artifacts):
+                    round_of_calls.go_on(options)
+            else:
+                round_of_calls.go_on(options)
+    warnings = (*artifacts.warnings, *service.warnings)
+    failed = options.once and any(one.error for one in round_of_calls.last)
+    code = ExitCode.FAILED if failed else ExitCode.OK
+    outcome = DevOutcome(round_of_calls.last)
+    return Report(request.command, outcome, notes=note, warnings=warnings, exit_code=code)
+
+
+class _DevLoop:
+    """The children of the functions, and the calls that are made of them."""
+
+    def __init__(
+        self,
+        service: LocalService,
+        presets: tuple[Preset, ...],
+        settings: Settings,
+        hearers: DevHearers,
+    ) -> None:
+        self.loop = EventLoop()
+        self.last: tuple[PresetCall, ...] = ()
+        self._pool = HandlerPool(self.loop, settings.env)
+        self._service, self._presets, self._hearers = service, presets, hearers
+        self._under_way = 0
+        self._is_over = False
+        self._put(service)
+
+    def close(self) -> None:
+        self._pool.close()
+        self.loop.close()
+
+    def call_all(self) -> None:
+        """And wait for all of them."""
+        self._call(self._presets)
+        self.loop.run_until(lambda: self._under_way == 0)
+
+    def go_on(self, options: DevOptions) -> None:
+        """Until it is told to end. An empty line calls again."""
+        with until_signal(self._end), typed_lines(self._typed):
+            self.call_all()
+            self._hearers.waiting(options)
+            self.loop.run_until(lambda: self._is_over)
+
+    def take(self, found: Round) -> None:
+        """By the loop: functions that were built again are called again."""
+        self._hearers.rebuilt(found)
+        if found.service is not None:
+            self._put(found.service)
+            self._call(tuple(one for one in self._presets if one.function in found.changed))
+
+    def _end(self) -> None:
+        self._is_over = True
+        self.loop.post(lambda: None)
+
+    def _typed(self, line: str) -> None:
+        if line == EXIT:
+            self._end()
+        elif not line:
+            self.loop.post(lambda: self._call(self._presets))
+
+    def _put(self, service: LocalService) -> None:
+        self._service = service
+        for one in service.functions.values():
+            self._pool.put(one)
+
+    def _call(self, presets: tuple[Preset, ...]) -> None:
+        fresh = [one for one in presets if one.function in self._service.functions]
+        self.last = ()
+        self._under_way += len(fresh)
+        for preset in fresh:
+            self._pool.when_ready(preset.function, partial(self._begin, preset))
+
+    def _begin(self, preset: Preset) -> None:
+        self._pool.call(
+            preset.function, as_line(preset.event), lambda end: self._answered(preset, end)
+        )
+
+    def _answered(self, preset: Preset, end: CallEnd) -> None:
+        self._under_way -= 1
+        call = self._seen(preset, end)
+        self.last = (*self.last, call)
+        self._hearers.called(call)
+
+    def _seen(self, preset: Preset, end: CallEnd) -> PresetCall:
+        hide = self._service.redaction.over
+        problem = problem_of(preset.function, end)
+        response: Json = None if problem else json.loads(end.response)
+        batch = _batch(preset, response, is_failed=problem is not None)
+        return PresetCall(
+            preset.function,
+            preset.kind,
+            response,
+            hide(problem.message) if problem else "",
+            hide(end.said),
+            end.ms,
+            batch.back if batch else (),
+            batch.done if batch else (),
+            batch.why if batch else "",
+        )
+
+
+def _batch(preset: Preset, response: Json, *, is_failed: bool) -> BatchResult | None:
+    if preset.kind != "queue":
+        return None
+    if is_failed:
+        return failed_batch(preset.event)
+    return of_batch(preset.event, response, reports=preset.reports)

@@ -1,0 +1,56 @@
+"""What ends a run that goes on until it is told to: a signal, or a line that is typed."""
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+EXIT = "exit"
+_LONGEST = 256
+
+
+@contextlib.contextmanager
+def until_signal(end: Callable[[], None]) -> Iterator[None]:
+    """The first one ends it in good order, the next at once."""
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        del frame
+        signal.signal(number, signal.default_int_handler)
+        end()
+
+    options = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    numbers = [one for one in options if signal.getsignal(one) != signal.SIG_IGN]
+    before = {number: signal.signal(number, hear) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def typed_lines(hear: Callable[[str], None]) -> Iterator[None]:
+    """Lines of standard input, told by a thread of their own. In the background of a terminal
+    nothing is read: whoever does is stopped."""
+    if _may_read():
+        threading.Thread(target=_listen, args=(hear,), name="line-reader", daemon=True).start()
+    yield
+
+
+def _may_read() -> bool:
+    try:
+        return not os.isatty(0) or os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def _listen(hear: Callable[[str], None]) -> None:
+    begun = b""
+    with contextlib.suppress(OSError):
+        while chunk := os.read(0, 4096):
+            *lines, begun = (begun + chunk).split(b"\n")
+            for line in lines:
+                hear(line.decode(errors="replace").strip())
+            begun = begun[-_LONGEST:]
