@@ -1,0 +1,88 @@
+"""A question as the lines of a terminal: what fits its width and height."""
+
+from unicodedata import combining, east_asian_width
+
+from msgspec import Struct
+
+from fabric.cli.picker.state import ListedChoice, PickerState, TextState
+from fabric.views.style import Style
+
+# More than these are scrolled through.
+_MOST_ROWS = 12
+# The title, and what stands below the list.
+_OTHER_ROWS = 2
+
+
+class TerminalSize(Struct, frozen=True):
+    columns: int
+    rows: int
+
+
+def cells(text: str) -> int:
+    """How many columns a text takes."""
+    return sum(_cells(sign) for sign in text)
+
+
+def _cells(sign: str) -> int:
+    if combining(sign):
+        return 0
+    return 2 if east_asian_width(sign) in "WF" else 1
+
+
+def cut(text: str, columns: int) -> str:
+    """As much as fits; the last column is kept free, where some terminals wrap."""
+    room = max(1, columns - 1)
+    if cells(text) <= room:
+        return text
+    kept, used = "", 1
+    for sign in text:
+        used += _cells(sign)
+        if used > room:
+            break
+        kept += sign
+    return f"{kept}…"
+
+
+def picker_lines(state: PickerState, size: TerminalSize, style: Style) -> tuple[str, ...]:
+    fitting = state.fitting
+    room = max(1, min(_MOST_ROWS, size.rows - _OTHER_ROWS))
+    top = max(0, min(state.at - room // 2, len(fitting) - room))
+    rows = tuple(
+        _row(one, size, style, is_at=top + number == state.at)
+        for number, one in enumerate(fitting[top : top + room])
+    )
+    nothing = (style.warn(cut("  nothing fits: Backspace or Esc", size.columns)),)
+    below = (_below(len(fitting), room, size, style),) if size.rows > _OTHER_ROWS else ()
+    return (_title(state.title, state.typed, size, style), *(rows or nothing), *below)
+
+
+def text_lines(state: TextState, size: TerminalSize, style: Style) -> tuple[str, ...]:
+    default = f" ({state.default})" if state.default and not state.typed else ""
+    below = (style.warn(cut(f"  {state.complaint}", size.columns)),) if state.complaint else ()
+    return (_title(f"{state.title}{default}", state.typed, size, style), *below)
+
+
+def answered_line(title: str, answer: str, size: TerminalSize, style: Style) -> str:
+    """What stays on the screen."""
+    return f"{style.good('✓')} {cut(f'{title}: {answer}', size.columns - 2)}"
+
+
+def _title(title: str, typed: str, size: TerminalSize, style: Style) -> str:
+    """Of a long text the end is seen, where it is typed."""
+    head = f"? {title}:"
+    room = size.columns - cells(head) - 3
+    seen = typed
+    while seen and cells(seen) > max(1, room):
+        seen = seen[1:]
+    return f"{style.strong(cut(head, size.columns))} {seen}".rstrip(" ")
+
+
+def _row(one: ListedChoice, size: TerminalSize, style: Style, *, is_at: bool) -> str:
+    note = f"  {one.note}" if one.note else ""
+    line = cut(f"{'>' if is_at else ' '} {one.name}{note}", size.columns)
+    return style.note(line) if is_at else line
+
+
+def _below(count: int, room: int, size: TerminalSize, style: Style) -> str:
+    more = f"{count} in all · " if count > room else ""
+    return style.dim(cut(f"  {more}↑↓ move, Enter takes, type to filter", size.columns))

@@ -1,0 +1,116 @@
+"""What is asked and how far the answer is: values, and what a key makes of them."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.cli.picker.keys import Key, Press
+
+# What is wrong with an answer; empty if nothing is.
+CheckText: TypeAlias = Callable[[str], str]
+
+
+class Stand(StrEnum):
+    """How far a question is."""
+
+    OPEN = "open"
+    ANSWERED = "answered"
+    CANCELLED = "cancelled"
+
+
+class ListedChoice(Struct, frozen=True):
+    """`note` says more about it, and is found by the filter as well."""
+
+    name: str
+    note: str = ""
+
+    def fits(self, typed: str) -> bool:
+        return typed.casefold() in f"{self.name} {self.note}".casefold()
+
+
+class PickerState(Struct, frozen=True):
+    """`at` counts among those that fit the filter."""
+
+    title: str
+    choices: tuple[ListedChoice, ...]
+    typed: str = ""
+    at: int = 0
+    stand: Stand = Stand.OPEN
+
+    @property
+    def fitting(self) -> tuple[ListedChoice, ...]:
+        return tuple(one for one in self.choices if one.fits(self.typed))
+
+    @property
+    def answer(self) -> str:
+        return self.fitting[self.at].name
+
+    def after(self, press: Press) -> "PickerState":
+        return _after(self, press)
+
+
+class TextState(Struct, frozen=True):
+    """`complaint` is what was wrong with the text at the last Enter."""
+
+    title: str
+    default: str
+    check: CheckText
+    typed: str = ""
+    complaint: str = ""
+    stand: Stand = Stand.OPEN
+
+    @property
+    def answer(self) -> str:
+        return self.typed or self.default
+
+    def after(self, press: Press) -> "TextState":
+        return _text_after(self, press)
+
+
+def picker(title: str, choices: tuple[ListedChoice, ...], default: str) -> PickerState:
+    """The question as it begins: on its default, or on the first."""
+    names = [one.name for one in choices]
+    return PickerState(title, choices, at=names.index(default) if default in names else 0)
+
+
+def _after(state: PickerState, press: Press) -> PickerState:
+    """Enter where nothing fits stays; whatever changes the filter goes to the first that fits."""
+    match press:
+        case Key.UP | Key.DOWN:
+            step = 1 if press is Key.DOWN else -1
+            return replace(state, at=(state.at + step) % max(1, len(state.fitting)))
+        case Key.ENTER if state.fitting:
+            return replace(state, stand=Stand.ANSWERED)
+        case Key.CANCEL:
+            return replace(state, stand=Stand.CANCELLED)
+        case _:
+            typed = _edited(state.typed, press)
+            return state if typed == state.typed else replace(state, typed=typed, at=0)
+
+
+def _text_after(state: TextState, press: Press) -> TextState:
+    match press:
+        case Key.ENTER:
+            complaint = state.check(state.answer)
+            stand = Stand.OPEN if complaint else Stand.ANSWERED
+            return replace(state, complaint=complaint, stand=stand)
+        case Key.CANCEL:
+            return replace(state, stand=Stand.CANCELLED)
+        case _:
+            typed = _edited(state.typed, press)
+            return replace(state, typed=typed, complaint="") if typed != state.typed else state
+
+
+def _edited(typed: str, press: Press) -> str:
+    match press:
+        case Key.BACKSPACE:
+            return typed[:-1]
+        case Key.ESCAPE:
+            return ""
+        case str():
+            return typed + press
+        case _:
+            return typed

@@ -1,0 +1,145 @@
+"""The loop over a terminal: a key in, a question drawn; the terminal is always given back."""
+
+import contextlib
+import os
+import re
+import select
+import termios
+import tty
+from collections.abc import Callable, Iterator
+from typing import Protocol, Self, TypeVar
+
+from msgspec import Struct
+
+from fabric.cli.picker.drawn import TerminalSize, cells
+from fabric.cli.picker.keys import Key, Press, presses
+from fabric.cli.picker.state import Stand
+from fabric.cli.screen import safe
+from fabric.system.disk import write_all
+
+# How soon a window that got another size is drawn anew.
+_LOOK_SECONDS = 0.2
+_NARROW = TerminalSize(80, 24)
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
+
+
+class Answerable(Protocol):
+    @property
+    def stand(self) -> Stand: ...
+
+    def after(self, press: Press) -> Self: ...
+
+
+State = TypeVar("State", bound=Answerable)
+
+
+class TerminalEnds(Struct, frozen=True):
+    """The descriptors that keys come from and lines go to."""
+
+    keys: int = 0
+    lines: int = 2
+
+    def size(self) -> TerminalSize:
+        try:
+            found = os.get_terminal_size(self.lines)
+        except OSError:
+            return _NARROW
+        # Some terminals do not know, and say nothing.
+        return TerminalSize(found.columns or _NARROW.columns, found.lines or _NARROW.rows)
+
+
+def asked(
+    first: State, draw: Callable[[State, TerminalSize], tuple[str, ...]], ends: TerminalEnds
+) -> State:
+    """The state at the end: answered or cancelled; what was drawn is taken away."""
+    with _raw(ends.keys), _without_cursor(ends.lines):
+        return _TerminalLines(ends).until_answered(first, draw)
+
+
+class _TerminalLines:
+    """What is on the screen now, so that it can be written over."""
+
+    def __init__(self, ends: TerminalEnds) -> None:
+        self._ends = ends
+        self._lines: tuple[str, ...] = ()
+        self._size = _NARROW
+
+    def until_answered(
+        self, state: State, draw: Callable[[State, TerminalSize], tuple[str, ...]]
+    ) -> State:
+        try:
+            while state.stand is Stand.OPEN:
+                self._show(draw(state, self._ends.size()))
+                state = _after_all(state, self._next())
+        finally:
+            self._show(())
+        return state
+
+    def _next(self) -> tuple[Press, ...]:
+        """Keys, or none where only the window has changed."""
+        while not _readable(self._ends.keys, _LOOK_SECONDS):
+            if self._ends.size() != self._size:
+                return ()
+        byte = _read(self._ends.keys)
+        return presses(byte, self._byte) if byte else (Key.CANCEL,)
+
+    def _byte(self, seconds: float) -> bytes:
+        return _read(self._ends.keys) if _readable(self._ends.keys, seconds) else b""
+
+    def _show(self, lines: tuple[str, ...]) -> None:
+        """In one piece, from where the question began; lines of a wider window may have wrapped."""
+        self._size = self._ends.size()
+        rows = sum(_rows(line, self._size) for line in self._lines)
+        back = f"\x1b[{rows}A\r" if rows else "\r"
+        body = "".join(f"{safe(line)}\x1b[K\r\n" for line in lines)
+        _write(self._ends.lines, f"{back}{body}\x1b[J")
+        self._lines = lines
+
+
+def _after_all(state: State, keys: tuple[Press, ...]) -> State:
+    for press in keys:
+        if state.stand is Stand.OPEN:
+            state = state.after(press)
+    return state
+
+
+def _rows(line: str, size: TerminalSize) -> int:
+    return max(1, -(-cells(_COLOURS.sub("", safe(line))) // size.columns))
+
+
+@contextlib.contextmanager
+def _raw(keys: int) -> Iterator[None]:
+    """Keys one by one and unseen. Those that were typed early are kept for the next question."""
+    before = termios.tcgetattr(keys)
+    try:
+        tty.setraw(keys, termios.TCSADRAIN)
+        yield
+    finally:
+        termios.tcsetattr(keys, termios.TCSADRAIN, before)
+
+
+@contextlib.contextmanager
+def _without_cursor(lines: int) -> Iterator[None]:
+    _write(lines, _HIDE)
+    try:
+        yield
+    finally:
+        _write(lines, _SHOW)
+
+
+def _write(fd: int, text: str) -> None:
+    """A terminal that is gone shows nothing, and its keys end the question."""
+    with contextlib.suppress(OSError):
+        write_all(fd, text.encode())
+
+
+def _readable(fd: int, seconds: float) -> bool:
+    return bool(select.select([fd], [], [], seconds)[0])
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, 1)
+    except OSError:  # the terminal was closed
+        return b""

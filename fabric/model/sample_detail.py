@@ -1,0 +1,98 @@
+"""A value that an event pattern matches, as far as its rules are the well-known ones."""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import DecodeError
+from msgspec.json import decode
+
+from fabric.model.outcomes.json_struct import Json, JsonObject
+
+
+def matching(pattern: object) -> JsonObject:
+    """For `{source: [a, b]}` it is `{source: a}`; a pattern may be given as JSON."""
+    if isinstance(pattern, str):
+        pattern = _decoded(pattern)
+    return _matching_fields(pattern) if isinstance(pattern, Mapping) else {}
+
+
+def _decoded(text: str) -> object:
+    try:
+        found: object = decode(text)
+    except DecodeError:
+        return None
+    return found
+
+
+def _matching_fields(pattern: Mapping[str, object]) -> JsonObject:
+    found = {key: _value(rule) for key, rule in pattern.items() if not key.startswith("$")}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _value(rule: object) -> Json:
+    """None where nothing must be there."""
+    match rule:
+        case Mapping():
+            return _matching_fields(rule)
+        case [Mapping() as first, *_]:
+            return _by_rule(first)
+        case [str() | bool() | int() | float() as first, *_]:
+            return first
+        case str() | bool() | int() | float():
+            return rule
+        case _:
+            return None
+
+
+def _by_rule(rule: Mapping[str, object]) -> Json:
+    for word, wanted in rule.items():
+        if word in _RULES:
+            return _RULES[word](wanted)
+    return "sample"
+
+
+def _numeric(wanted: object) -> Json:
+    """A number within the bounds; each bound is a comparison and a number."""
+    items = wanted if isinstance(wanted, list | tuple) else []
+    least, most = float("-inf"), float("inf")
+    for comparison, bound in zip(items[::2], items[1::2], strict=False):
+        if not isinstance(bound, int | float):
+            continue
+        match comparison:
+            case "=":
+                return bound
+            case ">" | ">=":
+                least = max(least, bound)
+            case _:
+                most = min(most, bound)
+    return _between(least, most)
+
+
+def _between(least: float, most: float) -> Json:
+    if least == float("-inf"):
+        return 0 if most > 0 else _plain(most - 1)
+    return _plain(least + 1 if least + 1 < most else (least + most) / 2)
+
+
+def _plain(number: float) -> Json:
+    return int(number) if float(number).is_integer() else number
+
+
+def _one_of(wanted: object) -> str:
+    """The first text of those that would do; a rule may wrap them once more."""
+    while isinstance(wanted, list | tuple) and wanted:
+        wanted = wanted[0]
+    if isinstance(wanted, Mapping):
+        return str(next(iter(wanted.values()), ""))
+    return str(wanted)
+
+
+_RULES: Mapping[str, Callable[[object], Json]] = {
+    "prefix": _one_of,
+    "suffix": _one_of,
+    "equals-ignore-case": _one_of,
+    "wildcard": lambda wanted: _one_of(wanted).replace("*", "sample"),
+    "anything-but": lambda wanted: f"not-{_one_of(wanted)}",
+    "exists": lambda wanted: "sample" if wanted else None,
+    "numeric": _numeric,
+    "cidr": lambda wanted: _one_of(wanted).partition("/")[0],
+}

@@ -1,0 +1,95 @@
+"""What a new function of each kind begins with: a name, the fields of its trigger, a handler."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from fabric.model.names import TriggerKind
+from fabric.scaffold.javascript import JAVASCRIPT_HANDLERS
+from fabric.scaffold.python import PYTHON_HANDLERS
+from fabric.scaffold.typescript import TYPESCRIPT_HANDLERS
+
+
+class Language(StrEnum):
+    TYPESCRIPT = "ts"
+    JAVASCRIPT = "js"
+    PYTHON = "py"
+
+    @property
+    def runtime(self) -> str:
+        """The family of runtimes."""
+        return "python" if self is Language.PYTHON else "nodejs"
+
+
+class FunctionTemplate(Struct, frozen=True):
+    """`fields` are those of the trigger beside its type, as the config has them; `answer` is what
+    the handler answers its sample event with, as far as that does not change."""
+
+    kind: TriggerKind
+    function: str
+    title: str
+    fields: Mapping[str, object]
+    answer: Mapping[str, object]
+
+
+TEMPLATES: Sequence[FunctionTemplate] = (
+    FunctionTemplate(
+        TriggerKind.HTTP,
+        "hello",
+        "answers requests",
+        {"route": "GET:/hello"},
+        {"statusCode": 200},
+    ),
+    FunctionTemplate(
+        TriggerKind.QUEUE,
+        "worker",
+        "works on messages",
+        {"queue": "my-queue", "functionResponseType": "ReportBatchItemFailures"},
+        {"batchItemFailures": []},
+    ),
+    FunctionTemplate(
+        TriggerKind.CRON,
+        "job",
+        "runs by the clock",
+        {"schedule": "rate(5 minutes)"},
+        {"dueAt": "2026-01-01T00:00:00Z"},
+    ),
+    FunctionTemplate(
+        TriggerKind.STORAGE,
+        "upload",
+        "is told of new objects",
+        {"bucket": "my-bucket", "events": ["objstore1:ObjectCreated:*"]},
+        {"objects": ["my-bucket/sample.txt"]},
+    ),
+    FunctionTemplate(
+        TriggerKind.EVENTBUS,
+        "listener",
+        "hears events that fit a pattern",
+        {"pattern": {"source": ["my.app"]}},
+        {"received": "Sample"},
+    ),
+    FunctionTemplate(
+        TriggerKind.PUBSUB,
+        "subscriber",
+        "gets what is published on a topic",
+        {"topic": "my-topic"},
+        {"received": {"hello": "world"}},
+    ),
+)
+_BY_KIND = {one.kind: one for one in TEMPLATES}
+_SOURCES: Mapping[Language, Mapping[TriggerKind, str]] = {
+    Language.TYPESCRIPT: TYPESCRIPT_HANDLERS,
+    Language.JAVASCRIPT: JAVASCRIPT_HANDLERS,
+    Language.PYTHON: PYTHON_HANDLERS,
+}
+
+
+def template_of(kind: str) -> FunctionTemplate:
+    return _BY_KIND[TriggerKind(kind)]
+
+
+def handler_source(kind: str, lang: str) -> str:
+    """A module with one `handler(event, context)`, which every provider can call; in JavaScript
+    and TypeScript it is an ES module."""
+    return _SOURCES[Language(lang)][TriggerKind(kind)]
