@@ -11,7 +11,7 @@ from fabric.config.yaml.reader import Document, read
 from fabric.config.yaml.spans import Span, spans_of
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.scaffold.yaml_lines import changed
-from fabric.scaffold.yaml_places import Addition, Way, obstacle, ways
+from fabric.scaffold.yaml_places import Addition, WayIn, obstacle, ways
 
 
 def with_addition(file: str, raw: bytes, addition: Addition) -> bytes:
@@ -26,7 +26,7 @@ def with_addition(file: str, raw: bytes, addition: Addition) -> bytes:
     raise error_of(file, document.text, [_given_up(document, root, addition)])
 
 
-def _reads_as_meant(text: str, old: Node, addition: Addition, way: Way) -> bool:
+def _reads_as_meant(text: str, old: Node, addition: Addition, way: WayIn) -> bool:
     try:
         new = read("", text.encode()).root
     except FabricError:
@@ -34,7 +34,7 @@ def _reads_as_meant(text: str, old: Node, addition: Addition, way: Way) -> bool:
     return _bare(new) == _wanted(old, addition, way)
 
 
-def _wanted(old: Node, addition: Addition, way: Way) -> object:
+def _wanted(old: Node, addition: Addition, way: WayIn) -> object:
     """The old document and the new entry, without places."""
     bare = _bare(old)
     if not isinstance(bare, dict):

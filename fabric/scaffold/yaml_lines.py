@@ -9,7 +9,7 @@ _BLANKS = " \t"
 _BREAKS = "\n\r\x85\u2028\u2029"
 
 
-class Change(Struct, frozen=True):
+class TextChange(Struct, frozen=True):
     """Text that goes in at a place; what lies from there to `end` goes."""
 
     start: int
@@ -17,7 +17,7 @@ class Change(Struct, frozen=True):
     end: int = -1
 
 
-def changed(text: str, changes: tuple[Change, ...]) -> str:
+def changed(text: str, changes: tuple[TextChange, ...]) -> str:
     """The text with the changes made, which are in its order and do not touch each other."""
     for change in reversed(changes):
         end = max(change.start, change.end)

@@ -7,7 +7,7 @@ from msgspec import Struct
 from fabric.config.yaml.nodes import KeyValue, Mapping, Scalar
 from fabric.config.yaml.spans import ALIAS, LIST, MAP, NOTHING, SCALAR, Span, SpanChild
 from fabric.scaffold.yaml_lines import (
-    Change,
+    TextChange,
     after,
     begins_its_line,
     has_gap_above,
@@ -40,25 +40,25 @@ class Addition(Struct, frozen=True):
         return KeyValue(self.name, 0, 0, self.entry)
 
 
-class Way(Struct, frozen=True):
+class WayIn(Struct, frozen=True):
     """Changes that add the entry: in a map, or in a list before this many of its last items."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[TextChange, ...]
     is_map: bool = False
     before: int = 0
 
 
-class _Writer(Struct, frozen=True):
+class _NewText(Struct, frozen=True):
     text: str
     root: Span
     addition: Addition
     style: FileStyle
 
 
-def ways(text: str, root: Span, addition: Addition) -> Iterator[Way]:
+def ways(text: str, root: Span, addition: Addition) -> Iterator[WayIn]:
     """All that can be tried; nothing where the section cannot be added to by putting text in."""
     style = style_of(text, root, addition.section)
-    writer = _Writer(text, root, addition, style)
+    writer = _NewText(text, root, addition, style)
     found = root.child(addition.section)
     if root.kind != MAP:
         return
@@ -82,26 +82,26 @@ def obstacle(root: Span, section: str) -> str:
     return f"an entry put into `{section}` would change what else the file says"
 
 
-def _added(writer: _Writer, section: SpanChild) -> Iterator[Way]:
+def _added(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:
     """To a list or map that is there."""
     value = section.value
     is_map = value.kind == MAP
     if value.is_flow:
-        yield Way(_in_brackets(writer.text, value, _one_line(writer, is_map=is_map)), is_map)
+        yield WayIn(_in_brackets(writer.text, value, _one_line(writer, is_map=is_map)), is_map)
         return
     lines = _block_lines(writer, is_map=is_map)
     column, last = value.first.column, value.children[-1]
     lines = [" " * column + line for line in lines]
     gap = len(value.children) > 1 and has_gap_above(writer.text, last.mark.start)
     at = after(writer.text, value.last, writer.root.first.column)
-    yield Way((_put(writer, at, lines, gap=gap),), is_map)
+    yield WayIn((_put(writer, at, lines, gap=gap),), is_map)
     # A block of text at the end of a file without a last line break would get one.
     if begins_its_line(writer.text, last.mark):
         at = line_start(writer.text, last.mark.start)
-        yield Way((_put(writer, at, lines),), is_map, before=1)
+        yield WayIn((_put(writer, at, lines),), is_map, before=1)
 
 
-def _first(writer: _Writer, section: SpanChild) -> Iterator[Way]:
+def _first(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:
     """To a section that holds nothing yet."""
     value, colon = section.value, section.colon
     is_null = value.kind == SCALAR and value.first.text in _NULLS and not value.first.style
@@ -113,21 +113,21 @@ def _first(writer: _Writer, section: SpanChild) -> Iterator[Way]:
         start = value.first.start if is_null else start
     if writer.root.is_flow:
         held = _collection(_one_line(writer, is_map=is_map), is_map=is_map)
-        yield Way((Change(start, f" {held}", end),), is_map)
+        yield WayIn((TextChange(start, f" {held}", end),), is_map)
         return
     lines = _section_lines(writer, is_map=is_map)[1:]
     lines = [" " * writer.root.first.column + line for line in lines]
     at = after(writer.text, value.last, writer.root.first.column)
-    cut = (Change(start, "", end),) if is_null else ()
-    yield Way((*cut, _put(writer, at, lines)), is_map)
+    cut = (TextChange(start, "", end),) if is_null else ()
+    yield WayIn((*cut, _put(writer, at, lines)), is_map)
 
 
-def _new_section(writer: _Writer) -> Iterator[Way]:
+def _new_section(writer: _NewText) -> Iterator[WayIn]:
     root, text, is_map = writer.root, writer.text, _writes_maps(writer.root)
     if root.is_flow:
         held = _collection(_one_line(writer, is_map=is_map), is_map=is_map)
         key = flow(Scalar(writer.addition.section, writer.addition.section, 0, 0), writer.style)
-        yield Way(_in_brackets(text, root, f"{key}: {held}"), is_map)
+        yield WayIn(_in_brackets(text, root, f"{key}: {held}"), is_map)
         return
     column = root.first.column
     lines = [" " * column + line for line in _section_lines(writer, is_map=is_map)]
@@ -136,11 +136,11 @@ def _new_section(writer: _Writer) -> Iterator[Way]:
     )
     at = after(text, root.last, -1)
     if gap:
-        yield Way((_put(writer, at, lines, gap=True),), is_map)
-    yield Way((_put(writer, at, lines),), is_map)
+        yield WayIn((_put(writer, at, lines, gap=True),), is_map)
+    yield WayIn((_put(writer, at, lines),), is_map)
     if begins_its_line(text, root.children[-1].mark):
         at = line_start(text, root.children[-1].mark.start)
-        yield Way((_put(writer, at, lines),), is_map)
+        yield WayIn((_put(writer, at, lines),), is_map)
 
 
 def _writes_maps(root: Span) -> bool:
@@ -150,7 +150,7 @@ def _writes_maps(root: Span) -> bool:
     return kinds[:1] == [MAP]
 
 
-def _one_line(writer: _Writer, *, is_map: bool) -> str:
+def _one_line(writer: _NewText, *, is_map: bool) -> str:
     if not is_map:
         return flow(writer.addition.as_item, writer.style)
     return flow_pair(writer.addition.as_pair, writer.style)
@@ -160,7 +160,7 @@ def _collection(held: str, *, is_map: bool) -> str:
     return f"{{{held}}}" if is_map else f"[{held}]"
 
 
-def _block_lines(writer: _Writer, *, is_map: bool) -> list[str]:
+def _block_lines(writer: _NewText, *, is_map: bool) -> list[str]:
     style = writer.style
     if not is_map:
         return list_lines((writer.addition.as_item,), style)
@@ -172,13 +172,13 @@ def _block_lines(writer: _Writer, *, is_map: bool) -> list[str]:
     )
 
 
-def _section_lines(writer: _Writer, *, is_map: bool) -> list[str]:
+def _section_lines(writer: _NewText, *, is_map: bool) -> list[str]:
     indent = writer.style.step if is_map else _list_indent(writer)
     lines = _block_lines(writer, is_map=is_map)
     return [f"{writer.addition.section}:", *(" " * indent + line for line in lines)]
 
 
-def _list_indent(writer: _Writer) -> int:
+def _list_indent(writer: _NewText) -> int:
     """As the lists at the top of the file are indented."""
     tops = (one for one in writer.root.children if one.value.kind == LIST)
     blocks = (one for one in tops if one.value.children and not one.value.is_flow)
@@ -186,15 +186,15 @@ def _list_indent(writer: _Writer) -> int:
     return next((indent for indent in own if indent >= 0), writer.style.dash)
 
 
-def _put(writer: _Writer, at: int, lines: Sequence[str], *, gap: bool = False) -> Change:
+def _put(writer: _NewText, at: int, lines: Sequence[str], *, gap: bool = False) -> TextChange:
     """Whole lines at the start of a line, or at the end of a text without a last line break."""
     newline = writer.style.newline
     body = newline.join(["", *lines] if gap else lines)
     is_open = at and line_start(writer.text, at) != at
-    return Change(at, f"{newline}{body}" if is_open else f"{body}{newline}")
+    return TextChange(at, f"{newline}{body}" if is_open else f"{body}{newline}")
 
 
-def _in_brackets(text: str, span: Span, item: str) -> tuple[Change, ...]:
+def _in_brackets(text: str, span: Span, item: str) -> tuple[TextChange, ...]:
     if not span.children:
         return (_between_empty(text, span, item),)
     last, comma = span.children[-1], span.comma
@@ -203,23 +203,23 @@ def _in_brackets(text: str, span: Span, item: str) -> tuple[Change, ...]:
         end = max(end, last.mark.end)
     start = line_start(text, last.mark.start)
     if not begins_its_line(text, last.mark):
-        return (Change(end, f" {item}" if comma else f", {item}"),)
+        return (TextChange(end, f" {item}" if comma else f", {item}"),)
     newline = _newline_after(text, start)
     own = f"{text[start : last.mark.start]}{item}{',' if comma else ''}"
-    added = () if comma else (Change(end, ","),)
+    added = () if comma else (TextChange(end, ","),)
     at = line_end(text, end)
     if at > span.last.start:
-        return (Change(end, f"{'' if comma else ','}{newline}{own}"),)
-    return (*added, Change(at, f"{own}{newline}"))
+        return (TextChange(end, f"{'' if comma else ','}{newline}{own}"),)
+    return (*added, TextChange(at, f"{own}{newline}"))
 
 
-def _between_empty(text: str, span: Span, item: str) -> Change:
+def _between_empty(text: str, span: Span, item: str) -> TextChange:
     close = span.last.start
     start = line_start(text, close)
     if start <= span.first.start or not begins_its_line(text, span.last):
-        return Change(close, f"{item} " if text[close - 1] == " " else item)
+        return TextChange(close, f"{item} " if text[close - 1] == " " else item)
     newline = _newline_after(text, span.first.start)
-    return Change(start, f"{text[start:close]}  {item}{newline}")
+    return TextChange(start, f"{text[start:close]}  {item}{newline}")
 
 
 def _newline_after(text: str, at: int) -> str:

@@ -82,7 +82,7 @@ _BEST_LOADER: Callable[[str], YamlTokens] = getattr(yaml, "CSafeLoader", yaml.Sa
 
 def spans_of(text: str, loader: Callable[[str], YamlTokens] = _BEST_LOADER) -> Span:
     """The root value of a text that the reader took."""
-    walk = _Walk(list(_pieces(loader(text))))
+    walk = _TokenWalk(list(_pieces(loader(text))))
     while walk.kind in _AROUND:
         walk.take()
     return walk.value()
@@ -100,7 +100,7 @@ def _pieces(loader: YamlTokens) -> Iterator[Piece]:
         loader.dispose()
 
 
-class _Walk:
+class _TokenWalk:
     """A place in the tokens, and the last one behind it that stands for letters."""
 
     def __init__(self, pieces: list[Piece]) -> None:
@@ -183,10 +183,10 @@ class _Walk:
 
 
 _Children = tuple[list[SpanChild], Piece | None]
-_COLLECTIONS: dict[str, Callable[[_Walk], _Children]] = {
-    "-": _Walk.block_list,
-    "<block sequence start>": _Walk.block_list,
-    "<block mapping start>": _Walk.block_map,
-    "[": _Walk.flow,
-    "{": _Walk.flow,
+_COLLECTIONS: dict[str, Callable[[_TokenWalk], _Children]] = {
+    "-": _TokenWalk.block_list,
+    "<block sequence start>": _TokenWalk.block_list,
+    "<block mapping start>": _TokenWalk.block_map,
+    "[": _TokenWalk.flow,
+    "{": _TokenWalk.flow,
 }
