@@ -23,6 +23,7 @@ def _row(name: str, group: str, text: str, module: str = "") -> CommandRow:
 
 
 ROOT = (
+    _row("init", _DAILY, "Make a new project: asks, or takes what the options say."),
     _row("generate", _DAILY, "Add a function, worker, resource or addon to a config."),
     _row("plan", _DAILY, "Show what would run and why; changes nothing."),
     _row("build", _DAILY, "Build the functions; what is up to date is skipped."),
@@ -103,6 +104,7 @@ STATE = (
 
 ROOT_EPILOG = """\
 Examples:
+  fabric init                      a new project: asks what it is to be
   fabric plan                      what would run, and why
   fabric build                     build what changed
   fabric compose package -f fabric.compose.yml --concurrency 8

@@ -23,6 +23,9 @@ class BackEndFacts(Struct, frozen=True):
     `address_setting` the one that names the variable with its address. The names of the
     variables that its client reads begin with `variables`, or with what other clients read as well.
 
+    `credentials` are what its client needs: of the ways that are listed one is enough, and each is
+    all of its variables. `endpoint` names another address of its service.
+
     `is_own_folder`: it lies in the project's `.fabric`, beside logs and archives; nobody elsewhere
     reads it. `keeps_conditions`: its conditional writes hold, and need not be tried out first.
     """
@@ -34,6 +37,8 @@ class BackEndFacts(Struct, frozen=True):
     address_setting: str = ""
     variables: tuple[str, ...] = ()
     shared_variables: tuple[str, ...] = ()
+    credentials: tuple[tuple[str, ...], ...] = ()
+    endpoint: str = ""
     is_own_folder: bool = False
     keeps_conditions: bool = False
 
@@ -48,6 +53,7 @@ BACK_ENDS: tuple[BackEndFacts, ...] = (
             ("sqlTable", "fabric_state"),
         ),
         address_setting="sqlConnectionStringEnv",
+        credentials=(("FABRIC_STATE_SQL_URL",),),
         keeps_conditions=True,
     ),
     BackEndFacts(
@@ -56,18 +62,27 @@ BACK_ENDS: tuple[BackEndFacts, ...] = (
         needed="objstore1Bucket",
         variables=("OBJSTORE1_",),
         shared_variables=("AWS_",),
+        credentials=(("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY", "CLOUD1_REGION"),),
+        endpoint="OBJSTORE1_ENDPOINT_URL",
     ),
     BackEndFacts(
         BackendKind.OBJSTORE2,
         settings=("objstore2Bucket", "objstore2Prefix"),
         needed="objstore2Bucket",
         variables=("OBJSTORE2_",),
+        credentials=(("OBJSTORE2_CREDENTIALS_FILE",), ("OBJSTORE2_ACCESS_TOKEN",)),
+        endpoint="OBJSTORE2_ENDPOINT_URL",
     ),
     BackEndFacts(
         BackendKind.OBJSTORE3,
         settings=("objstore3Container", "objstore3Prefix"),
         needed="objstore3Container",
         variables=("OBJSTORE3_",),
+        credentials=(
+            ("OBJSTORE3_CONNECTION_STRING",),
+            ("OBJSTORE3_ACCOUNT", "OBJSTORE3_KEY"),
+        ),
+        endpoint="OBJSTORE3_ENDPOINT_URL",
     ),
 )
 _BY_KIND = {facts.kind: facts for facts in BACK_ENDS}

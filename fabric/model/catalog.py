@@ -37,7 +37,8 @@ class ProviderFacts(Struct, frozen=True):
     a big batch needs a window. `deletes_by_own_switch`: the switch for all providers is not enough
     to delete there. `cron_leaves_a_day_open`: in six fields one of the two days is `?`.
     `node_packages` are those that its Node runtimes bring, `python_packages` those of its Python
-    runtimes, each with the module that it is.
+    runtimes, each with the module that it is. `runtimes` are the families that new projects may
+    begin with there.
     """
 
     id: str
@@ -61,6 +62,7 @@ class ProviderFacts(Struct, frozen=True):
     node_packages: tuple[str, ...] = ()
     python_packages: tuple[tuple[str, str], ...] = ()
     cron_leaves_a_day_open: bool = False
+    runtimes: tuple[str, ...] = ("nodejs", "python")
 
     @property
     def real_deploy_variable(self) -> str:
@@ -185,6 +187,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         ),
         name_length=63,
         archive_bytes=10 * _KB * _KB,
+        runtimes=("nodejs",),
     ),
     ProviderFacts(
         id="host1",

@@ -1,0 +1,240 @@
+"""`init`: choices to a new project, of which all files are written or none."""
+
+import os
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.npm_install import npm_install
+from fabric.app.settings import Settings
+from fabric.model.back_ends import BackendKind, back_end_facts
+from fabric.model.outcomes.scaffolded import InitOutcome
+from fabric.model.problems import ExitCode, FabricError, Place, Problem
+from fabric.model.report import Report
+from fabric.scaffold.choices import (
+    NO_MANAGER,
+    ManagerFacts,
+    ProjectChoices,
+    length_problem,
+    refused_pairs,
+    service_problem,
+    unknown_words,
+)
+from fabric.scaffold.config_text import SCHEMA_FILE
+from fabric.scaffold.new_project import CONFIG_FILE, NewFile, new_project
+from fabric.scaffold.templates import Language, template_of
+from fabric.system.disk import read_bytes
+from fabric.system.new_files import write_new_files
+from fabric.system.plugins import FindEntries, installed, secret_manager
+from fabric.system.schemas import schema_text
+
+_TITLES = {
+    Language.TYPESCRIPT: "TypeScript",
+    Language.JAVASCRIPT: "JavaScript",
+    Language.PYTHON: "Python",
+}
+
+
+class InitRequest(Struct, frozen=True):
+    """What was said on the command line; empty where nothing was."""
+
+    folder: str = "."
+    service: str = ""
+    template: str = ""
+    provider: str = ""
+    lang: str = ""
+    backend: str = ""
+    manager: str = ""
+    skip_install: bool = False
+    with_workflow: bool = False
+
+
+class InitHelp(Struct, frozen=True):
+    """Who is asked for what was not said, if anybody is; who is told of the install; and where
+    plug-ins are found."""
+
+    ask: Callable[[InitRequest], InitRequest] | None
+    tell: Callable[[str], None]
+    find: FindEntries = installed
+
+
+def init(asked: InitRequest, settings: Settings, helped: InitHelp) -> Report:
+    folder = Path(os.path.abspath(settings.cwd / asked.folder))  # noqa: PTH100 - links stay links
+    asked = replace(asked, service=asked.service or folder.name)
+    _refuse(_slips(asked, folder, helped.find))
+    choices = _choices(_complete(asked, helped), helped.find)
+    files = (NewFile(SCHEMA_FILE, schema_text("config"), may_be_kept=True), *new_project(choices))
+    problem = length_problem(choices)
+    _refuse([*([problem] if problem else ()), *_in_the_way(folder, files)])
+    kept = [one for one in files if os.path.lexists(folder / one.path)]
+    written = [one for one in files if one not in kept]
+    write_new_files(folder, [(one.path, one.text.encode()) for one in written])
+    made = _NewProject(asked, choices, folder, written, kept)
+    return _report(made, _install(made, settings, helped))
+
+
+def _refuse(problems: Sequence[Problem]) -> None:
+    if problems:
+        raise FabricError(*problems)
+
+
+def _slips(asked: InitRequest, folder: Path, find: FindEntries) -> list[Problem]:
+    """All that is wrong before anybody is asked for the rest."""
+    said = _said(asked)
+    unknown = unknown_words(said)
+    service = service_problem(asked.service, is_folder=asked.service == folder.name)
+    found = [*unknown, *(() if unknown else refused_pairs(said))]
+    found += [service] if service else []
+    found += _manager_slips(asked.manager, find)
+    return [*found, *_folder_problems(folder)]
+
+
+def _said(asked: InitRequest) -> ProjectChoices:
+    return ProjectChoices(asked.service, asked.template, asked.provider, asked.lang, asked.backend)
+
+
+def _manager_slips(name: str, find: FindEntries) -> tuple[Problem, ...]:
+    try:
+        _manager(name, find)
+    except FabricError as error:
+        first = error.first
+        return (Problem("usage/unknown-choice", first.message, first.hint),)
+    return ()
+
+
+def _manager(name: str, find: FindEntries) -> ManagerFacts | None:
+    if name in ("", NO_MANAGER):
+        return None
+    return ManagerFacts(name, tuple(secret_manager(name, find).variables))
+
+
+def _complete(asked: InitRequest, helped: InitHelp) -> InitRequest:
+    if asked.template and asked.provider:
+        return asked
+    if helped.ask:
+        return helped.ask(asked)
+    options = (("--template", asked.template), ("--provider", asked.provider))
+    missing = " and ".join(option for option, said in options if not said)
+    message = f"without a terminal, {missing} must be given"
+    hint = "for example: fabric init --template http --provider cloud1-lambda"
+    raise FabricError(Problem("usage/missing-option", message, hint))
+
+
+def _choices(asked: InitRequest, find: FindEntries) -> ProjectChoices:
+    return replace(
+        _said(asked),
+        lang=asked.lang or Language.TYPESCRIPT.value,
+        backend=asked.backend or BackendKind.LOCAL.value,
+        manager=_manager(asked.manager, find),
+        with_workflow=asked.with_workflow,
+    )
+
+
+def _folder_problems(folder: Path) -> Iterator[Problem]:
+    if os.path.lexists(folder / CONFIG_FILE):
+        message = f"there is a `{CONFIG_FILE}` already, and it stays as it is"
+        hint = "give another folder with --dir, or extend it with `fabric generate`"
+        yield Problem("init/exists", message, hint, Place(str(folder / CONFIG_FILE)))
+    yield from _no_folder(folder)
+
+
+def _no_folder(folder: Path) -> Iterator[Problem]:
+    """The nearest one that is there has to be a folder."""
+    there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
+    if there.is_dir():
+        return
+    what = "is a link to nothing" if there.is_symlink() and not there.exists() else "is no folder"
+    hint = "give another folder with --dir" if there == folder else "move it away"
+    yield Problem("disk/no-folder", f"`{there}` {what}", hint, Place(str(there)))
+
+
+def _in_the_way(folder: Path, files: Sequence[NewFile]) -> Iterator[Problem]:
+    """Files that are there with other content, and what stands where a folder must be."""
+    for one in files:
+        path = folder / one.path
+        if os.path.lexists(path) and not one.may_be_kept and not _is_same(path, one):
+            message = f"there is a `{one.path}` already, and it stays as it is"
+            hint = "move it away, or give another folder with --dir"
+            yield Problem("init/exists", message, hint, Place(str(path)))
+    parents = dict.fromkeys((folder / one.path).parent for one in files)
+    yield from dict.fromkeys(problem for parent in parents for problem in _no_folder(parent))
+
+
+def _is_same(path: Path, wanted: NewFile) -> bool:
+    try:
+        return read_bytes(path) == wanted.text.encode()
+    except OSError:
+        return False
+
+
+class _NewProject(Struct, frozen=True):
+    """What was asked for, and what was written of it."""
+
+    asked: InitRequest
+    choices: ProjectChoices
+    folder: Path
+    written: Sequence[NewFile]
+    kept: Sequence[NewFile]
+
+    @property
+    def is_node(self) -> bool:
+        return self.choices.language is not Language.PYTHON
+
+    @property
+    def installs(self) -> bool:
+        return self.is_node and not self.asked.skip_install
+
+
+def _install(made: _NewProject, settings: Settings, helped: InitHelp) -> tuple[Problem, ...]:
+    problem = npm_install(made.folder, settings.env, helped.tell) if made.installs else None
+    return (problem,) if problem else ()
+
+
+def _report(made: _NewProject, problems: tuple[Problem, ...]) -> Report:
+    choices = made.choices
+    is_installed = made.installs and not problems
+    outcome = InitOutcome(
+        choices.service,
+        str(made.folder),
+        choices.template,
+        choices.provider,
+        choices.lang,
+        tuple(one.path for one in made.written),
+        tuple(one.path for one in made.kept),
+        is_installed,
+        tuple(_next(made, is_installed=is_installed)),
+        _title(choices),
+    )
+    return Report(
+        "init",
+        outcome,
+        problems=problems,
+        warnings=tuple(_warnings(choices)),
+        exit_code=ExitCode.PARTIAL if problems else ExitCode.OK,
+    )
+
+
+def _title(choices: ProjectChoices) -> str:
+    template = template_of(choices.template)
+    language, place = _TITLES[choices.language], choices.facts.title
+    return f"a function that {template.title}, in {language}, for {place} ({choices.provider})"
+
+
+def _next(made: _NewProject, *, is_installed: bool) -> Iterator[str]:
+    if Path(made.asked.folder) != Path():
+        yield f"cd {shlex.quote(made.asked.folder)}"
+    if not made.is_node:
+        yield from ("pip install -r requirements-dev.txt", "python3 -m pytest")
+    else:
+        yield from ("npm test",) if is_installed else ("npm install", "npm test")
+    yield from ("fabric plan", "fabric deploy")
+
+
+def _warnings(choices: ProjectChoices) -> Iterator[Problem]:
+    if choices.with_workflow and back_end_facts(choices.backend).is_own_folder:
+        message = f"the workflow forgets what it deployed: state backend `{choices.backend}`"
+        hint = "choose one that all machines reach, such as --state-backend objstore1"
+        yield Problem("init/local-state", message, hint)

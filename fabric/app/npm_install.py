@@ -1,0 +1,56 @@
+"""`npm install` in a new project: bounded, with what it says while it runs."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secrecy import without_credentials
+from fabric.runtimes.nodejs.toolchain import find_node, npm_command, npm_words
+from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
+from fabric.system.child_talk import ChildTalk
+
+_SECONDS = 300
+_FLAGS = ("--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-retry-mintimeout=1000")
+_LINES = 40
+
+
+def npm_install(
+    folder: Path, env: Mapping[str, str], tell: Callable[[str], None], seconds: float = _SECONDS
+) -> Problem | None:
+    """What kept it from ending well, if anything did."""
+    hint = f"all else is there: run `npm install` in `{folder}`, or init with --skip-install"
+    try:
+        argv = [*npm_command(env), "install", *_FLAGS]
+        path = os.pathsep.join([str(find_node(env).parent), env.get("PATH", "")])
+    except FabricError:
+        return Problem("init/no-npm", "there is no npm to install packages with", hint)
+    tell(f"npm install: for at most {seconds:.0f} s ...")
+    talk = ChildTalk(hear=lambda line: tell(_told(line)))
+    limits = Limits(seconds=seconds)
+    try:
+        heard = run_bounded(argv, cwd=folder, env={**env, "PATH": path}, limits=limits, talk=talk)
+    except FabricError as error:
+        return Problem("init/install-failed", error.first.message, hint)
+    reason = _reason(heard, seconds)
+    if reason:
+        return Problem("init/install-failed", f"npm install {reason}", hint)
+    tell("npm install: done")
+    return None
+
+
+def _told(line: bytes) -> str:
+    return without_credentials(line.decode(errors="replace"))
+
+
+def _reason(heard: Overheard, seconds: float) -> str:
+    match heard.ending:
+        case Ending.TIMED_OUT:
+            return f"was not done after {seconds:.0f} s"
+        case Ending.TOO_MUCH:
+            return "said more than anybody reads"
+        case _ if heard.code == 0:
+            return ""
+    lines = without_credentials(heard.stderr.decode(errors="replace")).strip().splitlines()
+    said = npm_words("\n".join(lines[-_LINES:])) if lines else f"it ended with {heard.code}"
+    return f"failed: {said}"

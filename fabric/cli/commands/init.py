@@ -1,0 +1,126 @@
+"""`fabric init`: a new project that plans, builds and deploys as it stands."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import click
+from msgspec import Struct
+
+from fabric.cli.flags_of import flags_of
+from fabric.cli.options import ScreenFlags, examples
+
+if TYPE_CHECKING:
+    from fabric.app.init import InitRequest
+    from fabric.app.settings import Settings
+    from fabric.model.report import Report
+
+
+class NewProjectFlags(Struct, frozen=True):
+    """What the project is to be; what is left out is asked for at a terminal."""
+
+    folder: Annotated[
+        str,
+        click.option(
+            "--dir", "folder", default=".", metavar="PATH", help="Where (default: this folder)."
+        ),
+    ]
+    service: Annotated[
+        str,
+        click.option(
+            "--service", default="", metavar="NAME", help="Its name (default: the folder's name)."
+        ),
+    ]
+    template: Annotated[
+        str,
+        click.option(
+            "--template",
+            default="",
+            metavar="KIND",
+            help="What calls its function: http, queue, cron, storage, eventbus, pubsub.",
+        ),
+    ]
+    provider: Annotated[
+        str, click.option("--provider", default="", metavar="ID", help="Where it is deployed to.")
+    ]
+    lang: Annotated[
+        str,
+        click.option("--lang", default="", metavar="ts|js|py", help="Its language (default: ts)."),
+    ]
+    backend: Annotated[
+        str,
+        click.option(
+            "--state-backend",
+            "backend",
+            default="",
+            metavar="KIND",
+            help="Where state is kept: local (the default), sql, objstore1, objstore2, objstore3.",
+        ),
+    ]
+    manager: Annotated[
+        str,
+        click.option(
+            "--secret-manager",
+            "manager",
+            default="",
+            metavar="ID",
+            help="A plug-in that is installed, or none (the default).",
+        ),
+    ]
+    skip_install: Annotated[
+        bool, click.option("--skip-install", is_flag=True, help="Do not run `npm install`.")
+    ]
+    ci: Annotated[
+        str | None,
+        click.option(
+            "--with-ci",
+            "ci",
+            type=click.Choice(["github-actions"]),
+            default=None,
+            help="Add a workflow: pull requests are planned, the main branch is deployed.",
+        ),
+    ]
+
+    @property
+    def request(self) -> "InitRequest":
+        from fabric.app.init import InitRequest
+
+        return InitRequest(
+            self.folder,
+            self.service,
+            self.template,
+            self.provider,
+            self.lang,
+            self.backend,
+            self.manager,
+            self.skip_install,
+            self.ci is not None,
+        )
+
+
+class InitFlags(Struct, frozen=True):
+    project: NewProjectFlags
+    screen: ScreenFlags
+
+
+@click.command(
+    epilog=examples("""
+fabric init                                                   asks, at a terminal
+fabric init --dir shop --template queue --provider cloud1-lambda --lang py
+""")
+)
+@flags_of(InitFlags)
+def init(flags: InitFlags) -> int:
+    """Make a new project: config, handler, test, sample event and what tools need.
+
+    With --template and --provider nothing is asked. All files are written or none, and an existing
+    fabric.yml is never touched. A provider that cannot serve the trigger is refused.
+    """
+    from fabric.app.init import InitHelp
+    from fabric.app.init import init as begin
+    from fabric.cli.init_questions import asker_at, tell
+    from fabric.cli.perform import answer
+
+    def begun(settings: "Settings") -> "Report":
+        ask = asker_at(settings, as_json=flags.screen.as_json)
+        return begin(flags.project.request, settings, InitHelp(ask, tell))
+
+    return answer(flags.screen, begun)

@@ -1,0 +1,22 @@
+"""What commands answer with that write the beginnings of a project."""
+
+from typing import ClassVar
+
+from fabric.model.outcomes.json_struct import JsonStruct
+
+
+class InitOutcome(JsonStruct, frozen=True):
+    """`files` were written, `kept` were there and left alone; paths are seen from `folder`."""
+
+    only_in_words: ClassVar[frozenset[str]] = frozenset({"title"})
+
+    service: str
+    folder: str
+    template: str
+    provider: str
+    lang: str
+    files: tuple[str, ...]
+    kept: tuple[str, ...]
+    installed: bool
+    next: tuple[str, ...]
+    title: str

@@ -1,0 +1,150 @@
+"""What a new project may be: pairs of the capability table, and nothing that it refuses."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from fabric.config.schema.config import SERVICE_NAME
+from fabric.model.back_ends import BackendKind
+from fabric.model.catalog import PROVIDERS, ProviderFacts, facts_of
+from fabric.model.names import TriggerKind
+from fabric.model.problems import Problem
+from fabric.model.spelling import did_you_mean
+from fabric.scaffold.templates import TEMPLATES, Language, template_of
+
+NO_MANAGER = "none"
+# The first stage that a service is deployed to; names at a provider hold it.
+_STAGE = "dev"
+_NO_LETTERS = re.compile(r"[^A-Za-z0-9_-]+")
+_LONGEST_HINT = 63
+
+
+class ManagerFacts(Struct, frozen=True):
+    """A secret manager: `id` is the scheme of its references too, `variables` are what it reads."""
+
+    id: str
+    variables: tuple[str, ...] = ()
+
+
+class ProjectChoices(Struct, frozen=True):
+    service: str
+    template: str
+    provider: str
+    lang: str = Language.TYPESCRIPT.value
+    backend: str = BackendKind.LOCAL.value
+    manager: ManagerFacts | None = None
+    with_workflow: bool = False
+
+    @property
+    def language(self) -> Language:
+        return Language(self.lang)
+
+    @property
+    def facts(self) -> ProviderFacts:
+        found = facts_of(self.provider)
+        if found is None:
+            raise LookupError(self.provider)
+        return found
+
+
+def templates_for(provider: str = "") -> tuple[str, ...]:
+    """Those that the provider, or else any provider, can deploy."""
+    facts = facts_of(provider)
+    able = facts.triggers if facts else frozenset[TriggerKind]().union(*_all_triggers())
+    return tuple(one.kind.value for one in TEMPLATES if one.kind in able)
+
+
+def _all_triggers() -> Iterator[frozenset[TriggerKind]]:
+    return (facts.triggers for facts in PROVIDERS)
+
+
+def providers_for(template: str = "", lang: str = "") -> tuple[str, ...]:
+    """Those that can deploy the template, in the language."""
+    return tuple(
+        facts.id
+        for facts in PROVIDERS
+        if (not template or TriggerKind(template) in facts.triggers)
+        and (not lang or Language(lang).runtime in facts.runtimes)
+    )
+
+
+def languages_for(provider: str = "") -> tuple[str, ...]:
+    facts = facts_of(provider)
+    return tuple(one.value for one in Language if not facts or one.runtime in facts.runtimes)
+
+
+def unknown_words(choices: ProjectChoices) -> tuple[Problem, ...]:
+    """Words that nobody knows; of what was not chosen yet nothing is said."""
+    found = (
+        _unknown("--template", choices.template, templates_for()),
+        _unknown("--provider", choices.provider, [facts.id for facts in PROVIDERS]),
+        _unknown("--lang", choices.lang, [one.value for one in Language]),
+        _unknown("--state-backend", choices.backend, [one.value for one in BackendKind]),
+    )
+    return tuple(problem for problem in found if problem)
+
+
+def _unknown(option: str, word: str, known: Iterable[str]) -> Problem | None:
+    known = tuple(known)
+    if not word or word in known:
+        return None
+    if option == "--template" and word in tuple(TriggerKind):
+        message = f"no provider can deploy a function with the trigger `{word}`"
+        return Problem("usage/unsupported", message, f"templates: {', '.join(known)}")
+    hint = did_you_mean(word, known) or f"known are {', '.join(known)}"
+    return Problem("usage/unknown-choice", f"{option} knows no `{word}`", hint)
+
+
+def refused_pairs(choices: ProjectChoices) -> tuple[Problem, ...]:
+    """What the table has no row for; all words are known."""
+    found = []
+    if choices.template and choices.provider:
+        found.append(_refused_template(choices))
+    if choices.provider and choices.lang:
+        found.append(_refused_language(choices))
+    return tuple(problem for problem in found if problem)
+
+
+def _refused_template(choices: ProjectChoices) -> Problem | None:
+    able = providers_for(choices.template)
+    if choices.provider in able:
+        return None
+    message = f"provider `{choices.provider}` has no trigger of type `{choices.template}`"
+    hint = f"{', '.join(able)} can; {choices.provider} has {_listed(choices.facts)}"
+    return Problem("usage/unsupported", message, hint)
+
+
+def _listed(facts: ProviderFacts) -> str:
+    return ", ".join(sorted(facts.triggers))
+
+
+def _refused_language(choices: ProjectChoices) -> Problem | None:
+    able = languages_for(choices.provider)
+    if choices.lang in able:
+        return None
+    message = f"provider `{choices.provider}` runs no `{choices.lang}`"
+    return Problem("usage/unsupported", message, f"it runs {', '.join(able)}")
+
+
+def service_problem(name: str, *, is_folder: bool) -> Problem | None:
+    """Why a name, or the folder's name that stands in for it, is none for a service."""
+    if SERVICE_NAME.fits(name):
+        return None
+    shown = name if len(name) <= _LONGEST_HINT else f"{name[:40]}…"
+    whose = f"the folder's name `{shown}`" if is_folder else f"`{shown}`"
+    near = _NO_LETTERS.sub("-", name).strip("-_")[:_LONGEST_HINT]
+    example = f"; for example --service {near}" if near else ""
+    hint = f"{SERVICE_NAME.rule}{example}"
+    return Problem("usage/bad-service", f"{whose} is no name of a service", hint)
+
+
+def length_problem(choices: ProjectChoices) -> Problem | None:
+    """Why the provider would refuse the function's whole name."""
+    limit = choices.facts.name_length
+    whole = f"{choices.service}-{_STAGE}-{template_of(choices.template).function}"
+    if not limit or len(whole) <= limit:
+        return None
+    message = f"the function would be called `{whole}`: {len(whole)} letters"
+    hint = f"provider `{choices.provider}` takes {limit}: give a shorter --service"
+    return Problem("usage/bad-service", message, hint)

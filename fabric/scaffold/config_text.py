@@ -1,0 +1,104 @@
+"""The text of a new `fabric.yml`."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from fabric.model.back_ends import BackendKind
+from fabric.scaffold.choices import ManagerFacts, ProjectChoices
+from fabric.scaffold.templates import Language, template_of
+
+SCHEMA_FILE = ".fabric/config.schema.json"
+_HEAD = f"""\
+# yaml-language-server: $schema={SCHEMA_FILE}
+# What each key means: docs/guide/config.md of fabric, or hover in an editor with YAML support.
+"""
+_STAGES = """\
+# What is different in a stage, for example with `fabric deploy --stage prod`:
+# stages:
+#   prod:
+#     protected: true
+#     env: {LOG_LEVEL: warn}
+"""
+# What any reader of YAML takes for a text, also without quotes.
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
+_NO_TEXTS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
+_RUNTIMES = {"nodejs": "nodejs22.x", "python": "python3.12"}
+_STATE_TITLES = {
+    BackendKind.LOCAL: "on this machine, in .fabric/state; teams choose another kind.",
+    BackendKind.SQL: "in the database at FABRIC_STATE_SQL_URL, else in .fabric/state.db.",
+    BackendKind.OBJSTORE1: "in this bucket, which has to be there.",
+    BackendKind.OBJSTORE2: "in this bucket, which has to be there.",
+    BackendKind.OBJSTORE3: "in this container, which has to be there.",
+}
+
+
+def entry_of(choices: ProjectChoices) -> str:
+    return f"src/{template_of(choices.template).function}.{choices.lang}"
+
+
+def config_text(choices: ProjectChoices) -> str:
+    template = template_of(choices.template)
+    trigger = {"type": template.kind.value, **template.fields}
+    fields = "\n        ".join(_lines(trigger))
+    function = (
+        f"  - name: {template.function}\n    entry: {entry_of(choices)}\n    triggers:\n"
+        f"      - {fields}\n"
+    )
+    provider = f"provider:\n  name: {choices.provider}\n  runtime: {runtime_of(choices.language)}\n"
+    parts = (
+        f"{_HEAD}service: {scalar(choices.service)}\n",
+        provider,
+        f"functions:\n{function}",
+        _backend(choices),
+        *((_secrets(choices.manager),) if choices.manager else ()),
+        _STAGES,
+    )
+    return "\n".join(parts)
+
+
+def runtime_of(language: Language) -> str:
+    return _RUNTIMES[language.runtime]
+
+
+def _backend(choices: ProjectChoices) -> str:
+    kind = BackendKind(choices.backend)
+    rows = "".join(f"  {key}: {scalar(value)}\n" for key, value in _settings(choices).items())
+    return f"# Records of what is live: {_STATE_TITLES[kind]}\nbackend:\n  kind: {kind}\n{rows}"
+
+
+def _settings(choices: ProjectChoices) -> Mapping[str, str]:
+    """What the kind cannot do without; names of buckets are in small letters everywhere."""
+    own = choices.service.lower().replace("_", "-").strip("-")[:50]
+    match BackendKind(choices.backend):
+        case BackendKind.OBJSTORE1:
+            return {"objstore1Bucket": f"{own}-state", "objstore1Prefix": "fabric/"}
+        case BackendKind.OBJSTORE2:
+            return {"objstore2Bucket": f"{own}-state", "objstore2Prefix": "fabric/"}
+        case BackendKind.OBJSTORE3:
+            return {"objstore3Container": f"{own}-state", "objstore3Prefix": "fabric/"}
+        case _:
+            return {}
+
+
+def _secrets(manager: ManagerFacts) -> str:
+    return (
+        f"# Secrets come from `{manager.id}`; env values take them as ${{secret:API_KEY}}.\n"
+        f"# secrets:\n#   API_KEY: {manager.id}://path/of/the/secret\n"
+    )
+
+
+def _lines(fields: Mapping[str, object]) -> Iterator[str]:
+    for key, value in fields.items():
+        if isinstance(value, Mapping):
+            yield f"{key}:"
+            yield from (f"  {line}" for line in _lines(value))
+        elif isinstance(value, list | tuple):
+            yield f"{key}: [{', '.join(scalar(str(one)) for one in value)}]"
+        else:
+            yield f"{key}: {scalar(str(value))}"
+
+
+def scalar(text: str) -> str:
+    is_plain = _PLAIN.fullmatch(text) and text.lower() not in _NO_TEXTS
+    return text if is_plain else json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,75 @@
+"""The text of a new `.env.example`: what the provider and the state back end want to know."""
+
+from collections.abc import Iterable, Iterator
+
+from fabric.model.back_ends import back_end_facts
+from fabric.model.catalog import ProviderFacts
+from fabric.scaffold.choices import ProjectChoices
+
+_HEAD = """\
+# Copy this file to .env and fill in what you use; .env stays out of git.
+# Deploys are simulated, and ask no provider, until FABRIC_REAL_DEPLOY=1 is in the environment.
+"""
+# Such a line in .env has no effect.
+_SWITCH = "FABRIC_"
+_ELSEWHERE = "# Not read from this file: set it in the environment."
+
+
+def env_example(choices: ProjectChoices) -> str:
+    shown: set[str] = set()
+    parts = [
+        _part(choices.facts.title, _provider_lines(choices.facts, shown)),
+        _part(f"State back end `{choices.backend}`", _backend_lines(choices.backend, shown)),
+    ]
+    if choices.manager:
+        lines = _needed([choices.manager.variables], shown)
+        parts.append(_part(f"Secret manager `{choices.manager.id}`", lines))
+    return "\n".join((_HEAD, *filter(None, parts)))
+
+
+def _part(title: str, lines: Iterable[str]) -> str:
+    body = "\n".join(lines)
+    return f"# {title}\n{body}\n" if body else ""
+
+
+def _provider_lines(facts: ProviderFacts, shown: set[str]) -> Iterator[str]:
+    for group in facts.credentials.required:
+        yield from _needed([(name,) for name in group], shown)
+    for name in _new(facts.credentials.optional, shown):
+        yield from _optional(name, "# Only where it is needed:")
+    yield from _optional(facts.real_deploy_variable, "# For real deploys to this provider alone:")
+
+
+def _backend_lines(kind: str, shown: set[str]) -> Iterator[str]:
+    facts = back_end_facts(kind)
+    yield from _needed(facts.credentials, shown)
+    if facts.endpoint:
+        yield from _optional(facts.endpoint, "# Only for another address of the service:")
+
+
+def _needed(ways: Iterable[Iterable[str]], shown: set[str]) -> Iterator[str]:
+    """Of several ways the first one; the others stand beside it."""
+    for number, way in enumerate(ways):
+        names = _new(way, shown)
+        if number and names:
+            yield "# or:"
+        for name in names:
+            yield from _line(name, is_first=number == 0)
+
+
+def _line(name: str, *, is_first: bool) -> Iterator[str]:
+    if name.startswith(_SWITCH):
+        yield _ELSEWHERE
+    yield f"{name}=" if is_first and not name.startswith(_SWITCH) else f"# {name}="
+
+
+def _optional(name: str, why: str) -> Iterator[str]:
+    yield _ELSEWHERE if name.startswith(_SWITCH) else why
+    yield f"# {name}="
+
+
+def _new(names: Iterable[str], shown: set[str]) -> tuple[str, ...]:
+    """Those that no part before has; two parts may share one account."""
+    found = tuple(name for name in names if name not in shown)
+    shown.update(found)
+    return found

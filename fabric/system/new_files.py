@@ -1,0 +1,56 @@
+"""Files of which none is there yet: all of them are written, or none."""
+
+import contextlib
+import itertools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from fabric.system.disk import write_all, write_problem
+
+# Whatever lies below a folder of this name is for its owner alone.
+_OWN = ".fabric"
+
+
+def write_new_files(folder: Path, files: Sequence[tuple[str, bytes]]) -> None:
+    """With the folders that they need. What was made is taken back if one cannot be written; a
+    file that appeared meanwhile stays as it is."""
+    made: list[Path] = []
+    path = folder
+    try:
+        for name, content in files:
+            path = folder / name
+            _make_folders(path.parent, made)
+            _create(path, content, made)
+    except OSError as error:
+        _take_back(made)
+        raise write_problem(path, error) from error
+    except BaseException:
+        _take_back(made)
+        raise
+
+
+def _make_folders(folder: Path, made: list[Path]) -> None:
+    missing = list(itertools.takewhile(lambda one: not one.is_dir(), (folder, *folder.parents)))
+    for one in reversed(missing):
+        one.mkdir(0o700 if _OWN in one.parts else 0o777)
+        made.append(one)
+
+
+def _create(path: Path, content: bytes, made: list[Path]) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    made.append(path)
+    try:
+        write_all(fd, content)
+    finally:
+        os.close(fd)
+
+
+def _take_back(made: Sequence[Path]) -> None:
+    """The newest first. A folder in which somebody else wrote meanwhile stays."""
+    for path in reversed(made):
+        with contextlib.suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                path.rmdir()
+            else:
+                path.unlink()

@@ -1,0 +1,16 @@
+"""The beginnings of a project in words."""
+
+from fabric.model.outcomes.scaffolded import InitOutcome
+from fabric.views.style import Style
+
+
+def init_text(made: InitOutcome, style: Style) -> str:
+    kept = (style.dim(f"  left as they were: {', '.join(made.kept)}"),) if made.kept else ()
+    return "\n".join(
+        (
+            f"{style.good('✓')} {style.strong(made.service)}: {made.title}",
+            *(f"  {path}" for path in made.files),
+            *kept,
+            f"Next: {' && '.join(made.next)}",
+        )
+    )

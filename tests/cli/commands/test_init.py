@@ -1,0 +1,219 @@
+"""`init`: what is written, and what stops it before anything is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.in_process import project
+from tests.support.project import Done, Project
+
+PAIR = ("--template", "http", "--provider", "cloud1-lambda")
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Project:
+    made = project(tmp_path, sources={})
+    (made.root / "fabric.yml").unlink()
+    return made
+
+
+def init(made: Project, *words: str, **env: str) -> Done:
+    return made.json("init", "--skip-install", *words, env=env)
+
+
+def refused(made: Project, *words: str, code: int = 64) -> dict[str, Any]:
+    """The error of a command that wrote nothing."""
+    before = made.tree()
+    done = init(made, *words)
+    assert (done.code, made.tree()) == (code, before)
+    return done.error
+
+
+def test_with_all_options_nothing_is_asked_and_the_files_are_listed(empty: Project) -> None:
+    words = ("--lang", "js", "--state-backend", "sql", "--secret-manager", "none")
+    result = init(empty, "--dir", "a/shop", "--service", "books", *PAIR, *words).result
+    assert result["service"] == "books"
+    assert (result["template"], result["provider"], result["lang"]) == (*PAIR[1::2], "js")
+    written = {name for name, look in empty.tree("a/shop").items() if look != "folder"}
+    assert written == set(result["files"])
+    assert {"fabric.yml", "src/hello.js", ".env.example", "event.template.json"} <= written
+    assert result["installed"] is False
+    assert result["next"][0] == "cd a/shop"
+
+
+def test_the_service_is_called_as_its_folder(empty: Project) -> None:
+    assert init(empty, *PAIR).result["service"] == "project"
+    assert init(empty, "--dir", "books", *PAIR).result["service"] == "books"
+    assert init(empty, "--dir", "books/../music/", *PAIR).result["service"] == "music"
+
+
+def test_in_words_the_last_line_is_what_comes_next(empty: Project) -> None:
+    done = empty.fabric("init", "--dir", "my shop", "--service", "shop", *PAIR, "--skip-install")
+    lines = done.out.splitlines()
+    assert lines[0].startswith("✓ shop: a function that answers requests, in TypeScript, for AWS")
+    assert lines[-1].startswith("Next: cd 'my shop' && npm install && npm test && fabric plan")
+
+
+def test_the_schema_of_the_editors_line_is_there(empty: Project) -> None:
+    init(empty, *PAIR)
+    line = (empty.root / "fabric.yml").read_text().splitlines()[0]
+    schema = empty.root / line.partition("$schema=")[2]
+    assert line.startswith("# yaml-language-server: ")
+    assert json.loads(schema.read_text())["$schema"]
+
+
+def test_without_a_terminal_missing_options_are_named(empty: Project) -> None:
+    assert "--template and --provider must be given" in refused(empty)["message"]
+    assert "--provider must be given" in refused(empty, "--template", "http")["message"]
+    assert refused(empty, "--provider", "host1")["code"] == "usage/missing-option"
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (("--template", "htpp"), "`htpp`", "did you mean `http`?"),
+        (("--provider", "edge1-worker"), "`edge1-worker`", "did you mean `edge1-workers`?"),
+        (("--lang", "go"), "--lang knows no `go`", "known are ts, js, py"),
+        (("--state-backend", "sqll"), "`sqll`", "did you mean `sql`?"),
+        (("--secret-manager", "vault"), "`vault`", "plug-ins that are installed: none"),
+        (("--template", "amqp"), "no provider can deploy", "templates: http, queue"),
+        (("--template", "logstream"), "no provider can deploy", "templates: http, queue"),
+        (("--template", "queue", "--provider", "host1"), "no trigger of type `queue`", "cloud1-"),
+        (("--provider", "edge1-workers", "--lang", "py"), "runs no `py`", "it runs ts, js"),
+        (("--service", "my shop"), "`my shop` is no name", "--service my-shop"),
+        (("--service", "a:b"), "`a:b` is no name", "--service a-b"),
+        (("--service", "s" * 200), "is no name of a service", "1 to 63 letters"),
+        (("--service", "s" * 60), "letters", "takes 64: give a shorter --service"),
+        (("--dir", "my shop"), "the folder's name `my shop`", "--service my-shop"),
+        (("--dir", "a:b"), "the folder's name `a:b`", "--service a-b"),
+        (("--dir", "d" * 200), "is no name of a service", "1 to 63 letters"),
+        (("--with-ci", "jenkins"), "jenkins", "--help"),
+    ],
+)
+def test_what_cannot_be_stops_it_before_the_first_file(
+    empty: Project, words: tuple[str, ...], message: str, hint: str
+) -> None:
+    given = dict(zip(PAIR[::2], PAIR[1::2], strict=True)) | dict(
+        zip(words[::2], words[1::2], strict=True)
+    )
+    error = refused(empty, *(word for pair in given.items() for word in pair))
+    assert message in error["message"]
+    assert hint in error["hint"]
+
+
+def test_all_that_is_wrong_is_said_at_once(empty: Project) -> None:
+    words = ("--template", "htpp", "--provider", "x", "--lang", "go", "--service", "a b")
+    assert len(refused(empty, *words)["problems"]) == 4
+
+
+def test_an_existing_config_is_never_touched(empty: Project) -> None:
+    empty.write({"fabric.yml": "# mine\n"})
+    error = refused(empty, *PAIR, code=1)
+    assert error["code"] == "init/exists"
+    assert (empty.root / "fabric.yml").read_text() == "# mine\n"
+
+
+def test_a_config_that_is_a_link_to_nothing_counts_as_one(empty: Project) -> None:
+    (empty.root / "fabric.yml").symlink_to("nowhere")
+    assert refused(empty, *PAIR, code=1)["code"] == "init/exists"
+
+
+def test_a_handler_of_ones_own_stops_it_and_other_files_are_kept(empty: Project) -> None:
+    empty.write({"src/hello.ts": "// mine\n", ".gitignore": "mine\n", "package.json": "{}\n"})
+    assert "`src/hello.ts`" in refused(empty, *PAIR, code=1)["message"]
+    (empty.root / "src/hello.ts").unlink()
+    result = init(empty, *PAIR).result
+    assert result["kept"] == ["package.json", ".gitignore"]
+    assert (empty.root / ".gitignore").read_text() == "mine\n"
+    words = empty.fabric("init", "--dir", "again", *PAIR, "--skip-install").out
+    assert "left as they were" not in words
+
+
+def test_an_interrupted_beginning_can_be_made_whole(empty: Project) -> None:
+    init(empty, *PAIR)
+    (empty.root / "fabric.yml").unlink()
+    result = init(empty, *PAIR).result
+    assert result["files"] == ["fabric.yml"]
+    assert "src/hello.ts" in result["kept"]
+
+
+def test_a_file_or_a_link_to_nothing_is_no_folder(empty: Project) -> None:
+    empty.write({"file": ""})
+    (empty.root / "gone").symlink_to("nowhere")
+    assert "is no folder" in refused(empty, "--dir", "file", *PAIR, code=73)["message"]
+    assert "is no folder" in refused(empty, "--dir", "file/below", *PAIR, code=73)["message"]
+    assert "is a link to nothing" in refused(empty, "--dir", "gone", *PAIR, code=73)["message"]
+
+
+def test_a_link_to_nothing_where_a_folder_must_be_stops_it(empty: Project) -> None:
+    (empty.root / "src").symlink_to("nowhere")
+    error = refused(empty, *PAIR, code=73)
+    assert "`src` is a link to nothing" in error["message"].replace(f"{empty.root}/", "")
+
+
+def test_a_name_that_no_file_system_takes_is_told(empty: Project) -> None:
+    error = refused(empty, "--dir", "d" * 300, "--service", "shop", *PAIR, code=73)
+    assert error["code"] == "disk/cannot-write"
+    assert "too long" in error["message"]
+
+
+def test_the_workflow_of_a_project_with_local_state_is_warned_about(empty: Project) -> None:
+    done = empty.fabric("init", *PAIR, "--skip-install", "--with-ci", "github-actions")
+    assert done.code == 0
+    assert "the workflow forgets what it deployed" in done.err
+    assert (empty.root / ".github/workflows/fabric.yml").is_file()
+    words = ("--dir", "shared", "--state-backend", "objstore1", "--with-ci", "github-actions")
+    assert empty.fabric("init", *PAIR, "--skip-install", *words).err == ""
+
+
+def npm(folder: Path, script: str) -> str:
+    """A PATH on which npm is this script."""
+    folder.mkdir()
+    program = folder / "npm"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return f"{folder}:/usr/bin:/bin"
+
+
+def test_packages_are_installed_in_the_new_folder(empty: Project, tmp_path: Path) -> None:
+    path = npm(tmp_path / "bin", 'echo "$@" > said; echo "npm warn old thing" >&2')
+    done = empty.json("init", "--dir", "shop", *PAIR, env={"PATH": path})
+    assert done.result["installed"] is True
+    assert (empty.root / "shop/said").read_text().startswith("install ")
+    assert done.err.splitlines() == [
+        "npm install: for at most 300 s ...", "npm warn old thing", "npm install: done",
+    ]  # fmt: skip
+    assert "npm install" not in done.result["next"]
+
+
+def test_a_failed_install_leaves_a_whole_project_and_says_so(
+    empty: Project, tmp_path: Path
+) -> None:
+    script = 'echo "npm error code E404" >&2; echo "npm error 404 no such package" >&2; exit 1'
+    done = empty.json("init", "--dir", "shop", *PAIR, env={"PATH": npm(tmp_path / "bin", script)})
+    assert done.code == 2
+    assert done.error["code"] == "init/install-failed"
+    assert "no such package" in done.error["message"]
+    assert "run `npm install` in" in done.error["hint"]
+    assert done.document["result"]["installed"] is False
+    assert empty.json("plan", "-c", "shop").code == 0
+
+
+def test_without_npm_the_project_is_there_all_the_same(empty: Project, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    node = tmp_path / "bin" / "node"
+    node.write_text("#!/bin/sh\n")
+    node.chmod(0o755)
+    done = empty.json("init", "--dir", "shop", *PAIR, env={"PATH": str(tmp_path / "bin")})
+    assert (done.code, done.error["code"]) == (2, "init/no-npm")
+    assert (empty.root / "shop/fabric.yml").is_file()
+
+
+def test_python_needs_no_npm(empty: Project, tmp_path: Path) -> None:
+    path = npm(tmp_path / "bin", "exit 1")
+    words = ("--dir", "shop", "--lang", "py")
+    done = empty.json("init", *words, *PAIR, env={"PATH": path})
+    assert (done.code, done.err) == (0, "")
+    assert [one.name for one in (empty.root / "shop/src").iterdir()] == ["hello.py"]

@@ -1,0 +1,57 @@
+"""Each template, in each language, at each provider that can have it: from `init` to an answer."""
+
+from pathlib import Path
+
+import pytest
+
+from fabric.scaffold.choices import languages_for, providers_for, templates_for
+from fabric.scaffold.templates import Language, template_of
+from tests.support.in_process import project
+from tests.support.project import Project
+
+PAIRS = {
+    lang: [
+        (template, provider)
+        for template in templates_for()
+        for provider in providers_for(template, lang)
+    ]
+    for lang in Language
+}
+
+
+def begun(folder: Path, lang: Language) -> tuple[Project, dict[str, tuple[str, str]]]:
+    """All pairs of a language beside each other, with a compose file over them."""
+    made = project(folder, sources={})
+    (made.root / "fabric.yml").unlink()
+    found = {f"{template}-{provider}": (template, provider) for template, provider in PAIRS[lang]}
+    for name, (template, provider) in found.items():
+        words = ("--template", template, "--provider", provider, "--lang", lang)
+        done = made.json("init", "--dir", name, "--skip-install", *words)
+        assert done.result["service"] == name
+    rows = "".join(f"  - {{name: {name}, config: ./{name}}}\n" for name in found)
+    made.write({"fabric.compose.yml": f"services:\n{rows}"})
+    return made, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", Language)
+def test_every_pair_plans_deploys_and_answers_its_own_event(tmp_path: Path, lang: Language) -> None:
+    made, found = begun(tmp_path, lang)
+    assert made.json("compose", "plan").result["summary"]["create"] == len(found)
+    deployed = made.json("compose", "deploy")
+    assert deployed.code == 0, deployed.err
+    for name, (template, _) in found.items():
+        function = template_of(template)
+        event = f"{name}/event.template.json"
+        words = ("-c", name, "--function", function.function, "--event", event)
+        response = made.json("invoke", "run", *words).result["response"]
+        assert {key: response[key] for key in function.answer} == function.answer, name
+
+
+def test_the_table_has_a_pair_for_each_provider_and_no_python_where_there_is_none() -> None:
+    assert len(PAIRS[Language.TYPESCRIPT]) == len(PAIRS[Language.JAVASCRIPT]) == 31
+    assert [pair for pair in PAIRS[Language.JAVASCRIPT] if pair not in PAIRS[Language.PYTHON]] == [
+        ("http", "edge1-workers"),
+        ("cron", "edge1-workers"),
+    ]
+    assert languages_for("edge1-workers") == ("ts", "js")

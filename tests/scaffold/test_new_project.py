@@ -1,0 +1,156 @@
+"""The files of a new project, as values."""
+
+import json
+import re
+
+import pytest
+
+from fabric.config.load import ConfigText, load_config
+from fabric.config.rules.deployable import plan_problems
+from fabric.config.values import Config
+from fabric.model.back_ends import BackendKind, back_end_facts
+from fabric.model.catalog import PROVIDERS
+from fabric.model.names import TriggerKind
+from fabric.scaffold.choices import (
+    ManagerFacts,
+    ProjectChoices,
+    providers_for,
+    refused_pairs,
+    service_problem,
+    templates_for,
+)
+from fabric.scaffold.config_text import scalar
+from fabric.scaffold.new_project import new_project
+from fabric.scaffold.templates import Language, handler_source
+
+VAULT = ManagerFacts("vault", ("VAULT_ADDRESS", "VAULT_TOKEN"))
+
+
+def files(choices: ProjectChoices) -> dict[str, str]:
+    return {one.path: one.text for one in new_project(choices)}
+
+
+def loaded(choices: ProjectChoices) -> Config:
+    text = files(choices)["fabric.yml"].encode()
+    return load_config(ConfigText("fabric.yml", text, {}, "dev"))
+
+
+@pytest.mark.parametrize("backend", BackendKind)
+@pytest.mark.parametrize("template", templates_for())
+def test_every_config_loads_without_a_word(template: str, backend: str) -> None:
+    for provider in providers_for(template):
+        config = loaded(ProjectChoices("my_shop", template, provider, backend=backend))
+        assert (config.service, config.warnings, plan_problems(config)) == ("my_shop", (), ())
+        assert config.backend.kind == backend
+
+
+@pytest.mark.parametrize("service", ["123", "0123", "true", "No", "1e5", "null", "0x1f", "n", "~a"])
+def test_a_name_that_could_be_read_as_something_else_is_a_text(service: str) -> None:
+    if service_problem(service, is_folder=False):
+        assert service == "~a"
+        return
+    assert loaded(ProjectChoices(service, "http", "host1")).service == service
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("my-queue", "my-queue"), ("GET:/hello", '"GET:/hello"'), ("yes", '"yes"'), ("7", '"7"')],
+)
+def test_texts_are_quoted_where_a_reader_could_take_them_for_more(text: str, written: str) -> None:
+    assert scalar(text) == written
+
+
+def test_what_typescript_javascript_and_python_projects_have() -> None:
+    def names(lang: str) -> set[str]:
+        return set(files(ProjectChoices("shop", "http", "host1", lang)))
+
+    common = {"package.json", "event.template.json", ".env.example", ".gitignore", "fabric.yml"}
+    assert names("ts") == {*common, "src/hello.ts", "test/hello.test.mjs", "tsconfig.json"}
+    assert names("js") == {*common, "src/hello.js", "test/hello.test.mjs"}
+    assert names("py") == {
+        *common, "src/hello.py", "tests/test_hello.py", "pytest.ini", "requirements-dev.txt",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("lang", Language)
+def test_a_package_has_its_scripts_and_needs_nothing_at_run_time(lang: str) -> None:
+    package = json.loads(files(ProjectChoices("Shop", "http", "host1", lang))["package.json"])
+    assert package["name"] == "shop"
+    assert package["scripts"]["build"] == "fabric build"
+    assert package["scripts"]["call:local"] == "fabric invoke local --serve"
+    assert "test" in package["scripts"]
+    assert "dependencies" not in package
+    wanted = {"typescript", "@types/node"} if lang == "ts" else set()
+    assert set(package.get("devDependencies", {})) == wanted
+
+
+@pytest.mark.parametrize("facts", PROVIDERS, ids=lambda one: one.id)
+@pytest.mark.parametrize("backend", BackendKind)
+def test_the_example_of_an_environment_names_all_variables_once(
+    facts: object, backend: str
+) -> None:
+    found = next(one for one in PROVIDERS if one is facts)
+    text = files(ProjectChoices("shop", "http", found.id, backend=backend))[".env.example"]
+    named = re.findall(r"^(?:# )?([A-Z][A-Z0-9_]*)=", text, re.MULTILINE)
+    store = back_end_facts(backend)
+    wanted = {*found.credentials.names, *(name for way in store.credentials for name in way)}
+    assert wanted <= set(named)
+    assert store.endpoint in (*named, "")
+    assert len(named) == len(set(named))
+
+
+def test_what_an_environment_file_cannot_say_is_no_line_of_it() -> None:
+    text = files(ProjectChoices("shop", "http", "cloud1-lambda", backend="sql"))[".env.example"]
+    assert "\nCLOUD1_REGION=\n" in text
+    assert "\nFABRIC_" not in text
+    assert "# FABRIC_STATE_SQL_URL=" in text
+
+
+def test_a_secret_manager_stands_in_the_config_and_in_the_example() -> None:
+    made = files(ProjectChoices("shop", "http", "host1", manager=VAULT))
+    assert "#   API_KEY: vault://path/of/the/secret" in made["fabric.yml"]
+    assert "\nVAULT_ADDRESS=\nVAULT_TOKEN=\n" in made[".env.example"]
+
+
+@pytest.mark.parametrize("lang", Language)
+def test_the_workflow_plans_pull_requests_and_deploys_main(lang: str) -> None:
+    choices = ProjectChoices("shop", "http", "edge1-workers", lang, "objstore2", VAULT, True)  # noqa: FBT003
+    text = files(choices)[".github/workflows/fabric.yml"]
+    assert "run: fabric plan\n        if: github.event_name == 'pull_request'" in text
+    assert "run: fabric deploy\n        if: github.event_name == 'push'" in text
+    assert "path: .fabric/cache" in text
+    assert "fabric-deploy[cloud]" in text
+    for name in ("EDGE1_API_TOKEN", "OBJSTORE2_CREDENTIALS_FILE", "VAULT_TOKEN"):
+        assert f"{name}: ${{{{ secrets.{name} }}}}" in text
+    assert ("setup-node" in text) == (lang != "py")
+    load = load_yaml(text)
+    assert set(load) == {"name", "on", "permissions", "concurrency", "jobs"}
+
+
+def load_yaml(text: str) -> dict[str, object]:
+    from yaml import BaseLoader, load
+
+    found: dict[str, object] = load(text, BaseLoader)  # noqa: S506 - texts only
+    return found
+
+
+@pytest.mark.parametrize("kind", TriggerKind)
+@pytest.mark.parametrize("lang", Language)
+def test_there_is_a_handler_for_each_kind_and_language(kind: str, lang: str) -> None:
+    text = handler_source(kind, lang)
+    assert "handler(event" in text
+    assert text.endswith("\n")
+    assert max(map(len, text.splitlines())) < 100
+
+
+def test_a_pair_that_the_table_lacks_is_refused_with_those_who_can() -> None:
+    (problem,) = refused_pairs(ProjectChoices("shop", "eventbus", "host1"))
+    assert "`host1` has no trigger of type `eventbus`" in problem.message
+    assert problem.hint.startswith("cloud1-lambda can")
+    (language,) = refused_pairs(ProjectChoices("shop", "http", "edge1-workers", "py"))
+    assert language.hint == "it runs ts, js"
+
+
+def test_only_what_some_provider_can_deploy_is_a_template() -> None:
+    assert templates_for() == ("http", "queue", "cron", "storage", "eventbus", "pubsub")
+    assert templates_for("host3-machines") == ("http",)
