@@ -29,7 +29,7 @@ from fabric.model.report import Report
 from fabric.runtimes.entry import NODE_EXTENSIONS, PYTHON_EXTENSIONS, entry_names
 from fabric.scaffold.file_diff import file_diff
 from fabric.scaffold.generated import NewEntry
-from fabric.scaffold.handler_place import HandlerPlace, KnownHandler, handler_place
+from fabric.scaffold.handler_place import HandlerPlace, KnownHandler, handler_place, hides_a_module
 from fabric.scaffold.templates import Language, handler_source
 from fabric.scaffold.yaml_edit import with_addition
 from fabric.scaffold.yaml_places import Addition
@@ -166,6 +166,9 @@ def _handler_changes(
         return
     path = opened.path.parent / place.path
     _refuse_outside(opened, path)
+    if module := hides_a_module(place):
+        message = f"`{place.path}` would be imported in place of Python's own module `{module}`"
+        raise FabricError(Problem("usage/bad-name", message, "take another name"))
     content = handler_source(wanted.trigger, place.language).encode()
     old = _old_handler(path, place, force=options.force)
     if old != content:

@@ -1,5 +1,6 @@
 """Where the handler of a new function goes: beside those that are there, named as they are."""
 
+import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from pathlib import PurePosixPath
@@ -49,6 +50,13 @@ def handler_place(name: str, known: Sequence[KnownHandler], default: Language) -
     file = f"{path.as_posix()}{suffix}"
     names_export = bool(fitting) and all(one.export for one in fitting)
     return HandlerPlace(file, f"{path.as_posix()}.handler" if names_export else file, language)
+
+
+def hides_a_module(place: HandlerPlace) -> str:
+    """The module of Python's own that a file at the top of the archive would stand in for."""
+    path = PurePosixPath(place.path)
+    is_top = place.language is Language.PYTHON and path.parent == PurePosixPath()
+    return path.stem if is_top and path.stem in sys.stdlib_module_names else ""
 
 
 def _fits(one: KnownHandler, default: Language) -> bool:

@@ -20,18 +20,20 @@ def with_addition(file: str, raw: bytes, addition: Addition) -> bytes:
     root = spans_of(document.text)
     for way in ways(document.text, root, addition):
         text = changed(document.text, way.changes)
-        if _reads_as_meant(text, document.root, addition, way):
+        if _reads_as_meant(file, text, _wanted(document.root, addition, way)):
             mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
             return mark + text.encode()
     raise error_of(file, document.text, [_given_up(document, root, addition)])
 
 
-def _reads_as_meant(text: str, old: Node, addition: Addition, way: WayIn) -> bool:
+def _reads_as_meant(file: str, text: str, wanted: object) -> bool:
     try:
-        new = read("", text.encode()).root
-    except FabricError:
+        new = read(file, text.encode()).root
+    except FabricError as error:
+        if error.first.code == "config/too-big":
+            raise
         return False
-    return _bare(new) == _wanted(old, addition, way)
+    return _bare(new) == wanted
 
 
 def _wanted(old: Node, addition: Addition, way: WayIn) -> object:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fabric.config.yaml.decoding import LINE_BREAK
 from fabric.config.yaml.spans import LIST, MAP, SCALAR, Span, SpanChild
-from fabric.scaffold.yaml_text import FileStyle
+from fabric.scaffold.yaml_text import FileStyle, needs_no_quotes
 
 NAMED = ("functions", "resources", "addons", "workflows", "layers", "secrets")
 _NEWLINES = ("\n", "\r\n", "\r")
@@ -25,6 +25,7 @@ def style_of(text: str, root: Span, section: str) -> FileStyle:
         is_json=is_json,
         is_flow=_is_flow(items),
         flow_lists=_has_flow_lists(items),
+        quotes_colons=_quotes_colons(items or root),
     )
 
 
@@ -92,3 +93,10 @@ def _is_flow(items: Span | None) -> bool:
 def _has_flow_lists(items: Span | None) -> bool:
     triggers = [child.value.child("triggers") for child in items.children] if items else []
     return any(one and one.value.is_flow and one.value.children for one in triggers)
+
+
+def _quotes_colons(items: Span) -> bool:
+    """Whether text with a colon stands in quotes where it would not have to."""
+    leaves = [one.first for one in _all(items) if one.kind == SCALAR]
+    bare = [one for one in leaves if ":" in one.text and needs_no_quotes(one.text)]
+    return bool(bare) and all(one.style in ("'", '"') for one in bare)

@@ -21,7 +21,8 @@ _SINGLE = re.compile(r"[ -~\xa1-\ud7ff]*")
 class FileStyle(Struct, frozen=True):
     """How a file is written. `step` indents maps in maps, `dash` lists in maps, `after_dash` is
     from a dash to what it holds; `pad` stands inside of braces. The new entry `is_flow`, or only
-    the lists in it are; in a file that `is_json` all text is quoted."""
+    the lists in it are; in a file that `is_json` all text is quoted, in others that `quotes_colons`
+    such as `GET:/x`."""
 
     newline: str = "\n"
     quote: str = '"'
@@ -32,6 +33,7 @@ class FileStyle(Struct, frozen=True):
     is_json: bool = False
     is_flow: bool = False
     flow_lists: bool = False
+    quotes_colons: bool = False
 
 
 def tree(value: Json) -> Node:
@@ -119,11 +121,17 @@ def _scalar(scalar: Scalar, style: FileStyle, plain: re.Pattern[str]) -> str:
     text = scalar.text
     if not isinstance(scalar.value, str):
         return text
-    if not style.is_json and plain.fullmatch(text) and _means_itself(text):
+    is_quoted = style.is_json or (style.quotes_colons and ":" in text)
+    if not is_quoted and plain.fullmatch(text) and _means_itself(text):
         return text
     if style.quote == "'" and not style.is_json and _SINGLE.fullmatch(text):
         return "'" + text.replace("'", "''") + "'"
     return json.dumps(text, ensure_ascii=not text.isprintable())
+
+
+def needs_no_quotes(text: str) -> bool:
+    """Whether a text means itself on a line of its own."""
+    return _PLAIN_IN_BLOCK.fullmatch(text) is not None and _means_itself(text)
 
 
 def _means_itself(text: str) -> bool:

@@ -37,6 +37,8 @@ def change_files(changes: Sequence[FileChange], top: Path) -> None:
     """Writes in this order, while the last file is held against others who do the same; what was
     written goes back if another cannot be. Folders made for it lie below `top`."""
     last = changes[-1].path
+    for change in changes:
+        _refuse_moved(change)
     _refuse_read_only(changes)
     with file_lock(last):
         for change in changes:
@@ -46,7 +48,7 @@ def change_files(changes: Sequence[FileChange], top: Path) -> None:
             for change in changes:
                 make_folder(change.path.parent)
                 done.append(change)
-                write_atomic(change.path, change.new, mode=change.mode)
+                write_atomic(change.path, change.new, mode=change.mode, durable=True)
         except BaseException:
             for change in reversed(done):
                 _put_back(change, top)

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from tests.support.project import environment, project
+from tests.support.project import ended, environment, project
 from tests.support.pseudo_terminal import CANCEL, DOWN, ENTER, AtTerminal, at_terminal
 
 
@@ -27,6 +27,20 @@ def test_a_function_is_made_of_answers(tmp_path: Path) -> None:
         one.until("created  src/night.py")
         assert one.ended() == 0
     assert "schedule: rate(5 minutes)" in (made.root / "fabric.yml").read_text()
+
+
+def test_two_at_once_lose_nothing(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    words = [("generate", "worker", name, "--queue-name", "q") for name in ("left", "right")]
+    children = [made.start(*one) for one in words]
+    ends = {one[2]: ended(child) for one, child in zip(words, children, strict=True)}
+    text = (made.root / "fabric.yml").read_text()
+    for name, done in ends.items():
+        is_done = done.code == 0
+        assert is_done == (f"name: {name}" in text) == (made.root / f"src/{name}.py").exists()
+        assert is_done or "disk/changed" in done.err
+    assert 0 in {done.code for done in ends.values()}
+    assert made.leftovers() == []
 
 
 def test_leaving_a_question_changes_nothing(tmp_path: Path) -> None:

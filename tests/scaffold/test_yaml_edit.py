@@ -149,6 +149,11 @@ SHAPES = {
         "functions:\n  - name: brand-new\n    entry: src/hi.ts\n    triggers:\n      - type: http\n"
         "        route: GET:/hi/{id}\n  - name: a\n    x: |\n      last",
     ),
+    "colons in quotes": (
+        "functions:\n  - triggers:\n      - route: 'GET:/a'\n",
+        "functions:\n  - triggers:\n      - route: 'GET:/a'\n  - name: brand-new\n"
+        "    entry: src/hi.ts\n    triggers:\n      - type: http\n        route: 'GET:/hi/{id}'\n",
+    ),
     "an alias among the entries": (
         "x-a: &a {name: a}\nfunctions:\n  - *a\n",
         "x-a: &a {name: a}\nfunctions:\n  - *a\n  - name: brand-new\n    entry: src/hi.ts\n"

@@ -75,3 +75,10 @@ def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
     path.chmod(0o444)
     assert refusal(FileChange(path, b"old", b"new"), top=tmp_path) == "disk/read-only"
     assert path.read_bytes() == b"old"
+
+
+def test_a_file_that_went_meanwhile_is_not_made_again(tmp_path: Path) -> None:
+    path = config_in(tmp_path)
+    path.unlink()
+    assert refusal(FileChange(path, b"old", b"new"), top=tmp_path) == "disk/changed"
+    assert not path.exists()

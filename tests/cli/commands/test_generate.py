@@ -396,3 +396,38 @@ def test_a_stage_of_its_own_name_is_asked_for(tmp_path: Path) -> None:
     made.write({"fabric.yml": text})
     assert made.fabric("generate", "function", "new", env={"FABRIC_STAGE": "prod"}).code == 0
     assert json.dumps(made.json("plan", "--stage", "prod").result["services"]).count('"new"') == 1
+
+
+def test_a_name_that_hides_a_module_of_python_is_refused(tmp_path: Path) -> None:
+    made = project(tmp_path, service("shop", "one"), {"one.py": ""})
+    done = made.json("generate", "function", "json")
+    assert (done.code, done.error["code"]) == (64, "usage/bad-name")
+    assert shop(tmp_path / "deeper").fabric("generate", "function", "json").code == 0
+
+
+@pytest.mark.parametrize("lang", RUNTIMES)
+def test_a_new_project_is_added_to(lang: str, tmp_path: Path) -> None:
+    made = project(tmp_path)
+    said = {"template": "http", "provider": "cloud1-lambda", "lang": lang, "service": "fresh"}
+    said |= {"secret-manager": "none", "state-backend": "local", "dir": "fresh"}
+    words = [word for name, value in said.items() for word in (f"--{name}", value)]
+    assert made.fabric("init", *words, "--skip-install").code == 0
+    before = read(made, "fresh/fabric.yml")
+    assert made.fabric("generate", "function", "more", cwd="fresh").code == 0
+    assert made.fabric("generate", "addon", "mail", cwd="fresh").code == 0
+    assert f"  - name: more\n    entry: src/more.{lang}\n" in read(made, "fresh/fabric.yml")
+    assert 'route: "GET:/more"' in read(made, "fresh/fabric.yml")
+    assert read(made, "fresh/fabric.yml").startswith(before.partition("\n\n# Records")[0])
+    assert made.fabric("plan", cwd="fresh").code == 0
+
+
+def test_an_option_that_is_said_without_its_kind_tells_the_kind(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    made.fabric("generate", "function", "up", "--bucket", "pics")
+    assert "type: storage" in read(made)
+
+
+def test_a_file_at_its_limit_is_told_as_that(tmp_path: Path) -> None:
+    config = service("shop", "one") + "x-much: [" + "1, " * 59_980 + "1]\n"
+    done = project(tmp_path, config, {"one.py": ""}).json("generate", "function", "two")
+    assert (done.code, done.error["code"]) == (65, "config/too-big")
