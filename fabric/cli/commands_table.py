@@ -24,6 +24,7 @@ def _row(name: str, group: str, text: str, module: str = "") -> CommandRow:
 
 ROOT = (
     _row("init", _DAILY, "Make a new project: asks, or takes what the options say."),
+    _row("generate", _DAILY, "Add a function, worker, resource or addon to a config."),
     _row("plan", _DAILY, "Show what would run and why; changes nothing."),
     _row("build", _DAILY, "Build the functions; what is up to date is skipped."),
     _row("package", _DAILY, "Build, vendor and pack the functions into archives."),
@@ -74,6 +75,18 @@ INVOKE = (
         "local",
     ),
     CommandRow("run", "Commands", "Call a deployed function.", "fabric.cli.commands.invoke", "run"),
+)
+
+
+def _generate(name: str, text: str) -> CommandRow:
+    return CommandRow(name, "Commands", text, "fabric.cli.commands.generate", name)
+
+
+GENERATE = (
+    _generate("function", "Add a function of any trigger, with its handler."),
+    _generate("worker", "Add a function that works on a queue, with its handler."),
+    _generate("resource", "Add a database, cache, queue, topic or bucket."),
+    _generate("addon", "Add an addon, with its version and options."),
 )
 
 

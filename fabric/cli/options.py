@@ -23,6 +23,17 @@ LockTimeout: TypeAlias = Annotated[
         help="Wait so long for a lock that somebody holds: 90, 30s, 2m, 1h.",
     ),
 ]
+ConfigFile: TypeAlias = Annotated[
+    str,
+    click.option(
+        "-c",
+        "--config",
+        default="fabric.yml",
+        show_default=True,
+        metavar="FILE",
+        help="The config file, or the folder that holds it.",
+    ),
+]
 ComposeFile: TypeAlias = Annotated[
     str,
     click.option(
@@ -103,17 +114,7 @@ class ScreenFlags(Struct, frozen=True):
 class PlaceFlags(Struct, frozen=True):
     """Which service, stage and provider."""
 
-    config: Annotated[
-        str,
-        click.option(
-            "-c",
-            "--config",
-            default="fabric.yml",
-            show_default=True,
-            metavar="FILE",
-            help="The config file, or the folder that holds it.",
-        ),
-    ]
+    config: ConfigFile
     stage: Stage
     provider: Provider
     params: Params

@@ -37,6 +37,7 @@ from fabric.config.schema.config import CONFIG
 from fabric.config.values import Config
 from fabric.config.yaml.nodes import Mapping, Node, find, with_entry, without
 from fabric.config.yaml.problems import error_of, in_file, open_document
+from fabric.config.yaml.reader import Document
 from fabric.model.late_values import late_names
 from fabric.model.problems import Place, Problem
 from fabric.model.secrecy import without_values
@@ -71,9 +72,7 @@ def load_config(source: ConfigText) -> Config:
     """The config of one service for one stage; raises all of its problems at once."""
     file = source.file
     document = open_document(file, source.text)
-    if not isinstance(document.root, Mapping):
-        raise error_of(file, document.text, [_no_map(document.root)])
-    loaded, findings = _resolved(source, document.root)
+    loaded, findings = resolved(source, settings_in(file, document))
     fatal = [item.problem for item in findings if item.is_fatal]
     if fatal:
         raise error_of(file, document.text, fatal)
@@ -87,7 +86,15 @@ def load_config(source: ConfigText) -> Config:
     )
 
 
-def _resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
+def settings_in(file: str, document: Document) -> Mapping:
+    """The root of a config, which is a map."""
+    if not isinstance(document.root, Mapping):
+        raise error_of(file, document.text, [_no_map(document.root)])
+    return document.root
+
+
+def resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
+    """The document with its stage laid in and its bindings filled, and all that is found in it."""
     root = for_stage(without_asides(raw), source.stage)
     root = place_alone(root) if source.only_place else root
     scope = BindingScope(

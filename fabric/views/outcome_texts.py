@@ -4,9 +4,16 @@ import json
 from collections.abc import Callable, Mapping
 
 from fabric.model.amounts import plural
-from fabric.model.outcomes import deployed, looked_up, planned, recorded, scaffolded
+from fabric.model.outcomes import (
+    deployed,
+    generated,
+    looked_up,
+    planned,
+    recorded,
+    scaffolded,
+)
 from fabric.model.outcomes.json_struct import JsonStruct
-from fabric.views import cache_text, deploy_text, listing_text, plan_text, state_text
+from fabric.views import cache_text, deploy_text, generate_text, listing_text, plan_text, state_text
 from fabric.views.doctor_text import doctor_text
 from fabric.views.scaffold_text import init_text
 from fabric.views.style import Style
@@ -33,6 +40,7 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     deployed.RollbackOutcome: deploy_text.rollback_text,
     deployed.ReleasesOutcome: deploy_text.releases_text,
     deployed.OutputsOutcome: deploy_text.outputs_text,
+    generated.GenerateOutcome: generate_text.generate_text,
     looked_up.ValidOutcome: listing_text.valid_text,
     looked_up.ConfigOutcome: listing_text.config_text,
     looked_up.ServicesOutcome: listing_text.services_text,

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fabric.cli.commands_table import COMPOSE, ROOT
+from fabric.cli.commands_table import COMPOSE, GENERATE, ROOT
 from tests.support.in_process import compose, project
 
 COMMANDS = (
     *((row.name,) for row in ROOT),
     *(("compose", row.name) for row in COMPOSE),
+    *(("generate", row.name) for row in GENERATE),
     *(("cache", name) for name in ("stats", "verify", "prune")),
     *(("runs", name) for name in ("list", "show")),
 )
@@ -135,7 +136,9 @@ def test_every_command_has_a_help_with_two_examples(words: tuple[str, ...], tmp_
     assert sum(f"fabric {' '.join(words)}" in line for line in examples) >= 2
 
 
-@pytest.mark.parametrize(("group", "rows"), [((), ROOT), (("compose",), COMPOSE)])
+@pytest.mark.parametrize(
+    ("group", "rows"), [((), ROOT), (("compose",), COMPOSE), (("generate",), GENERATE)]
+)
 def test_help_lists_every_command(
     group: tuple[str, ...], rows: tuple[object, ...], tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.cli.commands_table import COMPOSE, ROOT
+from fabric.cli.commands_table import COMPOSE, GENERATE, ROOT
 from tests.support.project import environment, project
 
 HEAVY = {"networkx", "yaml", "jsonschema", "diskcache", "sqlite3", "httpx", "boto3"}
@@ -15,6 +15,7 @@ COMMANDS = (
     (),
     *((row.name,) for row in ROOT),
     *(("compose", row.name) for row in COMPOSE),
+    *(("generate", row.name) for row in GENERATE),
     *(("cache", name) for name in ("stats", "verify", "prune")),
     *(("runs", name) for name in ("list", "show")),
 )

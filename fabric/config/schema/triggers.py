@@ -18,7 +18,7 @@ from fabric.model.names import TriggerKind
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "ANY")
 FILLED = Text(r"\S", "text that is not empty")
 _METHOD = "(?:" + "|".join(METHODS) + ")"
-_ROUTE = Text(whole(_METHOD + r":/\S*"), "`<METHOD>:/<path>`, such as `GET:/hello`")
+ROUTE = Text(whole(_METHOD + r":/\S*"), "`<METHOD>:/<path>`, such as `GET:/hello`")
 _PATH = Text(whole(r"/\S*"), "a path that begins with `/`")
 _TEXTS = Many(FILLED)
 
@@ -35,7 +35,7 @@ def _batch(most: int) -> Field:
 
 _HTTP = _kind(
     TriggerKind.HTTP,
-    Field("route", _ROUTE, "Method and path in one.", "GET:/hello"),
+    Field("route", ROUTE, "Method and path in one.", "GET:/hello"),
     Field("method", OneOf(METHODS, "an HTTP method"), "The method; GET when left out.", "POST"),
     Field("path", _PATH, "The path; `{name}` stands for one segment.", "/users/{id}"),
     Field(

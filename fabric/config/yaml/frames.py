@@ -39,7 +39,7 @@ class SourceLines:
         rows = []
         for number in range(first, last + 1):
             rows.append(
-                f"{number:>{width}} | {self._shown(number)[shift : shift + _WIDTH]}".rstrip()
+                f"{number:>{width}} | {self.shown(number)[shift : shift + _WIDTH]}".rstrip()
             )
             if number == line and column:
                 rows.append(f"{'':>{width}} | {' ' * (column - shift - 1)}^")
@@ -50,7 +50,15 @@ class SourceLines:
         end = self._starts[number] if number < len(self._starts) else len(self._text)
         return self._text[start:end].rstrip("\r\n\x85\u2028\u2029")
 
-    def _shown(self, number: int) -> str:
+    @property
+    def lines(self) -> list[str]:
+        """All lines, each with its line break."""
+        ends = [*self._starts[1:], len(self._text)]
+        lines = [self._text[start:end] for start, end in zip(self._starts, ends, strict=True)]
+        return lines if lines[-1] else lines[:-1]
+
+    def shown(self, number: int) -> str:
+        """A line as it may be shown."""
         line = self._line(number)
         if len(line) > _LONGEST:
             return f"(a line of {len(line):,} characters)"

@@ -1,0 +1,240 @@
+"""`fabric generate …`: one entry more in a config, with all that goes with it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import click
+from msgspec import Struct
+
+from fabric.cli import commands_table as table
+from fabric.cli.flags_of import flags_of
+from fabric.cli.main import LazyGroup
+from fabric.cli.options import ConfigFile, ScreenFlags, examples
+from fabric.cli.questions import AskFlags
+from fabric.config.schema.entries import RESOURCE_TYPES
+from fabric.model.names import TriggerKind
+
+if TYPE_CHECKING:
+    from fabric.app.generate import OpenConfig
+    from fabric.app.settings import Settings
+    from fabric.cli.questions import Person
+    from fabric.scaffold.generated import NewEntry
+
+generate = LazyGroup(
+    name="generate",
+    help="Add a function, worker, resource or addon to a config; all that stands in it stays.",
+    epilog="Examples:\n"
+    "  fabric generate function hello --trigger http --route GET:/hello\n"
+    "  fabric generate worker mailer --queue-name mails --dry-run",
+    no_args_is_help=True,
+).listing(table.GENERATE)
+
+Name: TypeAlias = Annotated[str, click.argument("name", default="")]
+Force: TypeAlias = Annotated[
+    bool, click.option("--force", is_flag=True, help="Replace a handler file that is there.")
+]
+
+
+def _said(name: str, metavar: str, text: str) -> Callable[..., Callable[..., int]]:
+    return click.option(name, default="", metavar=metavar, help=text)
+
+
+def _many(name: str, field: str, metavar: str, text: str) -> Callable[..., Callable[..., int]]:
+    return click.option(name, field, multiple=True, metavar=metavar, help=text)
+
+
+class EditFlags(Struct, frozen=True):
+    """Which config, and whether it is only shown what would change."""
+
+    config: ConfigFile
+    dry_run: Annotated[
+        bool,
+        click.option("--dry-run", is_flag=True, help="Show what would change; write nothing."),
+    ]
+    ask: AskFlags
+    screen: ScreenFlags
+
+
+class TriggerFlags(Struct, frozen=True):
+    """The fields of a trigger; each belongs to one kind."""
+
+    route: Annotated[
+        str, _said("--route", "METHOD:PATH", "http: what it answers; GET:/NAME when left out.")
+    ]
+    schedule: Annotated[
+        str, _said("--schedule", "EXPR", "cron: when it runs; needed. `rate(5 minutes)`, ...")
+    ]
+    timezone: Annotated[
+        str, _said("--timezone", "ZONE", "cron: the zone of the schedule, such as Europe/Berlin.")
+    ]
+    queue_name: Annotated[
+        str, _said("--queue-name", "QUEUE", "queue: where messages are; my-queue when left out.")
+    ]
+    bucket: Annotated[
+        str, _said("--bucket", "BUCKET", "storage: what is watched; my-bucket when left out.")
+    ]
+    events: Annotated[
+        tuple[str, ...],
+        _many(
+            "--event", "events", "EVENT", "storage: what it is told of; new objects when left out."
+        ),
+    ]
+    topic: Annotated[
+        str, _said("--topic", "TOPIC", "pubsub: what it listens to; my-topic when left out.")
+    ]
+    sources: Annotated[
+        tuple[str, ...],
+        _many(
+            "--source", "sources", "SOURCE", "eventbus: who sent the events; my.app when left out."
+        ),
+    ]
+    detail_types: Annotated[
+        tuple[str, ...], _many("--detail-type", "detail_types", "TYPE", "eventbus: their kinds.")
+    ]
+
+
+class NewFunctionFlags(Struct, frozen=True):
+    name: Name
+    trigger: Annotated[
+        str | None,
+        click.option(
+            "--trigger",
+            type=click.Choice([kind.value for kind in TriggerKind]),
+            help="What calls it; the kind that the other options are of, else http.",
+        ),
+    ]
+    fields: TriggerFlags
+    force: Force
+    edit: EditFlags
+
+
+class NewWorkerFlags(Struct, frozen=True):
+    name: Name
+    queue_name: Annotated[
+        str, _said("--queue-name", "QUEUE", "The queue whose messages it works on; needed.")
+    ]
+    force: Force
+    edit: EditFlags
+
+
+class NewResourceFlags(Struct, frozen=True):
+    name: Name
+    kind: Annotated[
+        str | None,
+        click.option(
+            "--type",
+            "kind",
+            type=click.Choice(RESOURCE_TYPES),
+            help="What kind of thing it is; needed.",
+        ),
+    ]
+    connection_env: Annotated[
+        str,
+        _said("--connection-env", "VAR", "The deployer's variable with its address; needed."),
+    ]
+    edit: EditFlags
+
+
+class NewAddonFlags(Struct, frozen=True):
+    name: Name
+    version: Annotated[str, _said("--version", "V", "The version to use.")]
+    options: Annotated[
+        tuple[str, ...],
+        _many("--option", "options", "K=V", "A setting of the addon (may be given again)."),
+    ]
+    edit: EditFlags
+
+
+@click.command(
+    epilog=examples("""
+fabric generate function orders --trigger http --route 'POST:/orders'
+fabric generate function nightly --trigger cron --schedule 'cron(0 3 * * ? *)' --dry-run
+""")
+)
+@flags_of(NewFunctionFlags)
+def function(flags: NewFunctionFlags) -> int:
+    """Add a function to the config, with a handler beside those that are there.
+
+    The handler is written in the language of the others, or of the provider's runtime. On a
+    terminal what is missing is asked for.
+    """
+    from fabric.cli.new_entries import new_function
+
+    said = {name: getattr(flags.fields, name) for name in flags.fields.__struct_fields__}
+    return _generated(
+        flags.edit,
+        lambda opened, person: new_function(flags.name, flags.trigger or "", said, opened, person),
+        force=flags.force,
+    )
+
+
+@click.command(
+    epilog=examples("""
+fabric generate worker mailer --queue-name mails
+fabric generate worker mailer --queue-name mails -c services/mail --dry-run
+""")
+)
+@flags_of(NewWorkerFlags)
+def worker(flags: NewWorkerFlags) -> int:
+    """Add a function that works on the messages of a queue, with its handler."""
+    from fabric.cli.new_entries import new_worker
+
+    return _generated(
+        flags.edit,
+        lambda opened, person: new_worker(flags.name, flags.queue_name, opened, person),
+        force=flags.force,
+    )
+
+
+@click.command(
+    epilog=examples("""
+fabric generate resource orders-db --type database --connection-env ORDERS_DB_URL
+fabric generate resource sessions --type cache --connection-env REDIS_URL --dry-run
+""")
+)
+@flags_of(NewResourceFlags)
+def resource(flags: NewResourceFlags) -> int:
+    """Add a resource whose address functions are given, from a variable of whoever deploys."""
+    from fabric.cli.new_entries import new_resource
+
+    return _generated(
+        flags.edit,
+        lambda opened, person: new_resource(
+            flags.name, flags.kind or "", flags.connection_env, opened, person
+        ),
+    )
+
+
+@click.command(
+    epilog=examples("""
+fabric generate addon mail --version 1.2 --option sender=shop@example.com
+fabric generate addon mail --interactive
+""")
+)
+@flags_of(NewAddonFlags)
+def addon(flags: NewAddonFlags) -> int:
+    """Add an addon; numbers, true and false among its options are taken as such."""
+    from fabric.cli.new_entries import new_addon
+
+    return _generated(
+        flags.edit,
+        lambda opened, person: new_addon(flags.name, flags.version, flags.options, opened, person),
+    )
+
+
+def _generated(
+    edit: EditFlags, wanted: "Callable[[OpenConfig, Person], NewEntry]", *, force: bool = False
+) -> int:
+    from fabric.app.generate import GenerateOptions, open_config
+    from fabric.app.generate import generate as generate_entry
+    from fabric.cli.perform import answer
+    from fabric.cli.questions import person_of
+    from fabric.model.report import Report
+
+    def make(settings: "Settings") -> Report:
+        person = person_of(edit.ask, settings, as_json=edit.screen.as_json)
+        opened = open_config(edit.config, settings)
+        options = GenerateOptions(force, edit.dry_run)
+        return generate_entry(opened, wanted(opened, person), options, settings)
+
+    return answer(edit.screen, make)

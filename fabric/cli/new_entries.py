@@ -1,0 +1,225 @@
+"""The options of `generate` to what is wanted: checked, and asked for where they are missing."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from fabric.app.generate import OpenConfig
+from fabric.cli.questions import Asks, OpenQuestion, Person, answers
+from fabric.config.schema.entries import RESOURCE_TYPES
+from fabric.model.catalog import DEPLOYABLE_TRIGGERS, facts_of
+from fabric.model.names import TriggerKind
+from fabric.model.outcomes.json_struct import Json
+from fabric.model.problems import FabricError, Problem
+from fabric.scaffold.generated import (
+    NewEntry,
+    function_entry,
+    name_complaint,
+    route_complaint,
+    schedule_complaint,
+    text_complaint,
+    type_complaint,
+    variable_complaint,
+)
+from fabric.scaffold.templates import template_of
+from fabric.scaffold.yaml_text import leaf
+
+
+class TriggerOption(NamedTuple):
+    """An option that says a field of one kind of trigger; an `asked` one is a question too."""
+
+    option: str
+    kind: str
+    field: str
+    title: str
+    check: Callable[[str], str]
+    asked: bool = True
+    needed: bool = False
+
+
+TRIGGER_OPTIONS: Mapping[str, TriggerOption] = {
+    "route": TriggerOption("--route", "http", "route", "Route", route_complaint),
+    "schedule": TriggerOption(
+        "--schedule", "cron", "schedule", "Schedule", schedule_complaint, needed=True
+    ),
+    "queue_name": TriggerOption("--queue-name", "queue", "queue", "Queue", text_complaint),
+    "bucket": TriggerOption("--bucket", "storage", "bucket", "Bucket", text_complaint),
+    "topic": TriggerOption("--topic", "pubsub", "topic", "Topic", text_complaint),
+    "timezone": TriggerOption("--timezone", "cron", "timezone", "", text_complaint, asked=False),
+    "events": TriggerOption("--event", "storage", "events", "", text_complaint, asked=False),
+    "sources": TriggerOption("--source", "eventbus", "source", "", text_complaint, asked=False),
+    "detail_types": TriggerOption(
+        "--detail-type", "eventbus", "detail-type", "", text_complaint, asked=False
+    ),
+}
+_PATTERN = ("source", "detail-type")
+Said = Mapping[str, str | tuple[str, ...]]
+
+
+def new_function(
+    name: str, trigger: str, said: Said, opened: OpenConfig, person: Person
+) -> NewEntry:
+    """`said` has the values of trigger options by their names; empty ones were not said."""
+    given = {option: value for option, value in said.items() if value}
+    name = _free_name(name, "functions", opened, person)
+    kind = _trigger(trigger, given, opened, person)
+    _refuse_foreign(kind, given)
+    return function_entry("function", name, kind, _fields(name, kind, given, person))
+
+
+def new_worker(name: str, queue: str, opened: OpenConfig, person: Person) -> NewEntry:
+    _refuse_unsupported("queue", opened)
+    name = _free_name(name, "functions", opened, person)
+    default = f"{template_of('queue').fields['queue']}"
+    question = OpenQuestion("Queue", "--queue-name", queue, default, text_complaint, needed=True)
+    return function_entry("worker", name, "queue", dict(answers({"queue": question}, person)))
+
+
+def new_resource(
+    name: str, kind: str, variable: str, opened: OpenConfig, person: Person
+) -> NewEntry:
+    name = _free_name(name, "resources", opened, person)
+    default = "".join(sign if sign.isalnum() else "_" for sign in name).upper()
+    default = default if not variable_complaint(f"{default}_URL") else "DATABASE"
+    questions = {
+        "type": OpenQuestion(
+            "Type",
+            "--type",
+            kind,
+            RESOURCE_TYPES[0],
+            type_complaint,
+            needed=True,
+            choices=RESOURCE_TYPES,
+        ),
+        "connectionEnv": OpenQuestion(
+            "Variable with its address",
+            "--connection-env",
+            variable,
+            f"{default}_URL",
+            variable_complaint,
+            needed=True,
+        ),
+    }
+    return NewEntry("resource", "resources", name, dict(answers(questions, person)))
+
+
+def new_addon(
+    name: str, version: str, options: tuple[str, ...], opened: OpenConfig, person: Person
+) -> NewEntry:
+    name = _free_name(name, "addons", opened, person)
+    question = OpenQuestion("Version (none: empty)", "--version", version, "", lambda _: "")
+    fields: dict[str, Json] = {}
+    if said := answers({"version": question}, person)["version"]:
+        fields["version"] = said
+    if options:
+        fields["options"] = _options(options)
+    return NewEntry("addon", "addons", name, fields)
+
+
+def _options(words: tuple[str, ...]) -> dict[str, Json]:
+    """`KEY=VALUE` each: a number or flag of JSON, or text."""
+    pairs = [word.partition("=") for word in words]
+    for (key, equals, _), word in zip(pairs, words, strict=True):
+        if not key or not equals:
+            message = f"--option {word.partition('=')[0] or '='} is no KEY=VALUE"
+            raise FabricError(Problem("usage/bad-value", message, "as in --option retries=3"))
+        if [one for one, _, _ in pairs].count(key) > 1:
+            raise FabricError(Problem("usage/bad-value", f"--option {key} is given twice"))
+    return {key: leaf(value).value for key, _, value in pairs}
+
+
+def _free_name(name: str, section: str, opened: OpenConfig, person: Person) -> str:
+    taken = {one.name: one.where for one in opened.overview.sections[section]}
+
+    def complaint(text: str) -> str:
+        return name_complaint(text) or (
+            f"`{text}` is taken, at {taken[text]}" if text in taken else ""
+        )
+
+    if name in taken:
+        message = f"there is a {section[:-1]} `{name}` already"
+        where = taken[name]
+        raise FabricError(Problem("usage/name-taken", message, "take another name", where))
+    if name and name_complaint(name):
+        raise FabricError(Problem("usage/bad-name", f"`{name}`: {name_complaint(name)}"))
+    question = OpenQuestion("Name", "NAME", name, "", complaint, needed=True)
+    return answers({"name": question}, person)["name"]
+
+
+def _trigger(trigger: str, given: Said, opened: OpenConfig, person: Person) -> str:
+    """What was said; else the kind that the options are of; else http, or what a person picks."""
+    kinds = {TRIGGER_OPTIONS[one].kind for one in given}
+    told = trigger or (kinds.pop() if len(kinds) == 1 else "")
+    if told:
+        _refuse_unsupported(told, opened)
+        return told
+    choices = _supported(opened)
+    question = OpenQuestion(
+        "Trigger",
+        "--trigger",
+        "",
+        "http",
+        lambda _: "",
+        needed=person.asks is not Asks.NOTHING,
+        choices=choices,
+    )
+    return answers({"trigger": question}, person)["trigger"]
+
+
+def _supported(opened: OpenConfig) -> tuple[str, ...]:
+    facts = facts_of(opened.overview.provider)
+    kinds = facts.triggers if facts else DEPLOYABLE_TRIGGERS
+    return tuple(kind.value for kind in TriggerKind if kind in kinds)
+
+
+def _refuse_unsupported(kind: str, opened: OpenConfig) -> None:
+    choices = _supported(opened)
+    if kind not in choices:
+        provider = opened.overview.provider or "any provider"
+        message = f"`{provider}` does not support triggers of type `{kind}`"
+        hint = f"it supports {', '.join(choices)}"
+        raise FabricError(Problem("usage/trigger-unsupported", message, hint))
+
+
+def _refuse_foreign(kind: str, given: Said) -> None:
+    """An option without effect is a slip."""
+    problems = [
+        Problem(
+            "usage/foreign-option",
+            f"{TRIGGER_OPTIONS[one].option} has no effect on a trigger of type `{kind}`",
+            f"it goes with --trigger {TRIGGER_OPTIONS[one].kind}",
+        )
+        for one in given
+        if TRIGGER_OPTIONS[one].kind != kind
+    ]
+    if problems:
+        raise FabricError(*problems)
+
+
+def _fields(name: str, kind: str, given: Said, person: Person) -> dict[str, Json]:
+    template = template_of(kind).fields
+    questions = {}
+    for option, row in TRIGGER_OPTIONS.items():
+        said = given.get(option, "")
+        if row.kind == kind and row.asked and isinstance(said, str):
+            default = f"GET:/{name}" if kind == "http" else f"{template[row.field]}"
+            questions[row.field] = OpenQuestion(
+                row.title, row.option, said, default, row.check, row.needed
+            )
+    fields: dict[str, Json] = dict(answers(questions, person))
+    rest = {option: one for option, one in given.items() if not TRIGGER_OPTIONS[option].asked}
+    return fields | _unasked(rest)
+
+
+def _unasked(given: Said) -> dict[str, Json]:
+    """Fields that are said or left out; two of them make a pattern."""
+    for option, said in given.items():
+        row = TRIGGER_OPTIONS[option]
+        for text in (said,) if isinstance(said, str) else said:
+            if complaint := row.check(text):
+                raise FabricError(Problem("usage/bad-value", f"{row.option} `{text}`: {complaint}"))
+    fields: dict[str, Json] = {
+        TRIGGER_OPTIONS[option].field: said if isinstance(said, str) else list(said)
+        for option, said in given.items()
+    }
+    pattern: dict[str, Json] = {key: fields.pop(key) for key in _PATTERN if key in fields}
+    return {**fields, "pattern": pattern} if pattern else fields

@@ -1,0 +1,102 @@
+"""What a command has to know: from its options, else from a person, else it is an error."""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
+from typing import Annotated, NamedTuple
+
+import click
+from msgspec import Struct
+
+from fabric.app.settings import Settings
+from fabric.cli.picker.ask import ask_text, can_ask, pick
+from fabric.model.problems import FabricError, Problem
+
+
+class AskFlags(Struct, frozen=True):
+    """Whether a person is asked."""
+
+    interactive: Annotated[
+        bool,
+        click.option("--interactive", is_flag=True, help="Ask for all that is not said here."),
+    ]
+    no_interactive: Annotated[
+        bool, click.option("--no-interactive", is_flag=True, help="Never ask.")
+    ]
+
+
+class Asks(Enum):
+    """What a person is asked for: nothing, what cannot be done without, or all."""
+
+    NOTHING = auto()
+    NEEDED = auto()
+    ALL = auto()
+
+
+class OpenQuestion(NamedTuple):
+    """`given` is what the line says; without it a `needed` answer is asked for, or missed under
+    the name of its `option`, and any other is the `default`."""
+
+    title: str
+    option: str
+    given: str
+    default: str
+    check: Callable[[str], str]
+    needed: bool = False
+    choices: tuple[str, ...] = ()
+
+
+class Person(NamedTuple):
+    """Who is asked, and for how much."""
+
+    asks: Asks
+    picks: Callable[[str, Sequence[str], str], str] = pick
+    writes: Callable[[str, str, Callable[[str], str]], str] = ask_text
+
+
+def person_of(flags: AskFlags, settings: Settings, *, as_json: bool) -> Person:
+    if flags.interactive and flags.no_interactive:
+        message = "--interactive and --no-interactive cannot both be meant"
+        raise FabricError(Problem("usage/interactive-twice", message, "leave one of them out"))
+    is_there = can_ask(settings, as_json=as_json)
+    if flags.interactive and not is_there:
+        message = "--interactive needs a terminal to ask at, and an answer that is no JSON"
+        hint = "say all by options, see --help"
+        raise FabricError(Problem("usage/no-terminal", message, hint))
+    if flags.interactive:
+        return Person(Asks.ALL)
+    return Person(Asks.NEEDED if is_there and not flags.no_interactive else Asks.NOTHING)
+
+
+def answers(questions: Mapping[str, OpenQuestion], person: Person) -> dict[str, str]:
+    """An answer to each question; all that the line lacks or has wrong is told at once."""
+    problems = [problem for one in questions.values() for problem in _problems(one, person)]
+    if problems:
+        raise FabricError(*problems)
+    return {name: _answer(one, person) for name, one in questions.items()}
+
+
+def _problems(one: OpenQuestion, person: Person) -> tuple[Problem, ...]:
+    if one.given:
+        complaint = one.check(one.given)
+        message = f"{one.option} `{one.given}`: {complaint}"
+        return (Problem("usage/bad-value", message),) if complaint else ()
+    if one.needed and person.asks is Asks.NOTHING:
+        message = f"{one.option} is missing: nobody is there to be asked"
+        return (Problem("usage/missing-option", message, _hint(one)),)
+    return ()
+
+
+def _hint(one: OpenQuestion) -> str:
+    if one.choices:
+        return f"one of {', '.join(one.choices)}"
+    return f"for example {one.option} '{one.default}'" if one.default else ""
+
+
+def _answer(one: OpenQuestion, person: Person) -> str:
+    if one.given:
+        return one.given
+    if person.asks is Asks.NOTHING or (person.asks is Asks.NEEDED and not one.needed):
+        return one.default
+    if one.choices:
+        return person.picks(one.title, one.choices, one.default)
+    return person.writes(one.title, one.default, one.check)

@@ -1,0 +1,72 @@
+"""A config for who wants to add to it: what it has, and what is wrong with its form.
+
+Values that nobody has set here are no matter of form: whoever plans or deploys needs them.
+"""
+
+from msgspec import Struct
+
+from fabric.config.load import ConfigText, resolved, settings_in
+from fabric.config.resolve.stages import named_entries
+from fabric.config.rules.limits import limit_problems
+from fabric.config.yaml import read
+from fabric.config.yaml.nodes import Mapping, Scalar, child, find, is_unfilled
+from fabric.config.yaml.problems import in_file, open_document
+from fabric.model.problems import Place, Problem
+
+_UNSET = ("config/unset-variable", "config/unset-secret", "config/unset-param")
+
+
+class NamedPlace(Struct, frozen=True):
+    """A named entry of a section, and where it stands."""
+
+    name: str
+    where: Place
+    entry: str = ""
+
+
+class Overview(Struct, frozen=True):
+    """`provider` and `runtime` are empty where they hang on what is not set. `limits` are problems
+    that only a plan has, `unset` tells of values that are not there."""
+
+    file: str
+    provider: str
+    runtime: str
+    sections: dict[str, tuple[NamedPlace, ...]]
+    problems: tuple[Problem, ...]
+    limits: tuple[Problem, ...]
+    unset: tuple[Problem, ...]
+
+
+def overview(source: ConfigText) -> Overview:
+    """Raises only what keeps the file from being read at all."""
+    file = source.file
+    document = open_document(file, source.text)
+    loaded, findings = resolved(source, settings_in(file, document))
+    fatal = [one.problem for one in findings if one.is_fatal]
+    unset = [one for one in fatal if one.code in _UNSET]
+    wrong = [one for one in fatal if one.code not in _UNSET]
+    root = loaded.root
+    limits = () if wrong else limit_problems(root, source.stage)
+    return Overview(
+        file,
+        _known(root, "name"),
+        _known(root, "runtime"),
+        {key: _places(file, root, key) for key in ("functions", "resources", "addons")},
+        in_file(file, document.text, wrong),
+        in_file(file, document.text, limits),
+        in_file(file, document.text, unset),
+    )
+
+
+def _known(root: Mapping, key: str) -> str:
+    leaf = child(root, "provider", key)
+    return leaf.text if isinstance(leaf, Scalar) and not is_unfilled(leaf) else ""
+
+
+def _places(file: str, root: Mapping, section: str) -> tuple[NamedPlace, ...]:
+    found = []
+    for name, node in named_entries(child(root, section)):
+        at = find(node, "name") or find(child(root, section), name) or node
+        where = Place(file, at.line, at.column)
+        found.append(NamedPlace(name, where, read.text(node, "entry")))
+    return tuple(found)

@@ -1,0 +1,26 @@
+"""What `generate` answers with."""
+
+from typing import ClassVar
+
+from fabric.model.outcomes.json_struct import JsonStruct
+
+
+class GeneratedFile(JsonStruct, frozen=True):
+    """`change` is `create`, `update` or `replace`."""
+
+    path: str
+    change: str
+
+
+class GenerateOutcome(JsonStruct, frozen=True):
+    """`diff` is what changes in the files, with secrets hidden."""
+
+    only_in_words: ClassVar[frozenset[str]] = frozenset({"next_step"})
+
+    kind: str
+    name: str
+    config: str
+    dry_run: bool
+    files: tuple[GeneratedFile, ...]
+    diff: str
+    next_step: str = ""

@@ -1,0 +1,84 @@
+"""What a new function, worker, resource or addon is in a config: choices to an entry."""
+
+import re
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from fabric.config.schedule import ScheduleError, normalised
+from fabric.config.schema.entries import RESOURCE_TYPES
+from fabric.config.schema.function import ENV_NAME, FUNCTION_NAME
+from fabric.config.schema.triggers import ROUTE
+from fabric.model.outcomes.json_struct import Json
+from fabric.scaffold.templates import template_of
+
+# Devices of Windows, where no file can have these names; keys that every object of JavaScript has;
+# what package managers and fabric itself keep for themselves.
+_RESERVED = re.compile(
+    r"con|prn|aux|nul|com[0-9]|lpt[0-9]|__proto__|constructor|prototype|node_modules|_+fabric"
+    r"|__init__|__main__|__pycache__",
+    re.IGNORECASE,
+)
+
+
+class NewEntry(Struct, frozen=True):
+    """What is wanted: `noun` is its command's word; a function has a `trigger` with `fields`."""
+
+    noun: str
+    section: str
+    name: str
+    fields: Mapping[str, Json]
+    trigger: str = ""
+
+
+def function_entry(noun: str, name: str, trigger: str, said: Mapping[str, Json]) -> NewEntry:
+    """Fields that were not said are those of the kind's template."""
+    fields: dict[str, Json] = {"type": trigger}
+    fields |= {key: as_json(value) for key, value in template_of(trigger).fields.items()}
+    if trigger == "http":
+        fields["route"] = f"GET:/{name}"
+    return NewEntry(noun, "functions", name, fields | dict(said), trigger)
+
+
+def as_json(value: object) -> Json:
+    """A template's value, as JSON has it."""
+    if isinstance(value, Mapping):
+        return {str(key): as_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(one) for one in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+def name_complaint(name: str) -> str:
+    """Why a name cannot be taken; empty if it can."""
+    if not FUNCTION_NAME.fits(name):
+        return f"a name has {FUNCTION_NAME.rule}"
+    if _RESERVED.fullmatch(name):
+        return "the name is reserved: files or keys of that name mean something else"
+    return ""
+
+
+def route_complaint(route: str) -> str:
+    return "" if ROUTE.fits(route) else f"a route is {ROUTE.rule}"
+
+
+def schedule_complaint(schedule: str) -> str:
+    try:
+        normalised(schedule)
+    except ScheduleError as error:
+        return f"the schedule is not valid: {error}"
+    return ""
+
+
+def variable_complaint(name: str) -> str:
+    return "" if ENV_NAME.fits(name) else f"a variable's name has {ENV_NAME.rule}"
+
+
+def text_complaint(text: str) -> str:
+    return "" if text.strip() and text.isprintable() else "it must be a text that is not empty"
+
+
+def type_complaint(word: str) -> str:
+    return "" if word in RESOURCE_TYPES else f"a resource is one of {', '.join(RESOURCE_TYPES)}"

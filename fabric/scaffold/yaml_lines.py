@@ -1,0 +1,90 @@
+"""Lines of a YAML text: where they begin and end, and which of them are blank or a comment."""
+
+from msgspec import Struct
+
+from fabric.config.yaml.decoding import LINE_BREAK
+from fabric.config.yaml.spans import Piece
+
+_BLANKS = " \t"
+_BREAKS = "\n\r\x85\u2028\u2029"
+
+
+class TextChange(Struct, frozen=True):
+    """Text that goes in at a place; what lies from there to `end` goes."""
+
+    start: int
+    text: str
+    end: int = -1
+
+
+def changed(text: str, changes: tuple[TextChange, ...]) -> str:
+    """The text with the changes made, which are in its order and do not touch each other."""
+    for change in reversed(changes):
+        end = max(change.start, change.end)
+        text = text[: change.start] + change.text + text[end:]
+    return text
+
+
+def line_start(text: str, at: int) -> int:
+    """Where the line begins that this place is in."""
+    return max(text.rfind(sign, 0, at) for sign in _BREAKS) + 1
+
+
+def line_end(text: str, at: int) -> int:
+    """Where the next line begins; the end of the text after the last one."""
+    found = LINE_BREAK.search(text, at)
+    return found.end() if found else len(text)
+
+
+def is_blank(text: str, start: int, end: int) -> bool:
+    return not text[start:end].strip(_BLANKS + _BREAKS)
+
+
+def begins_its_line(text: str, piece: Piece) -> bool:
+    return is_blank(text, line_start(text, piece.start), piece.start)
+
+
+def after(text: str, last: Piece, column: int) -> int:
+    """The start of the line after a value: its own comment, and those below it that are indented
+    by more than the column that it stands under, belong to it."""
+    if last.style in ("|", ">"):
+        at = last.end if _keeps_blank_lines(text, last) else _without_blanks(text, last)
+    else:
+        at = line_end(text, last.end)
+    return _after_comments(text, at, column)
+
+
+def has_gap_above(text: str, at: int) -> bool:
+    """Whether a blank line stands above this line, or above the comments that belong to it."""
+    start = line_start(text, at)
+    while start:
+        above = line_start(text, start - 1 - text.startswith("\r\n", start - 2))
+        line = text[above:start].strip()
+        if not line.startswith("#"):
+            return not line
+        start = above
+    return False
+
+
+def _after_comments(text: str, at: int, column: int) -> int:
+    found = look = at
+    while look < len(text):
+        end = line_end(text, look)
+        line = text[look:end]
+        body = line.lstrip(_BLANKS)
+        if body.startswith("#") and len(line) - len(body) > column:
+            found = end
+        elif body.strip():
+            break
+        look = end
+    return found
+
+
+def _without_blanks(text: str, block: Piece) -> int:
+    """After the last line of a block of text that says something."""
+    body = text[block.start : block.end].rstrip(_BLANKS + _BREAKS)
+    return line_end(text, block.start + len(body))
+
+
+def _keeps_blank_lines(text: str, block: Piece) -> bool:
+    return "+" in text[block.start : block.start + 3]

@@ -1,0 +1,227 @@
+"""Where in a text a new entry can go: a few ways in the order in which they are tried."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from fabric.config.yaml.nodes import KeyValue, Mapping, Scalar
+from fabric.config.yaml.spans import ALIAS, LIST, MAP, NOTHING, SCALAR, Span, SpanChild
+from fabric.scaffold.yaml_lines import (
+    TextChange,
+    after,
+    begins_its_line,
+    has_gap_above,
+    is_blank,
+    line_end,
+    line_start,
+)
+from fabric.scaffold.yaml_style import NAMED, style_of
+from fabric.scaffold.yaml_text import FileStyle, entry_lines, flow, flow_pair, list_lines
+
+_NULLS = ("~", "null", "Null", "NULL")
+
+
+class Addition(Struct, frozen=True):
+    """An entry that is to go into a section of named entries; its name is no part of it."""
+
+    section: str
+    name: str
+    entry: Mapping
+
+    @property
+    def as_item(self) -> Mapping:
+        """As it stands in a list."""
+        name = KeyValue("name", 0, 0, Scalar(self.name, self.name, 0, 0))
+        return Mapping((name, *self.entry.entries), 0, 0)
+
+    @property
+    def as_pair(self) -> KeyValue:
+        """As it stands in a map."""
+        return KeyValue(self.name, 0, 0, self.entry)
+
+
+class WayIn(Struct, frozen=True):
+    """Changes that add the entry: in a map, or in a list before this many of its last items."""
+
+    changes: tuple[TextChange, ...]
+    is_map: bool = False
+    before: int = 0
+
+
+class _NewText(Struct, frozen=True):
+    text: str
+    root: Span
+    addition: Addition
+    style: FileStyle
+
+
+def ways(text: str, root: Span, addition: Addition) -> Iterator[WayIn]:
+    """All that can be tried; nothing where the section cannot be added to by putting text in."""
+    style = style_of(text, root, addition.section)
+    writer = _NewText(text, root, addition, style)
+    found = root.child(addition.section)
+    if root.kind != MAP:
+        return
+    if found is None:
+        yield from _new_section(writer)
+    elif found.value.kind in (LIST, MAP):
+        yield from _added(writer, found)
+    elif found.value.kind in (NOTHING, SCALAR):
+        yield from _first(writer, found)
+
+
+def obstacle(root: Span, section: str) -> str:
+    """Why an entry cannot be put in, as far as the form of the section tells."""
+    found = root.child(section)
+    if found is None:
+        return f"`{section}` comes from elsewhere, or the file is no plain map of settings"
+    if found.value.kind == ALIAS:
+        return f"`{section}` is an alias, `*{found.value.first.text}`"
+    if found.value.anchored:
+        return f"`{section}` is used in other places too, by its anchor"
+    return f"an entry put into `{section}` would change what else the file says"
+
+
+def _added(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:
+    """To a list or map that is there."""
+    value = section.value
+    is_map = value.kind == MAP
+    if value.is_flow:
+        yield WayIn(_in_brackets(writer.text, value, _one_line(writer, is_map=is_map)), is_map)
+        return
+    lines = _block_lines(writer, is_map=is_map)
+    column, last = value.first.column, value.children[-1]
+    lines = [" " * column + line for line in lines]
+    gap = len(value.children) > 1 and has_gap_above(writer.text, last.mark.start)
+    at = after(writer.text, value.last, writer.root.first.column)
+    yield WayIn((_put(writer, at, lines, gap=gap),), is_map)
+    # A block of text at the end of a file without a last line break would get one.
+    if begins_its_line(writer.text, last.mark):
+        at = line_start(writer.text, last.mark.start)
+        yield WayIn((_put(writer, at, lines),), is_map, before=1)
+
+
+def _first(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:
+    """To a section that holds nothing yet."""
+    value, colon = section.value, section.colon
+    is_null = value.kind == SCALAR and value.first.text in _NULLS and not value.first.style
+    if colon is None or not (is_null or value.kind == NOTHING):
+        return
+    is_map = _writes_maps(writer.root)
+    start, end = (colon.end, value.first.end) if is_null else (value.last.end, -1)
+    if not is_blank(writer.text, colon.end, value.first.start):
+        start = value.first.start if is_null else start
+    if writer.root.is_flow:
+        held = _collection(_one_line(writer, is_map=is_map), is_map=is_map)
+        yield WayIn((TextChange(start, f" {held}", end),), is_map)
+        return
+    lines = _section_lines(writer, is_map=is_map)[1:]
+    lines = [" " * writer.root.first.column + line for line in lines]
+    at = after(writer.text, value.last, writer.root.first.column)
+    cut = (TextChange(start, "", end),) if is_null else ()
+    yield WayIn((*cut, _put(writer, at, lines)), is_map)
+
+
+def _new_section(writer: _NewText) -> Iterator[WayIn]:
+    root, text, is_map = writer.root, writer.text, _writes_maps(writer.root)
+    if root.is_flow:
+        held = _collection(_one_line(writer, is_map=is_map), is_map=is_map)
+        key = flow(Scalar(writer.addition.section, writer.addition.section, 0, 0), writer.style)
+        yield WayIn(_in_brackets(text, root, f"{key}: {held}"), is_map)
+        return
+    column = root.first.column
+    lines = [" " * column + line for line in _section_lines(writer, is_map=is_map)]
+    gap = any(
+        one.value.children and has_gap_above(text, one.mark.start) for one in root.children[1:]
+    )
+    at = after(text, root.last, -1)
+    if gap:
+        yield WayIn((_put(writer, at, lines, gap=True),), is_map)
+    yield WayIn((_put(writer, at, lines),), is_map)
+    if begins_its_line(text, root.children[-1].mark):
+        at = line_start(text, root.children[-1].mark.start)
+        yield WayIn((_put(writer, at, lines),), is_map)
+
+
+def _writes_maps(root: Span) -> bool:
+    """Whether named entries stand in maps here, by the first section that has some."""
+    found = (root.child(name) for name in NAMED)
+    kinds = [one.value.kind for one in found if one and one.value.children]
+    return kinds[:1] == [MAP]
+
+
+def _one_line(writer: _NewText, *, is_map: bool) -> str:
+    if not is_map:
+        return flow(writer.addition.as_item, writer.style)
+    return flow_pair(writer.addition.as_pair, writer.style)
+
+
+def _collection(held: str, *, is_map: bool) -> str:
+    return f"{{{held}}}" if is_map else f"[{held}]"
+
+
+def _block_lines(writer: _NewText, *, is_map: bool) -> list[str]:
+    style = writer.style
+    if not is_map:
+        return list_lines((writer.addition.as_item,), style)
+    # What is flow is the entry, not the pair of its name and itself.
+    return (
+        [_one_line(writer, is_map=True)]
+        if style.is_flow
+        else entry_lines(writer.addition.as_pair, style)
+    )
+
+
+def _section_lines(writer: _NewText, *, is_map: bool) -> list[str]:
+    indent = writer.style.step if is_map else _list_indent(writer)
+    lines = _block_lines(writer, is_map=is_map)
+    return [f"{writer.addition.section}:", *(" " * indent + line for line in lines)]
+
+
+def _list_indent(writer: _NewText) -> int:
+    """As the lists at the top of the file are indented."""
+    tops = (one for one in writer.root.children if one.value.kind == LIST)
+    blocks = (one for one in tops if one.value.children and not one.value.is_flow)
+    own = (one.value.first.column - writer.root.first.column for one in blocks)
+    return next((indent for indent in own if indent >= 0), writer.style.dash)
+
+
+def _put(writer: _NewText, at: int, lines: Sequence[str], *, gap: bool = False) -> TextChange:
+    """Whole lines at the start of a line, or at the end of a text without a last line break."""
+    newline = writer.style.newline
+    body = newline.join(["", *lines] if gap else lines)
+    is_open = at and line_start(writer.text, at) != at
+    return TextChange(at, f"{newline}{body}" if is_open else f"{body}{newline}")
+
+
+def _in_brackets(text: str, span: Span, item: str) -> tuple[TextChange, ...]:
+    if not span.children:
+        return (_between_empty(text, span, item),)
+    last, comma = span.children[-1], span.comma
+    end = (comma or last.value.last).end
+    if last.value.kind == NOTHING and comma is None:
+        end = max(end, last.mark.end)
+    start = line_start(text, last.mark.start)
+    if not begins_its_line(text, last.mark):
+        return (TextChange(end, f" {item}" if comma else f", {item}"),)
+    newline = _newline_after(text, start)
+    own = f"{text[start : last.mark.start]}{item}{',' if comma else ''}"
+    added = () if comma else (TextChange(end, ","),)
+    at = line_end(text, end)
+    if at > span.last.start:
+        return (TextChange(end, f"{'' if comma else ','}{newline}{own}"),)
+    return (*added, TextChange(at, f"{own}{newline}"))
+
+
+def _between_empty(text: str, span: Span, item: str) -> TextChange:
+    close = span.last.start
+    start = line_start(text, close)
+    if start <= span.first.start or not begins_its_line(text, span.last):
+        return TextChange(close, f"{item} " if text[close - 1] == " " else item)
+    newline = _newline_after(text, span.first.start)
+    return TextChange(start, f"{text[start:close]}  {item}{newline}")
+
+
+def _newline_after(text: str, at: int) -> str:
+    end = line_end(text, at)
+    return "\r\n" if text[:end].endswith("\r\n") else text[end - 1 : end]

@@ -1,0 +1,120 @@
+"""What the options do not say is asked for, as far as somebody is there who wants to be asked."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from fabric.app.generate import GenerateOptions, OpenConfig, generate, open_config
+from fabric.app.settings import Settings
+from fabric.cli.new_entries import new_addon, new_function, new_resource, new_worker
+from fabric.cli.questions import AskFlags, Asks, Person, person_of
+from fabric.model.problems import FabricError
+from tests.support.project import service
+
+
+class Answering:
+    """Somebody who has an answer to some questions, and takes what is proposed else."""
+
+    def __init__(self, **answers: str) -> None:
+        self._answers = answers
+        self.asked: list[str] = []
+
+    def picks(self, title: str, choices: Sequence[str], default: str) -> str:
+        self.asked.append(title)
+        answer = self._answers.get(title, default)
+        assert answer in choices
+        return answer
+
+    def writes(self, title: str, default: str, check: Callable[[str], str]) -> str:
+        self.asked.append(title)
+        answer = self._answers.get(title, default)
+        assert check(answer) == ""
+        return answer
+
+    def person(self, asks: Asks = Asks.ALL) -> Person:
+        return Person(asks, self.picks, self.writes)
+
+
+def surroundings(folder: Path) -> Settings:
+    return Settings(env={}, cwd=folder, cores=1, stdout_is_terminal=True, stderr_is_terminal=True)
+
+
+def opened(folder: Path) -> OpenConfig:
+    (folder / "fabric.yml").write_text(service("shop", "one"))
+    return open_config("fabric.yml", surroundings(folder))
+
+
+def test_all_is_asked_for_where_that_was_asked_for(tmp_path: Path) -> None:
+    somebody = Answering(Name="jobs", Trigger="cron", Schedule="rate(2 days)")
+    entry = new_function("", "", {}, opened(tmp_path), somebody.person())
+    assert somebody.asked == ["Name", "Trigger", "Schedule"]
+    assert (entry.name, entry.fields) == ("jobs", {"type": "cron", "schedule": "rate(2 days)"})
+
+
+@pytest.mark.parametrize("kind", ["http", "queue", "storage", "eventbus"])
+def test_what_is_proposed_will_do(kind: str, tmp_path: Path) -> None:
+    somebody = Answering(Trigger=kind)
+    config = opened(tmp_path)
+    entry = new_function("jobs", "", {}, config, somebody.person())
+    report = generate(config, entry, GenerateOptions(), surroundings(tmp_path))
+    assert not report.problems
+    assert "name: jobs" in (tmp_path / "fabric.yml").read_text()
+
+
+def test_only_what_is_needed_is_asked_for_else(tmp_path: Path) -> None:
+    somebody = Answering(Name="x")
+    config = opened(tmp_path)
+    person = somebody.person(Asks.NEEDED)
+    new_function("", "", {}, config, person)
+    new_function("a", "", {"route": "GET:/"}, config, person)
+    new_function("a", "cron", {}, config, person)
+    new_worker("a", "", config, person)
+    new_addon("a", "", (), config, person)
+    assert somebody.asked == ["Name", "Trigger", "Schedule", "Queue"]
+
+
+def test_a_resource_proposes_a_variable_of_its_name(tmp_path: Path) -> None:
+    somebody = Answering(Type="cache")
+    config = opened(tmp_path)
+    entry = new_resource("orders-db", "", "", config, somebody.person())
+    assert entry.fields == {"type": "cache", "connectionEnv": "ORDERS_DB_URL"}
+    entry = new_resource("1st", "", "", config, somebody.person())
+    assert entry.fields["connectionEnv"] == "DATABASE_URL"
+
+
+def test_an_addon_may_have_no_version(tmp_path: Path) -> None:
+    somebody = Answering(Name="mail")
+    entry = new_addon("", "", (), opened(tmp_path), somebody.person())
+    assert somebody.asked == ["Name", "Version (none: empty)"]
+    assert entry.fields == {}
+
+
+def test_a_name_that_is_taken_is_no_answer(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="`one` is taken, at fabric.yml:4"):
+        new_function("", "", {}, opened(tmp_path), Answering(Name="one").person())
+
+
+def test_a_config_that_changes_while_somebody_is_asked_is_left_alone(tmp_path: Path) -> None:
+    config = opened(tmp_path)
+    entry = new_worker("jobs", "q", config, Answering().person())
+    changed = (tmp_path / "fabric.yml").read_text() + "# by somebody else\n"
+    (tmp_path / "fabric.yml").write_text(changed)
+    with pytest.raises(FabricError) as caught:
+        generate(config, entry, GenerateOptions(), surroundings(tmp_path))
+    assert caught.value.first.code == "disk/changed"
+    assert [path.name for path in tmp_path.iterdir()] == ["fabric.yml"]
+    assert (tmp_path / "fabric.yml").read_text() == changed
+
+
+def test_nobody_is_asked_without_a_terminal(tmp_path: Path) -> None:
+    settings = Settings(
+        env={}, cwd=tmp_path, cores=1, stdout_is_terminal=False, stderr_is_terminal=False
+    )
+    assert (
+        person_of(AskFlags(interactive=False, no_interactive=False), settings, as_json=False).asks
+        is Asks.NOTHING
+    )
+    with pytest.raises(FabricError) as caught:
+        person_of(AskFlags(interactive=True, no_interactive=False), settings, as_json=False)
+    assert caught.value.first.code == "usage/no-terminal"
