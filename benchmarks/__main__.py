@@ -20,6 +20,7 @@ from benchmarks.rows import (
     nothing,
     overhead,
     plan,
+    scaffold,
     startup,
 )
 
@@ -36,6 +37,7 @@ MODULES = (
     growth,
     compose,
     calls,
+    scaffold,
 )
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 

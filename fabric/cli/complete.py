@@ -1,6 +1,6 @@
 """What a shell may offer for an option or argument: names of the project that the line is about."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -23,6 +23,35 @@ def names_of(kind: str) -> Complete:
         return [name for name in names if name.startswith(begun)]
 
     return complete
+
+
+def choices_for(option: str) -> Complete:
+    """Words for an option of a new project that go with what the line says so far."""
+
+    def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+        said = {name: str(value or "") for name, value in context.params.items()}
+        return [word for word in _choices(option, said) if word.startswith(begun)]
+
+    return complete
+
+
+def _choices(option: str, said: Mapping[str, str]) -> Sequence[str]:
+    from fabric.model.back_ends import BackendKind
+    from fabric.scaffold import choices
+
+    template, provider, lang = (said.get(one, "") for one in ("template", "provider", "lang"))
+    try:
+        match option:
+            case "template":
+                return choices.templates_for(provider)
+            case "provider":
+                return choices.providers_for(template, lang)
+            case "lang":
+                return choices.languages_for(provider)
+            case _:
+                return tuple(BackendKind)
+    except ValueError:  # a word that nobody knows
+        return ()
 
 
 def _where(context: click.Context) -> "Where":

@@ -15,7 +15,6 @@ from fabric.engine.shortcuts.stored_answer import StoredAnswer
 from fabric.model.amounts import plural
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report
-from fabric.views.report_json import as_document
 from fabric.views.report_text import report_text
 from fabric.views.style import Style, shown
 from fabric.views.words import problem_text, warning_lines
@@ -85,6 +84,8 @@ class Screen(Struct, frozen=True):
     def shown(self, report: Report) -> StoredAnswer:
         """A report as text for both streams: the result to stdout, the talk to stderr."""
         if self.as_json:
+            from fabric.views.report_json import as_document  # knows every kind of outcome
+
             out = json.dumps(as_document(report)) + "\n"
         else:
             text = report_text(report, self.out)

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Env
 from typing import NamedTuple
 
-from fabric.config.resolve.bindings import BindingScope, fill, is_reference
+from fabric.config.resolve.binding_scope import BindingScope
+from fabric.config.resolve.bindings import fill, is_reference
 from fabric.config.resolve.stages import named_entries
 from fabric.config.values import Addon, Pairs, Resource
 from fabric.config.yaml import read

@@ -13,15 +13,14 @@ from msgspec.structs import replace
 
 from fabric.config.parse import Loaded, config_of
 from fabric.config.redact import mark_credentials
-from fabric.config.resolve.bindings import (
-    PARAM_NAME,
+from fabric.config.resolve.binding_scope import (
     BindingScope,
     ReadSecret,
     ReadText,
-    fill,
     no_files,
     no_managers,
 )
+from fabric.config.resolve.bindings import PARAM_NAME, fill
 from fabric.config.resolve.place_alone import place_alone
 from fabric.config.resolve.placeholders import late_where_none_may_be
 from fabric.config.resolve.provider import choose

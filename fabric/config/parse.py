@@ -8,7 +8,7 @@ from fabric.config.build_settings import build_settings
 from fabric.config.environment import Supply, function_env, secret_env_names, supply_of
 from fabric.config.layers import layer_addresses, layers_of
 from fabric.config.redact import resolved_json
-from fabric.config.resolve.bindings import BindingScope
+from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.resolve.stages import named_entries, overlays_of
 from fabric.config.triggers import triggers_of
 from fabric.config.values import (

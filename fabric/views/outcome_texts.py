@@ -4,18 +4,10 @@ import json
 from collections.abc import Callable, Mapping
 
 from fabric.model.amounts import plural
-from fabric.model.outcomes import (
-    deployed,
-    generated,
-    looked_up,
-    planned,
-    recorded,
-    scaffolded,
-)
+from fabric.model.outcomes import deployed, generated, looked_up, planned, recorded
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.views import cache_text, deploy_text, generate_text, listing_text, plan_text, state_text
 from fabric.views.doctor_text import doctor_text
-from fabric.views.scaffold_text import init_text
 from fabric.views.style import Style
 
 
@@ -54,7 +46,6 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     looked_up.CacheVerifyOutcome: cache_text.verify_text,
     looked_up.CachePruneOutcome: cache_text.prune_text,
     looked_up.DocumentOutcome: _document_text,
-    scaffolded.InitOutcome: init_text,
     recorded.RecordsOutcome: state_text.list_text,
     recorded.RecordOutcome: state_text.show_text,
     recorded.StoredOutcome: state_text.stored_text,

@@ -5,7 +5,9 @@ from typing import TypeAlias
 
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.outcomes.json_struct import JsonStruct
+from fabric.model.outcomes.scaffolded import InitOutcome
 from fabric.model.report import Report
+from fabric.views.scaffold_text import init_text
 from fabric.views.style import Style
 from fabric.views.words import build_text
 
@@ -20,15 +22,15 @@ def report_text(report: Report, style: Style) -> str:
 
 def outcome_text(outcome: JsonStruct, style: Style) -> str:
     kind = type(outcome)
-    view = _BUILT.get(kind) or _others()[kind]
+    view = _AT_HAND.get(kind) or _others()[kind]
     return view(outcome, style)
 
 
-_BUILT: Views = {BuildOutcome: build_text}
+_AT_HAND: Views = {BuildOutcome: build_text, InitOutcome: init_text}
 
 
 def _others() -> Views:
-    """Apart: most runs are builds, and need none of these."""
+    """Apart: most runs are builds and need none of these, nor does a project that begins."""
     from fabric.views.outcome_texts import TEXTS
 
     return TEXTS

@@ -51,6 +51,26 @@ def test_completion_works_in_a_real_bash(tmp_path: Path) -> None:
     assert done.stdout == "package\n", done.stderr
 
 
+BEGUN: Mapping[str, tuple[str, int, set[str]]] = {
+    "a template": ("fabric init --provider host3-machines --template ", 5, {"http"}),
+    "a provider": (
+        "fabric init --template storage --provider c",
+        5,
+        {"cloud1-lambda", "cloud2-functions", "cloud3-functions", "cloud4-fc"},
+    ),
+    "a language": ("fabric init --provider edge1-workers --lang ", 5, {"ts", "js"}),
+    "a back end": ("fabric init --state-backend s", 3, {"sql"}),
+    "after a slip": ("fabric init --template htpp --provider ", 5, set()),
+}
+
+
+@pytest.mark.parametrize("name", BEGUN)
+def test_a_new_project_is_offered_what_goes_together(name: str, tmp_path: Path) -> None:
+    words, number, meant = BEGUN[name]
+    done = _completed(project(tmp_path), words, number, {"_FABRIC_COMPLETE": "bash_complete"})
+    assert {line.removeprefix("plain,") for line in done.split()} == meant
+
+
 NAMED: Mapping[str, tuple[str, int, str]] = {
     "a function": ("fabric build --function o", 3, "one"),
     "a stage": ("fabric deploy --stage pr", 3, "prod"),

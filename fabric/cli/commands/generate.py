@@ -227,7 +227,7 @@ def _generated(
 ) -> int:
     from fabric.app.generate import GenerateOptions, open_config
     from fabric.app.generate import generate as generate_entry
-    from fabric.cli.perform import answer
+    from fabric.cli.answer import answer
     from fabric.cli.questions import person_of
     from fabric.model.report import Report
 

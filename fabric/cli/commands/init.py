@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from msgspec import Struct
 
+from fabric.cli.complete import choices_for
 from fabric.cli.flags_of import flags_of
 from fabric.cli.options import ScreenFlags, examples
 
@@ -36,15 +37,29 @@ class NewProjectFlags(Struct, frozen=True):
             "--template",
             default="",
             metavar="KIND",
+            shell_complete=choices_for("template"),
             help="What calls its function: http, queue, cron, storage, eventbus, pubsub.",
         ),
     ]
     provider: Annotated[
-        str, click.option("--provider", default="", metavar="ID", help="Where it is deployed to.")
+        str,
+        click.option(
+            "--provider",
+            default="",
+            metavar="ID",
+            shell_complete=choices_for("provider"),
+            help="Where it is deployed to.",
+        ),
     ]
     lang: Annotated[
         str,
-        click.option("--lang", default="", metavar="ts|js|py", help="Its language (default: ts)."),
+        click.option(
+            "--lang",
+            default="",
+            metavar="ts|js|py",
+            shell_complete=choices_for("lang"),
+            help="Its language (default: ts).",
+        ),
     ]
     backend: Annotated[
         str,
@@ -53,6 +68,7 @@ class NewProjectFlags(Struct, frozen=True):
             "backend",
             default="",
             metavar="KIND",
+            shell_complete=choices_for("backend"),
             help="Where state is kept: local (the default), sql, objstore1, objstore2, objstore3.",
         ),
     ]

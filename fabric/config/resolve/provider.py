@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from fabric.config.resolve.bindings import BindingScope, fill
+from fabric.config.resolve.binding_scope import BindingScope
+from fabric.config.resolve.bindings import fill
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
     KeyValue,

@@ -10,7 +10,7 @@ from fabric.config.environment import (
     referred,
     secrets_of,
 )
-from fabric.config.resolve.bindings import BindingScope
+from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.resolve.stages import named_entries
 from fabric.config.schema.check import Finding
 from fabric.config.yaml.nodes import Mapping, child, place_of
