@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from http import HTTPStatus
 
+import msgspec
 from msgspec import Struct
 
 from fabric.local.cors import Cors, cors_of, is_foreign
@@ -64,8 +65,10 @@ class LocalApi:
 
     def _answer_route(self, exchange: Exchange) -> None:
         head, table = exchange.head, self.functions.routes
-        routes = table.on_path(head.path)
         found = table.find(head.method, head.path)
+        # All of the path are looked for where it is not clear at once.
+        is_plain = isinstance(found, Matched) and head.method != "OPTIONS"
+        routes = () if is_plain else table.on_path(head.path)
         cors = _cors_of(routes, found)
         if is_foreign(head) and not (cors and cors.admits(head.header("origin"))):
             exchange.refuse(HTTPStatus.FORBIDDEN, f"{_page(head)} may not: the route has no `cors`")
@@ -130,7 +133,11 @@ class LocalApi:
 
 
 def as_line(event: Json) -> bytes:
-    return json.dumps(event, ensure_ascii=False).encode(errors="surrogatepass")
+    """JSON in one line."""
+    try:
+        return msgspec.json.encode(event)
+    except (UnicodeEncodeError, ValueError):  # halves of characters, numbers beyond 64 bits
+        return json.dumps(event).encode()
 
 
 def laid_over(template: Json, event: Json) -> Json:
@@ -173,10 +180,18 @@ def _answer_to(head: RequestHead, name: str, end: CallEnd) -> tuple[ServedAnswer
     if failed_answer is not None:
         return failed_answer, ""
     try:
-        return answer_of(json.loads(end.response)), ""
+        return answer_of(_document(end.response)), ""
     except (BadAnswerError, ValueError) as error:
         document = {"error": f"`{name}` gave a bad answer: {error}"}
         return json_answer(HTTPStatus.BAD_GATEWAY, document), str(error)
+
+
+def _document(response: bytes) -> Json:
+    try:
+        found: Json = msgspec.json.decode(response)
+    except msgspec.DecodeError:  # what this reader does not take, and JavaScript writes
+        found = json.loads(response)
+    return found
 
 
 def _as_it_is(head: RequestHead, name: str, end: CallEnd) -> ServedAnswer:

@@ -1,5 +1,6 @@
 """What browsers of other origins may do: as a trigger's `cors` says it."""
 
+import functools
 import json
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -58,6 +59,7 @@ class Cors(Struct, frozen=True):
         )
 
 
+@functools.lru_cache(256)
 def cors_of(text: str) -> Cors | None:
     """`cors` as a trigger has it: `true`, an origin, or settings as JSON; None for none."""
     if not text:

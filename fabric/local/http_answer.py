@@ -65,8 +65,7 @@ def answer_of(response: Json) -> ServedAnswer:
     body = _body(response)
     headers = (*_headers(response), *_cookies(response))
     if not any(name == "content-type" for name, _ in headers):
-        kind = "application/json" if _is_json(body) else "text/plain; charset=utf-8"
-        headers = (("content-type", kind), *headers)
+        headers = (("content-type", "text/plain; charset=utf-8"), *headers)
     return ServedAnswer(_status(status), headers, body)
 
 
@@ -100,14 +99,6 @@ def _body(response: JsonObject) -> bytes:
         raise BadAnswerError(
             "its body is no base64, and isBase64Encoded says that it is"
         ) from error
-
-
-def _is_json(body: bytes) -> bool:
-    try:
-        json.loads(body)
-    except ValueError:
-        return False
-    return True
 
 
 def _headers(response: JsonObject) -> tuple[tuple[str, str], ...]:

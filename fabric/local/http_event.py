@@ -1,6 +1,7 @@
 """A request to the event that a function is given: version 2.0, with the older names besides."""
 
 import base64
+import functools
 from collections.abc import Iterable
 from datetime import datetime
 from urllib.parse import parse_qsl
@@ -87,9 +88,14 @@ def _context(request: ServedRequest, matched: Matched, arrival: Arrival) -> Json
         "requestId": arrival.id,
         "routeKey": matched.route.key,
         "stage": "$default",
-        "time": arrival.at.strftime("%d/%b/%Y:%H:%M:%S +0000"),
+        "time": _spoken(arrival.at.replace(microsecond=0)),
         "timeEpoch": int(arrival.at.timestamp() * 1000),
     }
+
+
+@functools.lru_cache(1)
+def _spoken(second: datetime) -> str:
+    return second.strftime("%d/%b/%Y:%H:%M:%S +0000")
 
 
 def _body(request: ServedRequest) -> JsonObject:

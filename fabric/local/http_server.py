@@ -16,7 +16,7 @@ from fabric.local.http_request import (
     head_in,
 )
 from fabric.model.problems import FabricError, Problem
-from fabric.system.event_loop import READ, WRITE, EventLoop, Timer
+from fabric.system.event_loop import READ, WRITE, Deadline, EventLoop
 
 _CHUNK = 1 << 18
 _BACKLOG = 512
@@ -131,31 +131,32 @@ class _Connection:
         self._unsent = memoryview(b"")
         self._head: RequestHead | None = None
         self._number = 0
-        self._is_busy = self._ends = self._is_closed = False
-        self._timer: Timer | None = None
-        self._loop.watch(self._fd, self._take)
-        self._wait(server.limits.idle_seconds)
+        self._is_busy = self._ends = self._is_closed = self._is_deaf = False
+        self._waits = Deadline(server.loop, self._run_out)
+        self._loop.watch(self._fd, self._readable)
+        self._waits.put_off(server.limits.idle_seconds)
 
     def close(self) -> None:
         if self._is_closed:
             return
         self._is_closed = True
-        if self._timer:
-            self._timer.cancel()
+        self._waits.close()
         self._loop.unwatch(self._fd)
         self._socket.close()
         self._server.forget(self)
-
-    def _wait(self, seconds: float) -> None:
-        if self._timer:
-            self._timer.cancel()
-        self._timer = self._loop.later(seconds, self._run_out)
 
     def _run_out(self) -> None:
         if (self._read or self._head) and not self._is_busy and not self._unsent:
             self._refuse(BadRequestError(408, "the request did not come to its end"))
         else:
             self.close()
+
+    def _readable(self) -> None:
+        """What follows a request stays where it is until that one is answered."""
+        if self._is_busy:
+            self._look_for_end()
+        else:
+            self._take()
 
     def _take(self) -> None:
         try:
@@ -168,7 +169,7 @@ class _Connection:
             self.close()
             return
         if not self._read and self._head is None:
-            self._wait(self._server.limits.request_seconds)
+            self._waits.put_off(self._server.limits.request_seconds)
         self._read += chunk
         self._understand()
 
@@ -185,10 +186,7 @@ class _Connection:
             return
         self._is_busy = True
         self._number += 1
-        if self._timer:
-            self._timer.cancel()
-        # What follows stays where it is until this one is answered.
-        self._loop.watch(self._fd, self._look_for_end)
+        self._waits.call_off()
         self._server.answer(request, self._reply(request, self._number))
 
     def _request(self) -> ServedRequest | None:
@@ -216,6 +214,7 @@ class _Connection:
             self.close()
         else:
             self._loop.unwatch(self._fd)
+            self._is_deaf = True
 
     def _reply(self, request: ServedRequest, number: int) -> SendReply:
         def reply(answer: ServedAnswer) -> None:
@@ -244,8 +243,9 @@ class _Connection:
         if self._ends:
             self._leave()
             return
-        self._loop.watch(self._fd, self._take, READ)
-        self._wait(self._server.limits.idle_seconds)
+        if self._is_deaf:
+            self._listen()
+        self._waits.put_off(self._server.limits.idle_seconds)
         if self._read:
             self._understand()
 
@@ -254,7 +254,7 @@ class _Connection:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
         self._loop.watch(self._fd, self._drain)
-        self._wait(2)
+        self._waits.put_off(2)
 
     def _drain(self) -> None:
         try:
@@ -278,7 +278,8 @@ class _Connection:
                 self._unsent = self._unsent[self._socket.send(self._unsent) :]
         except BlockingIOError:
             self._loop.watch(self._fd, self._push_on, WRITE)
-            self._wait(self._server.limits.request_seconds)
+            self._is_deaf = True
+            self._waits.put_off(self._server.limits.request_seconds)
         except OSError:
             self.close()
 
@@ -287,6 +288,10 @@ class _Connection:
         if self._is_closed or self._unsent:
             return
         if self._is_busy:
-            self._loop.watch(self._fd, self._look_for_end, READ)
+            self._listen()
         else:
             self._go_on()
+
+    def _listen(self) -> None:
+        self._is_deaf = False
+        self._loop.watch(self._fd, self._readable, READ)

@@ -26,11 +26,47 @@ class Timer:
         self.call = None
 
 
+class Deadline:
+    """A moment that is put off again and again: a timer of its own each time would cost more."""
+
+    def __init__(self, loop: "EventLoop", call: Callback) -> None:
+        self._loop, self._call = loop, call
+        self._due: float | None = None
+        self._timer: Timer | None = None
+
+    def put_off(self, seconds: float) -> None:
+        self._due = time.monotonic() + seconds
+        if self._timer is not None and self._timer.at > self._due:
+            self.close()
+        if self._timer is None:
+            self._timer = self._loop.later(seconds, self._look)
+
+    def call_off(self) -> None:
+        """It may be put off again."""
+        self._due = None
+
+    def close(self) -> None:
+        """Nobody is kept by a timer that has not come yet."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        self._timer = None
+        left = 0.0 if self._due is None else self._due - time.monotonic()
+        if left > 0:
+            self._timer = self._loop.later(left, self._look)
+        elif self._due is not None:
+            self._due = None
+            self._call()
+
+
 class EventLoop:
     """Not thread-safe but for `post`. Closing it closes no descriptor but its own."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
+        self._watched: set[int] = set()
         self._timers: list[tuple[float, int, Timer]] = []
         self._ids = itertools.count()
         self._posted: collections.deque[Callback] = collections.deque()
@@ -42,13 +78,13 @@ class EventLoop:
     def watch(self, fd: int, call: Callback, events: int = READ) -> None:
         """From now on `call` whenever the descriptor is ready for these events; instead of what
         was said of it before."""
-        try:
-            self._selector.register(fd, events, call)
-        except KeyError:
-            self._selector.modify(fd, events, call)
+        change = self._selector.modify if fd in self._watched else self._selector.register
+        change(fd, events, call)
+        self._watched.add(fd)
 
     def unwatch(self, fd: int) -> None:
-        with contextlib.suppress(KeyError):
+        if fd in self._watched:
+            self._watched.discard(fd)
             self._selector.unregister(fd)
 
     def later(self, seconds: float, call: Callback) -> Timer:
@@ -71,7 +107,7 @@ class EventLoop:
         """Wait for whatever comes first, and do it."""
         for key, _ in self._selector.select(self._patience()):
             # One call may have ended what the next would be about.
-            if self._selector.get_map().get(key.fd) is not None:
+            if key.fd in self._watched:
                 key.data()
         self._call_posted()
         self._call_due()

@@ -25,7 +25,7 @@ from fabric.runtimes.calls.child_process import (
     started,
     watch_end,
 )
-from fabric.system.event_loop import WRITE, EventLoop, Timer
+from fabric.system.event_loop import WRITE, Deadline, EventLoop
 from fabric.system.process import forget, signal_group
 
 # A module that takes longer is stuck.
@@ -67,7 +67,11 @@ class HandlerChild:
         self._is_sending = False
         self._line = bytearray()
         self._output = ChildOutput()
-        self._timers: dict[str, Timer] = {}
+        self._seconds = _LOAD_SECONDS
+        self._deadline = Deadline(loop, self._run_out)
+        self._next_look = Deadline(loop, self._look_at_memory)
+        self._silence = Deadline(loop, self._is_silent)
+        self._patience = Deadline(loop, self.kill)
         self._process, self._request, self._answer = started(start)
         self._heard = output_of(self._process)
         loop.watch(self._answer, self._take_answer)
@@ -90,7 +94,7 @@ class HandlerChild:
         if self.life is ChildLife.IDLE:
             self.life = ChildLife.ENDED
             self._close_request()
-            self._in("patience", _PATIENCE, self.kill)
+            self._patience.put_off(_PATIENCE)
         else:
             self.kill()
 
@@ -99,9 +103,10 @@ class HandlerChild:
 
     def _begin(self, line: bytes, seconds: float) -> None:
         self._since = time.monotonic()
-        self._in("deadline", seconds, lambda: self._run_out(seconds))
+        self._seconds = seconds
+        self._deadline.put_off(seconds)
         if self._start.memory:
-            self._look_at_memory()
+            self._next_look.put_off(_LOOK)
         self._unsent = memoryview(line)
         self._send()
 
@@ -122,7 +127,7 @@ class HandlerChild:
         if not chunk:
             self._loop.unwatch(self._answer)
             # Mostly its process has ended, and that says more.
-            self._in("patience", _PATIENCE, self._is_silent)
+            self._silence.put_off(_PATIENCE)
             return
         self._line += chunk
         if chunk.endswith(b"\n"):
@@ -151,12 +156,13 @@ class HandlerChild:
     def _settle(self, end: CallEnd, *, ends: bool) -> None:
         if self.life is ChildLife.ENDED:
             return
-        self._call_off()
+        self._deadline.call_off()
+        self._next_look.call_off()
         self.life = ChildLife.ENDED if ends else ChildLife.IDLE
         self.idle_since = time.monotonic()
         if ends:
             self._close_request()
-            self._in("patience", _PATIENCE, self.kill)
+            self._patience.put_off(_PATIENCE)
         self._settled(self, end)
 
     def _give_up(self, why: Failing, message: str) -> None:
@@ -179,9 +185,9 @@ class HandlerChild:
         if chunk == b"":
             self._loop.unwatch(self._heard)
 
-    def _run_out(self, seconds: float) -> None:
+    def _run_out(self) -> None:
         what = "load" if self.life is ChildLife.LOADING else "end"
-        self._give_up(Failing.TIMED_OUT, f"did not {what} within {seconds:g} s")
+        self._give_up(Failing.TIMED_OUT, f"did not {what} within {self._seconds:g} s")
 
     def _look_at_memory(self) -> None:
         used, most = memory_of(self.pid), self._start.memory
@@ -189,7 +195,7 @@ class HandlerChild:
             message = f"used {used // _MEGABYTE} MB, twice the {most} MB of its `memory`"
             self._give_up(Failing.OUT_OF_MEMORY, message)
         else:
-            self._in("memory", _LOOK, self._look_at_memory)
+            self._next_look.put_off(_LOOK)
 
     def _has_ended(self) -> None:
         code = self._process.poll()
@@ -201,21 +207,16 @@ class HandlerChild:
         self._leave()
         self._gone(self)
 
-    def _in(self, what: str, seconds: float, call: Callable[[], None]) -> None:
-        if what in self._timers:
-            self._timers[what].cancel()
-        self._timers[what] = self._loop.later(seconds, call)
-
-    def _call_off(self) -> None:
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
+    @property
+    def _waits(self) -> tuple[Deadline, ...]:
+        return self._deadline, self._next_look, self._silence, self._patience
 
     def _leave(self) -> None:
         """What it started and left behind goes too."""
         self.kill()
         forget(self._process)
-        self._call_off()
+        for one in self._waits:
+            one.close()
         for fd in (self._answer, self._heard, self._pid_fd):
             self._loop.unwatch(fd)
         self._close_request()

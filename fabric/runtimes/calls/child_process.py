@@ -84,7 +84,8 @@ def read_some(fd: int) -> bytes | None:
 def memory_of(pid: int) -> int:
     """Bytes that a process has in use; 0 where the system does not tell."""
     try:
-        pages = Path(f"/proc/{pid}/statm").read_bytes().split()[1]
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            pages = file.read().split()[1]
     except (OSError, IndexError):
         return 0
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
