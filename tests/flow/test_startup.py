@@ -92,3 +92,16 @@ def test_an_answer_that_is_known_loads_next_to_nothing(
         "fabric.manifest",
         "fabric.ownership",
     }
+
+
+def test_a_new_project_and_a_plan_look_for_no_plug_in_and_load_no_picker(tmp_path: Path) -> None:
+    quiet = HELP.replace("code =", "sys.stderr = open('talk', 'w')\ncode =").replace(
+        "sys.stderr.write", "sys.__stderr__.write"
+    )
+    words = ("init", "--template", "http", "--provider", "host1", "--lang", "py")
+    begun, for_init = loaded(quiet, *words, "--service", "shop", cwd=tmp_path, home=tmp_path)
+    planned, for_plan = loaded(quiet, "plan", cwd=tmp_path, home=tmp_path)
+    assert (begun, planned) == (0, 0)
+    assert for_init & {*HEAVY, "importlib.metadata"} == set()
+    ours = ("fabric.cli.picker", "fabric.system.plugins")
+    assert [one for one in for_init | for_plan if one.startswith(ours)] == []
