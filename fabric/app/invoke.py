@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -185,23 +185,35 @@ def _here(
 ) -> Report:
     """A simulated deployment runs on this machine: the archive that was deployed, nothing else."""
     from fabric.app.callers import brought_by, caller_of
+    from fabric.providers.redaction import redaction_of
     from fabric.runtimes.invoke import Invocation, invoke
 
     home, project, settings = place
     unit = _unit_of(called, project)
+    env = _env(called, project, settings)
     call = Invocation(
         called.name,
         _archive(called, home, project, settings),
         called.function.handler,
         called.function.runtime,
         event,
-        _env(called, project, settings),
+        env,
         float(called.function.timeout or _SECONDS),
         brought_by(project, unit, called.function.runtime) if project and unit else (),
         caller_of(called.entry, called.function, unit.config if unit else None),
     )
-    answer = invoke(call, settings.env)
-    return _report(request, called, Answer(json.loads(answer.response), answer.ms, answer.logs))
+    secrets = unit.config.secret_values.reveal() if unit else ()
+    hide = redaction_of(secrets, env.reveal()).over
+    try:
+        answer = invoke(call, settings.env)
+    except FabricError as error:
+        raise FabricError(*(_hidden(one, hide) for one in error.problems)) from None
+    shown = Answer(json.loads(answer.response), answer.ms, hide(answer.logs))
+    return _report(request, called, shown)
+
+
+def _hidden(problem: Problem, hide: Callable[[str], str]) -> Problem:
+    return replace(problem, message=hide(problem.message), frame=hide(problem.frame))
 
 
 def _archive(called: Called, home: Path, project: Project | None, settings: Settings) -> bytes:

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
 from tests.support.project import Project, environment
 from tests.support.until import until
@@ -32,6 +32,16 @@ class Served:
 
     child: "subprocess.Popen[str]"
     said: list[str] = field(default_factory=list)
+    answered: list[str] = field(default_factory=list)
+
+    @property
+    def answers(self) -> str:
+        """All that it wrote to stdout so far."""
+        return "".join(self.answered)
+
+    def until_answered(self, words: str, times: int = 1) -> None:
+        until(lambda: self.answers.count(words) >= times or self.child.poll() is not None)
+        assert self.answers.count(words) >= times, self.answers + self.text
 
     @property
     def text(self) -> str:
@@ -70,8 +80,16 @@ class Served:
 
 @contextlib.contextmanager
 def served(project: Project, *words: str) -> Iterator[Served]:
+    with running(project, "invoke", "local", "--serve", "--port", "0", *words) as found:
+        until(lambda: "Serving at" in found.text or found.child.poll() is not None)
+        yield found
+
+
+@contextlib.contextmanager
+def running(project: Project, *words: str) -> Iterator[Served]:
+    """A command that goes on until it is told to end."""
     child = subprocess.Popen(
-        [sys.executable, "-m", "fabric", "invoke", "local", "--serve", "--port", "0", *words],
+        [sys.executable, "-m", "fabric", *words],
         cwd=project.root,
         env=environment(project.home),
         stdin=subprocess.PIPE,
@@ -80,22 +98,24 @@ def served(project: Project, *words: str) -> Iterator[Served]:
         text=True,
     )
     found = Served(child)
-    hearing = threading.Thread(target=_hear, args=(found,))
-    hearing.start()
+    streams = ((child.stderr, found.said), (child.stdout, found.answered))
+    hearing = [threading.Thread(target=_hear, args=pair) for pair in streams]
+    for thread in hearing:
+        thread.start()
     try:
-        until(lambda: "Serving at" in found.text or child.poll() is not None)
         yield found
     finally:
         if child.poll() is None:
             child.kill()
         child.wait()
-        hearing.join()
+        for thread in hearing:
+            thread.join()
         for stream in (child.stdin, child.stdout, child.stderr):
             if stream:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
 
 
-def _hear(found: Served) -> None:
-    for line in found.child.stderr or ():
-        found.said.append(line)
+def _hear(stream: IO[str], heard: list[str]) -> None:
+    for line in stream:  # each as it comes: `extend` would keep them to itself
+        heard.append(line)  # noqa: PERF402

@@ -206,3 +206,14 @@ def test_a_native_module_for_another_machine_is_told_with_what_to_do(shop: Proje
     done = shop.fabric("invoke", "local", "--function", "jobs")
     assert done.code == 1
     assert "native module" in done.err
+
+
+def test_a_secret_is_hidden_in_what_a_deployed_function_says_as_well(tmp_path: Path) -> None:
+    text = "import os\ndef handler(e, c):\n    print(os.environ['A'])\n    return 1\n"
+    config = CONFIG.replace("functions:", "env: {A: '${secret:KEY}'}\nfunctions:", 1)
+    made = project(
+        tmp_path, config, {**SOURCES, "src/echo.py": text, ".env": "KEY=hunter2-hunter2\n"}
+    )
+    assert made.fabric("deploy").code == 0
+    done = made.json("invoke", "run", "--function", "jobs")
+    assert (done.result["response"], done.result["logs"]) == (1, "[REDACTED]\n")

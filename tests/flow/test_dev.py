@@ -1,0 +1,35 @@
+"""The loop of a working day: an edit, what it comes to, and the answer."""
+
+from pathlib import Path
+
+from tests.support.project import project
+from tests.support.served import running
+
+CONFIG = """\
+service: shop
+provider: {name: cloud1-lambda, runtime: python3.11}
+functions:
+  - {name: one, entry: one.py, triggers: [{type: cron, schedule: rate(1 day)}]}
+  - {name: two, entry: two.py, triggers: [{type: cron, schedule: rate(1 day)}]}
+"""
+
+
+def handler(answer: str) -> str:
+    return f"def handler(event, context):\n    return {answer!r}\n"
+
+
+def test_an_edit_is_answered_with_what_it_comes_to(tmp_path: Path) -> None:
+    shop = project(tmp_path, CONFIG, {"one.py": handler("first"), "two.py": handler("other")})
+    with running(shop, "dev", "--watch") as loop:
+        loop.until_said("ends it")
+        assert '"first"' in loop.answers
+        shop.write({"one.py": handler("second")})
+        loop.until_said("one.py -> one")
+        loop.until_answered('"second"')
+        assert loop.answers.count('"other"') == 1
+        loop.type("")
+        loop.until_answered('"other"', times=2)
+        shop.write({"one.py": "def handler(\n"})
+        loop.until_said("one.py:1")
+        loop.type("exit")
+        assert loop.child.wait(60) == 0
