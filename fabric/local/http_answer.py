@@ -35,8 +35,16 @@ class ServedAnswer(Struct, frozen=True):
             *([f"content-length: {len(self.body)}"] if has_body else []),
             f"connection: {'keep-alive' if keeps else 'close'}",
         ]
-        head = "\r\n".join(lines).encode("latin-1", "replace") + b"\r\n\r\n"
+        head = b"\r\n".join(map(_encoded, lines)) + b"\r\n\r\n"
         return head + self.body if has_body and with_body else head
+
+
+def _encoded(line: str) -> bytes:
+    """As headers are, and what they have no letters for as most would read it."""
+    try:
+        return line.encode("latin-1")
+    except UnicodeEncodeError:
+        return line.encode(errors="replace")
 
 
 def reason_of(status: int) -> str:

@@ -1,6 +1,7 @@
 """Connections of an HTTP server on an event loop: nobody who is slow can hold it up."""
 
 import contextlib
+import errno
 import os
 import socket
 from collections.abc import Callable
@@ -20,12 +21,14 @@ from fabric.system.event_loop import READ, WRITE, Deadline, EventLoop
 
 _CHUNK = 1 << 18
 _BACKLOG = 512
+_NO_MORE_FILES = (errno.EMFILE, errno.ENFILE)
+_PAUSE = 0.1
 
 
 class HttpLimits(Struct, frozen=True):
     """Connections at once, and seconds: for a request that has begun, and between two of them."""
 
-    connections: int = 1000
+    connections: int = 500
     request_seconds: float = 30
     idle_seconds: float = 75
 
@@ -92,9 +95,9 @@ class HttpServer:
             one.close()
 
     def _accept(self) -> None:
-        with contextlib.suppress(BlockingIOError, ConnectionError):
+        with contextlib.suppress(OSError):
             while True:
-                taken, _ = self._listening.accept()
+                taken, _ = self._next()
                 if len(self._connections) >= self._limits.connections:
                     with taken, contextlib.suppress(OSError):
                         taken.send(json_answer(503, {"message": "busy"}).as_bytes(keeps=False))
@@ -103,6 +106,24 @@ class HttpServer:
                 with contextlib.suppress(OSError):
                     taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._connections.add(_Connection(self, taken))
+
+    def _next(self) -> tuple[socket.socket, object]:
+        try:
+            return self._listening.accept()
+        except OSError as error:
+            if error.errno in _NO_MORE_FILES:
+                self._pause()
+            raise
+
+    def _pause(self) -> None:
+        """No descriptor is left: who waits to be let in waits until one may be."""
+        fd = self._listening.fileno()
+        self._loop.unwatch(fd)
+        self._loop.later(_PAUSE, self._go_on)
+
+    def _go_on(self) -> None:
+        if self._listening.fileno() >= 0:
+            self._loop.watch(self._listening.fileno(), self._accept)
 
     @property
     def loop(self) -> EventLoop:

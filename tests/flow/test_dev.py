@@ -33,3 +33,9 @@ def test_an_edit_is_answered_with_what_it_comes_to(tmp_path: Path) -> None:
         loop.until_said("one.py:1")
         loop.type("exit")
         assert loop.child.wait(60) == 0
+
+
+def test_without_an_edit_to_wait_for_it_ends_with_its_input(tmp_path: Path) -> None:
+    shop = project(tmp_path, CONFIG, {"one.py": handler("first"), "two.py": handler("other")})
+    done = shop.fabric("dev", "--function", "one")
+    assert (done.code, '"first"' in done.out) == (0, True)

@@ -2,13 +2,15 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 from tests.runtimes.calls.test_pool import is_alive
-from tests.support.project import Project, project
+from tests.support.project import Project, environment, project
 from tests.support.served import Served, served
 from tests.support.until import until
 
@@ -241,3 +243,43 @@ def test_a_taken_port_is_told_with_a_free_one(shop: Project) -> None:
     assert done.code == 1
     assert "local/port-taken" in done.err
     assert "is free" in done.err
+
+
+def test_one_function_is_served_alone_where_it_is_named(shop: Project) -> None:
+    with served(shop, "--function", "user") as server:
+        assert server.get("/users/7").body == b"user 7"
+        assert server.get("/moody").status == 404
+        assert server.ask("POST", "/_fabric/events/nightly").status == 404
+
+
+def test_memory_beyond_what_the_function_has_is_told(shop: Project) -> None:
+    shop.write(
+        {
+            "fabric.yml": CONFIG.replace("timeout: 1", "memory: 128, timeout: 20"),
+            "src/moody.py": "kept = []\ndef handler(event, context):\n"
+            "    kept.append(b'1' * 150_000_000)\n",
+        }
+    )
+    with served(shop) as server:
+        assert server.get("/moody").status == 200
+        server.until_said("its `memory` is 128 MB")
+
+
+def test_a_payload_that_does_not_come_is_asked_for_at_a_terminal(shop: Project) -> None:
+    ours, theirs = os.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "fabric", "invoke", "local", "--function", "nightly"],
+        cwd=shop.root,
+        env=environment(shop.home),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    said = b""
+    with child:
+        while b"waiting for the payload" not in said:
+            said += os.read(ours, 4096)
+        answer, _ = child.communicate(b'{"a": 1}')
+    os.close(ours)
+    assert (child.returncode, answer) == (0, b'{"a": 1}\n')

@@ -8,7 +8,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.local.ending import EXIT, typed_lines, until_signal
+from fabric.app.local.ending import EXIT, nothing_more, typed_lines, until_signal
 from fabric.app.local.presets import Preset, presets_of
 from fabric.app.local.rebuilds import Making, Rebuilds, Round
 from fabric.app.local.service import LocalService
@@ -104,8 +104,10 @@ class _DevLoop:
         self.loop.run_until(lambda: self._under_way == 0)
 
     def go_on(self, options: DevOptions) -> None:
-        """Until it is told to end. An empty line calls again."""
-        with until_signal(self._end), typed_lines(self._typed):
+        """Until it is told to end; without --watch also when nobody can say `again` any more. An
+        empty line does."""
+        at_end = nothing_more if options.watch else self._end
+        with until_signal(self._end), typed_lines(self._typed, at_end):
             self.call_all()
             self._hearers.waiting(options)
             self.loop.run_until(lambda: self._is_over)

@@ -31,12 +31,17 @@ def until_signal(end: Callable[[], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def typed_lines(hear: Callable[[str], None]) -> Iterator[None]:
-    """Lines of standard input, told by a thread of their own. In the background of a terminal
-    nothing is read: whoever does is stopped."""
+def typed_lines(hear: Callable[[str], None], at_end: Callable[[], None]) -> Iterator[None]:
+    """Lines of standard input, told by a thread of their own, and its end. In the background of a
+    terminal nothing is read: whoever does is stopped."""
     if _may_read():
-        threading.Thread(target=_listen, args=(hear,), name="line-reader", daemon=True).start()
+        work = (hear, at_end)
+        threading.Thread(target=_listen, args=work, name="line-reader", daemon=True).start()
     yield
+
+
+def nothing_more() -> None:
+    """It goes on without anybody who types."""
 
 
 def _may_read() -> bool:
@@ -46,7 +51,7 @@ def _may_read() -> bool:
         return False
 
 
-def _listen(hear: Callable[[str], None]) -> None:
+def _listen(hear: Callable[[str], None], at_end: Callable[[], None]) -> None:
     begun = b""
     with contextlib.suppress(OSError):
         while chunk := os.read(0, 4096):
@@ -54,3 +59,4 @@ def _listen(hear: Callable[[str], None]) -> None:
             for line in lines:
                 hear(line.decode(errors="replace").strip())
             begun = begun[-_LONGEST:]
+    at_end()

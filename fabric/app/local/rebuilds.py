@@ -87,6 +87,8 @@ class Rebuilds:
             try:
                 made, artifacts = self._making.made(_nobody)
             except FabricError as error:
+                # What it would have looked at is not known: anything may mend it.
+                before = {**stats_of(all_below(artifacts.root)), **before}
                 self._tell(Round(self._shown(found), problem=error.first, ms=_ms(started)))
                 continue
             changed = tuple(sorted(_changed(service, made)))

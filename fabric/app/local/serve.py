@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.local.ending import EXIT, typed_lines, until_signal
+from fabric.app.local.ending import EXIT, nothing_more, typed_lines, until_signal
 from fabric.app.local.rebuilds import Making, Rebuilds, Round
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request
@@ -97,7 +97,7 @@ class _Served:
         server = HttpServer(self.loop, listening, self._api.answer)
         self._port = server.port
         try:
-            with until_signal(self.end), typed_lines(self._typed):
+            with until_signal(self.end), typed_lines(self._typed, nothing_more):
                 self._hearers.ready(self.url, self._service)
                 yield
         finally:

@@ -40,17 +40,19 @@ def local_service(project: Project, artifacts: Artifacts, settings: Settings) ->
     unit = project.units[0]
     config = unit.config
     given = environments(project, unit, settings)
+    made = artifacts.packages.keys() | artifacts.broken.keys()
+    chosen = tuple(one for one in config.functions if one.name in made)
     found = {
         one.name: _function(project, unit, one, (artifacts, given.values))
-        for one in config.functions
+        for one in chosen
         if one.name in artifacts.packages
     }
     return LocalService(
         config.service,
         config.provider.label,
         found,
-        tuple(routes_of(config.functions)),
-        {one.name: one.memory for one in config.functions},
+        tuple(routes_of(chosen)),
+        {one.name: one.memory for one in chosen},
         artifacts.broken,
         redaction_of(config.secret_values.reveal(), _variables(given.values)),
         given.warnings,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.model.problems import FabricError, Problem
 from fabric.system.event_loop import EventLoop
 from fabric.system.process import start_child
 
@@ -28,8 +29,7 @@ class ChildStart(Struct, frozen=True):
 
 def started(start: ChildStart) -> tuple[subprocess.Popen[bytes], int, int]:
     """The process, where its requests go to, and where its answers come from."""
-    asked, request = os.pipe()
-    answer, answered = os.pipe()
+    asked, request, answer, answered = _pipes()
     try:
         process = start_child(
             [*start.argv, str(asked), str(answered)],
@@ -49,6 +49,21 @@ def started(start: ChildStart) -> tuple[subprocess.Popen[bytes], int, int]:
     for fd in (request, answer, output_of(process)):
         os.set_blocking(fd, False)
     return process, request, answer
+
+
+def _pipes() -> tuple[int, int, int, int]:
+    try:
+        asked, request = os.pipe()
+        try:
+            return (asked, request, *os.pipe())
+        except OSError:
+            os.close(asked)
+            os.close(request)
+            raise
+    except OSError as error:
+        message = f"no child can be started: {(error.strerror or str(error)).lower()}"
+        hint = "raise the limit of open files (ulimit -n), or ask for fewer --instances"
+        raise FabricError(Problem("process/cannot-start", message, hint)) from error
 
 
 def output_of(process: subprocess.Popen[bytes]) -> int:

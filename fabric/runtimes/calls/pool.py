@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import shutil
 import tempfile
 import threading
 import time
@@ -19,6 +20,7 @@ from fabric.runtimes.calls.folder import FunctionFolder
 from fabric.runtimes.calls.function import LocalFunction
 from fabric.runtimes.calls.keeper import ChildKeeper
 from fabric.runtimes.calls.program import environment_of, program_of, said_to
+from fabric.system.disk import write_problem
 from fabric.system.event_loop import EventLoop
 
 _LOOK = 5.0
@@ -147,6 +149,8 @@ class HandlerPool:
         over.cancel()
         if self._keeper is not None:
             self._keeper.close()
+        elif self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _kill_all(self) -> None:
         for child in tuple(self._owners):
@@ -212,7 +216,10 @@ class HandlerPool:
 
     def _own_folder(self) -> Path:
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="fabric-invoke-")).resolve()
+            try:
+                self._folder = Path(tempfile.mkdtemp(prefix="fabric-invoke-")).resolve()
+            except OSError as error:
+                raise write_problem(Path(tempfile.gettempdir()), error) from error
         return self._folder
 
     def _settled(self, child: HandlerChild, end: CallEnd) -> None:

@@ -402,3 +402,37 @@ def test_nothing_is_left_when_its_owner_is_killed(language: Language) -> None:
         assert is_alive(int(pid))
         owner.kill()
     until(lambda: not is_alive(int(pid)) and not Path(folder).exists())
+
+
+THROWN = {
+    "text": ("exports.handler = () => { throw 'plain text'; };", "String: plain text"),
+    "nothing": ("exports.handler = () => { throw undefined; };", "undefined: undefined"),
+    "rejected-text": ("exports.handler = async () => { throw 'later'; };", "String: later"),
+    "circular": ("exports.handler = () => { const a = {}; a.a = a; return a; };", "TypeError"),
+    "big-number": ("exports.handler = () => ({ n: 1n });", "BigInt"),
+    "function": ("exports.handler = () => () => 1;", "function"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), THROWN.values(), ids=THROWN)
+def test_what_is_no_error_and_what_is_no_json_is_told_by_its_name(text: str, words: str) -> None:
+    with calls(function(LANGUAGES[0], text)) as made:
+        for _ in range(2):
+            end = made.call()
+            assert end.failure
+            assert words in end.failure.message
+
+
+def test_an_answer_of_nothing_is_null() -> None:
+    with calls(function(LANGUAGES[0], "exports.handler = () => undefined;")) as made:
+        assert made.answer() is None
+
+
+@EACH
+def test_bytes_that_are_no_text_are_logs_all_the_same(language: Language) -> None:
+    text = {
+        "node": "exports.handler = () => { require('fs').writeSync(1, Buffer.from([255, 10])); };",
+        "python": "import os\ndef handler(event, context):\n    os.write(1, b'\\xff\\n')\n",
+    }[language.id]
+    with calls(function(language, text)) as made:
+        assert made.call().said == "\ufffd\n"
