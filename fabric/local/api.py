@@ -18,6 +18,7 @@ from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
 from fabric.runtimes.calls.call_end import CallEnd
+from fabric.runtimes.calls.event_lines import as_line
 from fabric.runtimes.calls.pool import HandlerPool
 
 _EVENTS = "/_fabric/events/"
@@ -130,14 +131,6 @@ class LocalApi:
         most = self.functions.memory.get(name, 0)
         used = end.memory // (1024 * 1024)
         return f"it uses {used} MB, and its `memory` is {most} MB" if most and used > most else ""
-
-
-def as_line(event: Json) -> bytes:
-    """JSON in one line."""
-    try:
-        return msgspec.json.encode(event)
-    except (UnicodeEncodeError, ValueError):  # halves of characters, numbers beyond 64 bits
-        return json.dumps(event).encode()
 
 
 def laid_over(template: Json, event: Json) -> Json:

@@ -11,6 +11,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
 from fabric.runtimes.calls.call_end import CallEnd, problem_of
+from fabric.runtimes.calls.event_lines import as_line
 from fabric.runtimes.calls.function import AS_EVENT, CallingProvider, CodeArchive, LocalFunction
 from fabric.runtimes.calls.pool import HandlerPool, PoolLimits
 from fabric.system.event_loop import EventLoop
@@ -80,7 +81,7 @@ def call_once(function: LocalFunction, event: bytes, parent: Mapping[str, str]) 
 def event_line(function: str, text: str) -> bytes:
     """A payload as one line of JSON."""
     try:
-        return json.dumps(json.loads(text), ensure_ascii=False).encode()
+        return as_line(json.loads(text))
     except ValueError as error:
         message = f"the payload for `{function}` is not JSON: {error}"
         raise FabricError(Problem("input/bad-payload", message)) from error

@@ -17,13 +17,13 @@ from fabric.app.request import Request
 from fabric.app.session import open_runtimes
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
-from fabric.local.api import as_line
 from fabric.local.batches import BatchResult, failed_batch, of_batch
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import DevOutcome, PresetCall
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.runtimes.calls.call_end import CallEnd, problem_of
+from fabric.runtimes.calls.event_lines import as_line
 from fabric.runtimes.calls.pool import HandlerPool
 from fabric.system.event_loop import EventLoop
 

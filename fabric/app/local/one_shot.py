@@ -15,14 +15,13 @@ from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.values import Config
 from fabric.engine.run_info import MakeListeners
-from fabric.local.api import as_line
-from fabric.local.http_event import Arrival, http_event
 from fabric.local.routes import Matched, RouteTable
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
 from fabric.runtimes.calls.call_end import CallEnd, problem_of
+from fabric.runtimes.calls.event_lines import as_line
 from fabric.runtimes.invoke import call_once
 
 
@@ -56,6 +55,8 @@ def _meant(call: OneCall, config: Config, settings: Settings) -> tuple[str, Json
         raise FabricError(unknown_function(call.function, names))
     if call.http is None:
         return call.function or _only(names), call.event
+    from fabric.local.http_event import Arrival, http_event
+
     matched = _matched(call, config, call.http)
     arrival = Arrival(settings.clock.now(), settings.chance(8))
     return matched.route.function, http_event(call.http.request(), matched, arrival)

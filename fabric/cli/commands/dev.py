@@ -21,6 +21,6 @@ def dev(flags: DevFlags) -> int:
     shapes of their kinds, and fit the function's own trigger. Of a queue's batch it is shown which
     messages would come back. Enter calls again; `exit` or Ctrl-C ends it.
     """
-    from fabric.cli.local_runs import run_dev
+    from fabric.cli.local_serving import run_dev
 
     return run_dev(flags)

@@ -22,7 +22,11 @@ def local(flags: LocalFlags) -> int:
     provider calls them. Once, with an event (--event, or standard input) or an http request
     (--path); or with --serve for every request on 127.0.0.1, until `exit` is typed or Ctrl-C.
     """
-    from fabric.cli.local_runs import call_once, refuse_unfitting, serve_until_exit
+    from fabric.cli.local_call import call_once, refuse_unfitting
 
     refuse_unfitting(flags)
-    return (serve_until_exit if flags.serving.serve else call_once)(flags)
+    if not flags.serving.serve:
+        return call_once(flags)
+    from fabric.cli.local_serving import serve_until_exit
+
+    return serve_until_exit(flags)

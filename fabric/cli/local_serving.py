@@ -1,4 +1,4 @@
-"""Local runs: flags to what a function is given, and what is told while functions are served."""
+"""What goes on until it is told to end: functions that are served, and the dev loop."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fabric.app.local.dev import DevHearers, DevOptions, dev
-from fabric.app.local.http_input import HttpInput, http_input
-from fabric.app.local.one_shot import OneCall, invoke_local
 from fabric.app.local.serve import Hearers, ServeOptions, serve
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request
-from fabric.cli.payload import event_in, event_of
+from fabric.cli.local_call import local_request, refuse_useless
+from fabric.cli.payload import event_in
 from fabric.cli.perform import Caller, Order, perform
 from fabric.cli.screen import Screen, safe
 from fabric.local.exchange import ServedCall
@@ -35,46 +34,6 @@ if TYPE_CHECKING:
 _PORT, _INSTANCES = 8787, 4
 
 
-def refuse_unfitting(flags: "LocalFlags") -> None:
-    """Options that would have no effect, or that say two things."""
-    if flags.serving.serve:
-        _refuse(flags.http.given, "with --serve requests come from outside: leave it out")
-        return
-    _refuse(flags.serving.given, "it is for --serve")
-    if flags.http.given:
-        if not flags.http.path:
-            _refuse(flags.http.given, "give --path too, as in --path /users/7")
-        if flags.event:
-            _refuse(("--event",), "give an http request or an event, not both")
-
-
-def _refuse(options: tuple[str, ...], hint: str) -> None:
-    if options:
-        message = f"{options[0]} has no effect here"
-        raise FabricError(Problem("usage/no-effect", message, hint=hint))
-
-
-def call_once(flags: "LocalFlags") -> int:
-    http = _http(flags)
-    return perform(
-        Order(_request(flags), flags.screen), lambda one, caller: _call(flags, http, one, caller)
-    )
-
-
-def _http(flags: "LocalFlags") -> HttpInput | None:
-    said = flags.http
-    if not said.given:
-        return None
-    return http_input(said.method, said.path, said.query, said.header, said.body)
-
-
-def _call(flags: "LocalFlags", http: HttpInput | None, request: Request, caller: Caller) -> Report:
-    settings = caller.settings
-    event = None if http else event_of(flags.event, settings)
-    call = OneCall(flags.function, event, http)
-    return invoke_local(request, settings, caller.make_listeners, call)
-
-
 def serve_until_exit(flags: "LocalFlags") -> int:
     def use_case(request: Request, caller: Caller) -> Report:
         template = event_in(flags.event, caller.settings.cwd) if flags.event else {}
@@ -91,12 +50,7 @@ def serve_until_exit(flags: "LocalFlags") -> int:
             request, caller.settings, caller.make_listeners, options, hearers(caller.screen)
         )
 
-    return perform(Order(_request(flags), flags.screen), use_case)
-
-
-def _request(flags: "LocalFlags") -> Request:
-    chosen = frozenset(filter(None, (flags.function,)))
-    return replace(Request(Verb.PACKAGE, "invoke local", flags.place.where), functions=chosen)
+    return perform(Order(local_request(flags), flags.screen), use_case)
 
 
 def hearers(screen: Screen) -> Hearers:
@@ -129,7 +83,7 @@ def hearers(screen: Screen) -> Hearers:
 
 def run_dev(flags: "DevFlags") -> int:
     if flags.once and flags.watch:
-        _refuse(("--watch",), "with --once it ends after the first call")
+        refuse_useless(("--watch",), "with --once it ends after the first call")
     options = DevOptions(flags.preset, flags.watch, flags.once)
     chosen = frozenset(filter(None, (flags.function,)))
     request = replace(Request(Verb.PACKAGE, "dev", flags.place.where), functions=chosen)

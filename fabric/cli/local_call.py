@@ -1,0 +1,62 @@
+"""One local call: flags to what a function is given."""
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from fabric.app.local.one_shot import OneCall, invoke_local
+from fabric.app.request import Request
+from fabric.cli.payload import event_of
+from fabric.cli.perform import Caller, Order, perform
+from fabric.model.names import Verb
+from fabric.model.problems import FabricError, Problem
+from fabric.model.report import Report
+
+if TYPE_CHECKING:
+    from fabric.app.local.http_input import HttpInput
+    from fabric.cli.local_options import LocalFlags
+
+
+def refuse_unfitting(flags: "LocalFlags") -> None:
+    """Options that would have no effect, or that say two things."""
+    if flags.serving.serve:
+        refuse_useless(flags.http.given, "with --serve requests come from outside: leave it out")
+        return
+    refuse_useless(flags.serving.given, "it is for --serve")
+    if flags.http.given:
+        if not flags.http.path:
+            refuse_useless(flags.http.given, "give --path too, as in --path /users/7")
+        if flags.event:
+            refuse_useless(("--event",), "give an http request or an event, not both")
+
+
+def refuse_useless(options: tuple[str, ...], hint: str) -> None:
+    if options:
+        message = f"{options[0]} has no effect here"
+        raise FabricError(Problem("usage/no-effect", message, hint=hint))
+
+
+def call_once(flags: "LocalFlags") -> int:
+    http = _http(flags)
+
+    def use_case(request: Request, caller: Caller) -> Report:
+        settings = caller.settings
+        event = None if http else event_of(flags.event, settings)
+        call = OneCall(flags.function, event, http)
+        return invoke_local(request, settings, caller.make_listeners, call)
+
+    return perform(Order(local_request(flags), flags.screen), use_case)
+
+
+def _http(flags: "LocalFlags") -> "HttpInput | None":
+    said = flags.http
+    if not said.given:
+        return None
+    from fabric.app.local.http_input import http_input
+
+    return http_input(said.method, said.path, said.query, said.header, said.body)
+
+
+def local_request(flags: "LocalFlags") -> Request:
+    chosen = frozenset(filter(None, (flags.function,)))
+    return replace(Request(Verb.PACKAGE, "invoke local", flags.place.where), functions=chosen)
