@@ -5,8 +5,7 @@ from typing import Annotated
 import click
 from msgspec import Struct
 
-from fabric.cli.complete import names_of
-from fabric.cli.options import PlaceFlags, ScreenFlags
+from fabric.cli.options import PlaceFlags, ScreenFlags, one_function
 
 _PORT = 8787
 
@@ -84,16 +83,7 @@ class ServeFlags(Struct, frozen=True):
 
 class LocalFlags(Struct, frozen=True):
     place: PlaceFlags
-    function: Annotated[
-        str,
-        click.option(
-            "--function",
-            default="",
-            metavar="NAME",
-            shell_complete=names_of("function"),
-            help="The function to call; to serve, only this one.",
-        ),
-    ]
+    function: Annotated[str, one_function("The function to call; to serve, only this one.")]
     event: Annotated[
         str,
         click.option(
@@ -110,16 +100,7 @@ class LocalFlags(Struct, frozen=True):
 
 class DevFlags(Struct, frozen=True):
     place: PlaceFlags
-    function: Annotated[
-        str,
-        click.option(
-            "--function",
-            default="",
-            metavar="NAME",
-            shell_complete=names_of("function"),
-            help="Only this function.",
-        ),
-    ]
+    function: Annotated[str, one_function("Only this function.")]
     preset: Annotated[
         str,
         click.option(

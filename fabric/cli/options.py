@@ -9,6 +9,7 @@ from fabric.cli.complete import names_of
 
 if TYPE_CHECKING:
     from fabric.app.request import Where
+    from fabric.cli.flags_of import Option
 
 Yes: TypeAlias = Annotated[
     bool, click.option("--yes", "-y", is_flag=True, help="Do not ask first.")
@@ -57,6 +58,19 @@ Functions: TypeAlias = Annotated[
         help="Only this function (may be given again).",
     ),
 ]
+
+
+def one_function(what: str) -> "Option":
+    """`--function`, where there is one."""
+    return click.option(
+        "--function",
+        default="",
+        metavar="NAME",
+        shell_complete=names_of("function"),
+        help=what,
+    )
+
+
 Stage: TypeAlias = Annotated[
     str,
     click.option(

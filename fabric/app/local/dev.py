@@ -10,17 +10,16 @@ from msgspec.structs import replace
 
 from fabric.app.local.ending import EXIT, nothing_more, typed_lines, until_signal
 from fabric.app.local.presets import Preset, presets_of
-from fabric.app.local.rebuilds import Making, Rebuilds, Round
+from fabric.app.local.rebuilds import Round, first_build
 from fabric.app.local.service import LocalService
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
-from fabric.app.session import open_runtimes
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.local.batches import BatchResult, failed_batch, of_batch
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import DevOutcome, PresetCall
-from fabric.model.problems import ExitCode, FabricError, Problem
+from fabric.model.problems import ExitCode
 from fabric.model.report import Report
 from fabric.runtimes.calls.call_end import CallEnd, problem_of
 from fabric.runtimes.calls.event_lines import as_line
@@ -52,28 +51,17 @@ def dev(
     config = open_project(request.where, settings).units[0].config
     presets, note = presets_of(config, options.preset, next(iter(request.functions), ""))
     chosen = replace(request, functions=frozenset(one.function for one in presets))
-    with open_runtimes(settings) as runtimes:
-        making = Making(chosen, settings, runtimes)
-        service, artifacts = making.made(make_listeners)
-        if artifacts.interrupted:
-            raise FabricError(Problem("run/interrupted", "interrupted"))
-        if artifacts.broken and not options.watch:
-            raise FabricError(*dict.fromkeys(artifacts.broken.values()))
-        round_of_calls = _DevLoop(service, presets, settings, hearers)
-        with contextlib.closing(round_of_calls):
+    with first_build(chosen, settings, make_listeners, watch=options.watch) as first:
+        loop = _DevLoop(first.service, presets, settings, hearers)
+        with contextlib.closing(loop), first.rebuilt(loop.loop, loop.take, watch=options.watch):
             if options.once:
-                round_of_calls.call_all()
-            elif options.watch:
-                rebuilds = Rebuilds(making, round_of_calls.loop, round_of_calls.take)
-                with rebuilds.watching(service, artifacts):
-                    round_of_calls.go_on(options)
+                loop.call_all()
             else:
-                round_of_calls.go_on(options)
-    warnings = (*artifacts.warnings, *service.warnings)
-    failed = options.once and any(one.error for one in round_of_calls.last)
+                loop.go_on(options)
+    failed = options.once and any(one.error for one in loop.last)
     code = ExitCode.FAILED if failed else ExitCode.OK
-    outcome = DevOutcome(round_of_calls.last)
-    return Report(request.command, outcome, notes=note, warnings=warnings, exit_code=code)
+    outcome = DevOutcome(loop.last)
+    return Report(request.command, outcome, notes=note, warnings=first.warnings, exit_code=code)
 
 
 class _DevLoop:

@@ -12,6 +12,7 @@ from fabric.app.local.artifacts import Artifacts, made_artifacts
 from fabric.app.local.service import LocalService, local_service
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
+from fabric.app.session import open_runtimes
 from fabric.app.settings import Settings
 from fabric.engine.bus import Listener
 from fabric.engine.run_info import MakeListeners, RunInfo
@@ -49,6 +50,41 @@ class Making(Struct, frozen=True):
         project = open_project(request.where, settings)
         artifacts = made_artifacts(request, settings, make_listeners, self.runtimes)
         return local_service(project, artifacts, settings), artifacts
+
+
+class FirstBuild(Struct, frozen=True):
+    """What it all begins with."""
+
+    making: Making
+    service: LocalService
+    artifacts: Artifacts
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return (*self.artifacts.warnings, *self.service.warnings)
+
+    def rebuilt(
+        self, loop: EventLoop, take: Callable[[Round], None], *, watch: bool
+    ) -> contextlib.AbstractContextManager[None]:
+        """With `watch` it is built again for each edit, for as long as this is open."""
+        if not watch:
+            return contextlib.nullcontext()
+        return Rebuilds(self.making, loop, take).watching(self.service, self.artifacts)
+
+
+@contextlib.contextmanager
+def first_build(
+    request: Request, settings: Settings, make_listeners: MakeListeners, *, watch: bool
+) -> Iterator[FirstBuild]:
+    """What is broken may be mended while somebody watches; else it ends here."""
+    with open_runtimes(settings) as runtimes:
+        making = Making(request, settings, runtimes)
+        service, artifacts = making.made(make_listeners)
+        if artifacts.interrupted:
+            raise FabricError(Problem("run/interrupted", "interrupted"))
+        if artifacts.broken and not watch:
+            raise FabricError(*dict.fromkeys(artifacts.broken.values()))
+        yield FirstBuild(making, service, artifacts)
 
 
 class Rebuilds:

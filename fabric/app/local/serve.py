@@ -8,10 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.local.ending import EXIT, nothing_more, typed_lines, until_signal
-from fabric.app.local.rebuilds import Making, Rebuilds, Round
+from fabric.app.local.rebuilds import Round, first_build
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request
-from fabric.app.session import open_runtimes
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.local.api import LocalApi, ServedFunctions, Surroundings
@@ -20,7 +19,6 @@ from fabric.local.http_server import HttpServer, listen
 from fabric.local.routes import RouteTable
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.outcomes.looked_up import ServedOutcome
-from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.runtimes.calls.pool import HandlerPool, PoolLimits
 from fabric.system.event_loop import EventLoop
@@ -55,22 +53,15 @@ def serve(
 ) -> Report:
     """First the port: nothing is built that could not be served."""
     listening = listen(HOST, options.port)
-    with contextlib.closing(listening), open_runtimes(settings) as runtimes:
-        making = Making(request, settings, runtimes)
-        service, artifacts = making.made(make_listeners)
-        if artifacts.interrupted:
-            raise FabricError(Problem("run/interrupted", "interrupted"))
-        if artifacts.broken and not options.watch:
-            raise FabricError(*dict.fromkeys(artifacts.broken.values()))
-        served = _Served(service, settings, options, hearers)
-        with served.listening_at(listening):
-            if options.watch:
-                with Rebuilds(making, served.loop, served.take).watching(service, artifacts):
-                    served.run()
-            else:
-                served.run()
-    warnings = (*artifacts.warnings, *service.warnings)
-    return Report(request.command, served.outcome, warnings=warnings)
+    building = first_build(request, settings, make_listeners, watch=options.watch)
+    with contextlib.closing(listening), building as first:
+        served = _Served(first.service, settings, options, hearers)
+        with (
+            served.listening_at(listening),
+            first.rebuilt(served.loop, served.take, watch=options.watch),
+        ):
+            served.run()
+    return Report(request.command, served.outcome, warnings=first.warnings)
 
 
 class _Served:

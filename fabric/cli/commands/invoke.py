@@ -7,10 +7,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.cli import commands_table as table
-from fabric.cli.complete import names_of
 from fabric.cli.flags_of import flags_of
 from fabric.cli.main import LazyGroup
-from fabric.cli.options import PlaceFlags, ScreenFlags, examples
+from fabric.cli.options import PlaceFlags, ScreenFlags, examples, one_function
 
 invoke = LazyGroup(
     name="invoke",
@@ -24,16 +23,7 @@ invoke = LazyGroup(
 
 class InvokeFlags(Struct, frozen=True):
     place: PlaceFlags
-    function: Annotated[
-        str,
-        click.option(
-            "--function",
-            default="",
-            metavar="NAME",
-            shell_complete=names_of("function"),
-            help="The function to call.",
-        ),
-    ]
+    function: Annotated[str, one_function("The function to call.")]
     event: Annotated[
         str,
         click.option(
