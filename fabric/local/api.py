@@ -17,7 +17,7 @@ from fabric.local.http_server import SendReply
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
-from fabric.runtimes.calls.call_end import CallEnd
+from fabric.runtimes.calls.call_end import CallEnd, other_version
 from fabric.runtimes.calls.event_lines import as_line
 from fabric.runtimes.calls.pool import HandlerPool
 
@@ -25,11 +25,12 @@ _EVENTS = "/_fabric/events/"
 
 
 class ServedFunctions(Struct, frozen=True):
-    """What is served: routes, the names of all functions with their memory in megabytes, and those
-    that cannot be built now, with what is wrong with them."""
+    """What is served: routes, the names of all functions with their memory in megabytes and their
+    runtimes, and those that cannot be built now, with what is wrong with them."""
 
     routes: RouteTable
     memory: Mapping[str, int]
+    runtimes: Mapping[str, str] = {}
     broken: Mapping[str, Problem] = {}
 
 
@@ -52,6 +53,7 @@ class LocalApi:
         self._pool = pool
         self._around = surroundings
         self.functions = functions
+        self._said_once: set[str] = set()
 
     def answer(self, request: ServedRequest, reply: SendReply) -> None:
         """To be called by an HTTP server."""
@@ -123,9 +125,17 @@ class LocalApi:
 
         def done(end: CallEnd) -> None:
             answer, warning = answer_to(end)
-            exchange.send(answer, name, end, warning or self._over_memory(name, end))
+            exchange.send(answer, name, end, warning or self._warning(name, end))
 
         self._pool.call(name, as_line(event), done)
+
+    def _warning(self, name: str, end: CallEnd) -> str:
+        """That a function runs on another version is said once."""
+        other = other_version(self.functions.runtimes.get(name, ""), end.version)
+        if other and name not in self._said_once:
+            self._said_once.add(name)
+            return other
+        return self._over_memory(name, end)
 
     def _over_memory(self, name: str, end: CallEnd) -> str:
         most = self.functions.memory.get(name, 0)

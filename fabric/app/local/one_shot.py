@@ -20,7 +20,7 @@ from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
-from fabric.runtimes.calls.call_end import CallEnd, problem_of
+from fabric.runtimes.calls.call_end import CallEnd, other_version, problem_of
 from fabric.runtimes.calls.event_lines import as_line
 from fabric.runtimes.invoke import call_once
 
@@ -44,7 +44,12 @@ def invoke_local(
     service = local_service(project, artifacts, settings)
     warnings = (*artifacts.warnings, *service.warnings)
     _refuse_broken(artifacts, name)
-    end = call_once(service.functions[name], as_line(event), settings.env)
+    function = service.functions[name]
+    end = call_once(function, as_line(event), settings.env)
+    if other := other_version(function.runtime, end.version):
+        hint = "put that version on PATH, or name the one that is there in the config"
+        problem = Problem("local/other-version", f"function `{name}`: {other}", hint)
+        warnings = (*warnings, problem)
     return _report(request, service, (name, end), warnings)
 
 

@@ -141,4 +141,5 @@ class _Served:
 
 
 def _functions_of(service: LocalService) -> ServedFunctions:
-    return ServedFunctions(RouteTable(service.routes), service.memory, service.broken)
+    runtimes = {one.name: one.runtime for one in service.functions.values()}
+    return ServedFunctions(RouteTable(service.routes), service.memory, runtimes, service.broken)

@@ -1,5 +1,6 @@
 """How a call ended: what the handler answered, or why there is no answer."""
 
+import re
 from enum import StrEnum
 
 import msgspec
@@ -10,6 +11,7 @@ from fabric.model.problems import Problem
 # What hosts of functions let pass, in the answer's own bytes.
 LARGEST_ANSWER = 6 * 1024 * 1024
 _QUOTED_LINES = 20
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?=\.x|\Z)")
 _MEGABYTE = 1024 * 1024
 
 
@@ -37,13 +39,14 @@ class CallFailure(Struct, frozen=True):
 
 class CallEnd(Struct, frozen=True):
     """`response` is JSON text, `logs` all that the handler wrote, `memory` the bytes that it had in
-    use. `failure` is there where there is no response."""
+    use. `failure` is there where there is no response. `version` is that of the language here."""
 
     response: bytes = b"null"
     logs: bytes = b""
     ms: int = 0
     memory: int = 0
     failure: CallFailure | None = None
+    version: str = ""
 
     @property
     def said(self) -> str:
@@ -71,6 +74,7 @@ class AnswerLine(Struct, frozen=True, rename="camel"):
     ends: bool = False
     ms: int = 0
     rss: int = 0
+    version: str = ""
 
     def failure(self) -> CallFailure | None:
         if self.error is not None:
@@ -94,6 +98,14 @@ def answer_line(line: bytes) -> AnswerLine | None:
         return msgspec.json.decode(line, type=AnswerLine)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
+
+
+def other_version(runtime: str, version: str) -> str:
+    """What is said where the language here is not the one that the runtime names."""
+    wanted = _NUMBER.search(runtime)
+    if wanted is None or not version or f"{version}.".startswith(f"{wanted[0]}."):
+        return ""
+    return f"it runs on {version} here, and its runtime is {runtime}"
 
 
 def too_large(size: int) -> CallFailure:

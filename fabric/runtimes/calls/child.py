@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from enum import StrEnum
 
+from msgspec.structs import replace
+
 from fabric.runtimes.calls.call_end import (
     LARGEST_ANSWER,
     CallEnd,
@@ -61,6 +63,7 @@ class HandlerChild:
         self._settled, self._gone = settled, gone
         self.life = ChildLife.LOADING
         self.idle_since = 0.0
+        self._version = ""
         self._number = 0
         self._since = time.monotonic()
         self._unsent = memoryview(b"")
@@ -143,8 +146,9 @@ class HandlerChild:
             self._give_up(Failing.NO_ANSWER, "gave no answer (it wrote where answers are written)")
             return
         self._take_output()
+        self._version = self._version or said.version
         end = said.end(self._output.taken())
-        self._settle(end, ends=said.ends)
+        self._settle(replace(end, version=self._version), ends=said.ends)
 
     def _is_silent(self) -> None:
         self._give_up(Failing.NO_ANSWER, "gave no answer (it closed what it should answer to)")

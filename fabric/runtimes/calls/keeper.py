@@ -15,8 +15,12 @@ while read -r what pid; do
         ended) live="${live%% $pid *} ${live#* $pid }" ;;
     esac
 done
-for pid in $live; do kill -9 -- "-$pid" 2>/dev/null; done
-rm -rf -- "$1"
+for pid in $live; do kill -9 "-$pid"; done
+# Who is being ended may still write.
+for try in 1 2 3 4 5 6 7 8 9; do
+    rm -rf -- "$1" && [ ! -e "$1" ] && break
+    sleep 0.2
+done
 """
 
 

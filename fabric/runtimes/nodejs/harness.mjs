@@ -35,7 +35,7 @@ function take(line) {
   // What waits for nothing but the next request waits for ever.
   requests.unref();
   if (!handler) {
-    prepare(line).then((found) => settle(0, (handler = found) && { ready: true }), (error) => failed(0, error, true));
+    prepare(line).then((found) => settle(0, (handler = found) && { ready: true, version: process.versions.node }), (error) => failed(0, error, true));
   } else {
     current = { id: line.id, since: performance.now() };
     call(handler, line.event).then((response) => settle(line.id, { response }), (error) => failed(line.id, error));

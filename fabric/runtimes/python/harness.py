@@ -89,7 +89,8 @@ def main(asked: int, answer_to: int) -> None:
     except BaseException as error:  # noqa: BLE001 - whatever a module throws is its answer
         channel.answer({"id": 0, "ends": True, **failed(error)}, started)
         os._exit(1)
-    channel.answer({"id": 0, "ready": True}, started)
+    version = ".".join(map(str, sys.version_info[:3]))
+    channel.answer({"id": 0, "ready": True, "version": version}, started)
     for line in channel.requests:
         request = json.loads(line)
         once(channel, request["id"], lambda event=request["event"]: calling.call(handler, event))

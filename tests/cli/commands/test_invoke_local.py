@@ -217,3 +217,11 @@ def test_a_secret_is_hidden_in_what_a_deployed_function_says_as_well(tmp_path: P
     assert made.fabric("deploy").code == 0
     done = made.json("invoke", "run", "--function", "jobs")
     assert (done.result["response"], done.result["logs"]) == (1, "[REDACTED]\n")
+
+
+def test_another_version_of_the_language_is_told(shop: Project) -> None:
+    shop.write({"fabric.yml": CONFIG.replace("python3.11", "python3.99")})
+    done = shop.fabric("invoke", "local", "--function", "jobs")
+    assert done.code == 0
+    assert "local/other-version" in done.err
+    assert "its runtime is python3.99" in done.err

@@ -376,22 +376,29 @@ def test_nothing_is_left_when_the_pool_is_closed(language: Language) -> None:
 
 SPINNING = """
 import sys
-from tests.runtimes.calls.test_pool import LANGUAGES, Calls, PoolLimits, function, pids
-language = next(one for one in LANGUAGES if one.id == sys.argv[1])
+from pathlib import Path
+from tests.runtimes.calls.test_pool import LANGUAGES, MARKED, Calls, PoolLimits, function, pids
+name, marker = sys.argv[1:]
+language = next(one for one in LANGUAGES if one.id == name)
 made = Calls(PoolLimits())
-made.pool.put(function(language, language.spins))
-made.begin()
-made.loop.run_until(lambda: bool(pids(made)))
-folder = made.pool._folder
-print(*pids(made), folder, flush=True)
+made.pool.put(function(language, MARKED[name]))
+made.begin(marker)
+def wait(): made.loop.later(0.01, wait)
+wait()
+made.loop.run_until(Path(marker).exists)
+print(*pids(made), made.pool._folder, flush=True)
 made.loop.run_until(lambda: False)
 """
+MARKED = {
+    "node": "exports.handler = (path) => { require('fs').writeFileSync(path, ''); for (;;); };",
+    "python": "def handler(event, context):\n    open(event, 'w').close()\n    while True: pass\n",
+}
 
 
 @EACH
-def test_nothing_is_left_when_its_owner_is_killed(language: Language) -> None:
+def test_nothing_is_left_when_its_owner_is_killed(language: Language, tmp_path: Path) -> None:
     owner = subprocess.Popen(
-        [sys.executable, "-B", "-c", SPINNING, language.id],
+        [sys.executable, "-B", "-c", SPINNING, language.id, str(tmp_path / "marker")],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,

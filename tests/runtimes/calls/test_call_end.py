@@ -1,0 +1,26 @@
+"""What is said of a call once it has ended."""
+
+import pytest
+
+from fabric.runtimes.calls.call_end import answer_line, other_version
+
+
+@pytest.mark.parametrize(
+    ("runtime", "version"),
+    [("nodejs20.x", "20.1.0"), ("nodejs", "18.0.0"), ("python3.11", "3.11.7"), ("python", "3.12")],
+)
+def test_the_version_that_the_runtime_names_is_nothing_to_tell(runtime: str, version: str) -> None:
+    assert other_version(runtime, version) == ""
+
+
+@pytest.mark.parametrize(
+    ("runtime", "version"),
+    [("nodejs22.x", "20.1.0"), ("nodejs2.x", "20.1.0"), ("python3.1", "3.11.7")],
+)
+def test_another_version_is_told(runtime: str, version: str) -> None:
+    assert version in other_version(runtime, version)
+
+
+@pytest.mark.parametrize("line", [b"hello", b"[]", b"{}", b'{"id": "1"}', b"\xff", b""])
+def test_what_the_harness_would_not_say_is_no_answer(line: bytes) -> None:
+    assert answer_line(line) is None
