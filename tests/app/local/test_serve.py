@@ -1,0 +1,170 @@
+"""Serving and the dev loop as use cases: what they are told, and what they tell."""
+
+import json
+import os
+import signal
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabric.app.local.dev import DevHearers, DevOptions, dev
+from fabric.app.local.serve import Hearers, ServeOptions, serve
+from fabric.app.local.service import LocalService
+from fabric.app.request import Request, Where
+from fabric.engine.bus import Listener
+from fabric.engine.run_info import RunInfo
+from fabric.model.names import Verb
+from fabric.model.outcomes.looked_up import DevOutcome, PresetCall, ServedOutcome
+from fabric.model.problems import FabricError
+from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.until import until
+from tests.support.use_cases import Workplace
+
+if TYPE_CHECKING:
+    from fabric.app.local.rebuilds import Round
+    from fabric.local.exchange import ServedCall
+
+CONFIG = """\
+service: shop
+provider: {name: cloud1-lambda, runtime: python3.11}
+functions:
+  - {name: one, entry: src/one.py, triggers: [{type: http, path: /one}]}
+  - {name: two, entry: src/two.py, triggers: [{type: cron, schedule: rate(1 day)}]}
+"""
+
+
+def handler(answer: str) -> str:
+    return (
+        f"from words import WORD\n\n\ndef handler(event, context):\n    return {answer!r} + WORD\n"
+    )
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Workplace:
+    made = Workplace(tmp_path, {**ENVIRONMENT, "HOME": str(tmp_path / "home")})
+    made.write(
+        {
+            "fabric.yml": CONFIG,
+            "src/one.py": handler("one"),
+            "src/two.py": "def handler(event, context):\n    return 'two'\n",
+            "src/words.py": "WORD = '!'\n",
+        }
+    )
+    return made
+
+
+def request(command: str, *functions: str) -> Request:
+    return Request(Verb.PACKAGE, command, Where(), functions=frozenset(functions))
+
+
+def nobody(_info: RunInfo) -> Sequence[Listener]:
+    return ()
+
+
+class Developer:
+    """Works in a thread of its own from when the server is ready, and ends it in the end."""
+
+    def __init__(self, work: Callable[["Developer"], None]) -> None:
+        self._work = work
+        self.url = ""
+        self.calls: list[ServedCall] = []
+        self.rounds: list[Round] = []
+        self.failure: BaseException | None = None
+        self.thread: threading.Thread | None = None
+
+    @property
+    def hearers(self) -> Hearers:
+        return Hearers(self._begin, self.calls.append, self.rounds.append)
+
+    def _begin(self, url: str, service: LocalService) -> None:
+        assert service.name == "shop"
+        self.url = url
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._work(self)
+        except BaseException as error:  # noqa: BLE001 - told by the test itself
+            self.failure = error
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def ended(self) -> None:
+        assert self.thread
+        self.thread.join()
+        if self.failure:
+            raise self.failure
+
+    def get(self, path: str) -> object:
+        try:
+            with urllib.request.urlopen(f"{self.url}{path}", timeout=60) as answer:  # noqa: S310
+                return json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            return error.code
+
+
+def test_functions_are_served_until_somebody_ends_it(shop: Workplace) -> None:
+    def work(developer: Developer) -> None:
+        assert developer.get("/one") == "one!"
+
+    developer = Developer(work)
+    options = ServeOptions(port=0)
+    report = serve(request("invoke local"), shop.settings, nobody, options, developer.hearers)
+    developer.ended()
+    assert report.outcome == ServedOutcome(developer.url, 1, 0)
+    assert [one.function for one in developer.calls] == ["one"]
+
+
+def test_an_edit_is_told_with_what_it_comes_to(shop: Workplace) -> None:
+    def work(developer: Developer) -> None:
+        assert developer.get("/one") == "one!"
+        shop.write({"src/words.py": "WORD = '?'\n"})
+        until(lambda: developer.get("/one") == "one?")
+        shop.write({"src/one.py": "def handler(\n"})
+        until(lambda: len(developer.rounds) > 1)
+        shop.write({"fabric.yml": CONFIG + "nonsense: 1\n"})
+        until(lambda: any(one.problem for one in developer.rounds))
+        # Two of them at once may be one round.
+        shop.write({"fabric.yml": CONFIG.replace("path: /one", "path: /uno")})
+        shop.write({"src/one.py": handler("uno")})
+        until(lambda: developer.get("/uno") == "uno?")
+
+    developer = Developer(work)
+    options = ServeOptions(port=0, watch=True)
+    serve(request("invoke local"), shop.settings, nobody, options, developer.hearers)
+    developer.ended()
+    assert developer.rounds[0].moved == ("src/words.py",)
+    assert developer.rounds[0].changed == ("one",)
+
+
+def test_what_is_broken_is_not_served_where_nobody_would_mend_it(shop: Workplace) -> None:
+    shop.write({"src/one.py": "def handler(\n"})
+    developer = Developer(lambda _: None)
+    with pytest.raises(FabricError) as caught:
+        serve(request("x"), shop.settings, nobody, ServeOptions(port=0), developer.hearers)
+    assert caught.value.first.code == "build/failed"
+
+
+def test_the_dev_loop_calls_again_what_an_edit_reaches(shop: Workplace) -> None:
+    calls: list[PresetCall] = []
+    rounds: list[Round] = []
+
+    def work() -> None:
+        try:
+            shop.write({"src/words.py": "WORD = '?'\n"})
+            until(lambda: len(calls) > 2)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=work)
+    hearers = DevHearers(calls.append, rounds.append, lambda _options: thread.start())
+    report = dev(request("dev"), shop.settings, nobody, DevOptions(watch=True), hearers)
+    thread.join()
+    assert {one.response for one in calls[:2]} == {"one!", "two"}
+    assert [one.response for one in calls[2:]] == ["one?"]
+    assert isinstance(report.outcome, DevOutcome)

@@ -1,0 +1,177 @@
+"""Requests to functions and back, over real sockets and real children, in this process."""
+
+import contextlib
+import datetime
+import http.client
+import itertools
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+
+from fabric.local.api import LocalApi, ServedFunctions, Surroundings, laid_over
+from fabric.local.exchange import ServedCall
+from fabric.local.http_server import HttpServer, listen
+from fabric.local.routes import HttpRoute, RouteTable
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import Place, Problem
+from fabric.runtimes.archive import archive
+from fabric.runtimes.calls.function import CodeArchive, LocalFunction
+from fabric.runtimes.calls.pool import HandlerPool
+from fabric.runtimes.contract import BuiltFile
+from fabric.system.event_loop import EventLoop
+from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.until import until
+
+TEXT = """
+def handler(event, context):
+    asked = event.get("queryStringParameters") if isinstance(event, dict) else None
+    mode = (asked or {}).get("mode")
+    if mode == "throws":
+        raise ValueError("no")
+    if mode == "lies":
+        return {"statusCode": 1}
+    if mode == "typed":
+        return {"statusCode": 200, "headers": {"access-control-allow-origin": "mine"}}
+    return event
+"""
+ROUTES = (
+    HttpRoute("GET", "/open/{id}", "echo", "true"),
+    HttpRoute("ANY", "/closed", "echo"),
+    HttpRoute("GET", "/broken", "broken"),
+)
+FOREIGN = {"Origin": "https://elsewhere.example"}
+BROKEN = Problem("build/failed", "it does not parse", where=Place("a.py", 1, 2), frame="1 | (")
+
+
+class Client:
+    def __init__(self, port: int, calls: list[ServedCall]) -> None:
+        self._port = port
+        self.calls = calls
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, http.client.HTTPMessage, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+        with contextlib.closing(connection):
+            connection.request(method, path, body or None, dict(headers or {}))
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+
+    def status(self, method: str, path: str, headers: Mapping[str, str] | None = None) -> int:
+        return self.ask(method, path, headers=headers)[0]
+
+
+@contextlib.contextmanager
+def api(template: JsonObject | None = None) -> Iterator[Client]:
+    content = archive([BuiltFile("main.py", TEXT.encode())])
+    code = CodeArchive(sha256(content).hexdigest(), lambda: content)
+    loop, calls, ids, over = EventLoop(), list[ServedCall](), itertools.count(), list[bool]()
+    pool = HandlerPool(loop, {"PATH": ENVIRONMENT["PATH"]})
+    pool.put(LocalFunction("echo", code, "main.handler", "python3.99"))
+    around = Surroundings(
+        lambda: datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
+        lambda: f"id-{next(ids)}",
+        calls.append,
+        template or {},
+    )
+    functions = ServedFunctions(
+        RouteTable(ROUTES), {"echo": 1, "broken": 0}, {"echo": "python3.99"}, {"broken": BROKEN}
+    )
+    server = HttpServer(loop, listen("127.0.0.1", 0), LocalApi(pool, functions, around).answer)
+    thread = threading.Thread(target=loop.run_until, args=(lambda: bool(over),))
+    thread.start()
+    try:
+        yield Client(server.port, calls)
+    finally:
+        loop.post(lambda: over.append(True))
+        thread.join()
+        server.close()
+        pool.close()
+        loop.close()
+
+
+def test_a_request_is_an_event_and_its_answer_an_answer() -> None:
+    with api({"stageVariables": {"a": 1}}) as client:
+        status, _, body = client.ask("GET", "/open/7?x=1")
+        event = json.loads(body)
+        assert (status, event["pathParameters"], event["stageVariables"]) == (
+            200,
+            {"id": "7"},
+            {"a": 1},
+        )
+        until(lambda: bool(client.calls))
+        assert [one.function for one in client.calls] == ["echo"]
+
+
+def test_what_fails_has_the_status_that_says_how() -> None:
+    with api() as client:
+        assert client.status("GET", "/open/7?mode=throws") == 500
+        assert client.status("GET", "/open/7?mode=lies") == 502
+        assert client.status("GET", "/nothing") == 404
+        assert client.status("POST", "/open/7") == 405
+        assert client.status("GET", "/closed", {"Upgrade": "websocket"}) == 501
+
+
+def test_what_cannot_be_built_says_so_as_json_or_as_text() -> None:
+    with api() as client:
+        status, _, body = client.ask("GET", "/broken")
+        assert (status, json.loads(body)) == (
+            500,
+            {"error": "a.py:1:2: it does not parse", "frame": "1 | ("},
+        )
+        _, headers, body = client.ask("GET", "/broken", headers={"Accept": "text/html"})
+        assert headers["content-type"].startswith("text/plain")
+        assert b"1 | (" in body
+        assert client.status("POST", "/_fabric/events/broken") == 500
+
+
+def test_pages_from_elsewhere_are_let_in_by_the_route_alone() -> None:
+    with api() as client:
+        assert client.status("GET", "/closed", FOREIGN) == 403
+        assert client.status("POST", "/_fabric/events/echo", FOREIGN) == 403
+        _, headers, _ = client.ask("GET", "/open/7", headers=FOREIGN)
+        assert headers["access-control-allow-origin"] == "*"
+        _, headers, _ = client.ask("GET", "/open/7?mode=typed", headers=FOREIGN)
+        assert headers.get_all("access-control-allow-origin") == ["mine"]
+
+
+def test_what_a_page_asks_before_is_answered_here() -> None:
+    asked = {**FOREIGN, "Access-Control-Request-Method": "GET"}
+    with api() as client:
+        status, headers, _ = client.ask("OPTIONS", "/open/7", headers=asked)
+        assert (status, "GET" in headers["access-control-allow-methods"]) == (204, True)
+        assert client.status("OPTIONS", "/open/7") == 204
+        # A route that takes every method takes this one too.
+        assert client.ask("OPTIONS", "/closed")[0] == 200
+
+
+def test_events_go_to_functions_as_they_are() -> None:
+    with api({"from": "template"}) as client:
+        assert client.ask("POST", "/_fabric/events/echo", b"[1]")[2] == b"[1]"
+        assert client.ask("POST", "/_fabric/events/echo")[2] == b'{"from":"template"}'
+        assert client.status("GET", "/_fabric/events/echo") == 405
+        assert client.status("POST", "/_fabric/events/none") == 404
+        assert client.ask("POST", "/_fabric/events/echo", b"{")[0] == 400
+
+
+def test_another_version_is_said_once_and_too_much_memory_each_time() -> None:
+    with api() as client:
+        for _ in range(3):
+            client.ask("GET", "/open/7")
+        until(lambda: len(client.calls) == 3)
+        first, *others = [one.warning for one in client.calls]
+        assert "python3.99" in first
+        assert ["its `memory` is 1 MB" in one for one in others] == [True, True]
+
+
+def test_only_what_an_event_lacks_is_the_templates() -> None:
+    assert laid_over({"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 9}}) == {
+        "a": {"b": 9, "c": 2},
+        "d": 3,
+    }
+    assert laid_over({"a": 1}, [1]) == [1]
