@@ -25,7 +25,8 @@ bench: .stamp/dev
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh run
 
 .stamp/dev: pyproject.toml scripts/setup.sh scripts/test-tools.sh tests/support/downloads.py \
-		$(wildcard tests/corpus/*/package-lock.json tests/corpus/*/requirements.txt)
+		$(wildcard tests/corpus/*/package-lock.json tests/corpus/*/requirements.txt) \
+		sdk/node/package-lock.json tests/sdk/nodes/package-lock.json
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh dev
 
 clean:

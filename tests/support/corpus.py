@@ -1,14 +1,10 @@
 """Projects as they are laid out in the wild, small: what they need, and what they answer."""
 
 import base64
-import hashlib
 import json
-import os
 import platform
 import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,11 +12,11 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 from msgspec.json import decode
 
-from fabric.runtimes.nodejs.toolchain import find_node, npm_command
-from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
+from tests.support import npm_packages
+from tests.support.npm_packages import linked_copy
 
 CORPUS = Path(__file__).parents[1] / "corpus"
-_PACKAGES = TOOLCHAIN.parent / "corpus"
+_GROUP = "corpus"
 # One shape has its packages as a store of links, as pnpm lays them out.
 _LINKED = frozenset({"express-plain"})
 MACHINE = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
@@ -114,43 +110,19 @@ def copy(shape: str, folder: Path) -> None:
     """A checkout with its packages in place: files are shared with what was fetched, by links."""
     shutil.copytree(CORPUS / shape, folder, symlinks=True)
     if (folder / "package-lock.json").is_file():
-        fetched = packages(shape) / "node_modules"
-        shutil.copytree(fetched, folder / "node_modules", symlinks=True, copy_function=_linked)
-
-
-def _linked(source: str, target: str) -> str:
-    try:
-        os.link(source, target)
-    except OSError:  # another file system
-        shutil.copy2(source, target)
-    return target
+        linked_copy(packages(shape) / "node_modules", folder / "node_modules")
 
 
 def packages(shape: str) -> Path:
     """Where the packages of a shape are kept between runs, by its lock."""
-    lock = (CORPUS / shape / "package-lock.json").read_bytes()
-    return _PACKAGES / f"{shape}-{hashlib.sha256(lock).hexdigest()[:12]}"
+    return npm_packages.kept(CORPUS / shape, _GROUP)
 
 
 def install_packages() -> None:
     """All packages from npm that the corpus uses and that are not there yet."""
-    _PACKAGES.mkdir(parents=True, exist_ok=True)
     for lock in sorted(CORPUS.glob("*/package-lock.json")):
-        shape = lock.parent.name
-        if not packages(shape).is_dir():
-            _install(shape)
-
-
-def _install(shape: str) -> None:
-    with tempfile.TemporaryDirectory(dir=_PACKAGES) as made:
-        folder = Path(made) / shape
-        shutil.copytree(CORPUS / shape, folder)
-        strategy = "linked" if shape in _LINKED else "hoisted"
-        quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
-        npm = (*npm_command(ENVIRONMENT), "ci", f"--install-strategy={strategy}", *quiet)
-        path = os.pathsep.join((str(find_node(ENVIRONMENT).parent), ENVIRONMENT["PATH"]))
-        subprocess.run(npm, cwd=folder, check=True, env={**ENVIRONMENT, "PATH": path})
-        folder.rename(packages(shape))
+        strategy = "linked" if lock.parent.name in _LINKED else "hoisted"
+        npm_packages.install(lock.parent, _GROUP, strategy)
 
 
 def requirements() -> list[str]:

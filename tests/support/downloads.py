@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.nodejs.toolchain import install_pinned
-from tests.support import corpus
+from tests.support import corpus, node_sdk
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.servers import azurite
 
@@ -69,6 +69,14 @@ def corpus_packages() -> None:
     _download(*target, "--no-deps", *corpus.requirements())
 
 
+def node_sdk_packages() -> None:
+    node_sdk.install_packages()
+
+
+def nodes() -> None:
+    node_sdk.install_node()
+
+
 def _download(*words: str) -> None:
     pip = (sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:")
     subprocess.run([*pip, "--dest", str(_WHEELS), *words], check=True, env=dict(ENVIRONMENT))
@@ -88,7 +96,8 @@ def fetched(fetch: Callable[[], None]) -> bool:
 
 
 def main() -> int:
-    found = [fetched(fetch) for fetch in (bundler, emulator, wheels, corpus_packages)]
+    wanted = (bundler, emulator, wheels, corpus_packages, node_sdk_packages, nodes)
+    found = [fetched(fetch) for fetch in wanted]
     return 0 if all(found) else 1
 
 

@@ -1,0 +1,2 @@
+export * from "./index.cjs";
+export { handler as default } from "./index.cjs";
