@@ -119,6 +119,16 @@ def test_pages_of_other_places_reach_no_handler_that_does_not_let_them_in(shop: 
         assert server.ask("GET", "/users/7", headers=upgrade).status == 501
 
 
+def test_a_page_that_is_not_named_is_told_so(shop: Project) -> None:
+    named = "cors: {allowOrigins: ['https://shop.example']}"
+    shop.write({"fabric.yml": CONFIG.replace("cors: true", named)})
+    with served(shop) as server:
+        stranger = server.ask("GET", "/users/7", headers={"Origin": "https://evil.example"})
+        assert (stranger.status, "does not name it" in stranger.json["message"]) == (403, True)
+        friend = server.ask("GET", "/users/7", headers={"Origin": "https://shop.example"})
+        assert friend.headers["access-control-allow-origin"] == "https://shop.example"
+
+
 def test_hundreds_of_requests_at_once_are_all_answered(shop: Project) -> None:
     found: list[bytes] = []
     with served(shop) as server:

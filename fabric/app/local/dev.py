@@ -70,10 +70,11 @@ def dev(
             else:
                 round_of_calls.go_on(options)
     warnings = (*artifacts.warnings, *service.warnings)
-    failed = options.once and any(one.error for one in round_of_calls.last)
-    code = ExitCode.FAILED if failed else ExitCode.OK
-    outcome = DevOutcome(round_of_calls.last)
-    return Report(request.command, outcome, notes=note, warnings=warnings, exit_code=code)
+    calls = round_of_calls.last
+    failed = tuple(Problem("invoke/failed", one.error) for one in calls if one.error)
+    problems = failed if options.once else ()
+    code = ExitCode.FAILED if problems else ExitCode.OK
+    return Report(request.command, DevOutcome(calls), None, note, problems, warnings, code)
 
 
 class _DevLoop:
