@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from fabric.model.conventions import CONVENTIONS
+from fabric.model.names import TriggerKind
 
 REPO = Path(__file__).parents[1]
 
@@ -23,3 +24,8 @@ def test_the_guide_names_every_export_that_a_provider_looks_for() -> None:
     for provider, calls in CONVENTIONS.items():
         names = {*calls.nodejs.names, *calls.python.names} - methods
         assert {name for name in names if f"`{name}`" not in told[provider]} == set()
+
+
+def test_the_guide_of_local_runs_names_every_preset() -> None:
+    page = (REPO / "docs/guide/local.md").read_text()
+    assert {kind for kind in TriggerKind if f"`{kind}`" not in page} == set()
