@@ -177,6 +177,19 @@ def test_an_error_is_the_answer_until_it_is_mended(shop: Project) -> None:
         server.until_answer("/users/7", b"user 7")
 
 
+def test_an_error_is_not_told_again_for_files_that_make_no_difference(shop: Project) -> None:
+    shop.write({"notes.txt": ""})
+    with served(shop, "--watch") as server:
+        shop.write({"src/user.py": "def handler(\n"})
+        server.until_said("src/user.py:1")
+        shop.write({"notes.txt": "what somebody else writes, or our own lines\n"})
+        assert server.get("/moody?mood=sleeps").status == 504
+        shop.write({"src/moody.py": "def handler(event, context):\n    return 'calm'\n"})
+        server.until_answer("/moody", b'"calm"')
+        server.until_said("-> moody")
+        assert "nothing changed" not in server.text
+
+
 def test_a_config_that_breaks_is_told_and_a_mended_one_is_served(shop: Project) -> None:
     with served(shop, "--watch") as server:
         assert server.get("/users/7").status == 200
