@@ -16,6 +16,7 @@ from benchmarks.rows import (
     functions,
     growth,
     handlers,
+    local,
     makespan,
     nothing,
     overhead,
@@ -38,6 +39,7 @@ MODULES = (
     compose,
     calls,
     scaffold,
+    local,
 )
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 

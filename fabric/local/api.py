@@ -74,7 +74,7 @@ class LocalApi:
         routes = () if is_plain else table.on_path(head.path)
         cors = _cors_of(routes, found)
         if is_foreign(head) and not (cors and cors.admits(head.header("origin"))):
-            exchange.refuse(HTTPStatus.FORBIDDEN, f"{_page(head)} may not: the route has no `cors`")
+            exchange.refuse(HTTPStatus.FORBIDDEN, f"{_page(head)} may not: {_why_not(cors)}")
         elif head.method == "OPTIONS" and routes and _is_ours(head, cors, found):
             exchange.send(_options_answer(head, cors, routes))
         elif isinstance(found, Matched):
@@ -172,6 +172,10 @@ def _options_answer(
     methods = ", ".join(sorted({"OPTIONS", *(route.method for route in routes)} - {ANY}))
     more = cors.preflight_headers(head) if cors else ()
     return ServedAnswer(204, (("allow", methods), *more))
+
+
+def _why_not(cors: Cors | None) -> str:
+    return "the route's `cors` does not name it" if cors else "the route has no `cors`"
 
 
 def _page(head: RequestHead) -> str:

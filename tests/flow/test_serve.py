@@ -121,6 +121,16 @@ def test_pages_of_other_places_reach_no_handler_that_does_not_let_them_in(shop: 
         assert server.ask("GET", "/users/7", headers=upgrade).status == 501
 
 
+def test_a_page_that_is_not_named_is_told_so(shop: Project) -> None:
+    named = "cors: {allowOrigins: ['https://shop.example']}"
+    shop.write({"fabric.yml": CONFIG.replace("cors: true", named)})
+    with served(shop) as server:
+        stranger = server.ask("GET", "/users/7", headers={"Origin": "https://evil.example"})
+        assert (stranger.status, "does not name it" in stranger.json["message"]) == (403, True)
+        friend = server.ask("GET", "/users/7", headers={"Origin": "https://shop.example"})
+        assert friend.headers["access-control-allow-origin"] == "https://shop.example"
+
+
 def test_hundreds_of_requests_at_once_are_all_answered(shop: Project) -> None:
     found: list[bytes] = []
     with served(shop) as server:
@@ -167,6 +177,19 @@ def test_an_error_is_the_answer_until_it_is_mended(shop: Project) -> None:
         assert server.get("/moody").status == 200
         shop.write({"src/user.py": SOURCES["src/user.py"]})
         server.until_answer("/users/7", b"user 7")
+
+
+def test_an_error_is_not_told_again_for_files_that_make_no_difference(shop: Project) -> None:
+    shop.write({"notes.txt": ""})
+    with served(shop, "--watch") as server:
+        shop.write({"src/user.py": "def handler(\n"})
+        server.until_said("src/user.py:1")
+        shop.write({"notes.txt": "what somebody else writes, or our own lines\n"})
+        assert server.get("/moody?mood=sleeps").status == 504
+        shop.write({"src/moody.py": "def handler(event, context):\n    return 'calm'\n"})
+        server.until_answer("/moody", b'"calm"')
+        server.until_said("-> moody")
+        assert "nothing changed" not in server.text
 
 
 def test_a_config_that_breaks_is_told_and_a_mended_one_is_served(shop: Project) -> None:

@@ -19,7 +19,7 @@ from fabric.engine.run_info import MakeListeners
 from fabric.local.batches import BatchResult, failed_batch, of_batch
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import DevOutcome, PresetCall
-from fabric.model.problems import ExitCode
+from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report
 from fabric.runtimes.calls.call_end import CallEnd, problem_of
 from fabric.runtimes.calls.event_lines import as_line
@@ -58,10 +58,12 @@ def dev(
                 loop.call_all()
             else:
                 loop.go_on(options)
-    failed = options.once and any(one.error for one in loop.last)
-    code = ExitCode.FAILED if failed else ExitCode.OK
-    outcome = DevOutcome(loop.last)
-    return Report(request.command, outcome, notes=note, warnings=first.warnings, exit_code=code)
+    failed = tuple(Problem("invoke/failed", one.error) for one in loop.last if one.error)
+    problems = failed if options.once else ()
+    code = ExitCode.FAILED if problems else ExitCode.OK
+    return Report(
+        request.command, DevOutcome(loop.last), None, note, problems, first.warnings, code
+    )
 
 
 class _DevLoop:

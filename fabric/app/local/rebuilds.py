@@ -95,6 +95,8 @@ class Rebuilds:
         self._loop, self._take = loop, take
         self._stop = threading.Event()
         self._hint = hint_of()
+        self._counts = True
+        self._problem: Problem | None = None
 
     @contextlib.contextmanager
     def watching(self, service: LocalService, artifacts: Artifacts) -> Iterator[None]:
@@ -119,6 +121,7 @@ class Rebuilds:
             found, before = burst(self._hint, before, self._stop)
             if not found:
                 return
+            self._counts = not looked_at.isdisjoint(found)
             started = time.monotonic()
             try:
                 made, artifacts = self._making.made(_nobody)
@@ -140,7 +143,11 @@ class Rebuilds:
         return tuple(path.removeprefix(cwd) for path in paths)
 
     def _tell(self, found: Round) -> None:
-        self._loop.post(lambda: self._take(found))
+        """While something is broken every file is looked at, the one too that our own words go to:
+        what makes no difference there is not told."""
+        before, self._problem = self._problem, found.problem
+        if self._counts or found.changed or found.problem != before:
+            self._loop.post(lambda: self._take(found))
 
 
 def _seen(looked_at: frozenset[str], artifacts: Artifacts, before: Stats) -> Stats:
