@@ -3,14 +3,14 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from fabric.app.local.artifacts import Artifacts, made_artifacts
 from fabric.app.local.service import LocalService, local_service
-from fabric.app.project.project import open_project
+from fabric.app.project.project import Project, open_project
 from fabric.app.request import Request
 from fabric.app.session import open_runtimes
 from fabric.app.settings import Settings
@@ -45,19 +45,24 @@ class Making(Struct, frozen=True):
     settings: Settings
     runtimes: Runtimes
 
-    def made(self, make_listeners: MakeListeners) -> tuple[LocalService, Artifacts]:
+    def made(self, make_listeners: MakeListeners, known: Project | None = None) -> "LocalBuild":
+        """A project that is `known` is not read again."""
         request, settings = self.request, self.settings
-        project = open_project(request.where, settings)
+        project = known or open_project(request.where, settings)
         artifacts = made_artifacts(request, settings, make_listeners, self.runtimes)
-        return local_service(project, artifacts, settings), artifacts
+        return LocalBuild(self, project, artifacts, local_service(project, artifacts, settings))
 
 
-class FirstBuild(Struct, frozen=True):
-    """What it all begins with."""
-
+class LocalBuild(Struct, frozen=True):
     making: Making
-    service: LocalService
+    project: Project
     artifacts: Artifacts
+    service: LocalService
+
+    def project_without(self, moved: Iterable[str]) -> Project | None:
+        """The project as it was read, where none of what it was read from has moved."""
+        read = {str(path) for path in (*self.project.sources, *self.project.looked_for)}
+        return self.project if read.isdisjoint(moved) else None
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -69,22 +74,22 @@ class FirstBuild(Struct, frozen=True):
         """With `watch` it is built again for each edit, for as long as this is open."""
         if not watch:
             return contextlib.nullcontext()
-        return Rebuilds(self.making, loop, take).watching(self.service, self.artifacts)
+        return Rebuilds(self.making, loop, take).watching(self)
 
 
 @contextlib.contextmanager
 def first_build(
     request: Request, settings: Settings, make_listeners: MakeListeners, *, watch: bool
-) -> Iterator[FirstBuild]:
+) -> Iterator[LocalBuild]:
     """What is broken may be mended while somebody watches; else it ends here."""
     with open_runtimes(settings) as runtimes:
         making = Making(request, settings, runtimes)
-        service, artifacts = making.made(make_listeners)
-        if artifacts.interrupted:
+        first = making.made(make_listeners)
+        if first.artifacts.interrupted:
             raise FabricError(Problem("run/interrupted", "interrupted"))
-        if artifacts.broken and not watch:
-            raise FabricError(*dict.fromkeys(artifacts.broken.values()))
-        yield FirstBuild(making, service, artifacts)
+        if first.artifacts.broken and not watch:
+            raise FabricError(*dict.fromkeys(first.artifacts.broken.values()))
+        yield first
 
 
 class Rebuilds:
@@ -99,8 +104,8 @@ class Rebuilds:
         self._problem: Problem | None = None
 
     @contextlib.contextmanager
-    def watching(self, service: LocalService, artifacts: Artifacts) -> Iterator[None]:
-        thread = threading.Thread(target=self._run, args=(service, artifacts), name="rebuilds")
+    def watching(self, first: LocalBuild) -> Iterator[None]:
+        thread = threading.Thread(target=self._run, args=(first,), name="rebuilds")
         thread.start()
         try:
             yield
@@ -108,35 +113,37 @@ class Rebuilds:
             self._stop.set()
             thread.join()
 
-    def _run(self, service: LocalService, artifacts: Artifacts) -> None:
+    def _run(self, first: LocalBuild) -> None:
         try:
-            self._go_on(service, artifacts)
+            self._go_on(first)
         except BaseException as error:  # noqa: BLE001 - told by the thread that is waited for
             self._loop.post(_raising(error))
 
-    def _go_on(self, service: LocalService, artifacts: Artifacts) -> None:
-        looked_at = artifacts.looked_at
-        before = _seen(looked_at, artifacts, {})
+    def _go_on(self, last: LocalBuild) -> None:
+        looked_at = last.artifacts.looked_at
+        before = _seen(looked_at, last.artifacts, {})
+        known: Project | None = last.project
         while True:
             found, before = burst(self._hint, before, self._stop)
             if not found:
                 return
             self._counts = not looked_at.isdisjoint(found)
+            known = known and last.project_without(found)
             started = time.monotonic()
             try:
-                made, artifacts = self._making.made(_nobody)
+                made = self._making.made(_nobody, known)
             except FabricError as error:
                 # What it would have looked at is not known: anything may mend it.
-                before = {**stats_of(all_below(artifacts.root)), **before}
+                before = {**stats_of(all_below(last.artifacts.root)), **before}
                 self._tell(Round(self._shown(found), problem=error.first, ms=_ms(started)))
                 continue
-            changed = tuple(sorted(_changed(service, made)))
-            service = made
+            changed = tuple(sorted(_changed(last.service, made.service)))
+            last, known, artifacts = made, made.project, made.artifacts
             # A build that failed tells nothing of what it looked at: all of before counts on.
             is_whole = not artifacts.broken
             looked_at = artifacts.looked_at if is_whole else looked_at | artifacts.looked_at
             before = _seen(looked_at, artifacts, before)
-            self._tell(Round(self._shown(found), changed, made, ms=_ms(started)))
+            self._tell(Round(self._shown(found), changed, made.service, ms=_ms(started)))
 
     def _shown(self, paths: tuple[str, ...]) -> tuple[str, ...]:
         cwd = f"{self._making.settings.cwd}/"

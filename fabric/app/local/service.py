@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from fabric.app.callers import brought_by, caller_here
-from fabric.app.local.artifacts import Artifacts
+from fabric.app.local.artifacts import Artifacts, PackagedFunction
 from fabric.app.local.environment import environments
 from fabric.app.project.project import Project
 from fabric.app.settings import Settings
-from fabric.config.values import Function, HttpTrigger
-from fabric.graph.compile import ServiceUnit
+from fabric.config.values import Config, Function, HttpTrigger
 from fabric.local.routes import HttpRoute
-from fabric.model.problems import Problem
+from fabric.model.hashing import digest_bytes
+from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.redaction import Redaction, redaction_of
@@ -42,15 +42,28 @@ def local_service(project: Project, artifacts: Artifacts, settings: Settings) ->
     given = environments(project, unit, settings)
     made = artifacts.packages.keys() | artifacts.broken.keys()
     chosen = tuple(one for one in config.functions if one.name in made)
-    found = {
-        one.name: _function(project, unit, one, (artifacts, given.values))
+    found = {one.name: _runtime_of(one, config) for one in chosen if one.name in artifacts.packages}
+    # What runtimes bring is looked for once for each of them.
+    brought = {runtime: brought_by(project, unit, runtime) for runtime in {*found.values()}}
+    functions = {
+        one.name: LocalFunction(
+            one.name,
+            _code(artifacts.packages[one.name], one.name),
+            artifacts.packages[one.name].handler,
+            found[one.name],
+            given.values[one.name],
+            float(one.timeout or _SECONDS),
+            one.memory,
+            brought[found[one.name]],
+            caller_here(config, one),
+        )
         for one in chosen
-        if one.name in artifacts.packages
+        if one.name in found
     }
     return LocalService(
         config.service,
         config.provider.label,
-        found,
+        functions,
         tuple(routes_of(chosen)),
         {one.name: one.memory for one in chosen},
         artifacts.broken,
@@ -63,26 +76,25 @@ def _variables(values: Mapping[str, Secret[Pairs]]) -> Iterator[tuple[str, str]]
     return (pair for one in values.values() for pair in one.reveal())
 
 
-def _function(
-    project: Project,
-    unit: ServiceUnit,
-    function: Function,
-    found: tuple[Artifacts, Mapping[str, Secret[Pairs]]],
-) -> LocalFunction:
-    artifacts, environment = found
-    package = artifacts.packages[function.name]
-    runtime = function.runtime or unit.config.provider.runtime
-    return LocalFunction(
-        function.name,
-        CodeArchive(package.sha256, lambda: read_bytes(package.path)),
-        package.handler,
-        runtime,
-        environment[function.name],
-        float(function.timeout or _SECONDS),
-        function.memory,
-        brought_by(project, unit, runtime),
-        caller_here(unit.config, function),
-    )
+def _runtime_of(function: Function, config: Config) -> str:
+    return function.runtime or config.provider.runtime
+
+
+def _code(package: PackagedFunction, name: str) -> CodeArchive:
+    """Read when a child wants it: by then somebody may have changed the file."""
+
+    def read() -> bytes:
+        try:
+            content = read_bytes(package.path)
+        except OSError:
+            content = b""
+        if digest_bytes(content) == package.sha256:
+            return content
+        message = f"the archive of `{name}` is not the one that was built any more"
+        hint = f"leave `{package.path}` alone, and build it again"
+        raise FabricError(Problem("local/archive-changed", message, hint))
+
+    return CodeArchive(package.sha256, read)
 
 
 def routes_of(functions: tuple[Function, ...]) -> Iterator[HttpRoute]:
