@@ -74,7 +74,7 @@ def hearers(screen: Screen) -> Hearers:
     def rebuilt(found: "Round") -> None:
         say(round_text(found.moved, found.changed, found.ms, screen.err))
         broken = found.service.broken if found.service else {}
-        problems = (found.problem,) if found.problem else tuple(dict.fromkeys(broken.values()))
+        problems = found.problems or tuple(dict.fromkeys(broken.values()))
         if problems:
             say(broken_text(problems, screen.err))
 

@@ -1,6 +1,5 @@
 """A payload: from a file that is named, else from whoever writes to us."""
 
-import json
 import sys
 import threading
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from fabric.app.settings import Settings
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.runtimes.calls.event_lines import event_in_text
 from fabric.system.disk import read_bytes
 
 # More than any host hands to a function.
@@ -69,14 +69,13 @@ def event_in(file: str, cwd: Path) -> Json:
         hint = """an event is one JSON document, for example '{"id": 1}'"""
         problem = Problem("input/bad-payload", f"`{file}` is empty", hint, where=Place(file))
         raise FabricError(problem)
-    return _parsed(content, f"`{file}`")
+    return _parsed(content, f"`{file}`", Place(file))
 
 
-def _parsed(content: bytes, source: str) -> Json:
+def _parsed(content: bytes, source: str, where: Place | None = None) -> Json:
     try:
-        found: Json = json.loads(content.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        return event_in_text(content)
+    except ValueError as error:
         hint = """a payload is one JSON document, for example '{"id": 1}'"""
         message = f"{source} is not JSON: {error}"
-        raise FabricError(Problem("input/bad-payload", message, hint)) from error
-    return found
+        raise FabricError(Problem("input/bad-payload", message, hint, where)) from error

@@ -1,11 +1,9 @@
 """The functions of a service as one HTTP server: a request to a call, its end to an answer."""
 
-import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from http import HTTPStatus
 
-import msgspec
 from msgspec import Struct
 
 from fabric.local.cors import Cors, cors_of, is_foreign
@@ -17,8 +15,8 @@ from fabric.local.http_server import SendReply
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
-from fabric.runtimes.calls.call_end import CallEnd, other_version
-from fabric.runtimes.calls.event_lines import as_line
+from fabric.runtimes.calls.call_end import CallEnd, document_of, other_version
+from fabric.runtimes.calls.event_lines import as_line, event_in_text
 from fabric.runtimes.calls.pool import HandlerPool
 
 _EVENTS = "/_fabric/events/"
@@ -73,7 +71,8 @@ class LocalApi:
         is_plain = isinstance(found, Matched) and head.method != "OPTIONS"
         routes = () if is_plain else table.on_path(head.path)
         cors = _cors_of(routes, found)
-        if is_foreign(head) and not (cors and cors.admits(head.header("origin"))):
+        is_routed = isinstance(found, Matched) or found.allowed
+        if is_routed and is_foreign(head) and not (cors and cors.admits(head.header("origin"))):
             exchange.refuse(HTTPStatus.FORBIDDEN, f"{_page(head)} may not: {_why_not(cors)}")
         elif head.method == "OPTIONS" and routes and _is_ours(head, cors, found):
             exchange.send(_options_answer(head, cors, routes))
@@ -111,7 +110,7 @@ class LocalApi:
             exchange.refuse(404, f"there is no function `{name}`", {"functions": names})
         else:
             try:
-                event = json.loads(body) if body else self._around.template
+                event = event_in_text(body) if body else self._around.template
             except ValueError as error:
                 exchange.refuse(HTTPStatus.BAD_REQUEST, f"the event is no JSON: {error}")
                 return
@@ -187,18 +186,10 @@ def _answer_to(head: RequestHead, name: str, end: CallEnd) -> tuple[ServedAnswer
     if failed_answer is not None:
         return failed_answer, ""
     try:
-        return answer_of(_document(end.response)), ""
-    except (BadAnswerError, ValueError) as error:
+        return answer_of(document_of(end)), ""
+    except (BadAnswerError, ValueError, RecursionError) as error:
         document = {"error": f"`{name}` gave a bad answer: {error}"}
         return json_answer(HTTPStatus.BAD_GATEWAY, document), str(error)
-
-
-def _document(response: bytes) -> Json:
-    try:
-        found: Json = msgspec.json.decode(response)
-    except msgspec.DecodeError:  # what this reader does not take, and JavaScript writes
-        found = json.loads(response)
-    return found
 
 
 def _as_it_is(head: RequestHead, name: str, end: CallEnd) -> ServedAnswer:

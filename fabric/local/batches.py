@@ -58,7 +58,7 @@ def _reported(names: tuple[str, ...], failures: Json) -> BatchResult:
     )
 
 
-def batch_of(event: JsonObject, count: int = 3) -> JsonObject:
+def batch_of(event: JsonObject, count: int) -> JsonObject:
     """The sample of a queue with so many messages, each with an identifier of its own."""
     records = event.get("Records")
     if not isinstance(records, Sequence) or not records or not isinstance(records[0], dict):

@@ -153,6 +153,7 @@ class _Connection:
         self._head: RequestHead | None = None
         self._number = 0
         self._is_busy = self._ends = self._is_closed = self._is_deaf = False
+        self._has_said_all = False
         self._waits = Deadline(server.loop, self._run_out)
         self._loop.watch(self._fd, self._readable)
         self._waits.put_off(server.limits.idle_seconds)
@@ -224,27 +225,27 @@ class _Connection:
         return ServedRequest(head, body)
 
     def _look_for_end(self) -> None:
-        """A client that leaves is not answered; one that says more waits for its answer."""
+        """One that says more waits for its answer, and so may one that says nothing more."""
         try:
             chunk = self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
             return
         except OSError:
-            chunk = b""
-        if not chunk:
             self.close()
-        else:
-            self._loop.unwatch(self._fd)
-            self._is_deaf = True
+            return
+        self._has_said_all = not chunk
+        self._loop.unwatch(self._fd)
+        self._is_deaf = True
 
     def _reply(self, request: ServedRequest, number: int) -> SendReply:
         def reply(answer: ServedAnswer) -> None:
             if self._is_closed or number != self._number or not self._is_busy:
                 return
             self._is_busy = False
-            self._ends = not request.head.keeps
+            keeps = request.head.keeps and not self._has_said_all
+            self._ends = not keeps
             with_body = request.head.method != "HEAD"
-            self._send(answer.as_bytes(keeps=request.head.keeps, with_body=with_body))
+            self._send(answer.as_bytes(keeps=keeps, with_body=with_body))
             self._after_sending()
 
         return reply

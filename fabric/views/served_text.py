@@ -29,6 +29,8 @@ class CallLine(Struct, frozen=True):
 
 
 def call_text(call: CallLine, style: Style) -> str:
+    if not call.method:
+        return "\n".join((f"{call.function}, between two calls", *_below(call, style)))
     status = str(call.status)
     if call.status >= _FAILED:
         status = style.bad(status)

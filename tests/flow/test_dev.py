@@ -39,3 +39,19 @@ def test_without_an_edit_to_wait_for_it_ends_with_its_input(tmp_path: Path) -> N
     shop = project(tmp_path, CONFIG, {"one.py": handler("first"), "two.py": handler("other")})
     done = shop.fabric("dev", "--function", "one")
     assert (done.code, '"first"' in done.out) == (0, True)
+
+
+def test_functions_that_come_and_go_are_called_and_left(tmp_path: Path) -> None:
+    shop = project(tmp_path, CONFIG, {"one.py": handler("first"), "two.py": handler("other")})
+    with running(shop, "dev", "--watch") as loop:
+        loop.until_said("ends it")
+        more = "  - {name: three, entry: three.py, triggers: [{type: http, path: /three}]}\n"
+        shop.write({"three.py": handler("third"), "fabric.yml": CONFIG + more})
+        loop.until_answered('"third"')
+        shop.write({"fabric.yml": (CONFIG + more).replace("{name: two", "{name: duo")})
+        loop.until_answered('"other"', times=2)
+        loop.type("")
+        loop.until_answered('"other"', times=3)
+        assert "cron -> duo" in loop.answers
+        loop.type("exit")
+        assert loop.child.wait(60) == 0

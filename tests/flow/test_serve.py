@@ -252,12 +252,17 @@ def test_secrets_are_hidden_in_what_functions_say(shop: Project) -> None:
             ".env": "KEY=hunter2-hunter2\n",
             "fabric.yml": CONFIG + "env: {A: '${secret:KEY}'}\n",
             "src/echo.py": "import os\ndef handler(e, c):\n    print('it is', os.environ['A'])\n",
+            "src/moody.py": "import os\n\n\ndef handler(event, context):\n"
+            "    raise ValueError(os.environ['A'])\n",
         }
     )
     with served(shop) as server:
         server.get("/echo/a")
         server.until_said("it is [REDACTED]")
-        assert "hunter2" not in server.text
+        failed = server.get("/moody")
+        assert failed.status == 500
+        server.until_said("failed: ValueError: [REDACTED]")
+        assert "hunter2" not in server.text + failed.body.decode()
 
 
 def test_a_taken_port_is_told_with_a_free_one(shop: Project) -> None:

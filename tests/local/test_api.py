@@ -134,6 +134,7 @@ def test_pages_from_elsewhere_are_let_in_by_the_route_alone() -> None:
     with api() as client:
         assert client.status("GET", "/closed", FOREIGN) == 403
         assert client.status("POST", "/_fabric/events/echo", FOREIGN) == 403
+        assert client.status("GET", "/nothing", FOREIGN) == 404
         _, headers, _ = client.ask("GET", "/open/7", headers=FOREIGN)
         assert headers["access-control-allow-origin"] == "*"
         _, headers, _ = client.ask("GET", "/open/7?mode=typed", headers=FOREIGN)
@@ -156,7 +157,9 @@ def test_events_go_to_functions_as_they_are() -> None:
         assert client.ask("POST", "/_fabric/events/echo")[2] == b'{"from":"template"}'
         assert client.status("GET", "/_fabric/events/echo") == 405
         assert client.status("POST", "/_fabric/events/none") == 404
-        assert client.ask("POST", "/_fabric/events/echo", b"{")[0] == 400
+        for body in (b"{", b"[1,NaN]", b"[" * 100_000 + b"]" * 100_000):
+            assert client.ask("POST", "/_fabric/events/echo", body)[0] == 400
+        assert client.ask("POST", "/_fabric/events/echo", b'"\\ud800"')[2] == b'"\\ud800"'
 
 
 def test_another_version_is_said_once_and_too_much_memory_each_time() -> None:

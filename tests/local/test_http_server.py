@@ -138,6 +138,15 @@ def test_a_client_that_leaves_is_forgotten() -> None:
             assert b"/after" in all_of(client)
 
 
+def test_a_client_that_has_said_all_is_answered() -> None:
+    with serving() as (port, echo), dial(port) as client:
+        client.sendall(head("/wait"))
+        client.shutdown(socket.SHUT_WR)
+        until(lambda: bool(echo.waiting))
+        echo.go_on()
+        assert all_of(client).endswith(b"late")
+
+
 def test_a_client_may_wait_to_be_told_to_go_on() -> None:
     with serving() as (port, _), dial(port) as client:
         client.sendall(head("/", "Content-Length: 2", "Expect: 100-continue", LAST))

@@ -85,7 +85,9 @@ def test_every_provider_has_its_conventions() -> None:
 def test_a_handler_of_events_works_everywhere(provider: str, file: str) -> None:
     texts = {
         "main.js": "exports.handler = async (event, context) => [event, context.functionName];",
-        "main.py": "async def handler(event, context):\n"
+        # The one host of these awaits no answer in Python.
+        "main.py": ("" if provider == "cloud1-lambda" else "async ")
+        + "def handler(event, context):\n"
         "    return [event, context.function_name]\n",
     }
     case = Case("", provider, texts[file], None, {"n": 1}, file=file)

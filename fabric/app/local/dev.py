@@ -1,7 +1,6 @@
 """`dev`: build, call with a preset's event, show the answer; and again for each edit."""
 
 import contextlib
-import json
 from collections.abc import Callable
 from functools import partial
 
@@ -12,16 +11,16 @@ from fabric.app.local.ending import EXIT, nothing_more, typed_lines, until_signa
 from fabric.app.local.presets import Preset, presets_of
 from fabric.app.local.rebuilds import Round, first_build
 from fabric.app.local.service import LocalService
-from fabric.app.project.project import open_project
+from fabric.app.project.project import Project, open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.local.batches import BatchResult, failed_batch, of_batch
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import DevOutcome, PresetCall
-from fabric.model.problems import ExitCode, Problem
+from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
-from fabric.runtimes.calls.call_end import CallEnd, problem_of
+from fabric.runtimes.calls.call_end import CallEnd, document_of, problem_of
 from fabric.runtimes.calls.event_lines import as_line
 from fabric.runtimes.calls.pool import HandlerPool
 from fabric.system.event_loop import EventLoop
@@ -48,11 +47,12 @@ def dev(
     options: DevOptions,
     hearers: DevHearers,
 ) -> Report:
-    config = open_project(request.where, settings).units[0].config
-    presets, note = presets_of(config, options.preset, next(iter(request.functions), ""))
-    chosen = replace(request, functions=frozenset(one.function for one in presets))
-    with first_build(chosen, settings, make_listeners, watch=options.watch) as first:
-        loop = _DevLoop(first.service, presets, settings, hearers)
+    choice = _Choice(options.preset, next(iter(request.functions), ""))
+    # A slip is told before anything is built.
+    choice.presets(open_project(request.where, settings))
+    with first_build(request, settings, make_listeners, watch=options.watch) as first:
+        presets, note = choice.presets(first.project)
+        loop = _DevLoop(first.service, choice, presets, (settings, hearers))
         with contextlib.closing(loop), first.rebuilt(loop.loop, loop.take, watch=options.watch):
             if options.once:
                 loop.call_all()
@@ -66,20 +66,31 @@ def dev(
     )
 
 
+class _Choice(Struct, frozen=True):
+    """The preset and the function that were asked for; a config says what that comes to."""
+
+    preset: str
+    function: str
+
+    def presets(self, project: Project) -> tuple[tuple[Preset, ...], str]:
+        return presets_of(project.units[0].config, self.preset, self.function)
+
+
 class _DevLoop:
     """The children of the functions, and the calls that are made of them."""
 
     def __init__(
         self,
         service: LocalService,
+        choice: _Choice,
         presets: tuple[Preset, ...],
-        settings: Settings,
-        hearers: DevHearers,
+        around: tuple[Settings, DevHearers],
     ) -> None:
+        settings, self._hearers = around
         self.loop = EventLoop()
         self.last: tuple[PresetCall, ...] = ()
         self._pool = HandlerPool(self.loop, settings.env)
-        self._service, self._presets, self._hearers = service, presets, hearers
+        self._service, self._choice, self._presets = service, choice, presets
         self._under_way = 0
         self._is_over = False
         self._put(service)
@@ -104,10 +115,18 @@ class _DevLoop:
 
     def take(self, found: Round) -> None:
         """By the loop: functions that were built again are called again."""
+        before = self._presets
+        if found.project is not None:
+            try:
+                self._presets, _ = self._choice.presets(found.project)
+            except FabricError as error:
+                found = replace(found, service=None, problems=error.problems)
         self._hearers.rebuilt(found)
         if found.service is not None:
             self._put(found.service)
-            self._call(tuple(one for one in self._presets if one.function in found.changed))
+            fresh = (one for one in self._presets if one not in before)
+            again = (one for one in self._presets if one.function in found.changed)
+            self._call(tuple({one.function: one for one in (*again, *fresh)}.values()))
 
     def _end(self) -> None:
         self._is_over = True
@@ -123,6 +142,8 @@ class _DevLoop:
         self._service = service
         for one in service.functions.values():
             self._pool.put(one)
+        for name in self._pool.pids.keys() - service.memory.keys():
+            self._pool.drop(name)
 
     def _call(self, presets: tuple[Preset, ...]) -> None:
         fresh = [one for one in presets if one.function in self._service.functions]
@@ -143,16 +164,15 @@ class _DevLoop:
         self._hearers.called(call)
 
     def _seen(self, preset: Preset, end: CallEnd) -> PresetCall:
-        hide = self._service.redaction.over
         problem = problem_of(preset.function, end)
-        response: Json = None if problem else json.loads(end.response)
+        response: Json = None if problem else document_of(end)
         batch = _batch(preset, response, is_failed=problem is not None)
         return PresetCall(
             preset.function,
             preset.kind,
             response,
-            hide(problem.message) if problem else "",
-            hide(end.said),
+            problem.message if problem else "",
+            end.said,
             end.ms,
             batch.back if batch else (),
             batch.done if batch else (),

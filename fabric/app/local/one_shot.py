@@ -1,6 +1,5 @@
 """`invoke local`: build what is needed, call one function once, and give its answer."""
 
-import json
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -20,7 +19,7 @@ from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
-from fabric.runtimes.calls.call_end import CallEnd, other_version, problem_of
+from fabric.runtimes.calls.call_end import CallEnd, document_of, other_version, problem_of
 from fabric.runtimes.calls.event_lines import as_line
 from fabric.runtimes.invoke import call_once
 
@@ -101,15 +100,14 @@ def _report(
     warnings: tuple[Problem, ...],
 ) -> Report:
     name, end = called
-    logs = service.redaction.over(end.said)
-    problem = problem_of(name, replace(end, logs=logs.encode(errors="replace")))
+    logs = end.said
+    problem = problem_of(name, end)
     if problem is not None:
-        message = service.redaction.over(problem.message)
-        problems = (replace(problem, message=message, hint=problem.hint or hint_for(end)),)
+        problems = (replace(problem, hint=problem.hint or hint_for(end)),)
         return Report(
             request.command, problems=problems, warnings=warnings, exit_code=ExitCode.FAILED
         )
-    response: Json = json.loads(end.response)
+    response: Json = document_of(end)
     outcome = InvokeOutcome(
         name, service.provider, simulated=True, response=response, logs=logs, ms=end.ms
     )

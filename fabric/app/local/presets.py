@@ -14,6 +14,9 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.sample_events import sample_event
 from fabric.model.spelling import nearest
 
+# Enough for some of them to come back.
+_MESSAGES = 3
+
 
 class Preset(Struct, frozen=True):
     """`reports`: the answer of a batch names the messages that failed."""
@@ -67,12 +70,17 @@ def _own(function: Function) -> Preset:
     return _preset(function, next(_kinds(function), TriggerKind.HTTP.value))
 
 
+def _batch_size(function: Function) -> int:
+    sizes = (one.batch_size for one in function.triggers if isinstance(one, QueueTrigger))
+    return next(sizes, _MESSAGES)
+
+
 def _preset(function: Function, kind: str) -> Preset:
     rows = (trigger_json(one, frozenset()) for one in function.triggers)
     fields = next((row for row in rows if row["type"] == kind), {})
     event = sample_event(kind, fields)
     if kind == TriggerKind.QUEUE:
-        event = batch_of(event)
+        event = batch_of(event, min(_MESSAGES, _batch_size(function)))
     reports = any(
         isinstance(one, QueueTrigger) and bool(one.response_type) for one in function.triggers
     )

@@ -23,13 +23,14 @@ from fabric.system.event_loop import EventLoop
 
 
 class Round(Struct, frozen=True):
-    """What moved, and what came of it: a service, or why there is none. `changed` are the
-    functions that are not as they were."""
+    """What moved, and what came of it: a service and its project, or why there is none. `changed`
+    are the functions that are not as they were."""
 
     moved: tuple[str, ...]
     changed: tuple[str, ...] = ()
     service: LocalService | None = None
-    problem: Problem | None = None
+    problems: tuple[Problem, ...] = ()
+    project: Project | None = None
     ms: int = 0
 
 
@@ -101,7 +102,7 @@ class Rebuilds:
         self._stop = threading.Event()
         self._hint = hint_of()
         self._counts = True
-        self._problem: Problem | None = None
+        self._problems: tuple[Problem, ...] = ()
 
     @contextlib.contextmanager
     def watching(self, first: LocalBuild) -> Iterator[None]:
@@ -135,7 +136,7 @@ class Rebuilds:
             except FabricError as error:
                 # What it would have looked at is not known: anything may mend it.
                 before = {**stats_of(all_below(last.artifacts.root)), **before}
-                self._tell(Round(self._shown(found), problem=error.first, ms=_ms(started)))
+                self._tell(Round(self._shown(found), problems=error.problems, ms=_ms(started)))
                 continue
             changed = tuple(sorted(_changed(last.service, made.service)))
             last, known, artifacts = made, made.project, made.artifacts
@@ -143,7 +144,8 @@ class Rebuilds:
             is_whole = not artifacts.broken
             looked_at = artifacts.looked_at if is_whole else looked_at | artifacts.looked_at
             before = _seen(looked_at, artifacts, before)
-            self._tell(Round(self._shown(found), changed, made.service, ms=_ms(started)))
+            shown, project = self._shown(found), made.project
+            self._tell(Round(shown, changed, made.service, (), project, _ms(started)))
 
     def _shown(self, paths: tuple[str, ...]) -> tuple[str, ...]:
         cwd = f"{self._making.settings.cwd}/"
@@ -152,8 +154,8 @@ class Rebuilds:
     def _tell(self, found: Round) -> None:
         """While something is broken every file is looked at, the one too that our own words go to:
         what makes no difference there is not told."""
-        before, self._problem = self._problem, found.problem
-        if self._counts or found.changed or found.problem != before:
+        before, self._problems = self._problems, found.problems
+        if self._counts or found.changed or found.problems != before:
             self._loop.post(lambda: self._take(found))
 
 

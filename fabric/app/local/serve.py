@@ -20,6 +20,7 @@ from fabric.local.routes import RouteTable
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.outcomes.looked_up import ServedOutcome
 from fabric.model.report import Report
+from fabric.runtimes.calls.call_end import CallEnd
 from fabric.runtimes.calls.pool import HandlerPool, PoolLimits
 from fabric.system.event_loop import EventLoop
 
@@ -71,7 +72,8 @@ class _Served:
         self, service: LocalService, settings: Settings, options: ServeOptions, hearers: Hearers
     ) -> None:
         self.loop = EventLoop()
-        self._pool = HandlerPool(self.loop, settings.env, PoolLimits(options.instances))
+        limits = PoolLimits(options.instances)
+        self._pool = HandlerPool(self.loop, settings.env, limits, self._told_between)
         self._service = service
         self._hearers = hearers
         self._port = options.port
@@ -113,8 +115,8 @@ class _Served:
             self._service = found.service
             self._api.functions = _functions_of(found.service)
             self._put(found.service)
-        elif found.problem is not None:
-            broken = dict.fromkeys(self._api.functions.memory, found.problem)
+        elif found.problems:
+            broken = dict.fromkeys(self._api.functions.memory, found.problems[0])
             self._api.functions = replace(self._api.functions, broken=broken)
         self._hearers.rebuilt(found)
 
@@ -135,9 +137,11 @@ class _Served:
     def _told(self, call: ServedCall) -> None:
         self._calls += 1
         self._failed += call.status >= 500  # noqa: PLR2004 - from here on HTTP says that we failed
-        logs = self._service.redaction.over(call.end.said)
-        hidden = replace(call.end, logs=logs.encode(errors="replace"))
-        self._hearers.call(replace(call, end=hidden))
+        self._hearers.call(call)
+
+    def _told_between(self, name: str, end: CallEnd) -> None:
+        """A child ended while it had no call."""
+        self._hearers.call(ServedCall("", "", 0, name, end))
 
 
 def _functions_of(service: LocalService) -> ServedFunctions:

@@ -15,7 +15,7 @@ from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
-from fabric.providers.redaction import Redaction, redaction_of
+from fabric.providers.redaction import redaction_of
 from fabric.runtimes.calls.function import CodeArchive, LocalFunction
 from fabric.system.disk import read_bytes
 
@@ -23,8 +23,7 @@ _SECONDS = 900.0
 
 
 class LocalService(Struct, frozen=True):
-    """`functions` can be called; the others are `broken`. `redaction` hides what is secret in
-    whatever they say."""
+    """`functions` can be called; the others are `broken`."""
 
     name: str
     provider: str
@@ -32,7 +31,6 @@ class LocalService(Struct, frozen=True):
     routes: tuple[HttpRoute, ...]
     memory: Mapping[str, int]
     broken: Mapping[str, Problem]
-    redaction: Redaction
     warnings: tuple[Problem, ...] = ()
 
 
@@ -45,6 +43,7 @@ def local_service(project: Project, artifacts: Artifacts, settings: Settings) ->
     found = {one.name: _runtime_of(one, config) for one in chosen if one.name in artifacts.packages}
     # What runtimes bring is looked for once for each of them.
     brought = {runtime: brought_by(project, unit, runtime) for runtime in {*found.values()}}
+    redaction = redaction_of(config.secret_values.reveal(), _variables(given.values))
     functions = {
         one.name: LocalFunction(
             one.name,
@@ -56,6 +55,7 @@ def local_service(project: Project, artifacts: Artifacts, settings: Settings) ->
             one.memory,
             brought[found[one.name]],
             caller_here(config, one),
+            redaction.over,
         )
         for one in chosen
         if one.name in found
@@ -67,7 +67,6 @@ def local_service(project: Project, artifacts: Artifacts, settings: Settings) ->
         tuple(routes_of(chosen)),
         {one.name: one.memory for one in chosen},
         artifacts.broken,
-        redaction_of(config.secret_values.reveal(), _variables(given.values)),
         given.warnings,
     )
 

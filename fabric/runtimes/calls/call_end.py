@@ -1,11 +1,14 @@
 """How a call ended: what the handler answered, or why there is no answer."""
 
+import json
 import re
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
 from msgspec import Struct
 
+from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import Problem
 
 # What hosts of functions let pass, in the answer's own bytes.
@@ -97,7 +100,21 @@ def answer_line(line: bytes) -> AnswerLine | None:
     try:
         return msgspec.json.decode(line, type=AnswerLine)
     except (msgspec.DecodeError, UnicodeDecodeError):
+        return _leniently(line)
+
+
+def _leniently(line: bytes) -> AnswerLine | None:
+    """Halves of characters are JSON, and texts are cut so; the quick reader refuses them."""
+    try:
+        said = json.loads(line)
+        if not isinstance(said, dict):
+            return None
+        whole = {**said, "response": json.dumps(said["response"])} if "response" in said else said
+        quoted = {name: value for name, value in whole.items() if name != "response"}
+        found = msgspec.convert(quoted, AnswerLine)
+    except (ValueError, TypeError, msgspec.ValidationError):
         return None
+    return msgspec.structs.replace(found, response=msgspec.Raw(whole.get("response", "").encode()))
 
 
 def other_version(runtime: str, version: str) -> str:
@@ -112,6 +129,24 @@ def too_large(size: int) -> CallFailure:
     most = LARGEST_ANSWER // _MEGABYTE
     message = f"answered with {size / _MEGABYTE:.1f} MB, more than the {most} MB that hosts pass on"
     return CallFailure(Failing.TOO_LARGE, message)
+
+
+def document_of(end: CallEnd) -> Json:
+    """The answer as a value."""
+    try:
+        found: Json = msgspec.json.decode(end.response)
+    except msgspec.DecodeError:  # what this reader does not take, and JavaScript writes
+        found = json.loads(end.response)
+    return found
+
+
+def hidden(end: CallEnd, hide: Callable[[str], str]) -> CallEnd:
+    """What is told of a call, without what is secret; the answer is the caller's."""
+    logs = hide(end.said).encode(errors="replace") if end.logs else b""
+    failure = end.failure
+    if failure is not None:
+        failure = msgspec.structs.replace(failure, message=hide(failure.message))
+    return msgspec.structs.replace(end, logs=logs, failure=failure)
 
 
 def problem_of(function: str, end: CallEnd) -> Problem | None:

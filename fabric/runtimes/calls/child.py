@@ -63,6 +63,7 @@ class HandlerChild:
         self._settled, self._gone = settled, gone
         self.life = ChildLife.LOADING
         self.idle_since = 0.0
+        self.last_words: CallEnd | None = None
         self._version = ""
         self._number = 0
         self._since = time.monotonic()
@@ -137,7 +138,11 @@ class HandlerChild:
             self._give_up(failure.why, failure.message)
 
     def _understand(self, line: bytes) -> None:
-        said = answer_line(line)
+        try:
+            said = answer_line(line)
+        except RecursionError:
+            self._give_up(Failing.TOO_LARGE, "answered with what is nested too deeply")
+            return
         if (
             said is None
             or said.id != self._number
@@ -168,12 +173,16 @@ class HandlerChild:
     def _give_up(self, why: Failing, message: str) -> None:
         """Whatever it was about, nothing more is expected of this child."""
         was_asked = self.life in (ChildLife.LOADING, ChildLife.BUSY)
+        was_idle = self.life is ChildLife.IDLE
         self.kill()
         self._take_output()
         ms = round((time.monotonic() - self._since) * 1000)
         logs = self._output.taken()
+        end = CallEnd(b"null", logs, ms, failure=CallFailure(why, message))
         if was_asked:
-            self._settle(CallEnd(b"null", logs, ms, failure=CallFailure(why, message)), ends=True)
+            self._settle(end, ends=True)
+        if was_idle:
+            self.last_words = end
         self.life = ChildLife.ENDED
 
     def _take_output(self) -> None:

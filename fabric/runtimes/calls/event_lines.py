@@ -12,3 +12,16 @@ def as_line(event: Json) -> bytes:
         return msgspec.json.encode(event)
     except (UnicodeEncodeError, ValueError):  # halves of characters, numbers beyond 64 bits
         return json.dumps(event).encode()
+
+
+def event_in_text(content: bytes) -> Json:
+    """Raises ValueError for what is no JSON, for what is too deep, and for NaN and its like."""
+    try:
+        found: Json = json.loads(content.decode("utf-8-sig"), parse_constant=_refused)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return found
+
+
+def _refused(word: str) -> float:
+    raise ValueError(f"{word} is no number of JSON")

@@ -40,12 +40,17 @@ class CodeArchive(Struct, frozen=True):
     read: Callable[[], bytes]
 
 
+def _as_it_is(text: str) -> str:
+    return text
+
+
 class LocalFunction(Struct, frozen=True):
     """`handler` is `<module path in the archive>.<export>`.
 
     `brought` are packages that the provider's runtime has: each name with the folder that stands
     for it here. They are no part of the archive. `caller` is what the provider is to the handler.
-    `memory` are the megabytes that it may use, 0 any.
+    `memory` are the megabytes that it may use, 0 any. `hide` takes what is secret out of all that
+    is told of its calls.
     """
 
     name: str
@@ -57,8 +62,9 @@ class LocalFunction(Struct, frozen=True):
     memory: int = 0
     brought: Pairs = ()
     caller: CallingProvider = AS_EVENT
+    hide: Callable[[str], str] = _as_it_is
 
     def is_as(self, other: "LocalFunction") -> bool:
         """Whether a child of the one serves the other as well."""
         same_reader = replace(self.code, read=other.code.read)
-        return replace(self, code=same_reader) == other
+        return replace(self, code=same_reader, hide=other.hide) == other

@@ -6,14 +6,14 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import FabricError
-from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, CallFailure, Failing
+from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, CallFailure, Failing, hidden
 from fabric.runtimes.calls.child import ChildLife, HandlerChild
 from fabric.runtimes.calls.child_process import ChildStart
 from fabric.runtimes.calls.folder import FunctionFolder
@@ -38,6 +38,10 @@ class PoolLimits(Struct, frozen=True):
 
 USUAL = PoolLimits()
 Done = Callable[[CallEnd], None]
+
+
+def _nobody_hears(_name: str, _end: CallEnd) -> None:
+    pass
 
 
 class _Waiting(Struct):
@@ -72,6 +76,7 @@ class _Entry:
     """A function: the version that answers, the one that is about to, and who waits."""
 
     def __init__(self, function: LocalFunction) -> None:
+        self.name = function.name
         self.now = _Version(function)
         self.next: _Version | None = None
         self.waiting: collections.deque[_Waiting] = collections.deque()
@@ -83,9 +88,15 @@ class HandlerPool:
     """Belongs to the thread of its loop. Children start with the first call of their function."""
 
     def __init__(
-        self, loop: EventLoop, parent: Mapping[str, str], limits: PoolLimits = USUAL
+        self,
+        loop: EventLoop,
+        parent: Mapping[str, str],
+        limits: PoolLimits = USUAL,
+        told: Callable[[str, CallEnd], None] = _nobody_hears,
     ) -> None:
+        """`told` hears of a child that ended between two calls: what it wrote, and why."""
         self._loop, self._parent, self._limits = loop, parent, limits
+        self._told = told
         self._entries: dict[str, _Entry] = {}
         self._owners: dict[HandlerChild, tuple[_Entry, _Version]] = {}
         self._folder: Path | None = None
@@ -113,7 +124,10 @@ class HandlerPool:
         entry = self._entries.pop(name, None)
         if entry is None:
             return
-        for version in filter(None, (entry.now, entry.next)):
+        versions = (entry.now, entry.next)
+        # None of its children is of the version that answers: they end with their calls.
+        entry.now, entry.next = _Version(entry.now.function), None
+        for version in filter(None, versions):
             self._retire(version)
         message = "is not there any more"
         self._fail_waiting(entry, CallFailure(Failing.CANNOT_START, message))
@@ -225,6 +239,7 @@ class HandlerPool:
     def _settled(self, child: HandlerChild, end: CallEnd) -> None:
         entry, version = self._owners[child]
         done = entry.calls.pop(child, None)
+        end = hidden(end, version.function.hide)
         if done is not None:
             done(end)
         if version is entry.next:
@@ -235,6 +250,8 @@ class HandlerPool:
         if version is not entry.now and child.life is ChildLife.IDLE:
             child.end()
         self._serve(entry)
+        if len(self._owners) >= self._limits.most:
+            self._serve_all()
 
     def _take_over(self, entry: _Entry) -> None:
         """From now on the next version answers; the last calls of the old one go on."""
@@ -267,11 +284,15 @@ class HandlerPool:
             self._keeper.ended(child.pid)
         if version is not entry.now and version is not entry.next:
             self._tidy(version)
-        for one in self._with_waiting():
-            self._serve(one)
+        if child.last_words is not None:
+            self._told(entry.name, hidden(child.last_words, version.function.hide))
+        self._serve_all()
 
-    def _with_waiting(self) -> Iterator[_Entry]:
-        return (entry for entry in tuple(self._entries.values()) if entry.waiting)
+    def _serve_all(self) -> None:
+        """There may be room for who waits for some."""
+        for entry in tuple(self._entries.values()):
+            if entry.waiting:
+                self._serve(entry)
 
     def _fail_waiting(self, entry: _Entry, failure: CallFailure, end: CallEnd = NO_CALL) -> None:
         while entry.waiting:

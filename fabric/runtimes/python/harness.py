@@ -75,7 +75,11 @@ def failed(error: BaseException) -> dict[str, object]:
     import traceback  # half as long as everything else together
 
     traceback.print_exc()
-    return {"error": {"type": type(error).__name__, "message": str(error)}}
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - it fails even to say what failed
+        message = "(it cannot be shown)"
+    return {"error": {"type": type(error).__name__, "message": message}}
 
 
 def main(asked: int, answer_to: int) -> None:

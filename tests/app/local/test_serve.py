@@ -128,7 +128,7 @@ def test_an_edit_is_told_with_what_it_comes_to(shop: Workplace) -> None:
         shop.write({"src/one.py": "def handler(\n"})
         until(lambda: len(developer.rounds) > 1)
         shop.write({"fabric.yml": CONFIG + "nonsense: 1\n"})
-        until(lambda: any(one.problem for one in developer.rounds))
+        until(lambda: any(one.problems for one in developer.rounds))
         # Two of them at once may be one round.
         shop.write({"fabric.yml": CONFIG.replace("path: /one", "path: /uno")})
         shop.write({"src/one.py": handler("uno")})

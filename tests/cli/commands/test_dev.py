@@ -82,3 +82,10 @@ def test_slips_are_told(shop: Project) -> None:
     ):
         done = shop.fabric("dev", *words)
         assert (done.code, hint in done.err) == (64, True)
+
+
+def test_a_batch_is_no_larger_than_the_trigger_says(shop: Project) -> None:
+    config = CONFIG.replace("queue: jobs,", "queue: jobs, batchSize: 1,")
+    shop.write({"fabric.yml": config})
+    [call] = shop.json("dev", "--once", "--preset", "queue").result["calls"]
+    assert (len(call["messagesBack"]), len(call["messagesDone"])) == (1, 0)

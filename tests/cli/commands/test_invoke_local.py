@@ -158,6 +158,7 @@ SLIPS = {
     "no-such-event": (("--function", "jobs", "--event", "none.json"), 65, "no such file"),
     "empty-event": (("--function", "jobs", "--event", "empty.json"), 65, "is empty"),
     "event-no-json": (("--function", "jobs", "--event", "bad.json"), 65, "is not JSON"),
+    "event-nan": (("--function", "jobs", "--event", "nan.json"), 65, "no number of JSON"),
     "event-folder": (("--function", "jobs", "--event", "src"), 65, "cannot read"),
     "event-pipe": (("--function", "jobs", "--event", "pipe"), 65, "not a regular file"),
     "event-large": (("--function", "jobs", "--event", "large.json"), 65, "more than 20 MB"),
@@ -171,7 +172,13 @@ def test_a_slip_is_told_before_anything_runs(
     words: tuple[str, ...], code: int, hint: str, shop: Project
 ) -> None:
     shop.write(
-        {"empty.json": " \n", "bad.json": "{", "deep.json": "[" * 100_000, "list.json": "[]"}
+        {
+            "empty.json": " \n",
+            "bad.json": "{",
+            "deep.json": "[" * 100_000,
+            "list.json": "[]",
+            "nan.json": "[NaN]",
+        }
     )
     os.mkfifo(shop.root / "pipe")
     with (shop.root / "large.json").open("wb") as file:
@@ -225,3 +232,9 @@ def test_another_version_of_the_language_is_told(shop: Project) -> None:
     assert done.code == 0
     assert "local/other-version" in done.err
     assert "its runtime is python3.99" in done.err
+
+
+def test_a_coroutine_is_no_answer_where_the_host_awaits_none(shop: Project) -> None:
+    shop.write({"src/echo.py": "async def handler(event, context):\n    return 1\n"})
+    done = shop.fabric("invoke", "local", "--function", "jobs")
+    assert (done.code, "coroutine" in done.err) == (1, True)

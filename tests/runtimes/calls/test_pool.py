@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.secret import Secret
 from fabric.runtimes.archive import archive
@@ -443,3 +444,102 @@ def test_bytes_that_are_no_text_are_logs_all_the_same(language: Language) -> Non
     }[language.id]
     with calls(function(language, text)) as made:
         assert made.call().said == "\ufffd\n"
+
+
+DEEP = {
+    "node": "exports.handler = () => { let a = []; for (let n = 0; n < 9000; n++) a = [a]; "
+    "return a; };",
+    "python": "import sys\nsys.setrecursionlimit(100_000)\ndef handler(event, context):\n"
+    "    a = []\n    for _ in range(2_000): a = [a]\n    return a\n",
+}
+
+
+@EACH
+def test_an_answer_that_is_nested_too_deeply_fails_its_call_alone(language: Language) -> None:
+    other = function(language, language.counts, "b")
+    with calls(function(language, DEEP[language.id]), other) as made:
+        assert why(made.call()) in (Failing.TOO_LARGE, Failing.THREW)
+        assert made.answer(name="b") == [pids(made, "b")[0], 1]
+
+
+CUT = {
+    "node": "exports.handler = () => 'cut \\ud83d';",
+    "python": "def handler(event, context):\n    return 'cut \\ud83d'\n",
+}
+
+
+@EACH
+def test_a_text_that_is_cut_in_the_middle_of_a_character_is_an_answer(language: Language) -> None:
+    with calls(function(language, CUT[language.id])) as made:
+        assert made.answer() == "cut \ud83d"
+        assert len(pids(made)) == 1
+
+
+def test_who_waits_for_room_has_it_when_a_call_of_another_ends() -> None:
+    python = LANGUAGES[1]
+    both = function(python, python.sleeps, "a"), function(python, python.counts, "b")
+    with calls(*both, limits=PoolLimits(instances=2, most=2)) as made:
+        slow = [made.begin({"ms": 300}, "a") for _ in range(2)]
+        waiting = made.begin(name="b")
+        made.end(*slow, waiting)
+
+
+def test_a_function_that_goes_while_it_is_called_leaves_nothing_behind() -> None:
+    python = LANGUAGES[1]
+    with calls(function(python, python.sleeps)) as made:
+        slow = made.begin({"ms": 300})
+        made.loop.run_until(lambda: bool(pids(made)))
+        [pid] = pids(made)
+        made.pool.drop("one")
+        [end] = made.end(slow)
+        # It was asked, or it had not loaded yet.
+        assert end.failure or json.loads(end.response) == pid
+        made.loop.later(0.01, lambda: None)
+        while is_alive(pid):
+            made.loop.later(0.01, lambda: None)
+            made.loop.turn()
+
+
+def test_what_ends_a_child_between_two_calls_is_told() -> None:
+    told: list[tuple[str, CallEnd]] = []
+    text = (
+        "exports.handler = () => { setTimeout(() => { console.log('later'); "
+        "throw new Error('late'); }, 20); return 1; };"
+    )
+    loop = EventLoop()
+    pool = HandlerPool(loop, PARENT, told=lambda name, end: told.append((name, end)))
+    try:
+        pool.put(function(LANGUAGES[0], text))
+        ends: list[CallEnd] = []
+        pool.call("one", b"null", ends.append)
+        loop.run_until(lambda: bool(told))
+    finally:
+        pool.close()
+        loop.close()
+    [(name, end)] = told
+    assert (name, ends[0].response) == ("one", b"1")
+    assert "later" in end.said
+    assert "Error: late" in end.said
+
+
+def test_what_is_secret_is_hidden_in_all_that_is_told() -> None:
+    text = "def handler(event, context):\n    print('hunter2')\n    raise ValueError('hunter2')\n"
+    made_of = function(LANGUAGES[1], text)
+    hidden = replace(made_of, hide=lambda said: said.replace("hunter2", "[REDACTED]"))
+    with calls(hidden) as made:
+        end = made.call()
+        assert end.failure
+        assert end.failure.message == "failed: ValueError: [REDACTED]"
+        assert "hunter2" not in end.said
+    assert hidden.is_as(made_of)
+
+
+def test_an_error_that_cannot_be_shown_is_told_by_its_type() -> None:
+    text = (
+        "class Odd(Exception):\n    def __str__(self):\n        raise RuntimeError\n"
+        "def handler(event, context):\n    raise Odd\n"
+    )
+    with calls(function(LANGUAGES[1], text)) as made:
+        end = made.call()
+        assert end.failure
+        assert end.failure.type == "Odd"

@@ -12,7 +12,13 @@ def load(said: Said) -> LoadedHandler:
 def call(handler: LoadedHandler, event: object) -> object:
     function = handler.found
     assert callable(function)  # noqa: S101 - `load` made sure
-    return finished(function(event, Context(handler.said)))
+    response = function(event, Context(handler.said))
+    if hasattr(type(response), "__await__") and not handler.said.awaits:
+        raise TypeError(
+            "the answer is a coroutine, and this provider awaits none: "
+            "let a plain function run it, as with asyncio.run"
+        )
+    return finished(response)
 
 
 def finished(response: object) -> object:

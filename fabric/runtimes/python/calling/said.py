@@ -19,6 +19,8 @@ class Said:
         self.names = _texts(document.get("names"))
         self.path = text("path", "/")
         self.host = text("host", "localhost")
+        # The host that has its own variables awaits nothing.
+        self.awaits = not document.get("streams")
         self.memory = memory if isinstance(memory, int) else 0
         self.region = text("region")
         self.resource = text("resource")
