@@ -54,6 +54,10 @@ class InitRequest(Struct, frozen=True):
     with_workflow: bool = False
 
 
+_MANIFEST = "package.json"
+# What a project goes without if these files were somebody's own.
+_WANTED = {".gitignore": (".env", ".fabric"), _MANIFEST: ("call:local", '"test"')}
+
 # What was said, to that with the rest.
 Ask: TypeAlias = Callable[[InitRequest], InitRequest]
 
@@ -224,7 +228,7 @@ def _report(made: _NewProject, problems: tuple[Problem, ...]) -> Report:
         "init",
         outcome,
         problems=problems,
-        warnings=tuple(_warnings(choices)),
+        warnings=(*_warnings(choices), *_kept_warnings(made)),
         exit_code=ExitCode.PARTIAL if problems else ExitCode.OK,
     )
 
@@ -238,11 +242,24 @@ def _title(choices: ProjectChoices) -> str:
 def _next(made: _NewProject, *, is_installed: bool) -> Iterator[str]:
     if Path(made.asked.folder) != Path():
         yield f"cd {shlex.quote(made.asked.folder)}"
-    if not made.is_node:
+    if any(one.path == _MANIFEST for one in made.kept):
+        pass  # it has commands of its own
+    elif not made.is_node:
         yield from ("pip install -r requirements-dev.txt", "python3 -m pytest")
     else:
         yield from ("npm test",) if is_installed else ("npm install", "npm test")
     yield from ("fabric plan", "fabric deploy")
+
+
+def _kept_warnings(made: _NewProject) -> Iterator[Problem]:
+    """What files that were there lack of what would have been in them."""
+    for one in made.kept:
+        wanted = _WANTED.get(one.path, ())
+        text = read_bytes(made.folder / one.path).decode(errors="replace")
+        missing = [word for word in wanted if word not in text]
+        if missing:
+            message = f"`{one.path}` was left as it was, and lacks {', '.join(missing)}"
+            yield Problem("init/kept-file", message, "add what you want of it by hand")
 
 
 def _warnings(choices: ProjectChoices) -> Iterator[Problem]:

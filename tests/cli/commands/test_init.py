@@ -217,3 +217,14 @@ def test_python_needs_no_npm(empty: Project, tmp_path: Path) -> None:
     done = empty.json("init", *words, *PAIR, env={"PATH": path})
     assert (done.code, done.err) == (0, "")
     assert [one.name for one in (empty.root / "shop/src").iterdir()] == ["hello.py"]
+
+
+def test_what_kept_files_lack_is_told(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    made.write({"mine/.gitignore": "node_modules\n", "mine/package.json": '{"name": "mine"}'})
+    words = ("init", "--template", "http", "--provider", "cloud1-lambda", "--skip-install")
+    done = made.fabric(*words, "--dir", "mine")
+    assert done.code == 0, done.err
+    assert "`.gitignore` was left as it was, and lacks .env, .fabric" in done.err
+    assert "`package.json` was left as it was, and lacks call:local" in done.err
+    assert "npm" not in done.out
