@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 VERSION = "0.1.0"
 FORMAT = 14
 FOLDER = "answers"
+# Beside it: the markers of runs that write.
+RUNNING = "running"
 NUMBERS = 4  # a stat is (mtime_ns, ctime_ns, size, inode)
 INODE_BYTES = 8
 

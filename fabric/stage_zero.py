@@ -99,7 +99,7 @@ def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.An
     _, salt, digest, names, halves, absent, places, given = fields
     if manifest.header(salt, argv, cwd, names, env) != digest:
         return None
-    if any(map(os.path.lexists, manifest.split(absent))):
+    if _is_written(folder) or any(map(os.path.lexists, manifest.split(absent))):
         return None
     if manifest.inodes_of(manifest.split(places[0])) != places[1]:
         return None
@@ -148,6 +148,14 @@ def answer_folders(cwd: str, env: Mapping[str, str]) -> tuple[str, ...]:
     there = (f"{own}/cache", f"{own}/cache/{manifest.FOLDER}")
     in_cache = there[1:] if all(map(ownership.is_ours, there)) else ()
     return (*in_cache, f"{own}/{manifest.FOLDER}")
+
+
+def _is_written(folder: str) -> bool:
+    """Whether some run has left its marker: one that was killed has something to be swept."""
+    try:
+        return bool(os.listdir(f"{os.path.dirname(folder)}/{manifest.RUNNING}"))
+    except OSError:
+        return False
 
 
 def _look(halves: Sequence[manifest.Half]) -> list[bytes]:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.manifest import RUNNING
 from fabric.model.problems import FabricError
 from fabric.ownership import OWN, is_ours
 from fabric.system.clock import file_time_ns
 from fabric.system.disk import RUN, read_bytes, write_atomic
 from fabric.system.process_identity import Mark, is_mark_dead, this_mark
 
-_FOLDER = "running"
 _MARKER = re.compile(r"(?P<mark>(?P<pid>[0-9]+)-[0-9]+-[0-9a-f]{12})-(?P<run>[0-9a-f]{8})")
 _TEMPORARY = re.compile(r"\..*\.([0-9a-f]+)-[0-9a-f]+-([0-9a-f]{8})\.tmp")
 # A process that cannot be proved dead from here, in a container or on another machine: what it
@@ -41,7 +41,7 @@ class _Writer(Struct, frozen=True):
 def marked(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
     """While a run writes below these folders, a marker says so; those of the dead are swept up."""
     _sweep_after_the_dead(cache)
-    marker = cache / _FOLDER / f"{this_mark()}-{RUN}"
+    marker = cache / RUNNING / f"{this_mark()}-{RUN}"
     text = json.dumps(sorted({str(folder) for folder in (*folders, cache)}))
     with contextlib.suppress(FabricError):
         write_atomic(marker, text.encode(), mode=0o600)
@@ -54,7 +54,7 @@ def marked(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
 
 def _sweep_after_the_dead(cache: Path) -> None:
     now = file_time_ns(cache)
-    for marker in _markers(cache / _FOLDER):
+    for marker in _markers(cache / RUNNING):
         # A marker's own temporary file names the marker.
         name = marker.name.removeprefix(".")
         found = _MARKER.match(name)

@@ -86,6 +86,29 @@ def test_after_a_kill_at_any_moment_the_next_build_is_as_if_nothing_had_been(
     assert left_behind(made) == []
 
 
+_WRITES = """\
+import os, sys
+from pathlib import Path
+from fabric.engine.leftovers import marked
+from fabric.system.disk import RUN
+cache = Path(sys.argv[1])
+with marked(cache, [cache.parent]):
+    (cache / f".files.bin.{os.getpid():x}-1-{RUN}.tmp").touch()
+    os._exit(0)
+"""
+
+
+def test_what_a_killed_run_left_goes_also_where_nothing_is_to_be_done(tmp_path: Path) -> None:
+    made = many(tmp_path / "rough")
+    for _ in range(2):
+        assert made.fabric("package").code == 0
+    cache = made.root / ".fabric/cache"
+    subprocess.run([sys.executable, "-c", _WRITES, str(cache)], check=True)
+    assert len(made.leftovers()) == 1
+    assert made.fabric("package").code == 0
+    assert made.leftovers() == []
+
+
 def _kill_in_between(made: Project, seconds: float) -> None:
     child = made.start("package")
     with contextlib.suppress(subprocess.TimeoutExpired):
