@@ -5,7 +5,7 @@ from typing import Annotated
 import click
 from msgspec import Struct
 
-from fabric.cli.options import PlaceFlags, ScreenFlags, one_function
+from fabric.cli.options import PlaceFlags, ScreenFlags, event_file, one_function
 
 _PORT = 8787
 
@@ -85,13 +85,7 @@ class LocalFlags(Struct, frozen=True):
     place: PlaceFlags
     function: Annotated[str, one_function("The function to call; to serve, only this one.")]
     event: Annotated[
-        str,
-        click.option(
-            "--event",
-            default="",
-            metavar="FILE",
-            help="The event; with --serve, what those of requests are laid over.",
-        ),
+        str, event_file("The event; with --serve, what those of requests are laid over.")
     ]
     http: HttpFlags
     serving: ServeFlags

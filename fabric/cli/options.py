@@ -71,6 +71,11 @@ def one_function(what: str) -> "Option":
     )
 
 
+def event_file(what: str) -> "Option":
+    """`--event`, where there is one."""
+    return click.option("--event", default="", metavar="FILE", help=what)
+
+
 Stage: TypeAlias = Annotated[
     str,
     click.option(

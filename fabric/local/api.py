@@ -6,12 +6,12 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
+from fabric.local.connection import SendReply
 from fabric.local.cors import Cors, cors_of, is_foreign
 from fabric.local.exchange import Exchange, ServedCall, broken_answer, failed
 from fabric.local.http_answer import BadAnswerError, ServedAnswer, answer_of, json_answer
 from fabric.local.http_event import Arrival, http_event
 from fabric.local.http_request import RequestHead, ServedRequest
-from fabric.local.http_server import SendReply
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem

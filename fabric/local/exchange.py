@@ -5,9 +5,9 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
+from fabric.local.connection import SendReply
 from fabric.local.http_answer import ServedAnswer, json_answer
 from fabric.local.http_request import RequestHead, ServedRequest
-from fabric.local.http_server import SendReply
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
 from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, Failing

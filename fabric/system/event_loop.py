@@ -66,7 +66,7 @@ class EventLoop:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
-        self._watched: set[int] = set()
+        self._calls: dict[int, Callback] = {}
         self._timers: list[tuple[float, int, Timer]] = []
         self._ids = itertools.count()
         self._posted: collections.deque[Callback] = collections.deque()
@@ -78,13 +78,12 @@ class EventLoop:
     def watch(self, fd: int, call: Callback, events: int = READ) -> None:
         """From now on `call` whenever the descriptor is ready for these events; instead of what
         was said of it before."""
-        change = self._selector.modify if fd in self._watched else self._selector.register
+        change = self._selector.modify if fd in self._calls else self._selector.register
         change(fd, events, call)
-        self._watched.add(fd)
+        self._calls[fd] = call
 
     def unwatch(self, fd: int) -> None:
-        if fd in self._watched:
-            self._watched.discard(fd)
+        if self._calls.pop(fd, None) is not None:
             self._selector.unregister(fd)
 
     def later(self, seconds: float, call: Callback) -> Timer:
@@ -106,8 +105,9 @@ class EventLoop:
     def turn(self) -> None:
         """Wait for whatever comes first, and do it."""
         for key, _ in self._selector.select(self._patience()):
-            # One call may have ended what the next would be about.
-            if key.fd in self._watched:
+            # One call may have ended what the next would be about, and its descriptor's number may
+            # be another's by now.
+            if self._calls.get(key.fd) == key.data:
                 key.data()
         self._call_posted()
         self._call_due()

@@ -1,7 +1,7 @@
 """What the guide of local runs tells is as the code is."""
 
+from fabric.local.connection import HttpLimits
 from fabric.local.http_request import LARGEST_BODY, LARGEST_HEAD
-from fabric.local.http_server import HttpLimits
 from fabric.model.names import TriggerKind
 from fabric.runtimes.calls.call_end import LARGEST_ANSWER
 from fabric.runtimes.calls.pool import PoolLimits

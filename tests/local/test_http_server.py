@@ -10,9 +10,10 @@ from functools import partial
 
 import pytest
 
+from fabric.local.connection import HttpLimits, SendReply
 from fabric.local.http_answer import ServedAnswer, json_answer
 from fabric.local.http_request import ServedRequest
-from fabric.local.http_server import HttpLimits, HttpServer, SendReply, listen
+from fabric.local.http_server import HttpServer, listen
 from fabric.model.problems import FabricError
 from fabric.system.event_loop import EventLoop
 from tests.support.until import until

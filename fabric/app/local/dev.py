@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fabric.app.local.ending import EXIT, nothing_more, typed_lines, until_signal
 from fabric.app.local.presets import Preset, presets_of
-from fabric.app.local.rebuilds import Round, first_build
+from fabric.app.local.rebuilds import LocalBuild, Round, first_build
 from fabric.app.local.service import LocalService
 from fabric.app.project.project import Project, open_project
 from fabric.app.request import Request
@@ -51,8 +51,7 @@ def dev(
     # A slip is told before anything is built.
     choice.presets(open_project(request.where, settings))
     with first_build(request, settings, make_listeners, watch=options.watch) as first:
-        presets, note = choice.presets(first.project)
-        loop = _DevLoop(first.service, choice, presets, (settings, hearers))
+        loop = _DevLoop(first, choice, settings, hearers)
         with contextlib.closing(loop), first.rebuilt(loop.loop, loop.take, watch=options.watch):
             if options.once:
                 loop.call_all()
@@ -62,7 +61,7 @@ def dev(
     problems = failed if options.once else ()
     code = ExitCode.FAILED if problems else ExitCode.OK
     return Report(
-        request.command, DevOutcome(loop.last), None, note, problems, first.warnings, code
+        request.command, DevOutcome(loop.last), None, loop.note, problems, first.warnings, code
     )
 
 
@@ -80,20 +79,16 @@ class _DevLoop:
     """The children of the functions, and the calls that are made of them."""
 
     def __init__(
-        self,
-        service: LocalService,
-        choice: _Choice,
-        presets: tuple[Preset, ...],
-        around: tuple[Settings, DevHearers],
+        self, first: LocalBuild, choice: _Choice, settings: Settings, hearers: DevHearers
     ) -> None:
-        settings, self._hearers = around
         self.loop = EventLoop()
         self.last: tuple[PresetCall, ...] = ()
         self._pool = HandlerPool(self.loop, settings.env)
-        self._service, self._choice, self._presets = service, choice, presets
+        self._service, self._choice, self._hearers = first.service, choice, hearers
+        self._presets, self.note = choice.presets(first.project)
         self._under_way = 0
         self._is_over = False
-        self._put(service)
+        self._put(first.service)
 
     def close(self) -> None:
         self._pool.close()

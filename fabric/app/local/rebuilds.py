@@ -101,7 +101,6 @@ class Rebuilds:
         self._loop, self._take = loop, take
         self._stop = threading.Event()
         self._hint = hint_of()
-        self._counts = True
         self._problems: tuple[Problem, ...] = ()
 
     @contextlib.contextmanager
@@ -128,7 +127,7 @@ class Rebuilds:
             found, before = burst(self._hint, before, self._stop)
             if not found:
                 return
-            self._counts = not looked_at.isdisjoint(found)
+            counts = not looked_at.isdisjoint(found)
             known = known and last.project_without(found)
             started = time.monotonic()
             try:
@@ -136,7 +135,8 @@ class Rebuilds:
             except FabricError as error:
                 # What it would have looked at is not known: anything may mend it.
                 before = {**stats_of(all_below(last.artifacts.root)), **before}
-                self._tell(Round(self._shown(found), problems=error.problems, ms=_ms(started)))
+                failed = Round(self._shown(found), problems=error.problems, ms=_ms(started))
+                self._tell(failed, counts=counts)
                 continue
             changed = tuple(sorted(_changed(last.service, made.service)))
             last, known, artifacts = made, made.project, made.artifacts
@@ -145,17 +145,18 @@ class Rebuilds:
             looked_at = artifacts.looked_at if is_whole else looked_at | artifacts.looked_at
             before = _seen(looked_at, artifacts, before)
             shown, project = self._shown(found), made.project
-            self._tell(Round(shown, changed, made.service, (), project, _ms(started)))
+            done = Round(shown, changed, made.service, (), project, _ms(started))
+            self._tell(done, counts=counts)
 
     def _shown(self, paths: tuple[str, ...]) -> tuple[str, ...]:
         cwd = f"{self._making.settings.cwd}/"
         return tuple(path.removeprefix(cwd) for path in paths)
 
-    def _tell(self, found: Round) -> None:
+    def _tell(self, found: Round, *, counts: bool) -> None:
         """While something is broken every file is looked at, the one too that our own words go to:
         what makes no difference there is not told."""
         before, self._problems = self._problems, found.problems
-        if self._counts or found.changed or found.problems != before:
+        if counts or found.changed or found.problems != before:
             self._loop.post(lambda: self._take(found))
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fabric.cli import commands_table as table
 from fabric.cli.flags_of import flags_of
 from fabric.cli.main import LazyGroup
-from fabric.cli.options import PlaceFlags, ScreenFlags, examples, one_function
+from fabric.cli.options import PlaceFlags, ScreenFlags, event_file, examples, one_function
 
 invoke = LazyGroup(
     name="invoke",
@@ -24,15 +24,7 @@ invoke = LazyGroup(
 class InvokeFlags(Struct, frozen=True):
     place: PlaceFlags
     function: Annotated[str, one_function("The function to call.")]
-    event: Annotated[
-        str,
-        click.option(
-            "--event",
-            default="",
-            metavar="FILE",
-            help="The payload as a file; else standard input.",
-        ),
-    ]
+    event: Annotated[str, event_file("The payload as a file; else standard input.")]
     screen: ScreenFlags
 
 

@@ -24,8 +24,6 @@ from fabric.system.disk import write_problem
 from fabric.system.event_loop import EventLoop
 
 _LOOK = 5.0
-# So long children have to end by themselves when all is over.
-_CLOSING = 1.5
 
 
 class PoolLimits(Struct, frozen=True):
@@ -158,17 +156,11 @@ class HandlerPool:
         """All children are gone when it returns."""
         for child in tuple(self._owners):
             child.end()
-        over = self._loop.later(_CLOSING, self._kill_all)
         self._loop.run_until(lambda: not self._owners)
-        over.cancel()
         if self._keeper is not None:
             self._keeper.close()
         elif self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _kill_all(self) -> None:
-        for child in tuple(self._owners):
-            child.kill()
 
     def _serve(self, entry: _Entry) -> None:
         """Give what waits to children that are idle, and start others as far as there is room."""
@@ -191,6 +183,8 @@ class HandlerPool:
         """Room for one more; the child that has been idle for longest makes some."""
         if len(self._owners) < self._limits.most:
             return True
+        if any(child.life is ChildLife.ENDED for child in self._owners):
+            return False  # one is about to go
         idle = [child for child in self._owners if child.life is ChildLife.IDLE]
         if idle:
             min(idle, key=lambda child: child.idle_since).end()
