@@ -153,7 +153,9 @@ class HandlerPool:
         }
 
     def close(self) -> None:
-        """All children are gone when it returns."""
+        """All children are gone when it returns; who still waits has nobody to wait for."""
+        for entry in self._entries.values():
+            entry.waiting.clear()
         for child in tuple(self._owners):
             child.end()
         self._loop.run_until(lambda: not self._owners)
