@@ -28,7 +28,8 @@ class Where(Struct, frozen=True):
     anything is compiled; if it comes to no service at all, `nothing` is meant. `params` are values
     for the configs' `${param:…}`. With `only_place` it is about records that are there: a config
     says where they lie, and what else it binds need not be set. Without `reads_secrets` no secret
-    manager is asked: nobody is going to use the values.
+    manager is asked: nobody is going to use the values. With a `text` that is the config, and
+    `config` only says where it would lie.
     """
 
     config: str = CONFIG_NAME
@@ -42,6 +43,7 @@ class Where(Struct, frozen=True):
     params: tuple[tuple[str, str], ...] = ()
     only_place: bool = False
     reads_secrets: bool = True
+    text: bytes | None = None
 
 
 class Request(Struct, frozen=True):

@@ -10,6 +10,7 @@ from typing import TextIO
 
 from msgspec import Struct
 
+from fabric.model.bindable import EVERYTHING, Bindable
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.state_key import STATE_KEY_VARIABLE
@@ -25,6 +26,7 @@ class Settings(Struct, frozen=True):
     """What the surroundings say, the time and chance among it; flags of a command are no part.
 
     `env` is what bindings, children and messages may have of the environment: all but the key.
+    `bindable` is what of it, and of `.env`, configs may bind.
     """
 
     env: Mapping[str, str]
@@ -35,6 +37,7 @@ class Settings(Struct, frozen=True):
     clock: Clock = SystemClock()
     chance: Chance = chance
     state_key: Secret[str | None] = NO_STATE_KEY
+    bindable: Bindable = EVERYTHING
 
     @property
     def called_with(self) -> Mapping[str, str]:

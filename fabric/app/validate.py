@@ -1,41 +1,62 @@
 """`validate` and `config show`: what a config says, without a run and without a network."""
 
 import json
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from fabric.app.project.project import open_project
+from fabric.app.project.project import open_project, read_given
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.config.rules.deployable import plan_problems
-from fabric.graph.compile import ServiceUnit
+from fabric.config.values import Config
 from fabric.model.late_values import filled_in_document, late_names
 from fabric.model.outcomes.looked_up import ConfigOutcome, ValidOutcome, ValidService
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 
 
 def validate(where: Where, settings: Settings) -> Report:
-    """All that is wrong, also what only a plan would refuse."""
-    project = open_project(replace(where, reads_secrets=False), settings)
-    problems = [problem for unit in project.units for problem in plan_problems(unit.config)]
-    if problems:
-        raise FabricError(*problems)
-    services = tuple(map(_service, project.units))
+    """All that is wrong, also what only a plan would refuse. A text is read by itself."""
+    where = replace(where, reads_secrets=False)
+    if where.text is not None:
+        return _validated_text(read_given(where, settings))
+    project = open_project(where, settings)
+    _refuse_unplannable(unit.config for unit in project.units)
+    services = tuple(_service(unit.config) for unit in project.units)
     outcome = ValidOutcome(project.stage, services)
     return Report("validate", outcome, warnings=project.warnings)
 
 
-def _service(unit: ServiceUnit) -> ValidService:
-    names = tuple(one.name for one in unit.config.functions)
-    return ValidService(unit.service, unit.config.file, names)
+def _validated_text(config: Config) -> Report:
+    _refuse_unplannable((config,))
+    outcome = ValidOutcome(config.stage, (_service(config),))
+    return Report("validate", outcome, warnings=config.warnings)
+
+
+def _refuse_unplannable(configs: Iterable[Config]) -> None:
+    problems = [problem for config in configs for problem in plan_problems(config)]
+    if problems:
+        raise FabricError(*problems)
+
+
+def _service(config: Config) -> ValidService:
+    names = tuple(one.name for one in config.functions)
+    return ValidService(config.service, config.file, names)
 
 
 def show_config(where: Where, settings: Settings) -> Report:
     """The config of one service as a run takes it: stages laid in, bindings filled, no secret."""
-    project = open_project(replace(where, reads_secrets=False), settings)
-    config = project.units[0].config
+    where = replace(where, reads_secrets=False)
+    if where.text is not None:
+        config = read_given(where, settings)
+        return _shown(config, config.warnings)
+    project = open_project(where, settings)
+    return _shown(project.units[0].config, project.warnings)
+
+
+def _shown(config: Config, warnings: tuple[Problem, ...]) -> Report:
     known = {name: f"(known after a deploy: {name})" for name in late_names(config.resolved)}
     document = filled_in_document(json.loads(config.resolved), known)
-    outcome = ConfigOutcome(config.service, project.stage, document)
-    return Report("config show", outcome, warnings=project.warnings)
+    outcome = ConfigOutcome(config.service, config.stage, document)
+    return Report("config show", outcome, warnings=warnings)

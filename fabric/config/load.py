@@ -30,6 +30,7 @@ from fabric.config.rules.forbidden_places import secrets_where_none_may_be
 from fabric.config.rules.limits import limit_problems
 from fabric.config.rules.locations import locations_of
 from fabric.config.rules.stage_names import stage_problem
+from fabric.config.rules.strangers import strangers_findings
 from fabric.config.rules.supplies import missing_supplies
 from fabric.config.schema.check import Finding, check
 from fabric.config.schema.config import CONFIG
@@ -37,6 +38,7 @@ from fabric.config.values import Config
 from fabric.config.yaml.nodes import Mapping, Node, find, with_entry, without
 from fabric.config.yaml.problems import error_of, in_file, open_document
 from fabric.config.yaml.reader import Document
+from fabric.model.bindable import SecretUse
 from fabric.model.late_values import late_names
 from fabric.model.problems import Place, Problem
 from fabric.model.secrecy import without_values
@@ -54,7 +56,8 @@ class ConfigText(Struct, frozen=True):
     `provider` is the choice of `--provider`, a label or an id; `params` are those of the command
     line; `read_text` gives the text of a file for a binding, `read_secret` asks a secret manager.
     With `only_place` it is asked where records lie and what the functions are called: values of
-    everything else need not be there."""
+    everything else need not be there. Variables that are `withheld` are there, and not for this
+    config; one that is a `strangers` may say less than one's own."""
 
     file: str
     text: bytes
@@ -65,6 +68,9 @@ class ConfigText(Struct, frozen=True):
     read_text: ReadText = no_files
     read_secret: ReadSecret = no_managers
     only_place: bool = False
+    withheld: frozenset[str] = frozenset()
+    secret_use: SecretUse = SecretUse.READ
+    strangers: bool = False
 
 
 def load_config(source: ConfigText) -> Config:
@@ -104,6 +110,8 @@ def resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
         source.params,
         source.read_text,
         source.read_secret,
+        source.withheld,
+        source.secret_use,
     )
     filled = fill(without(root, *_LATER), scope)
     root = _with_later(filled.node, root)
@@ -117,6 +125,7 @@ def resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
         *islice(secrets_where_none_may_be(root), MAX_FINDINGS),
         *islice(missing_supplies(root, scope), MAX_FINDINGS),
         *_late_findings(root, source.env),
+        *(islice(strangers_findings(root), MAX_FINDINGS) if source.strangers else ()),
     ]
     findings = _late_first(findings)
     names = filled.names | chosen.names

@@ -20,6 +20,8 @@ from fabric.runtimes.seen import merge, place, tried
 from fabric.system.disk import is_executable, read_bytes
 
 IGNORE_FILE = ".fabricignore"
+# What a wildcard does not mean: variables of the deployer. Who names such a file gets it.
+_PRIVATE = (".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template")
 
 
 class IgnoreRules(Struct, frozen=True):
@@ -97,12 +99,17 @@ def _pattern(root: str, text: str) -> Pattern:
 
 
 def _matches(workspace: str, pattern: Pattern, rules: tuple[str, ...]) -> Built:
+    rules = rules if _names_private(pattern.glob) else (*_PRIVATE, *rules)
     names = list_files(pattern.folder, pattern.glob, rules)
     listing = Listing(place(workspace, pattern.folder), pattern.glob, names, rules)
     own = os.path.join(pattern.folder, pattern.library) if pattern.library else workspace
     for name in names:
         _refuse_led_out(workspace, own, os.path.join(pattern.folder, name))
     return read_named(workspace, pattern.folder, listing)
+
+
+def _names_private(glob: str) -> bool:
+    return any(part.startswith(".env") for part in glob.split("/"))
 
 
 def _refuse_led_out(workspace: str, own: str, path: str) -> None:

@@ -230,6 +230,19 @@ def test_ignore_rules_of_the_config_narrow_includes(
 
 
 @EACH
+def test_a_wildcard_never_packs_the_deployers_variables_but_a_name_does(
+    language: Language, tmp_path: Path, runtimes: Runtimes
+) -> None:
+    private = {"api/.env": "A=1", "api/data/.env.prod": "A=2", "api/data/.env.example": "A="}
+    write(tmp_path, {**language.files, **private})
+    built = runtimes.build(tmp_path, language.inputs(include=("**/*", "data")))
+    assert "data/.env.example" in names(built)
+    assert not {".env", "data/.env.prod"} & set(names(built))
+    named = runtimes.build(tmp_path, language.inputs(include=("data/.env.*",)))
+    assert "data/.env.prod" in names(named)
+
+
+@EACH
 def test_a_pattern_that_matches_nothing_is_a_warning(
     language: Language, tmp_path: Path, runtimes: Runtimes
 ) -> None:

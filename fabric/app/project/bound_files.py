@@ -34,6 +34,13 @@ class BoundFiles:
             ) from error
 
 
+def no_files_for_callers(path: str) -> str | None:
+    """Whoever sends a config would read the server's files with it."""
+    message = f"the file `{path}` is not given to callers"
+    hint = "write the text itself; whoever runs the server may allow it: --trust-bodies"
+    raise FabricError(Problem("config/not-trusted", message, hint))
+
+
 def _decoded(path: str, content: bytes) -> str:
     if len(content) > _MOST_BYTES:
         raise _refused(path, f"has {len(content):,} bytes; a binding takes {_MOST_BYTES:,} at most")

@@ -103,6 +103,16 @@ def config_in(path: Path) -> Path:
     return path / CONFIG_NAME if os.path.isdir(path) else path  # noqa: PTH112
 
 
+def config_place(path: Path, *, is_given: bool) -> Path:
+    """Where a config lies; one that is given as text may lie where no file is."""
+    if not is_given:
+        return config_path(path)
+    found = config_in(path)
+    if not found.parent.is_dir():
+        raise NotFoundError(_not_found(found, CONFIG_NAME))
+    return found.parent.resolve() / found.name
+
+
 def file_at(path: Path, name: str) -> Path:
     """The file itself, or the one of this name in a folder; links of the path resolved."""
     try:

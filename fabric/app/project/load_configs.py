@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fabric.app.project.bound_files import BoundFiles
+from fabric.app.project.bound_files import BoundFiles, no_files_for_callers
 from fabric.app.project.endpoints import (
     Sources,
     foreign_endpoints,
@@ -39,13 +39,23 @@ from fabric.config.compose import compose_services
 from fabric.config.load import ConfigText, load_config
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.model.back_ends import is_of_other_back_end
+from fabric.model.bindable import SecretUse
 from fabric.model.problems import FabricError, Place, Problem
+
+GIVEN_NAME = "request body"
+
+
+class GivenConfig(Struct, frozen=True):
+    """The text of a config that stands where `file` would."""
+
+    file: Path
+    text: bytes
 
 
 class ConfigRequest(Struct, frozen=True):
     """How a config is to be resolved; `upstream_outputs` values beat `.env` and the environment,
     `params` those of the config. With `only_place` no value is looked for that records need not.
-    Without `reads_secrets` no secret manager is asked."""
+    Without `reads_secrets` no secret manager is asked. What is `given` is not read from disk."""
 
     stage: str
     provider: str = ""
@@ -53,6 +63,10 @@ class ConfigRequest(Struct, frozen=True):
     only_place: bool = False
     reads_secrets: bool = True
     upstream_outputs: Mapping[str, str] = field(default_factory=dict)
+    given: GivenConfig | None = None
+
+    def gives(self, file: Path) -> bool:
+        return self.given is not None and self.given.file == file
 
 
 def load_all(
@@ -70,7 +84,7 @@ def load_all(
             if name in by_name
         ]
         try:
-            file = _config_of(one, compose, settings)
+            file = _config_of(one, compose, asked, settings)
             config = load_one(
                 EnvPlace(file.parent, compose.parent),
                 file.name,
@@ -102,7 +116,12 @@ def _name_problems(file: str, entries: Sequence[ComposeService]) -> tuple[Proble
     return ()
 
 
-def _config_of(entry: ComposeService, compose: Path, settings: Settings) -> Path:
+def _config_of(
+    entry: ComposeService, compose: Path, asked: ConfigRequest, settings: Settings
+) -> Path:
+    listed = config_in((compose.parent / entry.config).resolve())
+    if asked.gives(listed):
+        return listed
     try:
         return config_path(compose.parent / entry.config)
     except NotFoundError as error:
@@ -115,21 +134,26 @@ def _config_of(entry: ComposeService, compose: Path, settings: Settings) -> Path
 
 def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Settings) -> Config:
     path = place.folder / name
-    env = {**bound_environment(place, settings.env), **asked.upstream_outputs}
-    text = read_file(path, CONFIG_NAME)
+    bindable = settings.bindable
+    env = bound_environment(place, settings.env)
+    variables = bindable.of(env)
+    file, text = _text_of(path, asked, settings)
     files = BoundFiles(place.folder)
-    managers = ManagedSecrets(env, reads=asked.reads_secrets)
+    managers = ManagedSecrets(env, reads=asked.reads_secrets and bindable.secrets is SecretUse.READ)
     config = load_config(
         ConfigText(
-            shown(path, settings.cwd),
+            file,
             text,
-            env,
+            {**variables.env, **asked.upstream_outputs},
             asked.stage,
             asked.provider,
             asked.params,
-            files.text,
+            files.text if bindable.files else no_files_for_callers,
             managers.read,
             asked.only_place,
+            variables.withheld,
+            bindable.secrets,
+            not bindable.is_own,
         )
     )
     told = dict.fromkeys(_addresses(config, sources_of(place, settings.env)))
@@ -139,6 +163,13 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
         bound_files=frozenset(map(str, files.looked_at)),
         asked_managers=managers.were_asked,
     )
+
+
+def _text_of(path: Path, asked: ConfigRequest, settings: Settings) -> tuple[str, bytes]:
+    """How the config is called, and what it says."""
+    if asked.given is not None and asked.gives(path):
+        return GIVEN_NAME, asked.given.text
+    return shown(path, settings.cwd), read_file(path, CONFIG_NAME)
 
 
 def _addresses(config: Config, found: Iterable[Sources]) -> Iterator[Problem]:

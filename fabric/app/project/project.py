@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.project.caller_paths import refuse_ways_out
 from fabric.app.project.compose_files import (
     compose_files_above,
     entry_of,
@@ -18,10 +19,10 @@ from fabric.app.project.compose_files import (
 from fabric.app.project.files import (
     COMPOSE_NAME,
     EnvPlace,
-    config_path,
+    config_place,
     file_at,
 )
-from fabric.app.project.load_configs import ConfigRequest, load_all, load_one
+from fabric.app.project.load_configs import ConfigRequest, GivenConfig, load_all, load_one
 from fabric.app.project.services import (
     ComposedService,
     account_variables,
@@ -101,29 +102,49 @@ def _unused_params(where: Where, project: Project) -> Iterator[Problem]:
             yield Problem("config/unused-param", message, did_you_mean(name, bound))
 
 
+def read_given(where: Where, settings: Settings) -> Config:
+    """The config of a text by itself: no file is looked at but the `.env` of its folder."""
+    path = config_place(settings.cwd / where.config, is_given=True)
+    stage = settings.stage(where.stage)
+    place = EnvPlace(path.parent, path.parent)
+    return load_one(place, path.name, _asked(where, stage, path), settings)
+
+
 def _open_single(where: Where, stage: str, settings: Settings) -> Project:
     """A service by itself; a compose file above it says what it depends on all the same."""
-    path = config_path(settings.cwd / where.config)
+    path = config_place(settings.cwd / where.config, is_given=where.text is not None)
     owner = owning_compose(path)
     workspace = owner.parent if owner else path.parent
     looked_for = _above(path, owner)
     if owner is None:
         config = load_one(
-            EnvPlace(path.parent, workspace), path.name, _config_request(where, stage), settings
+            EnvPlace(path.parent, workspace), path.name, _asked(where, stage, path), settings
         )
+        _refuse_ways_out(config, path, workspace, settings)
         row = ComposedService(ComposeService("", ""), path, config)
         project = _project(workspace, stage, RunServices((row,), ()), settings, looked_for)
         return replace(project, notes=not_obeyed(path))
     entry = entry_of(path, owner)
     services = read_compose(owner, owner.parent).services
-    rows = load_all(
-        _with_upstreams(services, [entry]), owner, _config_request(where, stage), settings
-    )
+    rows = load_all(_with_upstreams(services, [entry]), owner, _asked(where, stage, path), settings)
+    for row in rows:
+        if row.file == path:
+            _refuse_ways_out(row.config, path, workspace, settings)
     run_services = _run_services(
         rows, frozenset(row.entry.name for row in rows if row.file == path)
     )
     project = _project(workspace, stage, run_services, settings, looked_for)
     return replace(project, listed=tuple(services))
+
+
+def _refuse_ways_out(config: Config, file: Path, workspace: Path, settings: Settings) -> None:
+    if not settings.bindable.is_own:
+        refuse_ways_out(config, file.parent, workspace)
+
+
+def _asked(where: Where, stage: str, path: Path) -> ConfigRequest:
+    given = None if where.text is None else GivenConfig(path, where.text)
+    return replace(_config_request(where, stage), given=given)
 
 
 def _config_request(where: Where, stage: str) -> ConfigRequest:

@@ -3,6 +3,7 @@
 Files are read again only when a config, or a variable that one is bound to, is not what it was.
 """
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,8 +15,11 @@ from fabric.app.project.placement import packed, unpacked
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.shortcuts import kept_graph
+from fabric.model.hashing import digest_bytes
 from fabric.model.task_inputs import INPUTS_BY_KIND
 from fabric.system.clock import file_time_ns
+
+_MOST_OF_CALLERS = 256
 
 
 def compiled(request: Request, settings: Settings) -> Compiled:
@@ -58,6 +62,9 @@ def _keep(folder: Path, asked: Sequence[str], found: tuple[Compiled, Settings, i
         (packed(made.placements), packed(made.dependencies)),
     )  # fmt: skip
     kept_graph.save(folder, asked, settings.env, kept, started_ns)
+    if not settings.bindable.is_own:
+        with contextlib.suppress(OSError):  # of others that were at it meanwhile
+            kept_graph.keep_newest(folder, _MOST_OF_CALLERS)
 
 
 def _told_of_cache(work: Compiled, settings: Settings) -> Compiled:
@@ -75,5 +82,8 @@ def _base(request: Request, settings: Settings) -> Path:
 
 def _asked(request: Request, settings: Settings) -> tuple[str, ...]:
     """Everything of a request that the graph depends on."""
-    words = map(str, astuple(request.where))
-    return (request.verb, *words, *sorted(request.functions), "", str(settings.cwd))
+    where = request.where
+    text = "" if where.text is None else digest_bytes(where.text)
+    words = map(str, astuple(replace(where, text=None)))
+    given = (text, *map(str, astuple(settings.bindable))) if text else ()
+    return (request.verb, *words, *given, *sorted(request.functions), "", str(settings.cwd))

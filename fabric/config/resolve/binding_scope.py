@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from fabric.config.yaml.nodes import Scalar
 from fabric.config.yaml.syntax import shown
+from fabric.model.bindable import SecretUse
 from fabric.model.problems import FabricError, Problem
 
 ReadText: TypeAlias = Callable[[str], str | None]
@@ -29,7 +30,7 @@ def no_managers(scheme: str, _reference: str) -> str:
 class BindingScope(Struct, frozen=True):
     """What bindings can see. `secrets` and `params` are the config's own entries, `given` beats
     the latter; `read_text` gives a file of the project, None where there is none; `read_secret`
-    asks a secret manager."""
+    asks a secret manager. Variables that are `withheld` are there, and not for this config."""
 
     env: Mapping[str, str]
     stage: str
@@ -38,3 +39,9 @@ class BindingScope(Struct, frozen=True):
     given: Mapping[str, str] = field(default_factory=dict)
     read_text: ReadText = no_files
     read_secret: ReadSecret = no_managers
+    withheld: frozenset[str] = frozenset()
+    secret_use: SecretUse = SecretUse.READ
+
+    def missing(self, name: str) -> str:
+        """Why a variable has no value here, as the end of a sentence."""
+        return "is not given to callers" if name in self.withheld else "is not set"

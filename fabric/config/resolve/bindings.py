@@ -10,8 +10,9 @@ from typing import NamedTuple, TypeAlias
 from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
 from fabric.config.yaml.syntax import shown
+from fabric.model.bindable import SecretUse
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import looks_secret
+from fabric.model.secrecy import REDACTED, looks_secret
 from fabric.model.spelling import nearest
 
 MAX_DEPTH = 8
@@ -212,8 +213,10 @@ class _Filler:
         if value is not None:
             return _PlainText(value, looks_secret(part.name))
         name = shown(part.name)
-        message = f"the variable `{name}` is not set and has no default"
+        message = f"the variable `{name}` {self._scope.missing(part.name)} and has no default"
         hint = f"set it, or write ${{env:{name},default}}"
+        if part.name in self._scope.withheld:
+            hint = f"write ${{env:{name},default}}: a server keeps its credentials to itself"
         return self._default(part, depth, BindingError("config/unset-variable", message, hint))
 
     def _default(self, part: _Binding, depth: int, otherwise: BindingError) -> _PlainText:
@@ -267,12 +270,13 @@ class _Filler:
             return filled.text
         reference = _SCHEME.fullmatch(own.text)
         if reference is None:
-            return own.text
+            return own.text  # it stands in the config itself
         if reference[1] == "secret":
             return self._secret(reference[2], depth + 1)
         return self._managed(key, *reference.groups())
 
     def _managed(self, key: str, scheme: str, reference: str) -> str:
+        self._refuse_secret(key)
         try:
             return self._scope.read_secret(scheme, reference)
         except FabricError as error:
@@ -283,11 +287,22 @@ class _Filler:
     def _secret_variable(self, key: str) -> str:
         self.names.add(key)
         value = self._scope.env.get(key)
+        if key in self._scope.withheld:
+            message = f"the secret `{shown(key)}` is not in `secrets`, and is not given to callers"
+            hint = "list it under `secrets`, with a reference that the server can read"
+            raise BindingError("config/unset-secret", message, hint)
         if value is None:
             message = f"the secret `{shown(key)}` is not in `secrets`, and no variable has its name"
             hint = f"list it under `secrets`, or set the variable {shown(key)}"
             raise BindingError("config/unset-secret", message, hint)
-        return value
+        self._refuse_secret(key)
+        return value if self._scope.secret_use is SecretUse.READ else REDACTED
+
+    def _refuse_secret(self, key: str) -> None:
+        if self._scope.secret_use is SecretUse.REFUSED:
+            message = f"the secret `{shown(key)}` is not given to callers that need no key"
+            hint = "start the server with --api-key-file"
+            raise BindingError("config/unset-secret", message, hint)
 
 
 def is_reference(text: str) -> bool:

@@ -29,8 +29,8 @@ def missing_supplies(root: Mapping, scope: BindingScope) -> Iterator[Finding]:
 def _connection(name: str, node: Mapping, scope: BindingScope) -> Iterator[Finding]:
     leaf = connection_leaf(node)
     if leaf is not None and leaf.text and connection_of(node, scope.env) is None:
-        said = shown(leaf.text)
-        message = f"resource `{shown(name)}`: the variable `{said}` is not set and has no default"
+        said, missing = shown(leaf.text), scope.missing(leaf.text)
+        message = f"resource `{shown(name)}`: the variable `{said}` {missing} and has no default"
         hint = f"set {said}, or give the resource a `default`"
         yield Finding(Problem("config/unset-variable", message, hint, place_of(leaf)))
 
@@ -43,7 +43,9 @@ def _secret(name: str, one: AddonSecret, scope: BindingScope) -> Iterator[Findin
     if one.lies_elsewhere:
         yield _unread(owner, one, scope)
         return
-    message = f"{owner} needs the secret `{said}`, which is not set and has no default"
+    message = (
+        f"{owner} needs the secret `{said}`, which {scope.missing(one.key)} and has no default"
+    )
     hint = f"set the variable {said}, list it under `secrets`, or give it a `default` beside `ref`"
     yield Finding(Problem("config/unset-variable", message, hint, place_of(one.ref)))
 

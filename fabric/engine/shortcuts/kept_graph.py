@@ -115,6 +115,16 @@ def save(
         return
 
 
+def keep_newest(folder: Path, count: int) -> None:
+    """Whoever compiles what others send him would fill a disk otherwise."""
+    found = [one for one in Path(folder, manifest.FOLDER).glob(f"*{_SUFFIX}") if one.is_file()]
+    if len(found) <= count:
+        return
+    by_age = sorted((one.stat().st_mtime_ns, one) for one in found)
+    for _, path in by_age[: len(found) - count]:
+        path.unlink(missing_ok=True)
+
+
 def _record(task: Task) -> PackedTask:
     return str(task.id), task.kind, plain_inputs(task), tuple(map(str, task.needs))
 

@@ -1,0 +1,81 @@
+"""What a config from a request may not say: it would run, read or ask what is the server's."""
+
+import re
+from collections.abc import Iterator
+
+from fabric.config.resolve.stages import named_entries
+from fabric.config.schema.check import Finding
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, find, place_of
+from fabric.model.problems import Problem
+
+CODE = "config/not-trusted"
+HINT = "whoever runs the server may trust configs of requests: --trust-bodies"
+_BELOW = re.compile(r"/(?![/\\])")
+_CREDENTIALS = ("sqlConnectionStringEnv",)
+_OWN = frozenset((".fabric", ".git", ".hg", ".svn"))
+_PATHS = ("entry", "include", "layers")
+
+
+def strangers_findings(root: Mapping) -> Iterator[Finding]:
+    functions = [node for _, node in named_entries(child(root, "functions"))]
+    for node in (root, *functions):
+        yield from _commands(child(node, "build"))
+        for leaf in _leaves(child(node, "build", "tsconfig")):
+            yield from _path(leaf)
+    for function in functions:
+        for key in _PATHS:
+            for leaf in _leaves(child(function, key)):
+                yield from _path(leaf)
+    overrides = (node for _, node in named_entries(child(root, "providerOverrides")))
+    for node in (root, *overrides):
+        yield from _backend(child(node, "backend"))
+    for section in ("deploy", "fabric"):
+        yield from _health(child(root, section, "healthCheck", "url"))
+
+
+def leads_out(path: str) -> bool:
+    """By its letters alone; links are another matter."""
+    depth = 0
+    for part in path.replace("\\", "/").split("/"):
+        depth += {"..": -1, ".": 0, "": 0}.get(part, 1)
+        if depth < 0:
+            return True
+    return path.startswith(("/", "\\"))
+
+
+def _commands(build: Node | None) -> Iterator[Finding]:
+    entry = find(build, "command")
+    if entry is not None:
+        yield _refused("`build.command` would run on the server", entry.value)
+
+
+def _path(leaf: Scalar) -> Iterator[Finding]:
+    if leads_out(leaf.text):
+        yield _refused(f"the path `{leaf.text}` leads out of the workspace", leaf)
+    elif _OWN & set(leaf.text.split("/")) or ".env" in leaf.text:
+        yield _refused(f"the path `{leaf.text}` is the server's own", leaf)
+
+
+def _backend(backend: Node | None) -> Iterator[Finding]:
+    for key in _CREDENTIALS:
+        entry = find(backend, key)
+        if entry is not None:
+            yield _refused(
+                f"`backend.{key}` would choose among the server's credentials", entry.value
+            )
+
+
+def _health(url: Node | None) -> Iterator[Finding]:
+    if isinstance(url, Scalar) and url.text and not _BELOW.match(url.text):
+        yield _refused("a health check asks the deployment itself: a path that begins with /", url)
+
+
+def _leaves(node: Node | None) -> Iterator[Scalar]:
+    if isinstance(node, Scalar):
+        yield node
+    elif isinstance(node, Sequence):
+        yield from (item for item in node.items if isinstance(item, Scalar))
+
+
+def _refused(message: str, node: Node) -> Finding:
+    return Finding(Problem(CODE, message, HINT, place_of(node)))

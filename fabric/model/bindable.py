@@ -1,0 +1,60 @@
+"""What of the surroundings a config may bind: all of it, or what its writer may know."""
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+
+from msgspec import Struct
+
+from fabric.model.secrecy import looks_secret
+
+_CLOUD = "AWS_"
+# Names that say less than TOKEN or PASSWORD, and mean the same.
+_SHORT = re.compile(r"(?:^|_)(?:PASS|PWD|PAT|CONNECTION_?STRING)$", re.IGNORECASE)
+_USERINFO = re.compile(r"://[^\s/?#]*@")
+
+
+class SecretUse(Enum):
+    """What becomes of secrets: their values are read, or nobody is going to use them, or nobody
+    may."""
+
+    READ = "read"
+    HIDDEN = "hidden"
+    REFUSED = "refused"
+
+
+class GivenVariables(Struct, frozen=True):
+    """Variables that a config may bind, and the names of those that are kept from it."""
+
+    env: Mapping[str, str]
+    withheld: frozenset[str] = frozenset()
+
+
+class Bindable(Struct, frozen=True):
+    """What a config may bind; one's own may bind everything.
+
+    A stranger's never gets a variable that looks like a credential, by its name or by a password
+    in its URL; with `prefixes` it gets only those that begin so. `files` are those of the project.
+    """
+
+    is_own: bool = True
+    prefixes: tuple[str, ...] = ()
+    files: bool = True
+    secrets: SecretUse = SecretUse.READ
+
+    def of(self, env: Mapping[str, str]) -> GivenVariables:
+        """Asked once `.env` lies under the environment: it is kept from strangers as well."""
+        if self.is_own:
+            return GivenVariables(env)
+        given = {name: value for name, value in env.items() if self._lets(name, value)}
+        return GivenVariables(given, frozenset(env) - frozenset(given))
+
+    def _lets(self, name: str, value: str) -> bool:
+        if looks_secret(name) or _SHORT.search(name) or name.upper().startswith(_CLOUD):
+            return False
+        if _USERINFO.search(value):
+            return False
+        return not self.prefixes or name.startswith(self.prefixes)
+
+
+EVERYTHING = Bindable()

@@ -1,0 +1,190 @@
+"""A config as text stands where the file would, and gets no more than its writer may know."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.app.plan import PlanOptions, plan
+from fabric.app.request import Request, Where
+from fabric.app.settings import Settings
+from fabric.app.shortcuts.compiled import compiled
+from fabric.app.validate import show_config, validate
+from fabric.model.bindable import Bindable, SecretUse
+from fabric.model.names import Verb
+from fabric.model.outcomes.looked_up import ConfigOutcome
+from fabric.model.outcomes.planned import PlanOutcome
+from fabric.model.problems import FabricError, Problem
+from tests.support.use_cases import Workplace
+
+HEAD = "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.11}\n"
+FUNCTION = "functions:\n  - {name: a, entry: src/a.py, triggers: [{type: http, path: /}]}\n"
+CALLERS = Bindable(is_own=False, files=False, secrets=SecretUse.HIDDEN)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Workplace]:
+    made = Workplace(tmp_path / "shop", {"DB_PASSWORD": "canary-1", "COLOR": "red"})
+    made.write(
+        {"src/a.py": "def handler(e, c):\n    return 1\n", ".env": "API_TOKEN=canary-2\nSIZE=big\n"}
+    )
+    yield made
+    kept = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != ".env"]
+    assert not any(b"canary" in path.read_bytes() for path in kept)
+
+
+def callers(place: Workplace, bindable: Bindable = CALLERS) -> Settings:
+    return replace(place.settings, bindable=bindable)
+
+
+def asked(text: str, stage: str = "") -> Request:
+    return Request(Verb.DEPLOY, "plan", Where(text=text.encode(), stage=stage))
+
+
+def problems_of(text: str, settings: Settings) -> tuple[Problem, ...]:
+    with pytest.raises(FabricError) as caught:
+        plan(asked(text), PlanOptions(), settings)
+    assert "canary" not in str(caught.value)
+    return caught.value.problems
+
+
+def resolved(text: str, settings: Settings) -> str:
+    report = show_config(Where(text=text.encode()), settings)
+    assert isinstance(report.outcome, ConfigOutcome)
+    return str(report.outcome.config)
+
+
+def test_entries_and_variables_are_those_of_the_folder(place: Workplace) -> None:
+    text = f"{HEAD}env: {{SIZE: '${{env:SIZE}}'}}\n{FUNCTION}"
+    report = plan(asked(text), PlanOptions(), callers(place))
+    assert isinstance(report.outcome, PlanOutcome)
+    assert report.outcome.summary.create == 1
+    assert sorted(path.name for path in place.root.iterdir()) == [".env", "src"]
+
+
+def test_it_wins_over_the_file_that_lies_there(place: Workplace) -> None:
+    place.write({"fabric.yml": "nonsense: 1\n"})
+    assert "shop" in resolved(HEAD + FUNCTION, callers(place))
+
+
+def test_places_say_that_it_was_the_request(place: Workplace) -> None:
+    (first,) = problems_of(f"{HEAD}{FUNCTION}nonsense: 1\n", callers(place))
+    assert str(first.where) == "request body:5:1"
+
+
+def test_a_service_of_a_compose_file_gets_what_its_upstreams_give(place: Workplace) -> None:
+    top = Workplace(place.root.parent)
+    top.write(
+        {
+            "fabric.compose.yml": "services:\n  - {name: db, config: db}\n"
+            "  - {name: shop, config: shop, dependsOn: [db]}\n",
+            "db/fabric.yml": HEAD.replace("shop", "db") + FUNCTION,
+            "db/src/a.py": "def handler(e, c):\n    return 1\n",
+            "shop/fabric.yml": HEAD + FUNCTION,
+        }
+    )
+    text = f"{HEAD}env: {{DB: '${{env:SERVICE_DB_URL}}'}}\n{FUNCTION}"
+    work = compiled(asked(text), callers(place))
+    assert [one.name for one in work.units[0].config.functions] == ["a"]
+    assert dict(work.units[0].upstream_outputs)
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("env: {A: '${env:API_TOKEN}'}", "config/unset-variable"),
+        ("env: {A: '${env:DB_PASSWORD}'}", "config/unset-variable"),
+        ("env: {A: '${secret:DB_PASSWORD}'}", "config/unset-secret"),
+        ("env: {A: '${file:.env}'}", "config/not-trusted"),
+        ("resources: [{name: db, type: database, connectionEnv: DB_PASSWORD}]",
+         "config/unset-variable"),
+        ("addons: {mail: {secrets: {MAIL: 'secret://API_TOKEN'}}}", "config/unset-variable"),
+    ],
+)  # fmt: skip
+def test_what_is_kept_from_callers_is_said_and_never_shown(
+    place: Workplace, said: str, code: str
+) -> None:
+    (first,) = problems_of(f"{HEAD}{said}\n{FUNCTION}", callers(place))
+    assert first.code == code
+    assert "not given to callers" in first.message
+    assert first.where is not None
+    assert first.where.line == 3
+
+
+def test_a_default_applies_where_a_variable_is_kept_from_callers(place: Workplace) -> None:
+    said = "env: {A: '${env:API_TOKEN,none}', B: '${env:COLOR}'}"
+    shown = resolved(f"{HEAD}{said}\n{FUNCTION}", callers(place))
+    assert "'A': 'none'" in shown
+    assert "'B': 'red'" in shown
+
+
+def test_secrets_are_hidden_where_nobody_uses_them_and_refused_where_nobody_may(
+    place: Workplace,
+) -> None:
+    text = f"{HEAD}env: {{A: '${{secret:COLOR}}'}}\n{FUNCTION}"
+    assert "red" not in resolved(text, callers(place))
+    refusing = callers(place, replace(CALLERS, secrets=SecretUse.REFUSED))
+    (first,) = problems_of(text, refusing)
+    assert "need no key" in first.message
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "build: {command: [make]}",
+        "build: {tsconfig: ../tsconfig.json}",
+        "backend: {kind: sql, sqlConnectionStringEnv: SIZE}",
+        "deploy: {healthCheck: {enabled: true, url: 'http://169.254.169.254/'}}",
+        "deploy: {healthCheck: {enabled: true, url: '//elsewhere.test/'}}",
+        "fabric: {healthCheck: {enabled: true, url: 'elsewhere.test'}}",
+    ],
+)
+def test_a_callers_config_may_not_use_the_server(place: Workplace, said: str) -> None:
+    (first, *_) = problems_of(f"{HEAD}{said}\n{FUNCTION}", callers(place))
+    assert first.code == "config/not-trusted"
+    assert first.where is not None
+    assert first.where.line == 3
+    own = f"{HEAD}{said}\n{FUNCTION}"
+    validate(Where(text=own.encode()), place.settings)
+
+
+@pytest.mark.parametrize(
+    "include",
+    [
+        "../x",
+        "/etc/passwd",
+        "a/../../x",
+        "out/**",
+        "out/x.txt",
+        ".env",
+        "./.fabric/**",
+        ".git/config",
+        "x/../.env.prod",
+    ],
+)
+def test_no_path_of_a_callers_config_leads_out_not_even_by_a_link(
+    place: Workplace, include: str
+) -> None:
+    (place.root / "out").symlink_to("/etc")
+    function = FUNCTION.replace("entry", f"include: ['{include}'], entry")
+    (first, *_) = problems_of(HEAD + function, callers(place))
+    assert first.code == "config/not-trusted"
+
+
+def test_validating_and_resolving_look_at_no_other_file(place: Workplace) -> None:
+    (place.root / "src" / "a.py").unlink()
+    (place.root.parent / "fabric.compose.yml").write_text("[[[")
+    validate(Where(text=(HEAD + FUNCTION).encode()), callers(place))
+    assert "shop" in resolved(HEAD + FUNCTION, callers(place))
+
+
+def test_kept_graphs_are_those_of_the_same_text_and_the_same_rights(place: Workplace) -> None:
+    (place.root / ".fabric" / "cache").mkdir(parents=True)
+    text = f"{HEAD}env: {{A: '${{env:API_TOKEN,none}}'}}\n{FUNCTION}"
+    first = compiled(asked(text), callers(place))
+    again = compiled(asked(text), callers(place))
+    assert first.units
+    assert not again.units  # no config was read
+    assert compiled(asked(text + "\n# other"), callers(place)).units
+    assert compiled(asked(text), place.settings).units

@@ -1,0 +1,45 @@
+"""Which variables a config may bind: its own writer all, a caller none that is a credential."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabric.model.bindable import EVERYTHING, Bindable
+
+CALLERS = Bindable(is_own=False)
+PLAIN = {"HOME": "/root", "COLOR": "red", "API_URL": "https://api.test/v1", "KEYBOARD": "de"}
+HIDDEN = {
+    "API_TOKEN": "t", "MY_SECRET": "s", "DB_PASSWORD": "p", "GIT_CREDENTIALS": "c", "A_KEY": "k",
+    "DATABASE_URL": "postgresql://me:word@db/x", "AWS_REGION": "eu", "aws_profile": "mine",
+    "FABRIC_DAEMON_API_KEY": "k", "MYSQL_PWD": "w", "SMTP_PASS": "w", "GITHUB_PAT": "w",
+    "AZURE_STORAGE_CONNECTION_STRING": "AccountKey=x", "PROXY": "http://u:p@proxy:8080",
+}  # fmt: skip
+
+
+def test_ones_own_config_binds_everything() -> None:
+    assert dict(EVERYTHING.of(HIDDEN).env) == HIDDEN
+    assert not EVERYTHING.of(HIDDEN).withheld
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_caller_never_gets_what_looks_like_a_credential(name: str) -> None:
+    found = CALLERS.of(HIDDEN | PLAIN)
+    assert name not in found.env
+    assert name in found.withheld
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_caller_gets_what_does_not(name: str) -> None:
+    assert CALLERS.of(HIDDEN | PLAIN).env[name] == PLAIN[name]
+
+
+def test_prefixes_narrow_what_a_caller_gets_and_open_nothing() -> None:
+    chosen = Bindable(is_own=False, prefixes=("COL", "DB_"))
+    assert dict(chosen.of(HIDDEN | PLAIN).env) == {"COLOR": "red"}
+
+
+@given(st.dictionaries(st.text(max_size=12), st.text(max_size=12)))
+def test_every_variable_is_either_given_or_withheld(env: dict[str, str]) -> None:
+    found = CALLERS.of(env)
+    assert set(found.env) | found.withheld == set(env)
+    assert not set(found.env) & found.withheld
