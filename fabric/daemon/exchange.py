@@ -1,0 +1,67 @@
+"""A request of the HTTP interface and its answer, as values: what routes are functions of."""
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+
+from msgspec import Struct
+
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import Problem
+from fabric.model.report import problem_json
+
+
+class Right(Enum):
+    """What a caller must be allowed to do. Nobody is asked for a key for what is `OPEN`."""
+
+    OPEN = "open"
+    LOOK = "look"
+    CHANGE = "change"
+
+
+class ApiCall(Struct, frozen=True):
+    """A request that passed the door. `values` are the variable parts of its path, `id` stands in
+    the log beside whatever is said of it."""
+
+    id: str
+    query: Mapping[str, str] = {}
+    values: Mapping[str, str] = {}
+    headers: Mapping[str, str] = {}
+    body: bytes = b""
+    client: str = ""
+
+
+class ApiAnswer(Struct, frozen=True):
+    """A document that becomes JSON, unless `text` says it in another type."""
+
+    status: int
+    document: JsonObject = {}
+    headers: Mapping[str, str] = {}
+    text: str = ""
+    content_type: str = "application/json"
+
+
+class ApiRoute(Struct, frozen=True):
+    """`path` has its variable parts as `<name>`; `name` is what metrics and keys call it."""
+
+    method: str
+    path: str
+    name: str
+    right: Right
+    answer: Callable[[ApiCall], ApiAnswer]
+
+
+def refusal(
+    status: int, problems: tuple[Problem, ...], headers: Mapping[str, str] | None = None
+) -> ApiAnswer:
+    """The one form that every failure has."""
+    first = problems[0]
+    return ApiAnswer(
+        status,
+        {
+            "ok": False,
+            "error": first.message,
+            "code": first.code,
+            "problems": [problem_json(one) for one in problems],
+        },
+        headers or {},
+    )
