@@ -44,10 +44,10 @@ class HeldRun:
         with self._lock:
             self._wishes += 1
             if self._run is not None:
+                # It cuts its tasks off by itself, and tells them so first.
                 self._run.ask_to_stop(self._grace)
-            is_cut = self._wishes > 1
-        if is_cut:
-            self._children.close()
+            elif self._wishes >= _CUTTING:
+                self._children.close()
 
     def cut(self) -> None:
         """Stop it, and do not wait for what runs."""

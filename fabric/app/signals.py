@@ -1,7 +1,7 @@
 """A run that can be stopped: what signals mean to it, and how one that is cut off still ends."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import FrameType
 
@@ -26,23 +26,23 @@ def carried_out(run: Run) -> RunResult:
         try:
             return run.go()
         except KeyboardInterrupt:
-            return _cut_off(run)
+            children = child_group()
+            return _cut_off(run, children.close if held else children.kill)
 
 
-def _cut_off(run: Run) -> RunResult:
+def _cut_off(run: Run, end_children: Callable[[], None]) -> RunResult:
     """Without their children tasks fail soon, and that is how the run ended: what was done is told
     and kept. A task that does not fail even then is given up, and the run with it."""
-    children = child_group()
     try:
         for _ in range(_CUTS):
             # Again and again: a task may have been about to start one more.
-            children.kill()
+            end_children()
             result = run.rest(_CUT_SECONDS)
             if result is not None:
                 return result
         raise KeyboardInterrupt
     finally:
-        children.kill()
+        end_children()
 
 
 @contextmanager
