@@ -1,7 +1,26 @@
 """What holds for all tests."""
 
+import pytest
+from _pytest.terminal import TerminalReporter
 from hypothesis import settings
+from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
 # No test says how quick a machine is.
 settings.register_profile("fabric", deadline=None)
 settings.load_profile("fabric")
+
+_ENDS = pytest.StashKey[list[str]]()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: WorkerController, error: object | None) -> None:
+    """A worker that died says nothing itself: the signal that ended it is the first clue."""
+    if error:
+        code = node.gateway._io.wait()  # noqa: SLF001 - nobody else knows it
+        ends = node.config.stash.setdefault(_ENDS, [])
+        ends.append(f"worker {node.gateway.id} ended with {code}: {error}")
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    for end in config.stash.get(_ENDS, []):
+        terminalreporter.write_line(end, red=True)

@@ -97,10 +97,13 @@ def make_private(folder: Path, *, durable: bool = True) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """An empty file that only its owner reads, unless there is a file already."""
+    """An empty file that only its owner reads, unless there is a file already. That one is not
+    even opened: a process that closes a file loses all the locks that it has on it."""
     make_private(path.parent)
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
     except OSError as error:
         raise write_problem(path, error) from error
 

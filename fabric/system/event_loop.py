@@ -6,11 +6,13 @@ import heapq
 import itertools
 import os
 import selectors
+import threading
 import time
 from collections.abc import Callable
 
 Callback = Callable[[], None]
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+_CLOSED = -1
 
 
 class Timer:
@@ -71,6 +73,8 @@ class EventLoop:
         self._ids = itertools.count()
         self._posted: collections.deque[Callback] = collections.deque()
         self._ear, self._bell = os.pipe()
+        # A signal handler may post in the middle of what its own thread does here.
+        self._ringing = threading.RLock()
         for end in (self._ear, self._bell):
             os.set_blocking(end, False)
         self.watch(self._ear, self._hear_bell)
@@ -94,8 +98,9 @@ class EventLoop:
     def post(self, call: Callback) -> None:
         """Have it called by the loop's own thread: from any thread, and from a signal handler."""
         self._posted.append(call)
-        # A pipe that is full has been rung already; a loop that is closed hears nothing more.
-        with contextlib.suppress(BlockingIOError, OSError):
+        # A pipe that is full has been rung already; a loop that is closed hears nothing more, and
+        # the number of its pipe is somebody else's file by then.
+        with self._ringing, contextlib.suppress(OSError):
             os.write(self._bell, b"!")
 
     def run_until(self, is_over: Callable[[], bool]) -> None:
@@ -114,8 +119,10 @@ class EventLoop:
 
     def close(self) -> None:
         self._selector.close()
-        os.close(self._ear)
-        os.close(self._bell)
+        with self._ringing:
+            ends, self._ear, self._bell = (self._ear, self._bell), _CLOSED, _CLOSED
+            for end in ends:
+                os.close(end)
 
     def _patience(self) -> float | None:
         if self._posted:

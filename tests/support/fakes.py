@@ -149,4 +149,5 @@ class Bench:
         result = Run(job, runner, Bus("run", self.clock, [self.heard]), self.clock).go()
         stores.trace_store.flush()
         stores.files.save()
+        stores.memo.close()
         return result

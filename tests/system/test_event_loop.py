@@ -75,6 +75,23 @@ def test_what_is_posted_wakes_who_waits(loop: EventLoop) -> None:
     loop.run_until(lambda: bool(came))
 
 
+def test_a_loop_that_is_closed_rings_nobody_elses_bell() -> None:
+    loop = EventLoop()
+    before = set(os.listdir("/proc/self/fd"))
+    loop.close()
+    gone = [int(one) for one in before - set(os.listdir("/proc/self/fd"))]
+    ear, bell = os.pipe()  # it gets the numbers that have become free
+    try:
+        assert {ear, bell} & set(gone)
+        os.set_blocking(ear, False)
+        loop.post(lambda: None)
+        with pytest.raises(BlockingIOError):
+            os.read(ear, 1)
+    finally:
+        os.close(ear)
+        os.close(bell)
+
+
 def test_a_descriptor_may_be_watched_again_by_whom_it_was(loop: EventLoop) -> None:
     told: list[int] = []
 

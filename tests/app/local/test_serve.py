@@ -6,7 +6,7 @@ import signal
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,14 @@ def handler(answer: str) -> str:
     return (
         f"from words import WORD\n\n\ndef handler(event, context):\n    return {answer!r} + WORD\n"
     )
+
+
+@pytest.fixture(autouse=True)
+def a_late_signal_ends_nobody() -> Iterator[None]:
+    """Who is served may have failed before the developer is done with it."""
+    before = signal.signal(signal.SIGTERM, lambda _number, _frame: None)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture

@@ -56,9 +56,9 @@ LANGUAGES = (
         "exports.handler = () => { for (;;); };",
         "exports.handler = () => { const s = 'x'.repeat(65536); for (;;) console.log(s); };",
         "exports.handler = ({ size }) => 'x'.repeat(size);",
-        "exports.handler = () => { for (let n = 3; n < 30; n++) "
+        "exports.handler = () => { for (let n = 3; n < 2_000; n++) "
         "try { require('fs').writeSync(n, 'hello\\n') } catch {} return 1; };",
-        "exports.handler = () => { for (let n = 3; n < 60; n++) "
+        "exports.handler = () => { for (let n = 3; n < 2_000; n++) "
         "try { require('fs').closeSync(n) } catch {} "
         "return new Promise(() => setTimeout(() => 0, 9e5)); };",
         "exports.handler = () => { const all = []; "
@@ -95,12 +95,12 @@ LANGUAGES = (
         """
         import os
         def handler(event, context):
-            for n in range(3, 30):
+            for n in range(3, 2_000):
                 try: os.write(n, b"hello\\n")
                 except OSError: pass
             return 1
         """,
-        "import os, time\ndef handler(event, context):\n    os.closerange(3, 60)\n"
+        "import os, time\ndef handler(event, context):\n    os.closerange(3, 2_000)\n"
         "    time.sleep(900)\n",
         """
         import time
