@@ -21,6 +21,7 @@ from fabric.model.events import EVENT_NAMES, Event, ProblemFound, RunStarted, St
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report, failure
+from fabric.system.chance import chance
 from fabric.system.clock import SystemClock, stamp
 from fabric.system.schemas import schema_text
 from fabric.views.report_json import as_document
@@ -113,7 +114,7 @@ def events_of(folder: Path) -> Iterator[Event]:
 def test_every_line_of_events_is_what_its_schema_says(tmp_path: Path) -> None:
     clock = SystemClock()
     file = EventFile(tmp_path / "events.jsonl")
-    run = new_run_id(clock)
+    run = new_run_id(clock, chance)
     for number, event in enumerate(events_of(tmp_path), start=1):
         file.hear(Stamped(run, number, stamp(clock), 0.5, event))
     file.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.held_run import held_run
 from fabric.app.request import Request, caps_of
 from fabric.app.session import Session
 from fabric.app.settings import Settings
@@ -25,6 +26,7 @@ from fabric.model.events import RunEnded, RunStarted, TaskEnded
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task_inputs import RECORD_KINDS
+from fabric.system.chance import Chance
 from fabric.system.clock import Clock
 from fabric.system.file_systems import is_network
 from fabric.tasks.build import BuildKind
@@ -108,8 +110,7 @@ def announced(
     request: Request, session: Session, work: GraphJob, job: Job, make_listeners: MakeListeners
 ) -> Iterator[Bus]:
     """The stream of a run's events, opened with its start; its end is the caller's to tell."""
-    clock = session.settings.clock
-    run_id = new_run_id(clock)
+    run_id, clock = _run_id(session.settings), session.settings.clock
     home = journal_home(request, work.info)
     info = RunInfo(run_id, home, job.graph, job.seconds, job.caps.total, frozenset(job.known))
     bus = Bus(run_id, clock, make_listeners(info))
@@ -176,8 +177,7 @@ def tell_idle(
     make_listeners: MakeListeners,
 ) -> None:
     """A run in which nothing was to be done, for the files of events that were asked for."""
-    clock = settings.clock
-    run_id = new_run_id(clock)
+    run_id, clock = _run_id(settings), settings.clock
     home = journal_home(request, info)
     seconds = (0.0,) * len(graph)
     bus = Bus(run_id, clock, make_listeners(RunInfo(run_id, home, graph, seconds, is_idle=True)))
@@ -203,7 +203,12 @@ def run_ended(result: RunResult, untouched: int = 0) -> RunEnded:
     )
 
 
-def new_run_id(clock: Clock) -> str:
-    """Sorts by time; the tail keeps two runs of one moment apart."""
+def _run_id(settings: Settings) -> str:
+    held = held_run()
+    return held.id if held else new_run_id(settings.clock, settings.chance)
+
+
+def new_run_id(clock: Clock, chance: Chance) -> str:
+    """Sorts by time; the tail keeps runs apart that begin at one moment, in whatever process."""
     now = clock.now()
-    return f"{now:%Y%m%dT%H%M%S}-{now.microsecond:06d}"
+    return f"{now:%Y%m%dT%H%M%S}-{now.microsecond:06d}-{chance(4)}"

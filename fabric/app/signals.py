@@ -1,14 +1,15 @@
 """A run that can be stopped: what signals mean to it, and how one that is cut off still ends."""
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 
 from fabric import interrupts
+from fabric.app.held_run import held_run
 from fabric.engine.result import RunResult
 from fabric.engine.run import Run
-from fabric.system.process import kill_children
+from fabric.system.child_group import child_group
 
 _MOST_SIGNALS = 2
 # How often, and how many seconds each time, tasks without their children are waited for.
@@ -17,28 +18,31 @@ _CUT_SECONDS = 0.2
 
 
 def carried_out(run: Run) -> RunResult:
-    if interrupts.was_raised:
+    held = held_run()
+    # Who holds a run says when it stops; the signals of the process are for others.
+    if held is None and interrupts.was_raised:
         raise KeyboardInterrupt
-    with _stoppable(run):
+    with _stoppable(run), held.carries(run) if held else nullcontext():
         try:
             return run.go()
         except KeyboardInterrupt:
-            return _cut_off(run)
+            children = child_group()
+            return _cut_off(run, children.close if held else children.kill)
 
 
-def _cut_off(run: Run) -> RunResult:
+def _cut_off(run: Run, end_children: Callable[[], None]) -> RunResult:
     """Without their children tasks fail soon, and that is how the run ended: what was done is told
     and kept. A task that does not fail even then is given up, and the run with it."""
     try:
         for _ in range(_CUTS):
             # Again and again: a task may have been about to start one more.
-            kill_children()
+            end_children()
             result = run.rest(_CUT_SECONDS)
             if result is not None:
                 return result
         raise KeyboardInterrupt
     finally:
-        kill_children()
+        end_children()
 
 
 @contextmanager
@@ -59,7 +63,7 @@ def _stoppable(run: Run) -> Iterator[None]:
     numbers = [one for one in options if signal.getsignal(one) != signal.SIG_IGN]
     try:
         before = {number: signal.signal(number, hear) for number in numbers}
-    except ValueError:  # not the main thread: the daemon has its own way to stop a run
+    except ValueError:  # not the main thread: who started this one holds the run
         yield
         return
     try:

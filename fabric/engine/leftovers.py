@@ -1,6 +1,7 @@
 """What a run that was killed left lying about: noticed by its marker, and swept by the next run."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -16,6 +17,8 @@ from fabric.system.clock import file_time_ns
 from fabric.system.disk import RUN, read_bytes, write_atomic
 from fabric.system.process_identity import Mark, is_mark_dead, this_mark
 
+# A process may have several runs at once, in one workspace too.
+_RUNS = itertools.count(1)
 _MARKER = re.compile(r"(?P<mark>(?P<pid>[0-9]+)-[0-9]+-[0-9a-f]{12})-(?P<run>[0-9a-f]{8})")
 _TEMPORARY = re.compile(r"\..*\.([0-9a-f]+)-[0-9a-f]+-([0-9a-f]{8})\.tmp")
 # A process that cannot be proved dead from here, in a container or on another machine: what it
@@ -24,8 +27,9 @@ _DAY = 24 * 3600 * 10**9
 
 
 class _Writer(Struct, frozen=True):
-    """Whose temporary files these are. A pid alone says too little: others have it too, beside us
-    on the same folders or after us. `run` is empty in markers of before there was one."""
+    """Which process's temporary files these are. A pid alone says too little: others have it too,
+    beside us on the same folders or after us. `run` is a word that each process makes up; it is
+    empty in markers of before there was one."""
 
     pid: int
     run: str
@@ -39,9 +43,10 @@ class _Writer(Struct, frozen=True):
 
 @contextlib.contextmanager
 def marked(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
-    """While a run writes below these folders, a marker says so; those of the dead are swept up."""
+    """While a run writes below these folders, a marker of its own says so; what the dead left is
+    swept up. As long as a process lives, no file of any run of it goes."""
     _sweep_after_the_dead(cache)
-    marker = cache / RUNNING / f"{this_mark()}-{RUN}"
+    marker = cache / RUNNING / f"{this_mark()}-{RUN}-{next(_RUNS)}"
     text = json.dumps(sorted({str(folder) for folder in (*folders, cache)}))
     with contextlib.suppress(FabricError):
         write_atomic(marker, text.encode(), mode=0o600)

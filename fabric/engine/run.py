@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping
+from contextvars import copy_context
 
 from msgspec import Struct, field
 
@@ -144,7 +145,8 @@ class Run:
             self._changed.notify()
         elif len(self._workers) < self._width:
             number = len(self._workers)
-            worker = threading.Thread(target=self._work, daemon=True)
+            # It works for whom we work: its children are those of this run.
+            worker = threading.Thread(target=copy_context().run, args=(self._work,), daemon=True)
             try:
                 worker.start()
             except RuntimeError:  # no more threads here: those that there are do it all
@@ -158,11 +160,13 @@ class Run:
         self._idle = 0
         self._changed.notify_all()
 
-    def ask_to_stop(self) -> None:
-        """Start nothing new; what runs may end, if nobody asks again.
+    def ask_to_stop(self, grace: float | None = None) -> None:
+        """Start nothing new; what runs may end, if nobody asks again, within these seconds.
 
         Safe in a signal handler: takes no lock itself.
         """
+        if grace is not None:
+            self._left = grace
         self._wishes += 1
         threading.Thread(target=self._wake, daemon=True).start()
 

@@ -1,6 +1,7 @@
 """The same call for many things at once: where each mostly waits for a disk or a network."""
 
 from collections.abc import Callable, Iterable
+from contextvars import copy_context
 from typing import TypeVar
 
 from fabric.model.problems import FabricError, Problem
@@ -19,7 +20,9 @@ def for_each(
     from concurrent.futures import ThreadPoolExecutor  # a start to import, and often not needed
 
     with ThreadPoolExecutor(min(hands, len(rows))) as pool:
-        found = pool.map(lambda one: _done(one, do), rows)
+        # What is done for a run is done for it by every hand.
+        contexts = [copy_context() for _ in rows]
+        found = pool.map(lambda context, one: context.run(_done, one, do), contexts, rows)
         return tuple(problem for problems in found for problem in problems)
 
 

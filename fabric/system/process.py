@@ -1,7 +1,6 @@
 """Children: own session, so that a Ctrl-C reaches fabric first, and no inherited descriptors."""
 
 import contextlib
-import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -10,9 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-
-# Children that live now. They have sessions of their own, so nobody else would end them.
-_LIVE: set[subprocess.Popen[bytes]] = set()
+from fabric.system.child_group import child_group, forget, signal_group
 
 
 class CannotStartError(FabricError):
@@ -49,7 +46,7 @@ def run_child(
     except BaseException:
         end_child(child)
         raise
-    _LIVE.discard(child)
+    forget(child)
     return ChildResult(child.returncode, out, err)
 
 
@@ -62,6 +59,8 @@ def start_child(  # noqa: PLR0913 - a child, and what joins it to us
     stderr: int = subprocess.PIPE,
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
+    group = child_group()
+    group.refuse_if_closed()
     try:
         child = subprocess.Popen(
             list(argv),
@@ -81,15 +80,8 @@ def start_child(  # noqa: PLR0913 - a child, and what joins it to us
                 hint="is it installed and on PATH?",
             )
         ) from error
-    _LIVE.add(child)
+    group.add(child)
     return child
-
-
-def kill_children() -> None:
-    """End all children of a process that is given up. Waits for nothing."""
-    for child in tuple(_LIVE):
-        if child.poll() is None:
-            signal_group(child, signal.SIGKILL)
 
 
 def ask_to_end(child: subprocess.Popen[bytes]) -> None:
@@ -112,14 +104,3 @@ def kill_child(child: subprocess.Popen[bytes]) -> None:
     signal_group(child, signal.SIGKILL)
     child.wait()
     forget(child)
-
-
-def signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Signal the child's whole session, as far as there is any of it."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, number)
-
-
-def forget(child: subprocess.Popen[bytes]) -> None:
-    """The child has ended: there is nothing left to kill."""
-    _LIVE.discard(child)

@@ -82,6 +82,14 @@ def test_those_of_a_living_run_stay(tmp_path: Path) -> None:
     _ended(child)
 
 
+def test_each_run_of_a_process_has_a_marker_of_its_own(tmp_path: Path) -> None:
+    with marked(tmp_path / "cache", []):
+        with marked(tmp_path / "cache", []):
+            assert len(_markers(tmp_path)) == 2
+        assert len(_markers(tmp_path)) == 1, "the first to end takes nobody else's away"
+    assert _markers(tmp_path) == []
+
+
 def test_those_of_a_process_that_has_the_same_pid_elsewhere_stay(tmp_path: Path) -> None:
     """In two containers on one folder each may have the pid of the other."""
     _ended(_writer(tmp_path))

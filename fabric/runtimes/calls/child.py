@@ -27,8 +27,8 @@ from fabric.runtimes.calls.child_process import (
     started,
     watch_end,
 )
+from fabric.system.child_group import forget, signal_group
 from fabric.system.event_loop import WRITE, Deadline, EventLoop
-from fabric.system.process import forget, signal_group
 
 # A module that takes longer is stuck.
 _LOAD_SECONDS = 30.0

@@ -4,7 +4,8 @@ import contextlib
 import subprocess
 from pathlib import Path
 
-from fabric.system.process import forget, start_child
+from fabric.system.child_group import forget
+from fabric.system.process import start_child
 
 # Lines say who lives; at their end, whatever brought it about, those are ended.
 _SCRIPT = """
