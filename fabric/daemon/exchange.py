@@ -1,10 +1,11 @@
 """A request of the HTTP interface and its answer, as values: what routes are functions of."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 
 from msgspec import Struct
 
+from fabric.daemon.parameters import Parameter, Parameters
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
 from fabric.model.report import problem_json
@@ -23,7 +24,7 @@ class ApiCall(Struct, frozen=True):
     the log beside whatever is said of it."""
 
     id: str
-    query: Mapping[str, str] = {}
+    query: Parameters = Parameters({})
     values: Mapping[str, str] = {}
     headers: Mapping[str, str] = {}
     body: bytes = b""
@@ -31,23 +32,30 @@ class ApiCall(Struct, frozen=True):
 
 
 class ApiAnswer(Struct, frozen=True):
-    """A document that becomes JSON, unless `text` says it in another type."""
+    """A document that becomes JSON, unless `text` or `chunks` say it in another type."""
 
     status: int
     document: JsonObject = {}
     headers: Mapping[str, str] = {}
     text: str = ""
     content_type: str = "application/json"
+    chunks: Iterable[bytes] | None = None
 
 
 class ApiRoute(Struct, frozen=True):
-    """`path` has its variable parts as `<name>`; `name` is what metrics and keys call it."""
+    """`path` has its variable parts as `<name>`; `name` is what metrics and keys call it. `about`
+    is one sentence, `schema` that of a good answer, `statuses` are the others that it may have."""
 
     method: str
     path: str
     name: str
     right: Right
     answer: Callable[[ApiCall], ApiAnswer]
+    about: str
+    parameters: tuple[Parameter, ...] = ()
+    schema: JsonObject = {}
+    statuses: tuple[int, ...] = ()
+    takes_config: bool = False
 
 
 def refusal(

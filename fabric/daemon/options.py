@@ -30,12 +30,14 @@ class BodyTrust(Struct, frozen=True):
 
 
 class ServedProject(Struct, frozen=True):
-    """The server's own project: `config` is looked up in `workspace`."""
+    """The server's own project: `config` is looked up in `workspace`. Where it is not served, the
+    workspace is only where configs of requests stand."""
 
     workspace: str = ""
     config: str = "fabric.yml"
     stage: str = "dev"
     dashboard: bool = False
+    is_served: bool = True
 
 
 class AnswerCache(Struct, frozen=True):

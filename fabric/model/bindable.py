@@ -34,13 +34,18 @@ class Bindable(Struct, frozen=True):
     """What a config may bind; one's own may bind everything.
 
     A stranger's never gets a variable that looks like a credential, by its name or by a password
-    in its URL; with `prefixes` it gets only those that begin so. `files` are those of the project.
+    in its URL; with `prefixes` it gets only those that begin so. One that is trusted may read the
+    project's files and use the server besides.
     """
 
     is_own: bool = True
     prefixes: tuple[str, ...] = ()
-    files: bool = True
+    is_trusted: bool = False
     secrets: SecretUse = SecretUse.READ
+
+    @property
+    def is_restrained(self) -> bool:
+        return not (self.is_own or self.is_trusted)
 
     def of(self, env: Mapping[str, str]) -> GivenVariables:
         """Asked once `.env` lies under the environment: it is kept from strangers as well."""

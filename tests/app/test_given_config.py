@@ -20,7 +20,7 @@ from tests.support.use_cases import Workplace
 
 HEAD = "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.11}\n"
 FUNCTION = "functions:\n  - {name: a, entry: src/a.py, triggers: [{type: http, path: /}]}\n"
-CALLERS = Bindable(is_own=False, files=False, secrets=SecretUse.HIDDEN)
+CALLERS = Bindable(is_own=False, secrets=SecretUse.HIDDEN)
 
 
 @pytest.fixture

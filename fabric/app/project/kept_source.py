@@ -26,7 +26,7 @@ def or_kept(where: Where, settings: Settings) -> Where:
     """The same, or the config that was kept where the folder itself has none."""
     home = settings.cwd / ".fabric"
     asked = config_in(settings.cwd / where.config)
-    if where.compose or where.home:
+    if where.compose or where.home or where.text is not None:
         return where
     sources = asked.parent.parent
     if (sources.name, sources.parent.name) == (_FOLDER, home.name):

@@ -148,12 +148,12 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
             asked.stage,
             asked.provider,
             asked.params,
-            files.text if bindable.files else no_files_for_callers,
+            no_files_for_callers if bindable.is_restrained else files.text,
             managers.read,
             asked.only_place,
             variables.withheld,
             bindable.secrets,
-            not bindable.is_own,
+            bindable.is_restrained,
         )
     )
     told = dict.fromkeys(_addresses(config, sources_of(place, settings.env)))

@@ -138,7 +138,7 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
 
 
 def _refuse_ways_out(config: Config, file: Path, workspace: Path, settings: Settings) -> None:
-    if not settings.bindable.is_own:
+    if settings.bindable.is_restrained:
         refuse_ways_out(config, file.parent, workspace)
 
 

@@ -1,0 +1,71 @@
+"""What good answers look like, as JSON Schemas: for the document that describes the interface."""
+
+from fabric.model.outcomes.json_struct import Json, JsonObject
+
+Schema = JsonObject
+TEXT: Schema = {"type": "string"}
+FLAG: Schema = {"type": "boolean"}
+NUMBER: Schema = {"type": "integer"}
+ANYTHING: Schema = {"type": "object"}
+
+
+def fields(needed: dict[str, Schema], **more: Schema) -> Schema:
+    """An object with just these fields; those of `more` may be absent."""
+    properties: dict[str, Json] = {**needed, **more}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(needed),
+        "additionalProperties": False,
+    }
+
+
+def rows(schema: Schema) -> Schema:
+    return {"type": "array", "items": schema}
+
+
+_GOOD: Schema = {"const": True}
+_PLACE = {
+    "oneOf": [
+        {"type": "null"},
+        fields({"file": TEXT, "line": NUMBER, "column": NUMBER}),
+    ]
+}
+PROBLEM = fields({"code": TEXT, "message": TEXT, "hint": TEXT, "where": _PLACE})
+REFUSED = {
+    "type": "object",
+    "properties": {"ok": {"const": False}, "error": TEXT, "code": TEXT, "problems": rows(PROBLEM)},
+    "required": ["ok", "error", "code", "problems"],
+}
+VALIDATED = fields({"ok": _GOOD})
+RESOLVED = fields({"ok": _GOOD, "stage": TEXT, "config": ANYTHING})
+PLANNED = fields({"ok": _GOOD, "stage": TEXT, "plan": ANYTHING, "warnings": rows(PROBLEM)})
+_RELEASE = fields(
+    {
+        "service": TEXT,
+        "stage": TEXT,
+        "provider": TEXT,
+        "deploymentId": TEXT,
+        "endpoint": TEXT,
+        "updatedAt": TEXT,
+        "current": FLAG,
+    }
+)
+RELEASES = fields({"ok": _GOOD, "service": TEXT, "releases": rows(_RELEASE)})
+DEPLOYED = fields(
+    {
+        "ok": _GOOD,
+        "stage": TEXT,
+        "mode": TEXT,
+        "deployments": rows(ANYTHING),
+        "warnings": rows(PROBLEM),
+    }
+)
+REMOVED = fields(
+    {
+        "ok": _GOOD,
+        "stage": TEXT,
+        "removed": rows(fields({"service": TEXT, "provider": TEXT})),
+        "warnings": rows(PROBLEM),
+    }
+)

@@ -1,0 +1,73 @@
+"""The addresses of both servers, as one table: what routes, documents and tests are made from."""
+
+from collections.abc import Callable, Sequence
+
+from fabric.daemon import answer_schemas as schemas
+from fabric.daemon.endpoints import Endpoints
+from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right
+from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, Parameter
+
+_LOOKING = (400, 409, 502)
+_CHANGING = (400, 409, 502, 503)
+
+
+def config_routes(endpoints: Endpoints) -> Sequence[ApiRoute]:
+    """What the Configuration API answers, and the daemon too."""
+    return (
+        _config(
+            "validate", endpoints.validate, "Whether a config is sound.",
+            (STAGE, PROVIDER), schemas.VALIDATED,
+        ),
+        _config(
+            "resolve", endpoints.resolve, "A config as it is for a stage, without its secrets.",
+            (STAGE, PROVIDER), schemas.RESOLVED,
+        ),
+    )  # fmt: skip
+
+
+def deploy_routes(endpoints: Endpoints) -> Sequence[ApiRoute]:
+    """What only the daemon answers."""
+    return (
+        _config(
+            "plan", endpoints.plan, "What a deploy would do, and why.",
+            (STAGE, PROVIDER, FUNCTION), schemas.PLANNED,
+        ),
+        _config(
+            "releases", endpoints.releases, "What is live, and what can be gone back to.",
+            (STAGE, PROVIDER), schemas.RELEASES,
+        ),
+        _change(
+            "deploy", endpoints.deploy, "Deploy a service.",
+            (STAGE, PROVIDER, FUNCTION, CONFIRM), schemas.DEPLOYED,
+        ),
+        _change(
+            "remove", endpoints.remove, "Remove what is live of a service.",
+            (STAGE, PROVIDER, FUNCTION, CONFIRM), schemas.REMOVED,
+        ),
+    )  # fmt: skip
+
+
+def _config(
+    name: str,
+    answer: Callable[[ApiCall], ApiAnswer],
+    about: str,
+    parameters: tuple[Parameter, ...],
+    schema: schemas.Schema,
+) -> ApiRoute:
+    return ApiRoute(
+        "POST", f"/{name}", name, Right.LOOK, answer, about, parameters, schema, _LOOKING,
+        takes_config=True,
+    )  # fmt: skip
+
+
+def _change(
+    name: str,
+    answer: Callable[[ApiCall], ApiAnswer],
+    about: str,
+    parameters: tuple[Parameter, ...],
+    schema: schemas.Schema,
+) -> ApiRoute:
+    return ApiRoute(
+        "POST", f"/{name}", name, Right.CHANGE, answer, about, parameters, schema, _CHANGING,
+        takes_config=True,
+    )  # fmt: skip

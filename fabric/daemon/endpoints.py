@@ -1,0 +1,183 @@
+"""What each address answers: a request of the app layer, and its report as JSON."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.deploy.deploy import DeployOptions, deploy
+from fabric.app.deploy.remove import RemoveOptions, remove
+from fabric.app.deploy.rollback import releases
+from fabric.app.plan import PlanOptions, plan
+from fabric.app.project.files import config_in
+from fabric.app.project.project import read_given
+from fabric.app.request import Request, Where
+from fabric.app.settings import Settings
+from fabric.app.validate import show_config, validate
+from fabric.daemon.exchange import ApiAnswer, ApiCall, refusal
+from fabric.daemon.options import ServerOptions
+from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE
+from fabric.daemon.statuses import OK, status_of
+from fabric.engine.run_info import MakeListeners
+from fabric.model.bindable import EVERYTHING, Bindable, SecretUse
+from fabric.model.names import Verb
+from fabric.model.outcomes.deployed import DeployOutcome
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.model.report import Report, problem_json
+from fabric.views.report_json import outcome_json
+
+
+class Asked(Struct, frozen=True):
+    """A request to the app layer, and the surroundings that its writer may know."""
+
+    where: Where
+    settings: Settings
+
+
+class Endpoints:
+    """The answers of a server. It decides nothing: what it is asked, the app layer is asked."""
+
+    def __init__(self, options: ServerOptions, settings: Settings, *, has_keys: bool) -> None:
+        self._settings = replace(settings, cwd=workspace_of(options, settings))
+        self._options = options
+        self._has_keys = has_keys
+
+    def validate(self, call: ApiCall) -> ApiAnswer:
+        asked = self._asked(call, SecretUse.HIDDEN)
+        validate(asked.where, asked.settings)
+        return ApiAnswer(OK, {"ok": True})
+
+    def resolve(self, call: ApiCall) -> ApiAnswer:
+        asked = self._asked(call, SecretUse.HIDDEN)
+        found = _fields(show_config(asked.where, asked.settings))
+        return ApiAnswer(OK, {"ok": True, "stage": found["stage"], "config": found["config"]})
+
+    def plan(self, call: ApiCall) -> ApiAnswer:
+        asked = self._asked(call, SecretUse.HIDDEN)
+        request = Request(Verb.DEPLOY, "plan", asked.where, call.query.all(FUNCTION))
+        report = plan(request, PlanOptions(), asked.settings)
+        found = _fields(report)
+        warnings = [problem_json(one) for one in report.warnings]
+        return ApiAnswer(
+            OK, {"ok": True, "stage": found["stage"], "plan": found, "warnings": warnings}
+        )
+
+    def releases(self, call: ApiCall) -> ApiAnswer:
+        asked = self._asked(call, SecretUse.HIDDEN)
+        found = _fields(releases(Request(Verb.DEPLOY, "releases", asked.where), asked.settings))
+        return ApiAnswer(
+            OK, {"ok": True, "service": found["service"], "releases": found["releases"]}
+        )
+
+    def deploy(self, call: ApiCall) -> ApiAnswer:
+        asked = self._asked(call, self._secrets)
+        request = Request(Verb.DEPLOY, "deploy", asked.where, call.query.all(FUNCTION))
+        options = DeployOptions(ask=_confirmed(call))
+
+        def work(listeners: MakeListeners) -> Report:
+            return deploy(request, asked.settings, options, listeners)
+
+        return self._carried_out(call, asked, work, deployed)
+
+    def remove(self, call: ApiCall) -> ApiAnswer:
+        asked = self._asked(call, SecretUse.HIDDEN)
+        request = Request(Verb.DEPLOY, "remove", asked.where, call.query.all(FUNCTION))
+        options = RemoveOptions(0.0, lambda _: True, _confirmed(call))
+
+        def work(listeners: MakeListeners) -> Report:
+            return remove(request, asked.settings, options, listeners)
+
+        return self._carried_out(call, asked, work, removed)
+
+    def _carried_out(
+        self,
+        call: ApiCall,
+        asked: Asked,
+        work: Callable[[MakeListeners], Report],
+        told: Callable[[Report], JsonObject],
+    ) -> ApiAnswer:
+        del call, asked
+        report = work(lambda _: ())
+        return answer_of(report, told(report))
+
+    @property
+    def _secrets(self) -> SecretUse:
+        return SecretUse.READ if self._has_keys else SecretUse.REFUSED
+
+    def _asked(self, call: ApiCall, use: SecretUse) -> Asked:
+        """An empty body means the server's own project; any other one is a stranger's."""
+        project = self._options.project
+        stage = call.query.one(STAGE) or project.stage
+        where = Where(project.config, stage=stage, provider=call.query.one(PROVIDER))
+        if not call.body.strip():
+            self._require_own()
+            return Asked(where, replace(self._settings, bindable=EVERYTHING))
+        settings = replace(self._settings, bindable=self._bindable(use))
+        return Asked(replace(where, text=call.body), settings)
+
+    def _bindable(self, use: SecretUse) -> Bindable:
+        trust = self._options.trust
+        return Bindable(
+            is_own=False, is_trusted=trust.is_full, prefixes=trust.prefixes, secrets=use
+        )
+
+    def _require_own(self) -> None:
+        project = self._options.project
+        if not (project.is_served and config_in(self._settings.cwd / project.config).is_file()):
+            message = "the request has no body, and the server no config of its own"
+            hint = "send the text of a fabric.yml as the body"
+            raise FabricError(Problem("input/no-config", message, hint))
+
+
+def service_of(asked: Asked) -> str:
+    """Whose run it would be."""
+    if asked.where.text is not None:
+        return read_given(replace(asked.where, reads_secrets=False), asked.settings).service
+    found = show_config(asked.where, asked.settings)
+    return str(_fields(found)["service"])
+
+
+def answer_of(report: Report, document: JsonObject) -> ApiAnswer:
+    """What was done is told also where not all of it was."""
+    if not report.problems:
+        return ApiAnswer(OK, {"ok": True, **document})
+    failed = refusal(status_of(report.problems), report.problems)
+    return replace(failed, document={**document, **failed.document})
+
+
+def deployed(report: Report) -> JsonObject:
+    if report.outcome is None:
+        return {}
+    outcome = report.outcome
+    modes = [one.mode for one in outcome.deployments] if isinstance(outcome, DeployOutcome) else []
+    found = _fields(report)
+    return {
+        "stage": found["stage"],
+        "mode": modes[0] if modes else "",
+        "deployments": found["deployments"],
+        "warnings": [problem_json(one) for one in report.warnings],
+    }
+
+
+def removed(report: Report) -> JsonObject:
+    if report.outcome is None:
+        return {}
+    found = _fields(report)
+    warnings = [problem_json(one) for one in report.warnings]
+    return {"stage": found["stage"], "removed": found["removed"], "warnings": warnings}
+
+
+def _fields(report: Report) -> JsonObject:
+    assert report.outcome is not None  # noqa: S101 - reports of these have one
+    return outcome_json(report.outcome)  # type: ignore[return-value]
+
+
+def _confirmed(call: ApiCall) -> Callable[[str], str]:
+    said = call.query.one(CONFIRM)
+    return lambda _question: said
+
+
+def workspace_of(options: ServerOptions, settings: Settings) -> Path:
+    return (settings.cwd / options.project.workspace).resolve()

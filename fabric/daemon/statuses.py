@@ -1,0 +1,74 @@
+"""From a problem to the status of an answer: one table, by codes and by their areas."""
+
+from collections.abc import Sequence
+
+from fabric.model.problems import Problem
+
+OK, ACCEPTED = 200, 202
+BAD_REQUEST, NO_KEY, FORBIDDEN, NOT_FOUND, NO_METHOD = 400, 401, 403, 404, 405
+CONFLICT, TOO_LARGE, OTHER_HOST, TOO_MANY = 409, 413, 421, 429
+FAILED, BAD_GATEWAY, NOT_NOW = 500, 502, 503
+
+# What the caller wrote, and what he sent it about.
+_ASKED_WRONG = (
+    "usage", "config", "compose", "input", "build", "package", "vendor", "source", "plan", "git",
+    "init",
+)  # fmt: skip
+# What is live, or going on, forbids it: asked at another time, or of another state, it may do.
+_IN_THE_WAY = ("lock", "rollback", "state", "remove", "deploy", "invoke", "local")
+# Somebody behind us does not do what is asked of him.
+_BEHIND = ("provider", "backend", "credentials")
+# The machine of the server itself.
+_HERE = (
+    "disk", "cache", "runtime", "process", "plugin", "internal", "doctor", "run",
+)  # fmt: skip
+AREAS = {
+    **dict.fromkeys(_ASKED_WRONG, BAD_REQUEST),
+    **dict.fromkeys(_IN_THE_WAY, CONFLICT),
+    **dict.fromkeys(_BEHIND, BAD_GATEWAY),
+    **dict.fromkeys(_HERE, FAILED),
+}
+CODES = {
+    "plan/stale": CONFLICT,
+    "usage/protected-stage": CONFLICT,
+    "source/unreachable": BAD_GATEWAY,
+    "deploy/archive-too-large": BAD_REQUEST,
+    "deploy/environment-too-large": BAD_REQUEST,
+    "deploy/unknown-provider": BAD_REQUEST,
+    "deploy/command-failed": BAD_GATEWAY,
+    "deploy/command-output": BAD_GATEWAY,
+    "deploy/unhealthy": BAD_GATEWAY,
+    "deploy/no-deployer": BAD_REQUEST,
+    "deploy/no-destroy-command": BAD_REQUEST,
+    "remove/command-failed": BAD_GATEWAY,
+    "remove/no-destroy-command": BAD_REQUEST,
+    "process/cannot-start": BAD_GATEWAY,
+    "process/timeout": BAD_GATEWAY,
+    "state/not-installed": FAILED,
+    "state/bad-key": FAILED,
+    "state/not-written": BAD_GATEWAY,
+    "state/unreadable": BAD_GATEWAY,
+    "run/interrupted": CONFLICT,
+    "run/cancelled": CONFLICT,
+    "run/moved": CONFLICT,
+    "run/under-way": CONFLICT,
+    "run/unknown": NOT_FOUND,
+    "run/too-many": NOT_NOW,
+    "run/stopping": NOT_NOW,
+    "run/streams": NOT_NOW,
+    "http/bad-request": BAD_REQUEST,
+    "http/no-key": NO_KEY,
+    "http/no-right": FORBIDDEN,
+    "http/cross-site": FORBIDDEN,
+    "http/not-found": NOT_FOUND,
+    "http/method": NO_METHOD,
+    "http/too-large": TOO_LARGE,
+    "http/other-host": OTHER_HOST,
+    "http/too-many": TOO_MANY,
+}
+
+
+def status_of(problems: Sequence[Problem]) -> int:
+    """That of the first: the others follow from it, or lie beside it."""
+    code = problems[0].code
+    return CODES.get(code) or AREAS.get(code.partition("/")[0], FAILED)

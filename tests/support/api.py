@@ -1,0 +1,37 @@
+"""The HTTP interface without a network: requests to the application as a server would hand them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import httpx
+
+from fabric.app.settings import Settings
+from fabric.daemon.api_routes import config_routes, deploy_routes
+from fabric.daemon.endpoints import Endpoints
+from fabric.daemon.exchange import ApiRoute
+from fabric.daemon.options import ServerOptions
+from fabric.daemon.web import web_app
+
+
+@dataclass
+class Api:
+    """`failures` are what the application did not expect."""
+
+    routes: Sequence[ApiRoute]
+    failures: list[BaseException] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        app = web_app(self.routes, lambda _id, error: self.failures.append(error))
+        transport = httpx.WSGITransport(app=app, raise_app_exceptions=True)  # type: ignore[arg-type]
+        self.http = httpx.Client(transport=transport, base_url="http://server.test")
+
+    def post(self, path: str, body: str | bytes = b"", **headers: str) -> httpx.Response:
+        content = body.encode() if isinstance(body, str) else body
+        return self.http.post(path, content=content, headers=headers)
+
+
+def api_of(
+    settings: Settings, options: ServerOptions | None = None, *, has_keys: bool = False
+) -> Api:
+    endpoints = Endpoints(options or ServerOptions(), settings, has_keys=has_keys)
+    return Api((*config_routes(endpoints), *deploy_routes(endpoints)))
