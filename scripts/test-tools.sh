@@ -1,6 +1,6 @@
 #!/bin/sh
-# System packages that only the tests need: a PostgreSQL server, git, and Chromium to look at pages
-# with. Quick when all are there.
+# System packages that only the tests need: a PostgreSQL and a Redis server, git, and Chromium to
+# look at pages with. Quick when all are there.
 # No daemon is started: the tests start servers of their own, on free ports.
 set -eu
 settings=/etc/postgresql-common/createcluster.conf
@@ -22,6 +22,10 @@ has_browser() {
         command -v "$program" >/dev/null 2>&1 && return 0
     done
     return 1
+}
+
+has_redis() {
+    command -v redis-server >/dev/null 2>&1
 }
 
 as_root() {
@@ -47,14 +51,18 @@ install_browser() {
     as_root apt-get update -qq && install chromium
 }
 
-install_missing() {
-    { has_git || install_git; } && { has_postgres || install_postgres; } &&
-        { has_browser || install_browser; }
+install_redis() {
+    as_root apt-get update -qq && install redis-server
 }
 
-has_git && has_postgres && has_browser && exit 0
+install_missing() {
+    { has_git || install_git; } && { has_postgres || install_postgres; } &&
+        { has_browser || install_browser; } && { has_redis || install_redis; }
+}
+
+has_git && has_postgres && has_browser && has_redis && exit 0
 command -v apt-get >/dev/null 2>&1 || {
-    echo "the tests need git, a PostgreSQL server (initdb on PATH) and Chromium: install them" >&2
+    echo "the tests need git, PostgreSQL (initdb on PATH), redis-server and Chromium" >&2
     exit 1
 }
 try=1

@@ -20,7 +20,6 @@ functions:
   - {name: hello, entry: src/hello.py, triggers: [{type: http, path: /hello}]}
   - {name: other, entry: src/hello.py, triggers: [{type: http, path: /other}]}
 """
-SECRET = "env: {PASS: '${secret:COLOR}'}"
 
 
 @pytest.fixture
@@ -197,7 +196,7 @@ def test_prefixes_say_which_variables_callers_have(shop: Workplace) -> None:
 
 
 def test_what_nobody_expected_has_an_id_and_no_trace(shop: Workplace, tmp_path: Path) -> None:
-    gone = replace(shop.settings, cores=None)  # type: ignore[arg-type]
+    gone = replace(shop.settings, cores=None)
     api = api_of(gone)
     answer = api.post("/deploy", CONFIG)
     assert answer.status_code == 500

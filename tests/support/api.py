@@ -22,7 +22,7 @@ class Api:
 
     def __post_init__(self) -> None:
         app = web_app(self.routes, lambda _id, error: self.failures.append(error))
-        transport = httpx.WSGITransport(app=app, raise_app_exceptions=True)  # type: ignore[arg-type]
+        transport = httpx.WSGITransport(app=app, raise_app_exceptions=True)
         self.http = httpx.Client(transport=transport, base_url="http://server.test")
 
     def post(self, path: str, body: str | bytes = b"", **headers: str) -> httpx.Response:

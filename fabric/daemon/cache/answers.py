@@ -1,0 +1,89 @@
+"""Good answers given again: by the address, the body and the stage, to whoever may ask."""
+
+import hashlib
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from fabric.daemon.cache.redis_store import Lookup
+from fabric.daemon.exchange import ApiAnswer, ApiCall
+from fabric.daemon.options import AnswerCache
+from fabric.daemon.parameters import STAGE
+from fabric.daemon.statuses import OK
+from fabric.daemon.web import body_of
+
+HEADER = "X-Fabric-Cache"
+_FORM = b"fabric-answer 1"
+Answering = Callable[[ApiCall], ApiAnswer]
+
+
+class Store(Protocol):
+    def find(self, key: str, stage: str) -> Lookup: ...
+    def keep(self, key: str, stage: str, text: bytes, epoch: bytes, seconds: float) -> bool: ...
+    def clear(self, stage: str) -> None: ...
+
+
+class CachedAnswers:
+    """`owner` stands for all of a server that an answer hangs on besides the body and the stage:
+    another server's answers are not ours. `own_body` is what an empty body stands for."""
+
+    def __init__(
+        self,
+        store: Store,
+        options: AnswerCache,
+        owner: str,
+        stage_of: Callable[[ApiCall], str | None],
+        own_body: Callable[[], bytes],
+    ) -> None:
+        self._store = store
+        self._options = options
+        self._owner = owner
+        self._stage_of = stage_of
+        self._own_body = own_body
+        self.hits = self.misses = 0
+
+    def of(self, endpoint: str, answer: Answering) -> Answering:
+        """The same, from the cache where it is there."""
+        return lambda call: self._answer(endpoint, answer, call)
+
+    def clear(self, stage: str) -> None:
+        self._store.clear(stage)
+
+    def _answer(self, endpoint: str, answer: Answering, call: ApiCall) -> ApiAnswer:
+        stage = self._stage_of(call)
+        if stage is None or call.query.values.keys() - {STAGE.name}:
+            return answer(call)  # what else the query says is no part of the key
+        key = f"{endpoint}:{hashlib.sha256(call.body or self._own_body()).hexdigest()}:{stage}"
+        found = self._store.find(key, stage)
+        kept = self._opened(key, found.text)
+        if kept is not None:
+            self.hits += 1
+            return ApiAnswer(OK, headers={HEADER: "hit"}, text=kept.decode())
+        self.misses += 1
+        fresh = answer(call)
+        if fresh.status == OK and found.epoch is not None:
+            seconds = self._options.seconds_of(endpoint)
+            self._store.keep(key, stage, self._packed(key, body_of(fresh)), found.epoch, seconds)
+        return replace(fresh, headers={**fresh.headers, HEADER: "miss"})
+
+    def _packed(self, key: str, body: bytes) -> bytes:
+        return b"\n".join((_FORM, self._digest(key, body).encode(), body))
+
+    def _opened(self, key: str, text: bytes | None) -> bytes | None:
+        """What is not ours, or not whole, is not there."""
+        if text is None:
+            return None
+        form, _, rest = text.partition(b"\n")
+        digest, _, body = rest.partition(b"\n")
+        own = self._digest(key, body).encode()
+        return body if form == _FORM and secrets.compare_digest(digest, own) else None
+
+    def _digest(self, key: str, body: bytes) -> str:
+        return hashlib.sha256(f"{self._owner}\n{key}\n".encode() + body).hexdigest()
+
+
+def owner_of(about: Mapping[str, object]) -> str:
+    """One word for what answers hang on; no secret is among it."""
+    return hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()

@@ -1,0 +1,177 @@
+"""Texts by key on a Redis server, of one stage each, with a time to live. It may be gone, slow,
+full, or no Redis at all: then nothing is found, and nothing kept."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import redis
+from msgspec import Struct
+from redis.backoff import NoBackoff
+from redis.connection import Connection, ConnectionPool, SSLConnection, parse_url
+from redis.retry import Retry
+
+from fabric.daemon.cache.bounded_socket import BoundedSocket, within
+from fabric.daemon.cache.breaker import Breaker
+from fabric.model.problems import FabricError, Problem
+
+MOST_BYTES = 4 << 20
+_ALL_SECONDS, _STEP_SECONDS = 0.22, 0.1
+_EPOCH_MS, _EPOCH_LETTERS = 86_400_000, 16
+# No stage is called like these, so no key of an answer ends like them.
+_EPOCH, _KEYS = "#epoch", "#keys"
+_AT_ONCE = 500
+# Kept only while nothing of the stage was thrown away since the answer was begun.
+_KEEP = """
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+local now = redis.call('TIME')
+local ms = now[1] * 1000 + math.floor(now[2] / 1000)
+redis.call('SET', KEYS[1], ARGV[1] .. ARGV[2], 'PX', ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ms)
+redis.call('ZADD', KEYS[3], ms + ARGV[3], KEYS[1])
+redis.call('PEXPIRE', KEYS[3], ARGV[4])
+return 1
+"""
+_Found = TypeVar("_Found")
+
+
+class Lookup(Struct, frozen=True):
+    """What is kept, and the epoch that a new text would be of; None for what is not known."""
+
+    text: bytes | None = None
+    epoch: bytes | None = None
+
+
+class RedisStore:
+    """Thread-safe. An outage costs one request a moment, and is noticed by all. Each text begins
+    with the epoch of its stage: of another one it is not there any more, deleted or not."""
+
+    def __init__(self, url: str, prefix: str) -> None:
+        self._prefix = prefix
+        self._client = redis.Redis(connection_pool=_pool(url))
+        self._keep = self._client.register_script(_KEEP)
+        self._breaker = Breaker(time.monotonic)
+        self._lock = threading.Lock()
+        # Stages of which something was to be thrown away while the server could not be reached.
+        self._stale: set[str] = set()
+
+    @property
+    def is_well(self) -> bool:
+        return not self._breaker.is_open
+
+    def find(self, key: str, stage: str) -> Lookup:
+        return self._tried(lambda: self._find(key, stage)) or Lookup()
+
+    def keep(self, key: str, stage: str, text: bytes, epoch: bytes, seconds: float) -> bool:
+        """False where it is not kept, for whatever reason."""
+        if len(text) > MOST_BYTES:
+            return False
+        ms = int(seconds * 1000)
+        keys = [self._prefix + key, *self._own(stage)]
+        kept = self._tried(lambda: self._keep(keys, [epoch, text, ms, ms + _EPOCH_MS]))
+        return bool(kept)
+
+    def clear(self, stage: str) -> None:
+        """Nothing of this stage is found any more, nor what was begun before is kept. Where that
+        cannot be done now, it is done before anything of the stage is looked for again."""
+        with self._lock:
+            self._stale.add(stage)
+        if self._tried(lambda: self._begin_epoch(stage)):
+            while self._tried(lambda: self._drop_some(stage)):
+                pass
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _find(self, key: str, stage: str) -> Lookup:
+        if stage in self._stale:
+            self._begin_epoch(stage)
+        epoch_key, _ = self._own(stage)
+        asked = self._client.pipeline(transaction=False)
+        asked.getrange(self._prefix + key, 0, MOST_BYTES + _EPOCH_LETTERS)
+        asked.get(epoch_key)
+        text, epoch = asked.execute()
+        if epoch is None:
+            self._client.set(epoch_key, _new_epoch(), px=_EPOCH_MS, nx=True)
+            epoch = self._client.get(epoch_key)
+        if not isinstance(epoch, bytes) or len(epoch) != _EPOCH_LETTERS:
+            return Lookup()
+        is_text = isinstance(text, bytes) and text.startswith(epoch)
+        found = text.removeprefix(epoch) if is_text else None
+        return Lookup(found if found and len(found) <= MOST_BYTES else None, epoch)
+
+    def _begin_epoch(self, stage: str) -> bool:
+        epoch_key, _ = self._own(stage)
+        self._client.set(epoch_key, _new_epoch(), px=_EPOCH_MS)
+        with self._lock:
+            self._stale.discard(stage)
+        return True
+
+    def _drop_some(self, stage: str) -> bool:
+        """Whether there may be more of them."""
+        _, keys_key = self._own(stage)
+        found = self._client.zrange(keys_key, 0, _AT_ONCE - 1)
+        if found:
+            self._client.unlink(*found)
+            self._client.zrem(keys_key, *found)
+        return len(found) == _AT_ONCE
+
+    def _own(self, stage: str) -> tuple[str, str]:
+        return f"{self._prefix}{stage}:{_EPOCH}", f"{self._prefix}{stage}:{_KEYS}"
+
+    def _tried(self, work: Callable[[], _Found]) -> _Found | None:
+        if not self._breaker.may_try():
+            return None
+        try:
+            with within(_ALL_SECONDS, 2 * MOST_BYTES):
+                found = work()
+        # Whoever is no Redis can make its client fail in ways of all kinds.
+        except Exception:  # noqa: BLE001
+            self._breaker.failed()
+            return None
+        self._breaker.went_well()
+        return found
+
+
+def _new_epoch() -> bytes:
+    return secrets.token_hex(_EPOCH_LETTERS // 2).encode()
+
+
+class _Plain(Connection):
+    def _connect(self) -> BoundedSocket:
+        return BoundedSocket(super()._connect())  # type: ignore[no-untyped-call]
+
+
+class _Encrypted(SSLConnection):
+    def _connect(self) -> BoundedSocket:
+        return BoundedSocket(super()._connect())  # type: ignore[no-untyped-call]
+
+
+def _pool(url: str) -> ConnectionPool:
+    try:
+        said = parse_url(url)  # type: ignore[no-untyped-call]
+    except ValueError as error:
+        raise FabricError(bad_url()) from error
+    kind = _Encrypted if url.startswith("rediss://") else _Plain
+    return ConnectionPool(
+        **{
+            **said,
+            "connection_class": kind,
+            "max_connections": 64,
+            "socket_timeout": _STEP_SECONDS,
+            "socket_connect_timeout": _STEP_SECONDS,
+            "retry": Retry(NoBackoff(), 0),
+            "retry_on_error": [],
+            # Each of these would be one more way to the server and back.
+            "protocol": 2,
+            "driver_info": None,
+        }
+    )
+
+
+def bad_url() -> Problem:
+    """It may hold a password: it is not repeated."""
+    hint = "redis://host:6379/0, or rediss:// for TLS"
+    return Problem("usage/bad-value", "the address of the cache cannot be read", hint)
