@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from fabric.daemon import answer_schemas as schemas
 from fabric.daemon.endpoints import Endpoints
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right
+from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
 from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, Parameter
 
 _LOOKING = (400, 409, 502)
@@ -55,7 +55,8 @@ def _config(
     schema: schemas.Schema,
 ) -> ApiRoute:
     return ApiRoute(
-        "POST", f"/{name}", name, Right.LOOK, answer, about, parameters, schema, _LOOKING,
+        "POST", f"/{name}", name, Right.LOOK, answer, about, parameters, (GoodAnswer(schema),),
+        _LOOKING,
         takes_config=True,
     )  # fmt: skip
 
@@ -68,6 +69,7 @@ def _change(
     schema: schemas.Schema,
 ) -> ApiRoute:
     return ApiRoute(
-        "POST", f"/{name}", name, Right.CHANGE, answer, about, parameters, schema, _CHANGING,
+        "POST", f"/{name}", name, Right.CHANGE, answer, about, parameters, (GoodAnswer(schema),),
+        _CHANGING,
         takes_config=True,
     )  # fmt: skip

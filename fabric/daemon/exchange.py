@@ -42,9 +42,18 @@ class ApiAnswer(Struct, frozen=True):
     chunks: Iterable[bytes] | None = None
 
 
+class GoodAnswer(Struct, frozen=True):
+    """One that a route is there for, and what its body looks like."""
+
+    schema: JsonObject
+    status: int = 200
+    content: str = "application/json"
+
+
 class ApiRoute(Struct, frozen=True):
     """`path` has its variable parts as `<name>`; `name` is what metrics and keys call it. `about`
-    is one sentence, `schema` that of a good answer, `statuses` are the others that it may have."""
+    is one sentence, `good` the answers that were asked for, `statuses` are those of others that
+    this route may have beside what every one has."""
 
     method: str
     path: str
@@ -53,7 +62,7 @@ class ApiRoute(Struct, frozen=True):
     answer: Callable[[ApiCall], ApiAnswer]
     about: str
     parameters: tuple[Parameter, ...] = ()
-    schema: JsonObject = {}
+    good: tuple[GoodAnswer, ...] = ()
     statuses: tuple[int, ...] = ()
     takes_config: bool = False
 

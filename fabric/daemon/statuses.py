@@ -12,7 +12,7 @@ FAILED, BAD_GATEWAY, NOT_NOW = 500, 502, 503
 # What the caller wrote, and what he sent it about.
 _ASKED_WRONG = (
     "usage", "config", "compose", "input", "build", "package", "vendor", "source", "plan", "git",
-    "init",
+    "init", "request",
 )  # fmt: skip
 # What is live, or going on, forbids it: asked at another time, or of another state, it may do.
 _IN_THE_WAY = ("lock", "rollback", "state", "remove", "deploy", "invoke", "local")
@@ -20,7 +20,7 @@ _IN_THE_WAY = ("lock", "rollback", "state", "remove", "deploy", "invoke", "local
 _BEHIND = ("provider", "backend", "credentials")
 # The machine of the server itself.
 _HERE = (
-    "disk", "cache", "runtime", "process", "plugin", "internal", "doctor", "run",
+    "disk", "cache", "runtime", "process", "plugin", "internal", "doctor", "run", "server", "daemon",
 )  # fmt: skip
 AREAS = {
     **dict.fromkeys(_ASKED_WRONG, BAD_REQUEST),
@@ -56,15 +56,19 @@ CODES = {
     "run/too-many": NOT_NOW,
     "run/stopping": NOT_NOW,
     "run/streams": NOT_NOW,
-    "http/bad-request": BAD_REQUEST,
-    "http/no-key": NO_KEY,
-    "http/no-right": FORBIDDEN,
-    "http/cross-site": FORBIDDEN,
-    "http/not-found": NOT_FOUND,
-    "http/method": NO_METHOD,
-    "http/too-large": TOO_LARGE,
-    "http/other-host": OTHER_HOST,
-    "http/too-many": TOO_MANY,
+    "request/no-key": NO_KEY,
+    "request/read-only-key": FORBIDDEN,
+    "request/cross-site": FORBIDDEN,
+    "request/no-such-path": NOT_FOUND,
+    "request/wrong-method": NO_METHOD,
+    "request/too-slow": 408,
+    "request/too-large": TOO_LARGE,
+    "request/unknown-host": OTHER_HOST,
+    "request/too-often": TOO_MANY,
+    "request/header-too-large": 431,
+    "request/unknown-encoding": 501,
+    "request/other-version": 505,
+    "server/busy": NOT_NOW,
 }
 
 

@@ -18,7 +18,7 @@ _MOST_PARAMETERS = 64
 # Where the door in front of the application leaves the id and the address of the client.
 REQUEST_ID, CLIENT = "fabric.request_id", "fabric.client"
 _SAFE = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
-_CODES = {404: "http/not-found", 405: "http/method"}
+_CODES = {404: "request/no-such-path", 405: "request/wrong-method"}
 Log = Callable[[str, BaseException], None]
 Wsgi = Callable[[dict[str, Any], Callable[..., object]], Iterable[bytes]]
 
@@ -94,7 +94,7 @@ def _body(environ: Mapping[str, Any]) -> bytes:
 
 def too_large() -> Problem:
     message = f"the body has more than {MOST_BYTES:,} bytes"
-    return Problem("http/too-large", message, "a config is text; large files lie beside it")
+    return Problem("request/too-large", message, "a config is text; large files lie beside it")
 
 
 def new_call_id() -> str:
@@ -133,4 +133,4 @@ def _problem(status: int, environ: Mapping[str, Any]) -> Problem:
         return too_large()
     if status >= FAILED:
         return Problem("internal/error", "the server failed over this request")
-    return Problem("http/bad-request", "the request cannot be read")
+    return Problem("request/malformed", "the request cannot be read")

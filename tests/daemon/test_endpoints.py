@@ -156,7 +156,7 @@ def test_a_hostile_body_is_a_bad_request(api: Api, body: bytes) -> None:
 
 def test_a_body_over_the_limit_is_not_read(api: Api) -> None:
     answer = api.post("/validate", b"#" * ((1 << 20) + 1))
-    assert (answer.status_code, answer.json()["code"]) == (413, "http/too-large")
+    assert (answer.status_code, answer.json()["code"]) == (413, "request/too-large")
 
 
 def test_a_config_in_json_is_a_config(api: Api) -> None:

@@ -104,15 +104,31 @@ def _no_destroy(placement: Placement, command: str) -> Problem:
     )
 
 
+def back_end_check(where: ServiceUnderTest) -> Check:
+    """Whether the back end answers at all."""
+    back_ends = BackEnds(where.settings)
+    try:
+        return _answering(back_ends.record_store(where.placement), where)
+    except FabricError as error:
+        return failed("backend", error.first)
+    finally:
+        back_ends.close()
+
+
+def _answering(record_store: RecordStore, where: ServiceUnderTest) -> Check:
+    state = record_store.stores.state
+    state.list(f"{where.placement.service}/{where.placement.stage}/")
+    return passed("backend", f"{state.kind}: `{state.place}` answers")
+
+
 def state_checks(where: ServiceUnderTest) -> Iterator[Check]:
     """What can be told of the record, as far as its back end can be reached."""
     back_ends = BackEnds(where.settings)
     try:
         record_store = back_ends.record_store(where.placement)
-        state = record_store.stores.state
-        state.list(f"{where.placement.service}/{where.placement.stage}/")
+        answering = _answering(record_store, where)
         holder = holder_of(record_store, where.placement.ref)
-        yield passed("backend", f"{state.kind}: `{state.place}` answers")
+        yield answering
         yield from _conditions(record_store)
         yield _record(record_store, where.placement)
         yield _lock(where, holder)

@@ -43,7 +43,7 @@ def test_what_is_kept_is_found_under_its_key_and_no_other(
     assert kept(store, "plan:abc:dev", "dev")
     assert store.find("plan:abc:dev", "dev").text == b"text"
     assert store.find("plan:abd:dev", "dev").text is None
-    assert "team:plan:abc:dev" in server.keys()
+    assert "team:plan:abc:dev" in server.names()
 
 
 def test_it_lives_as_long_as_it_was_said(store: RedisStore, server: RedisServer) -> None:
@@ -61,7 +61,7 @@ def test_clearing_a_stage_takes_its_texts_and_no_others(
     with contextlib.closing(server.client()) as client:
         client.set("somebody:else:dev", "x")
     store.clear("dev")
-    ends = {key.rpartition(":")[0] for key in server.keys() if key.endswith(":dev")}
+    ends = {key.rpartition(":")[0] for key in server.names() if key.endswith(":dev")}
     assert ends == {"somebody:else"}
     assert store.find("plan:abc:prod", "prod").text == b"text"
     assert store.find("plan:7:dev", "dev").text is None

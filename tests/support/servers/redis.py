@@ -36,7 +36,7 @@ class RedisServer:
     def client(self) -> redis.Redis:
         return redis.Redis.from_url(self.url, decode_responses=True)
 
-    def keys(self) -> set[str]:
+    def names(self) -> set[str]:
         with contextlib.closing(self.client()) as client:
             return {str(one) for one in client.keys("*")}
 

@@ -1,0 +1,28 @@
+"""What a server has to reach for its own config: whether it loads, and its back end answers."""
+
+from fabric.app.doctor.surroundings import ServiceUnderTest, back_end_check
+from fabric.app.project.place_services import placement_of
+from fabric.app.project.project import open_project
+from fabric.app.request import Where
+from fabric.app.settings import Settings
+from fabric.model.checks import Check, failed, passed
+from fabric.model.problems import FabricError
+
+
+def config_check(where: Where, settings: Settings) -> Check:
+    try:
+        project = open_project(where, settings)
+    except FabricError as error:
+        return failed("config", error.first)
+    return passed("config", f"`{project.units[0].config.file}` loads")
+
+
+def reach_check(where: Where, settings: Settings) -> Check:
+    """Nothing is written there; a config that does not load says nothing of its back end."""
+    try:
+        project = open_project(where, settings)
+    except FabricError:
+        return passed("backend", "unknown: the config does not load")
+    unit = project.units[0]
+    placement = placement_of(unit, project.workspace)
+    return back_end_check(ServiceUnderTest(unit, placement, settings))

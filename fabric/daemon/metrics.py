@@ -1,0 +1,104 @@
+"""Counts of what a server did, as the text that collectors read (version 0.0.4).
+
+Labels are names of routes and states: there are few of them, whatever is asked for.
+"""
+
+import threading
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from msgspec import Struct
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
+Labels = tuple[tuple[str, str], ...]
+
+
+class Gauge(Struct, frozen=True):
+    """A figure that is looked up when somebody asks."""
+
+    name: str
+    about: str
+    read: Callable[[], float]
+
+
+class Metrics:
+    """Thread-safe."""
+
+    def __init__(self, gauges: Iterable[Gauge] = ()) -> None:
+        self._gauges = tuple(gauges)
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[str, Labels]] = Counter()
+        self._seconds: dict[str, list[int]] = {}
+        self._sums: Counter[str] = Counter()
+
+    def count(self, name: str, **labels: str) -> None:
+        with self._lock:
+            self._counts[name, tuple(sorted(labels.items()))] += 1
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        self.count("fabric_http_requests_total", route=route, status=str(status))
+        with self._lock:
+            buckets = self._seconds.setdefault(route, [0] * (len(_BOUNDS) + 1))
+            buckets[bisect_left(_BOUNDS, seconds)] += 1
+            self._sums[route] += seconds  # type: ignore[assignment]
+
+    def text(self) -> str:
+        with self._lock:
+            counts, sums = dict(self._counts), dict(self._sums)
+            seconds = {route: tuple(found) for route, found in self._seconds.items()}
+        lines = [*_counters(counts), *_histogram(seconds, sums), *self._read_gauges()]
+        return "\n".join(lines) + "\n"
+
+    def _read_gauges(self) -> Iterator[str]:
+        for gauge in self._gauges:
+            yield from _head(gauge.name, gauge.about, "gauge")
+            yield f"{gauge.name} {gauge.read():g}"
+
+
+_ABOUT = {
+    "fabric_http_requests_total": "Requests by route and status.",
+    "fabric_cache_lookups_total": "Answers looked for in the cache, by whether they were there.",
+    "fabric_tasks_total": "Tasks of runs by how they ended.",
+    "fabric_runs_total": "Runs by how they ended.",
+    "fabric_locks_waited_total": "Runs that met a held lock.",
+}
+_DURATION = "fabric_http_request_seconds"
+
+
+def _counters(counts: Mapping[tuple[str, Labels], int]) -> Iterator[str]:
+    told = ""
+    for (name, labels), count in sorted(counts.items()):
+        if name != told:
+            yield from _head(name, _ABOUT[name], "counter")
+            told = name
+        yield f"{name}{_labelled(labels)} {count}"
+
+
+def _histogram(seconds: Mapping[str, tuple[int, ...]], sums: Mapping[str, float]) -> Iterator[str]:
+    if seconds:
+        yield from _head(_DURATION, "How long answers took, by route.", "histogram")
+    for route, buckets in sorted(seconds.items()):
+        below = 0
+        for bound, count in zip((*_BOUNDS, None), buckets, strict=True):
+            below += count
+            word = "+Inf" if bound is None else f"{bound:g}"
+            yield f"{_DURATION}_bucket{_labelled((('route', route), ('le', word)))} {below}"
+        yield f"{_DURATION}_sum{_labelled((('route', route),))} {sums[route]:.6f}"
+        yield f"{_DURATION}_count{_labelled((('route', route),))} {below}"
+
+
+def _head(name: str, about: str, kind: str) -> tuple[str, str]:
+    return f"# HELP {name} {about}", f"# TYPE {name} {kind}"
+
+
+def _labelled(labels: Labels) -> str:
+    if not labels:
+        return ""
+    pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
+    return f"{{{pairs}}}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,100 @@
+"""The document that describes a server's interface (OpenAPI 3.1), made from its routes."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from fabric.daemon.answer_schemas import REFUSED
+from fabric.daemon.exchange import ApiRoute, Right
+from fabric.daemon.parameters import Parameter
+from fabric.model.outcomes.json_struct import Json, JsonObject
+
+_VARIABLE = re.compile(r"<([a-z_]+)>")
+# What may become of any request, before it is anybody's.
+_OF_ALL = (400, 408, 413, 421, 429, 431, 500, 501, 503, 505)
+_WITH_KEY = (401, 403)
+_MEANINGS = {
+    200: "As asked.",
+    202: "It goes on; its address says how.",
+    204: "Done; there is nothing to say.",
+    400: "The request, or the config in it, is wrong.",
+    401: "The key is missing or unknown.",
+    403: "This caller may not.",
+    404: "There is nothing here.",
+    405: "Not with this method.",
+    408: "The request did not come in time.",
+    409: "What is live, or going on, forbids it.",
+    413: "The body is too large.",
+    421: "This server does not go by that name.",
+    422: "It failed.",
+    429: "Too many requests.",
+    431: "The head of the request is too large.",
+    500: "The server failed.",
+    501: "The body is encoded in a way that is not known here.",
+    502: "Somebody that the server asked failed.",
+    503: "Not now.",
+    505: "Another version of HTTP.",
+}
+
+
+def openapi_document(routes: Sequence[ApiRoute], version: str, *, has_keys: bool) -> JsonObject:
+    paths: dict[str, dict[str, Json]] = {}
+    for route in routes:
+        path = _VARIABLE.sub(r"{\1}", route.path)
+        paths.setdefault(path, {})[route.method.lower()] = _operation(route, has_keys=has_keys)
+    schemes: JsonObject = {"key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "fabric", "version": version, "license": {"name": "Apache-2.0"}},
+        "paths": paths,
+        "components": {
+            "schemas": {"Refused": REFUSED},
+            "securitySchemes": schemes if has_keys else {},
+        },
+    }
+
+
+def _operation(route: ApiRoute, *, has_keys: bool) -> JsonObject:
+    needs_key = has_keys and route.right is not Right.OPEN
+    body: JsonObject = {"required": False, "content": {"application/yaml": {"schema": _CONFIG}}}
+    return {
+        "operationId": f"{route.method.lower()}-{route.name}",
+        "summary": route.about,
+        "parameters": [*_in_path(route.path), *map(_in_query, route.parameters)],
+        **({"requestBody": body} if route.takes_config else {}),
+        "responses": _responses(route, needs_key=needs_key),
+        **({"security": [{"key": []}]} if needs_key else {}),
+    }
+
+
+_CONFIG: JsonObject = {"type": "string", "description": "The text of a fabric.yml."}
+
+
+def _in_path(path: str) -> Iterator[JsonObject]:
+    for name in _VARIABLE.findall(path):
+        yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _in_query(parameter: Parameter) -> JsonObject:
+    one: dict[str, Json] = {"type": "string", "minLength": 1}
+    if parameter.choices:
+        one["enum"] = list(parameter.choices)
+    schema: JsonObject = {"type": "array", "items": one} if parameter.many else one
+    return {
+        "name": parameter.name,
+        "in": "query",
+        "description": parameter.about,
+        "schema": schema,
+    }
+
+
+def _responses(route: ApiRoute, *, needs_key: bool) -> JsonObject:
+    good = {str(one.status): _response(one.status, one.schema, one.content) for one in route.good}
+    refused = {*_OF_ALL, *route.statuses, *(_WITH_KEY if needs_key else (403,))}
+    reference: JsonObject = {"$ref": "#/components/schemas/Refused"}
+    bad = {str(one): _response(one, reference, "application/json") for one in sorted(refused)}
+    return {**bad, **good}
+
+
+def _response(status: int, schema: JsonObject, content: str) -> JsonObject:
+    said: JsonObject = {"description": _MEANINGS[status]}
+    return {**said, "content": {content: {"schema": schema}}} if schema else said
