@@ -69,6 +69,13 @@ def is_mark_dead(mark: Mark) -> bool:
     return not _is_there(pid)
 
 
+def is_mark_alive(mark: Mark) -> bool:
+    """Whether it is seen from here that the process is at work: one of another namespace is not."""
+    found = _MARK.fullmatch(mark)
+    is_seen = found is not None and found[3] == this_mark().rpartition("-")[2]
+    return is_seen and not is_mark_dead(mark)
+
+
 def _is_there(pid: int) -> bool:
     try:
         os.kill(pid, 0)

@@ -35,7 +35,9 @@ def list_(screen: ScreenFlags) -> int:
 
 
 @runs.command(
-    epilog=examples("fabric runs show latest\nfabric runs show 20260102T030405-000006 --json")
+    epilog=examples(
+        "fabric runs show latest\nfabric runs show 20260102T030405-000006-5e1f09ac --json"
+    )
 )
 @flags_of(ShowFlags)
 def show(flags: ShowFlags) -> int:

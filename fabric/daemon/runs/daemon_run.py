@@ -1,0 +1,79 @@
+"""A run of the daemon as its record tells it, from the moment that somebody was given its id."""
+
+from enum import StrEnum
+
+from msgspec import Struct, to_builtins
+from msgspec.json import decode, encode
+from msgspec.structs import replace
+
+from fabric.model.events import RunEnded, Stamped
+from fabric.model.outcomes.json_struct import Json, JsonObject
+from fabric.model.problems import ExitCode, FabricError, Problem
+from fabric.model.report import Report, failure
+from fabric.views.report_json import as_document
+
+
+class RunStatus(StrEnum):
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    PARTIAL = "partial"
+    CANCELLED = "cancelled"
+
+
+_STATUSES = {
+    ExitCode.OK: RunStatus.SUCCEEDED,
+    ExitCode.PARTIAL: RunStatus.PARTIAL,
+    ExitCode.INTERRUPTED: RunStatus.CANCELLED,
+}
+LOST = Problem(
+    "run/lost",
+    "the daemon ended in the middle of this run",
+    hint="run it again to go on: what was done is kept, and what is unknown is asked for",
+)
+STOPPED = Problem("run/interrupted", "interrupted: stopped before it ended", hint="run it again")
+
+
+class DaemonRun(Struct, frozen=True, rename="camel"):
+    """`result` is what was answered, `error` why it is not what was wanted; a run may have both."""
+
+    id: str
+    command: str
+    service: str
+    stage: str
+    status: RunStatus
+    started_at: str
+    ended_at: str | None = None
+    result: JsonObject | None = None
+    error: JsonObject | None = None
+
+
+def run_document(run: DaemonRun) -> JsonObject:
+    """The run as the interface tells it: `error` only where there is one."""
+    found: dict[str, Json] = to_builtins(run)
+    return {name: one for name, one in found.items() if name != "error" or one is not None}
+
+
+def ended(run: DaemonRun, report: Report, at: str, *, was_stopped: bool = False) -> DaemonRun:
+    """What becomes of it. What fails after a wish to stop was stopped."""
+    status = _STATUSES.get(report.exit_code, RunStatus.FAILED)
+    if was_stopped and status is RunStatus.FAILED:
+        status = RunStatus.CANCELLED
+    said = decode(encode(as_document(report)), type=_ReportDocument)
+    return replace(run, status=status, ended_at=at, result=said.result, error=said.error)
+
+
+def lost(run: DaemonRun, at: str) -> DaemonRun:
+    return ended(run, failure(run.command, FabricError(LOST)), at)
+
+
+def end_event(run: DaemonRun, told: RunEnded | None) -> Stamped:
+    """The end of its story: with what the tasks came to, if there were any. Its number is given
+    where the others' are."""
+    counted = told or RunEnded("", 0, 0, 0, 0, 0)
+    return Stamped(run.id, 0, run.ended_at or "", 0, replace(counted, status=run.status.value))
+
+
+class _ReportDocument(Struct, frozen=True):
+    result: JsonObject | None = None
+    error: JsonObject | None = None

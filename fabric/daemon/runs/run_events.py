@@ -1,0 +1,137 @@
+"""The events of a run that is under way: numbered, kept, and given to whoever follows it."""
+
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from itertools import takewhile
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from fabric.daemon.runs.event_lines import Beat, EventLine, StreamItem, line_of, read_events
+from fabric.model.events import RunEnded, Stamped, TaskEnded
+from fabric.system.disk import write_all
+
+BEAT_SECONDS = 10.0
+# So many events of a run are kept in memory; those before are read from its file.
+_KEPT = 1000
+# What was up to date is told in a moment, thousands of times: it is written together.
+_TOGETHER = 200
+_TO_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+
+
+class RunEvents:
+    """A listener of the run, for as many as follow it. Thread-safe.
+
+    The end that the tasks tell is held back until all is done: the last event is the end of the
+    run, and nothing comes after it. Events that could not be written stay in memory.
+    """
+
+    def __init__(self, path: Path, kept: int = _KEPT) -> None:
+        self._path = path
+        self._kept = kept
+        self._changed = threading.Condition()
+        self._lines: deque[EventLine] = deque()
+        self._pending: list[EventLine] = []
+        self._count = 0
+        self._written = 0
+        self._is_over = False
+        self._file: int | None = None
+        self.told_end: RunEnded | None = None
+        with contextlib.suppress(OSError):
+            self._file = os.open(path, _TO_WRITE, 0o600)
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def hear(self, event: Stamped) -> None:
+        if isinstance(event.event, RunEnded):
+            self.told_end = event.event
+        else:
+            self._add(event)
+
+    def close(self) -> None:
+        """The tasks have ended, and the run goes on."""
+
+    def end(self, event: Stamped) -> None:
+        """The last one; whoever follows is told, and lets go."""
+        self._add(event, is_last=True)
+
+    def leave(self) -> None:
+        """Nothing more is told, though the run has not ended."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
+
+    def follow(self, number: int, beat: float = BEAT_SECONDS) -> Generator[StreamItem, None, None]:
+        """All events behind this number, without a gap or a double, as they come. A beat comes at
+        once where there is nothing to tell yet, and then whenever nothing was told for a while."""
+        at, patience = min(number, self._count), 0.0
+        while True:
+            lines, is_over = self._behind(at, patience)
+            if lines:
+                yield from self._between(at, lines[0].number)
+                yield from lines
+                at = lines[-1].number
+            elif is_over:
+                return
+            else:
+                yield Beat()
+            patience = beat
+
+    def _add(self, event: Stamped, *, is_last: bool = False) -> None:
+        with self._changed:
+            if self._is_over:
+                return
+            self._count += 1
+            line = line_of(replace(event, seq=self._count))
+            self._lines.append(line)
+            self._pending.append(line)
+            if is_last or len(self._pending) >= _TOGETHER or not _is_skip(event):
+                self._write()
+            self._forget()
+            self._is_over = is_last
+            if is_last:
+                self._give_up()
+            self._changed.notify_all()
+
+    def _write(self) -> None:
+        lines, self._pending = self._pending, []
+        if self._file is None:
+            return
+        try:
+            write_all(self._file, "".join(f"{one.text}\n" for one in lines).encode())
+            self._written = lines[-1].number
+        except OSError:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):
+                os.close(file)
+
+    def _forget(self) -> None:
+        while len(self._lines) > self._kept and self._lines[0].number <= self._written:
+            self._lines.popleft()
+
+    def _behind(self, at: int, patience: float) -> tuple[Sequence[EventLine], bool]:
+        """Those in memory behind this one, waited for; and whether it is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._count > at or self._is_over, patience)
+            newest = takewhile(lambda one: one.number > at, reversed(self._lines))
+            return tuple(newest)[::-1], self._is_over
+
+    def _between(self, at: int, first: int) -> Iterator[EventLine]:
+        """Those that were written and are not in memory any more."""
+        if at + 1 < first:
+            found = takewhile(lambda one: one.number < first, read_events(self._path))
+            yield from (one for one in found if one.number > at)
+
+
+def _is_skip(stamped: Stamped) -> bool:
+    event = stamped.event
+    return isinstance(event, TaskEnded) and event.status == "skipped"

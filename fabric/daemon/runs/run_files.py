@@ -1,0 +1,130 @@
+"""Records of the daemon's runs on disk: the newest of them, each with its events beside it.
+
+What is read back is held against its shape and its owner: a file that somebody else wrote, or that
+is broken, tells of no run.
+"""
+
+import contextlib
+import datetime
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import MsgspecError, Struct
+from msgspec.json import decode, encode
+from msgspec.structs import replace
+
+from fabric.daemon.runs.daemon_run import DaemonRun, RunStatus
+from fabric.model.problems import FabricError
+from fabric.ownership import is_ours
+from fabric.system.disk import make_folder, read_bytes, write_atomic
+from fabric.system.process_identity import Mark, is_mark_alive, this_mark
+
+KEPT_RUNS = 500
+KEPT_DAYS = 14
+_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9]{6}-[0-9a-f]{8}")
+_FORMAT = 1
+
+
+class _RunFile(Struct, frozen=True, rename="camel"):
+    """`process` is who carries it out: a run of one that is dead is lost."""
+
+    format_version: int
+    process: str
+    run: DaemonRun
+
+
+class RunFiles:
+    """One file a run. What cannot be written is kept in memory, for as long as this process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._unwritten: dict[str, DaemonRun] = {}
+        self._heads: dict[str, DaemonRun] = {}
+        with contextlib.suppress(FabricError):
+            make_folder(folder, 0o700)
+
+    def events_path(self, run: str) -> Path:
+        return self._folder / f"{run}.events.jsonl"
+
+    def save(self, run: DaemonRun) -> None:
+        content = encode(_RunFile(_FORMAT, this_mark(), run))
+        try:
+            write_atomic(self._path(run.id), content, mode=0o600)
+        except FabricError:
+            self._unwritten[run.id] = run
+        else:
+            self._unwritten.pop(run.id, None)
+
+    def find(self, run: str) -> DaemonRun | None:
+        if not _ID.fullmatch(run):
+            return None
+        found = self._unwritten.get(run) or self._read(run)
+        return found.run if isinstance(found, _RunFile) else found
+
+    def heads(self) -> Iterator[DaemonRun]:
+        """The newest first, without what they came to. What has ended is read once."""
+        ids = self._ids()
+        known, self._heads = self._heads, {}
+        for run in ids:
+            found = known.get(run) or self.find(run)
+            if found is not None:
+                head = replace(found, result=None, error=None)
+                if head.status is not RunStatus.RUNNING:
+                    self._heads[run] = head
+                yield head
+
+    def lost(self) -> Iterator[DaemonRun]:
+        """Those that nobody ended: the process that had begun them is gone."""
+        for run in self._ids():
+            found = self._read(run)
+            begun = found is not None and found.run.status is RunStatus.RUNNING
+            if found is not None and begun and not is_mark_alive(Mark(found.process)):
+                yield found.run
+
+    def prune(self, now: datetime.datetime, kept: frozenset[str]) -> None:
+        """Take away what is too old, or one too many; what is under way is `kept`."""
+        oldest = f"{now - datetime.timedelta(days=KEPT_DAYS):%Y%m%dT%H%M%S}"
+        for number, run in enumerate(self._ids()):
+            if run not in kept and (number >= KEPT_RUNS or run < oldest):
+                self._drop(run)
+
+    def sweep(self) -> None:
+        """What a killed daemon had not finished writing; only for who keeps others out."""
+        for path in self._listed():
+            if path.name.startswith(".") and path.name.endswith(".tmp"):
+                _removed(path)
+
+    def _drop(self, run: str) -> None:
+        self._unwritten.pop(run, None)
+        for path in (self._path(run), self.events_path(run)):
+            _removed(path)
+
+    def _ids(self) -> list[str]:
+        stems = {path.name.partition(".")[0] for path in self._listed()}
+        own = filter(_ID.fullmatch, (*stems, *self._unwritten))
+        return sorted({*own}, reverse=True)
+
+    def _listed(self) -> list[Path]:
+        try:
+            return list(self._folder.iterdir())
+        except OSError:
+            return []
+
+    def _path(self, run: str) -> Path:
+        return self._folder / f"{run}.json"
+
+    def _read(self, run: str) -> _RunFile | None:
+        path = self._path(run)
+        if path.is_symlink() or not is_ours(str(path)):
+            return None
+        try:
+            found = decode(read_bytes(path), type=_RunFile)
+        except (OSError, MsgspecError, RecursionError, ValueError):
+            return None
+        return found if (found.format_version, found.run.id) == (_FORMAT, run) else None
+
+
+def _removed(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()

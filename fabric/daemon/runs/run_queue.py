@@ -1,0 +1,77 @@
+"""Which runs are at work and which wait for their turn: no threads, no time, no files."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from fabric.app.held_run import HeldRun
+from fabric.daemon.runs import refusals
+from fabric.daemon.runs.daemon_run import DaemonRun
+from fabric.daemon.runs.run_events import RunEvents
+from fabric.engine.run_info import MakeListeners
+from fabric.model.report import Report
+
+# A use case with all that it wants but those who hear of it.
+RunWork: TypeAlias = Callable[[MakeListeners], Report]
+
+
+class RunLimits(Struct, frozen=True):
+    at_once: int = 8
+    waiting: int = 64
+
+
+class QueuedRun(Struct, frozen=True):
+    """A run that was promised to somebody, with what carries it out, stops it and tells of it."""
+
+    run: DaemonRun
+    work: RunWork
+    held: HeldRun
+    events: RunEvents
+
+
+class RunQueue:
+    """First come, first served; of each service and stage there is one at most."""
+
+    def __init__(self, limits: RunLimits) -> None:
+        self._limits = limits
+        self._at_work: dict[str, QueuedRun] = {}
+        self._waiting: dict[str, QueuedRun] = {}
+
+    def __len__(self) -> int:
+        return len(self._at_work) + len(self._waiting)
+
+    def __iter__(self) -> Iterator[QueuedRun]:
+        return iter((*self._at_work.values(), *self._waiting.values()))
+
+    def find(self, run: str) -> QueuedRun | None:
+        return self._at_work.get(run) or self._waiting.get(run)
+
+    def waits(self, run: str) -> bool:
+        return run in self._waiting
+
+    def refuse(self, service: str, stage: str) -> None:
+        """Raises where there is no room for one more. Stages that a disk may not tell apart are
+        taken for one."""
+        wanted = (service, stage.casefold())
+        for one in self:
+            if (one.run.service, one.run.stage.casefold()) == wanted:
+                raise refusals.under_way(one.run)
+        limits = self._limits
+        if len(self) >= limits.at_once + limits.waiting:
+            raise refusals.too_many(limits.at_once, limits.waiting)
+
+    def add(self, one: QueuedRun) -> None:
+        self._waiting[one.run.id] = one
+
+    def start(self) -> QueuedRun | None:
+        """The next one, if there is room for it at work."""
+        if not self._waiting or len(self._at_work) >= self._limits.at_once:
+            return None
+        run = next(iter(self._waiting))
+        self._at_work[run] = one = self._waiting.pop(run)
+        return one
+
+    def end(self, run: str) -> None:
+        self._waiting.pop(run, None)
+        self._at_work.pop(run, None)

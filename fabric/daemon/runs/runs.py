@@ -1,0 +1,228 @@
+"""The daemon's runs: begun under an id, side by side, followed, stopped, and kept on record."""
+
+import threading
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from fabric.app.held_run import HeldRun
+from fabric.app.run_graph import new_run_id
+from fabric.app.settings import Settings
+from fabric.daemon.runs import refusals
+from fabric.daemon.runs.daemon_run import STOPPED, DaemonRun, RunStatus, end_event, ended, lost
+from fabric.daemon.runs.event_lines import StreamItem, line_of, read_events
+from fabric.daemon.runs.run_events import RunEvents
+from fabric.daemon.runs.run_files import RunFiles
+from fabric.daemon.runs.run_queue import QueuedRun, RunLimits, RunQueue, RunWork
+from fabric.daemon.runs.streams import RunStream, StreamPlaces
+from fabric.engine.bus import Listener
+from fabric.engine.listeners.journal import RunJournal
+from fabric.engine.run_info import RunInfo
+from fabric.model.problems import FabricError, Problem
+from fabric.model.report import failure
+from fabric.system.clock import stamp
+
+# Who is told of a bug: the run, and what was raised.
+TellBug: TypeAlias = Callable[[str, BaseException], None]
+
+
+class Runs:
+    """Thread-safe. `folder` is where records are kept; one keeper at a time has it for its own.
+
+    A run that was begun goes on, whoever goes away; each has a thread of its own while it is at
+    work. Runs that an earlier keeper had begun, and did not end, are lost.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        tell_bug: TellBug,
+        limits: RunLimits = RunLimits(),  # noqa: B008 - a frozen value
+    ) -> None:
+        self._settings = settings
+        self._tell_bug = tell_bug
+        self._files = RunFiles(folder)
+        self._queue = RunQueue(limits)
+        self._stories: dict[str, RunEvents] = {}
+        self._changed = threading.Condition()
+        self._is_draining = False
+        self.places = StreamPlaces()
+        self._files.sweep()
+        for run in self._files.lost():
+            self._files.save(lost(run, self._now()))
+        self._files.prune(settings.clock.now(), frozenset())
+
+    def begin(self, command: str, service: str, stage: str, work: RunWork) -> str:
+        """The id, with its record on disk, before anything of the run begins. Raises where there
+        is one of this service and stage already, no room, or an end in sight."""
+        with self._changed:
+            if self._is_draining:
+                raise refusals.draining()
+            self._queue.refuse(service, stage)
+            one = self._promised(command, service, stage, work)
+            self._queue.add(one)
+            self._start()
+        return one.run.id
+
+    def list(self) -> tuple[DaemonRun, ...]:
+        """The newest first, without what they came to."""
+        return tuple(self._files.heads())
+
+    def get(self, run: str) -> DaemonRun:
+        found = self._files.find(run)
+        if found is None:
+            raise refusals.unknown(run)
+        return found
+
+    def wait(self, run: str, seconds: float) -> DaemonRun:
+        """Its record once it has ended, or as it is after this time."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue.find(run) is None, seconds)
+        return self.get(run)
+
+    def stop(self, run: str) -> DaemonRun:
+        """The first time nothing new starts in it, the second time it is cut off. One that waits
+        for its turn does not begin; one that has ended stays as it is."""
+        self._stop(run, HeldRun.stop)
+        return self.get(run)
+
+    def stream(self, run: str, number: int = 0) -> RunStream:
+        """Its events behind this one. Raises where too many streams are open."""
+        with self._changed:
+            story = self._stories.get(run)
+        found = self.get(run)
+        items = story.follow(number) if story else self._told(found, number)
+        return RunStream(items, self.places)
+
+    def under_way(self) -> int:
+        """How many are at work, or wait for their turn."""
+        with self._changed:
+            return len(self._queue)
+
+    @property
+    def is_draining(self) -> bool:
+        return self._is_draining
+
+    def drain(self) -> None:
+        """From now on no run begins but those that were promised."""
+        with self._changed:
+            self._is_draining = True
+
+    def ask_all_to_stop(self) -> None:
+        self._stop_all(HeldRun.stop)
+
+    def cut_all(self) -> None:
+        self._stop_all(HeldRun.cut)
+
+    def wait_for_all(self, seconds: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: not len(self._queue), seconds)
+
+    def close(self, seconds: float = 5.0) -> None:
+        """Cut off what is under way, and let go of it. What does not end in this time is lost, and
+        the next keeper says so."""
+        self.drain()
+        self.cut_all()
+        self.wait_for_all(seconds)
+        with self._changed:
+            for story in self._stories.values():
+                story.leave()
+
+    def _promised(self, command: str, service: str, stage: str, work: RunWork) -> QueuedRun:
+        run_id = new_run_id(self._settings.clock, self._settings.chance)
+        run = DaemonRun(run_id, command, service, stage, RunStatus.RUNNING, self._now())
+        self._files.save(run)
+        events = self._stories[run_id] = RunEvents(self._files.events_path(run_id))
+        return QueuedRun(run, work, HeldRun(run_id), events)
+
+    def _start(self) -> None:
+        while (one := self._queue.start()) is not None:
+            name = f"run-{one.run.id}"
+            try:
+                threading.Thread(
+                    target=self._carry_out, args=(one,), name=name, daemon=True
+                ).start()
+            except RuntimeError as error:  # no more threads here
+                self._end(one, self._failed(one, _fallen(one, error)))
+
+    def _carry_out(self, one: QueuedRun) -> None:
+        self._end(one, self._ended(one))
+
+    def _ended(self, one: QueuedRun) -> DaemonRun:
+        try:
+            with one.held.held():
+                report = one.work(lambda info: _listeners(one, info))
+            return ended(one.run, report, self._now(), was_stopped=one.held.is_stopping)
+        except FabricError as error:
+            return self._failed(one, error)
+        except KeyboardInterrupt:  # it was cut off, and some of it does not end by itself
+            return self._failed(one, FabricError(STOPPED))
+        except BaseException as error:  # noqa: BLE001: the boundary of a run
+            self._tell_bug(one.run.id, error)
+            return self._failed(one, _fallen(one, error))
+
+    def _failed(self, one: QueuedRun, error: FabricError) -> DaemonRun:
+        report = failure(one.run.command, error)
+        return ended(one.run, report, self._now(), was_stopped=one.held.is_stopping)
+
+    def _now(self) -> str:
+        return stamp(self._settings.clock)
+
+    def _end(self, one: QueuedRun, run: DaemonRun) -> None:
+        """On record first, then out of the way, and last of all told to those who follow it."""
+        self._files.save(run)
+        with self._changed:
+            self._queue.end(run.id)
+            self._changed.notify_all()
+            self._start()
+        one.events.end(end_event(run, one.events.told_end))
+        with self._changed:
+            self._stories.pop(run.id, None)
+            kept = frozenset(other.run.id for other in self._queue)
+        self._files.prune(self._settings.clock.now(), kept)
+
+    def _stop(self, run: str, how: Callable[[HeldRun], None]) -> None:
+        with self._changed:
+            one = self._queue.find(run)
+            if one is not None and self._queue.waits(run):
+                self._end(one, self._failed(one, FabricError(STOPPED)))
+            elif one is not None:
+                how(one.held)
+
+    def _stop_all(self, how: Callable[[HeldRun], None]) -> None:
+        with self._changed:
+            # Those that wait first: none of them is to begin in place of one that ends.
+            for one in reversed(tuple(self._queue)):
+                self._stop(one.run.id, how)
+
+    def _told(self, run: DaemonRun, number: int) -> Generator[StreamItem, None, None]:
+        """The story of a run that has ended; one that was lost, or could not be written, has an
+        end all the same."""
+        at = 0
+        for line in read_events(self._files.events_path(run.id)):
+            at = line.number
+            if at > number:
+                yield line
+            if line.is_last:
+                return
+        if run.status is not RunStatus.RUNNING:
+            event = end_event(run, None)
+            yield line_of(replace(event, seq=max(at, number) + 1))
+
+
+def _listeners(one: QueuedRun, info: RunInfo) -> Sequence[Listener]:
+    if info.is_idle:
+        return [one.events]
+    return [one.events, RunJournal(info.home / "runs", info.run)]
+
+
+def _fallen(one: QueuedRun, error: BaseException) -> FabricError:
+    problem = Problem(
+        "internal/error",
+        f"the run fell over something that was not foreseen ({type(error).__name__})",
+        hint=f"the daemon's log tells more under {one.run.id}; please report it",
+    )
+    return FabricError(problem)

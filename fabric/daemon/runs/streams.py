@@ -1,0 +1,58 @@
+"""Streams that are open: each holds a thread of the server, so there are only so many."""
+
+import threading
+from collections.abc import Callable, Generator
+
+from fabric.daemon.runs.event_lines import StreamItem
+from fabric.model.problems import FabricError, Problem
+
+MOST_STREAMS = 32
+
+
+class StreamPlaces:
+    """An allowance. Thread-safe."""
+
+    def __init__(self, most: int = MOST_STREAMS) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self.taken = 0
+
+    def take(self) -> None:
+        with self._lock:
+            if self.taken >= self._most:
+                message = (
+                    f"{self._most} event streams are open, and that is as many as there may be"
+                )
+                hint = "close one, or ask again in a moment"
+                raise FabricError(Problem("daemon/streams-full", message, hint=hint))
+            self.taken += 1
+
+    def give_back(self) -> None:
+        with self._lock:
+            self.taken -= 1
+
+
+class RunStream:
+    """What is told of a run to one who follows it. Its place is given back once: at its end, or
+    when it is closed before that."""
+
+    def __init__(self, items: Generator[StreamItem, None, None], places: StreamPlaces) -> None:
+        places.take()
+        self._items = items
+        self._give_back: Callable[[], None] | None = places.give_back
+
+    def __iter__(self) -> "RunStream":
+        return self
+
+    def __next__(self) -> StreamItem:
+        try:
+            return next(self._items)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        give_back, self._give_back = self._give_back, None
+        if give_back is not None:
+            self._items.close()
+            give_back()
