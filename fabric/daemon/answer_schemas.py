@@ -25,14 +25,14 @@ def rows(schema: Schema) -> Schema:
 
 
 _GOOD: Schema = {"const": True}
-_PLACE = {
+_PLACE: Schema = {
     "oneOf": [
         {"type": "null"},
         fields({"file": TEXT, "line": NUMBER, "column": NUMBER}),
     ]
 }
 PROBLEM = fields({"code": TEXT, "message": TEXT, "hint": TEXT, "where": _PLACE})
-REFUSED = {
+REFUSED: Schema = {
     "type": "object",
     "properties": {"ok": {"const": False}, "error": TEXT, "code": TEXT, "problems": rows(PROBLEM)},
     "required": ["ok", "error", "code", "problems"],
@@ -69,3 +69,33 @@ REMOVED = fields(
         "warnings": rows(PROBLEM),
     }
 )
+ACCEPTED = fields({"ok": _GOOD, "run": TEXT})
+_ONE_RUN = fields(
+    {
+        "id": TEXT,
+        "command": TEXT,
+        "service": TEXT,
+        "stage": TEXT,
+        "status": {"enum": ["running", "succeeded", "failed", "partial", "cancelled"]},
+        "startedAt": TEXT,
+        "endedAt": {"type": ["string", "null"]},
+        "result": {"type": ["object", "null"]},
+    },
+    error=ANYTHING,
+)
+RUNS = fields({"ok": _GOOD, "runs": rows(_ONE_RUN)})
+RUN = fields({"ok": _GOOD, "run": _ONE_RUN})
+HEALTHY = fields({"ok": _GOOD})
+VERSION = fields({"ok": _GOOD, "version": TEXT, "server": TEXT})
+_CHECK = fields({"ok": FLAG, "message": TEXT}, hint=TEXT)
+READY: Schema = {
+    "type": "object",
+    "properties": {
+        "ok": FLAG,
+        "insecure": FLAG,
+        "draining": FLAG,
+        "checks": {"type": "object", "additionalProperties": _CHECK},
+    },
+    "required": ["ok", "insecure", "draining", "checks"],
+    "additionalProperties": False,
+}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from fabric.daemon import answer_schemas as schemas
 from fabric.daemon.endpoints import Endpoints
 from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
-from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, Parameter
+from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, WAIT, Parameter
 
 _LOOKING = (400, 409, 502)
 _CHANGING = (400, 409, 502, 503)
@@ -38,11 +38,11 @@ def deploy_routes(endpoints: Endpoints) -> Sequence[ApiRoute]:
         ),
         _change(
             "deploy", endpoints.deploy, "Deploy a service.",
-            (STAGE, PROVIDER, FUNCTION, CONFIRM), schemas.DEPLOYED,
+            (STAGE, PROVIDER, FUNCTION, CONFIRM, WAIT), schemas.DEPLOYED,
         ),
         _change(
             "remove", endpoints.remove, "Remove what is live of a service.",
-            (STAGE, PROVIDER, FUNCTION, CONFIRM), schemas.REMOVED,
+            (STAGE, PROVIDER, FUNCTION, CONFIRM, WAIT), schemas.REMOVED,
         ),
     )  # fmt: skip
 
@@ -69,7 +69,6 @@ def _change(
     schema: schemas.Schema,
 ) -> ApiRoute:
     return ApiRoute(
-        "POST", f"/{name}", name, Right.CHANGE, answer, about, parameters, (GoodAnswer(schema),),
-        _CHANGING,
-        takes_config=True,
+        "POST", f"/{name}", name, Right.CHANGE, answer, about, parameters,
+        (GoodAnswer(schema), GoodAnswer(schemas.ACCEPTED, 202)), _CHANGING, takes_config=True,
     )  # fmt: skip

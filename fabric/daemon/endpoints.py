@@ -15,10 +15,11 @@ from fabric.app.project.project import read_given
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
 from fabric.app.validate import show_config, validate
-from fabric.daemon.exchange import ApiAnswer, ApiCall, refusal
+from fabric.daemon.changes import Change, Changes
+from fabric.daemon.exchange import ApiAnswer, ApiCall
 from fabric.daemon.options import ServerOptions
-from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE
-from fabric.daemon.statuses import OK, status_of
+from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, WAIT
+from fabric.daemon.statuses import ACCEPTED, OK
 from fabric.engine.run_info import MakeListeners
 from fabric.model.bindable import EVERYTHING, Bindable, SecretUse
 from fabric.model.names import Verb
@@ -26,6 +27,7 @@ from fabric.model.outcomes.deployed import DeployOutcome
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report, problem_json
+from fabric.system.disk import read_bytes
 from fabric.views.report_json import outcome_json
 
 
@@ -37,11 +39,17 @@ class Asked(Struct, frozen=True):
 
 
 class Endpoints:
-    """The answers of a server. It decides nothing: what it is asked, the app layer is asked."""
+    """The answers of a server. It decides nothing: what it is asked, the app layer is asked.
 
-    def __init__(self, options: ServerOptions, settings: Settings, *, has_keys: bool) -> None:
+    `changes` carries out what changes the world.
+    """
+
+    def __init__(
+        self, options: ServerOptions, settings: Settings, changes: Changes, *, has_keys: bool
+    ) -> None:
         self._settings = replace(settings, cwd=workspace_of(options, settings))
         self._options = options
+        self._changes = changes
         self._has_keys = has_keys
 
     def validate(self, call: ApiCall) -> ApiAnswer:
@@ -79,7 +87,7 @@ class Endpoints:
         def work(listeners: MakeListeners) -> Report:
             return deploy(request, asked.settings, options, listeners)
 
-        return self._carried_out(call, asked, work, deployed)
+        return self._carried_out(call, asked, Change("deploy", work, deployed))
 
     def remove(self, call: ApiCall) -> ApiAnswer:
         asked = self._asked(call, SecretUse.HIDDEN)
@@ -89,18 +97,30 @@ class Endpoints:
         def work(listeners: MakeListeners) -> Report:
             return remove(request, asked.settings, options, listeners)
 
-        return self._carried_out(call, asked, work, removed)
+        return self._carried_out(call, asked, Change("remove", work, removed))
 
-    def _carried_out(
-        self,
-        call: ApiCall,
-        asked: Asked,
-        work: Callable[[MakeListeners], Report],
-        told: Callable[[Report], JsonObject],
-    ) -> ApiAnswer:
-        del call, asked
-        report = work(lambda _: ())
-        return answer_of(report, told(report))
+    def _carried_out(self, call: ApiCall, asked: Asked, change: Change) -> ApiAnswer:
+        """Who it would be, is known before it is anybody's turn."""
+        service, stage = service_of(asked), asked.settings.stage(asked.where.stage)
+        if call.query.one(WAIT) == "0":
+            run = self._changes.begin(change, service, stage)
+            return ApiAnswer(ACCEPTED, {"ok": True, "run": run}, {"Location": f"/runs/{run}"})
+        return self._changes.carry_out(change, service, stage)
+
+    def stage_of(self, call: ApiCall) -> str | None:
+        """None for one that there cannot be."""
+        try:
+            return self._settings.stage(call.query.one(STAGE) or self._options.project.stage)
+        except FabricError:
+            return None
+
+    def own_body(self) -> bytes:
+        """What an empty body stands for; nothing where that cannot be read."""
+        path = config_in(self._settings.cwd / self._options.project.config)
+        try:
+            return read_bytes(path)
+        except OSError:
+            return b""
 
     @property
     def _secrets(self) -> SecretUse:
@@ -137,14 +157,6 @@ def service_of(asked: Asked) -> str:
         return read_given(replace(asked.where, reads_secrets=False), asked.settings).service
     found = show_config(asked.where, asked.settings)
     return str(_fields(found)["service"])
-
-
-def answer_of(report: Report, document: JsonObject) -> ApiAnswer:
-    """What was done is told also where not all of it was."""
-    if not report.problems:
-        return ApiAnswer(OK, {"ok": True, **document})
-    failed = refusal(status_of(report.problems), report.problems)
-    return replace(failed, document={**document, **failed.document})
 
 
 def deployed(report: Report) -> JsonObject:

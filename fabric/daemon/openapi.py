@@ -39,16 +39,19 @@ _MEANINGS = {
 def openapi_document(routes: Sequence[ApiRoute], version: str, *, has_keys: bool) -> JsonObject:
     paths: dict[str, dict[str, Json]] = {}
     for route in routes:
-        path = _VARIABLE.sub(r"{\1}", route.path)
-        paths.setdefault(path, {})[route.method.lower()] = _operation(route, has_keys=has_keys)
-    schemes: JsonObject = {"key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}}
+        methods = paths.setdefault(_VARIABLE.sub(r"{\1}", route.path), {})
+        methods[route.method.lower()] = _operation(route, has_keys=has_keys)
+    key: JsonObject = {"type": "apiKey", "in": "header", "name": "X-API-Key"}
+    schemes: JsonObject = {"key": key} if has_keys else {}
+    operations: JsonObject = paths
+    about: JsonObject = {"title": "fabric", "version": version, "license": {"name": "Apache-2.0"}}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "fabric", "version": version, "license": {"name": "Apache-2.0"}},
-        "paths": paths,
+        "info": about,
+        "paths": operations,
         "components": {
             "schemas": {"Refused": REFUSED},
-            "securitySchemes": schemes if has_keys else {},
+            "securitySchemes": schemes,
         },
     }
 

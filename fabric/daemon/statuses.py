@@ -20,7 +20,8 @@ _IN_THE_WAY = ("lock", "rollback", "state", "remove", "deploy", "invoke", "local
 _BEHIND = ("provider", "backend", "credentials")
 # The machine of the server itself.
 _HERE = (
-    "disk", "cache", "runtime", "process", "plugin", "internal", "doctor", "run", "server", "daemon",
+    "disk", "cache", "runtime", "process", "plugin", "internal", "doctor", "run", "server",
+    "daemon",
 )  # fmt: skip
 AREAS = {
     **dict.fromkeys(_ASKED_WRONG, BAD_REQUEST),
@@ -53,9 +54,9 @@ CODES = {
     "run/moved": CONFLICT,
     "run/under-way": CONFLICT,
     "run/unknown": NOT_FOUND,
-    "run/too-many": NOT_NOW,
-    "run/stopping": NOT_NOW,
-    "run/streams": NOT_NOW,
+    "daemon/full": NOT_NOW,
+    "daemon/draining": NOT_NOW,
+    "daemon/streams-full": NOT_NOW,
     "request/no-key": NO_KEY,
     "request/read-only-key": FORBIDDEN,
     "request/cross-site": FORBIDDEN,

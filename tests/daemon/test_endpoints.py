@@ -1,5 +1,7 @@
 """What each address answers: the form of CONTRACT, and what the command line would decide."""
 
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from fabric.daemon.options import BodyTrust, ServedProject, ServerOptions
 from tests.support.api import Api, api_of
 from tests.support.use_cases import Workplace
 
+Serve = Callable[..., Api]
 CONFIG = """\
 service: shop
 provider: {name: cloud1-lambda, runtime: python3.11}
@@ -30,8 +33,16 @@ def shop(tmp_path: Path) -> Workplace:
 
 
 @pytest.fixture
-def api(shop: Workplace) -> Api:
-    return api_of(shop.settings)
+def serve() -> Iterator[Serve]:
+    with contextlib.ExitStack() as stack:
+        yield lambda settings, options=None, *, has_keys=False: stack.enter_context(
+            api_of(settings, options, has_keys=has_keys)
+        )
+
+
+@pytest.fixture
+def api(shop: Workplace, serve: Serve) -> Api:
+    return serve(shop.settings)
 
 
 def test_a_sound_config_is_valid(api: Api) -> None:
@@ -61,8 +72,10 @@ def test_a_config_is_resolved_for_its_stage(api: Api) -> None:
         assert env["KEY"] == "none"
 
 
-def test_the_stage_is_the_servers_unless_the_query_says_another(shop: Workplace) -> None:
-    api = api_of(shop.settings, ServerOptions(project=ServedProject(stage="prod")))
+def test_the_stage_is_the_servers_unless_the_query_says_another(
+    shop: Workplace, serve: Serve
+) -> None:
+    api = serve(shop.settings, ServerOptions(project=ServedProject(stage="prod")))
     assert api.post("/resolve", CONFIG).json()["stage"] == "prod"
     assert api.post("/resolve?stage=dev", CONFIG).json()["stage"] == "dev"
 
@@ -94,7 +107,9 @@ def test_one_function_alone_is_deployed(api: Api) -> None:
     assert [one["name"] for one in document["deployments"][0]["functions"]] == ["other"]
 
 
-def test_an_empty_body_means_the_servers_own_config(shop: Workplace, api: Api) -> None:
+def test_an_empty_body_means_the_servers_own_config(
+    shop: Workplace, api: Api, serve: Serve
+) -> None:
     refused = api.post("/validate")
     assert (refused.status_code, refused.json()["code"]) == (400, "input/no-config")
     shop.write({"fabric.yml": CONFIG})
@@ -103,7 +118,7 @@ def test_an_empty_body_means_the_servers_own_config(shop: Workplace, api: Api) -
     assert own["env"]["KEY"] != "none"
     assert "canary" not in str(own)
     only_bodies = ServerOptions(project=ServedProject(is_served=False))
-    assert api_of(shop.settings, only_bodies).post("/validate").status_code == 400
+    assert serve(shop.settings, only_bodies).post("/validate").status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -168,9 +183,9 @@ def test_a_config_in_json_is_a_config(api: Api) -> None:
     assert api.post("/validate", body).json() == {"ok": True}
 
 
-def test_secrets_are_for_deploys_of_servers_with_keys(shop: Workplace) -> None:
+def test_secrets_are_for_deploys_of_servers_with_keys(shop: Workplace, serve: Serve) -> None:
     body = CONFIG.replace("env: {PLACE", 'env: {PASS: "${secret:COLOR}", PLACE')
-    open_server, guarded = api_of(shop.settings), api_of(shop.settings, has_keys=True)
+    open_server, guarded = serve(shop.settings), serve(shop.settings, has_keys=True)
     for api in (open_server, guarded):
         assert "red" not in api.post("/resolve", body).text
     refused = open_server.post("/deploy", body)
@@ -178,30 +193,35 @@ def test_secrets_are_for_deploys_of_servers_with_keys(shop: Workplace) -> None:
     assert guarded.post("/deploy", body).json()["ok"] is True
 
 
-def test_a_stranger_runs_nothing_here_unless_bodies_are_trusted(shop: Workplace) -> None:
+def test_a_stranger_runs_nothing_here_unless_bodies_are_trusted(
+    shop: Workplace, serve: Serve
+) -> None:
     body = CONFIG + "build: {command: [sh, -c, 'touch ran']}\n"
-    refused = api_of(shop.settings).post("/deploy", body)
+    refused = serve(shop.settings).post("/deploy", body)
     assert (refused.status_code, refused.json()["code"]) == (400, "config/not-trusted")
     assert refused.json()["problems"][0]["where"]["line"] == 8
-    assert not (shop.root / ".fabric").exists()
+    assert not (shop.root / ".fabric" / "state").exists()
+    assert not list((shop.root / ".fabric" / "daemon" / "runs").iterdir())
     trusting = replace(ServerOptions(), trust=BodyTrust(is_full=True))
-    api_of(shop.settings, trusting).post("/deploy", body)
+    serve(shop.settings, trusting).post("/deploy", body)
     assert (shop.root / "ran").exists()
 
 
-def test_prefixes_say_which_variables_callers_have(shop: Workplace) -> None:
+def test_prefixes_say_which_variables_callers_have(shop: Workplace, serve: Serve) -> None:
     options = replace(ServerOptions(), trust=BodyTrust(prefixes=("CO",)))
-    document = api_of(shop.settings, options).post("/resolve", CONFIG).json()
+    document = serve(shop.settings, options).post("/resolve", CONFIG).json()
     assert document["config"]["env"]["PLACE"] == "nowhere"
 
 
-def test_what_nobody_expected_has_an_id_and_no_trace(shop: Workplace, tmp_path: Path) -> None:
+def test_what_nobody_expected_has_an_id_and_no_trace(
+    shop: Workplace, tmp_path: Path, serve: Serve
+) -> None:
     gone = replace(shop.settings, cores=None)
-    api = api_of(gone)
+    api = serve(gone)
     answer = api.post("/deploy", CONFIG)
     assert answer.status_code == 500
     assert answer.json()["code"] == "internal/error"
-    assert answer.headers["x-request-id"] in answer.json()["problems"][0]["hint"]
+    assert answer.headers["x-fabric-run"] in answer.json()["problems"][0]["hint"]
     assert "Traceback" not in answer.text
     assert len(api.failures) == 1
     assert str(tmp_path) not in answer.text

@@ -1,15 +1,19 @@
 """The HTTP interface without a network: requests to the application as a server would hand them."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import httpx
 
 from fabric.app.settings import Settings
 from fabric.daemon.api_routes import config_routes, deploy_routes
+from fabric.daemon.changes import Changes
 from fabric.daemon.endpoints import Endpoints
 from fabric.daemon.exchange import ApiRoute
 from fabric.daemon.options import ServerOptions
+from fabric.daemon.run_routes import RunEndpoints, run_routes
+from fabric.daemon.runs.runs import Runs
 from fabric.daemon.web import web_app
 
 
@@ -30,8 +34,25 @@ class Api:
         return self.http.post(path, content=content, headers=headers)
 
 
+@contextlib.contextmanager
 def api_of(
     settings: Settings, options: ServerOptions | None = None, *, has_keys: bool = False
-) -> Api:
-    endpoints = Endpoints(options or ServerOptions(), settings, has_keys=has_keys)
-    return Api((*config_routes(endpoints), *deploy_routes(endpoints)))
+) -> Iterator[Api]:
+    """All that the daemon answers; its runs end with it."""
+    failures: list[BaseException] = []
+    runs = Runs(
+        settings.cwd / ".fabric" / "daemon" / "runs",
+        settings,
+        lambda _run, error: failures.append(error),
+    )
+    changes = Changes(runs, lambda _stage, _outcome: None)
+    endpoints = Endpoints(options or ServerOptions(), settings, changes, has_keys=has_keys)
+    routes = (
+        *config_routes(endpoints),
+        *deploy_routes(endpoints),
+        *run_routes(RunEndpoints(runs)),
+    )
+    try:
+        yield Api(routes, failures)
+    finally:
+        runs.close()

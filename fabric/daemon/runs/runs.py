@@ -1,5 +1,6 @@
 """The daemon's runs: begun under an id, side by side, followed, stopped, and kept on record."""
 
+import contextlib
 import threading
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
@@ -161,7 +162,8 @@ class Runs:
         except KeyboardInterrupt:  # it was cut off, and some of it does not end by itself
             return self._failed(one, FabricError(STOPPED))
         except BaseException as error:  # noqa: BLE001: the boundary of a run
-            self._tell_bug(one.run.id, error)
+            with contextlib.suppress(Exception):  # a run ends, whoever cannot be told of it
+                self._tell_bug(one.run.id, error)
             return self._failed(one, _fallen(one, error))
 
     def _failed(self, one: QueuedRun, error: FabricError) -> DaemonRun:

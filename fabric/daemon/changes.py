@@ -1,0 +1,112 @@
+"""What changes the world, as runs: begun for somebody, and waited for or not."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.daemon.exchange import ApiAnswer, refusal
+from fabric.daemon.runs.daemon_run import DaemonRun, RunStatus
+from fabric.daemon.runs.run_queue import RunWork
+from fabric.daemon.statuses import OK, status_of
+from fabric.engine.bus import Listener
+from fabric.engine.run_info import MakeListeners, RunInfo
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.model.report import Report
+
+_TURN = 3600.0
+
+
+class Change(Struct, frozen=True):
+    """`told` is what a good answer says of its report."""
+
+    command: str
+    work: RunWork
+    told: Callable[[Report], JsonObject]
+
+
+class RunsOfChanges(Protocol):
+    def begin(self, command: str, service: str, stage: str, work: RunWork) -> str: ...
+    def wait(self, run: str, seconds: float) -> DaemonRun: ...
+
+
+class AfterChange(Protocol):
+    """Who has to know that a stage may be another one now, and how it went."""
+
+    def __call__(self, stage: str, outcome: Report | FabricError) -> None: ...
+
+
+class Changes:
+    """`listen` makes whoever else is to hear a run."""
+
+    def __init__(
+        self,
+        runs: RunsOfChanges,
+        after: AfterChange,
+        listen: Callable[[RunInfo], Sequence[Listener]] = lambda _: (),
+    ) -> None:
+        self._runs = runs
+        self._after = after
+        self._listen = listen
+
+    def begin(self, change: Change, service: str, stage: str) -> str:
+        """The id of the run; nobody waits for its end."""
+        return self._runs.begin(change.command, service, stage, _Told(self, change, stage).work)
+
+    def carry_out(self, change: Change, service: str, stage: str) -> ApiAnswer:
+        told = _Told(self, change, stage)
+        run = self._runs.begin(change.command, service, stage, told.work)
+        while (found := self._runs.wait(run, _TURN)).status is RunStatus.RUNNING:
+            pass
+        answer = told.answer or _never_begun(found)
+        return replace(answer, headers={"X-Fabric-Run": run})
+
+    def ended(self, stage: str, outcome: Report | FabricError) -> None:
+        self._after(stage, outcome)
+
+    def listeners(self, make: MakeListeners) -> MakeListeners:
+        return lambda info: (*make(info), *self._listen(info))
+
+
+class _Told:
+    """A change on its way, and whoever waits for its answer."""
+
+    def __init__(self, changes: Changes, change: Change, stage: str) -> None:
+        self._changes, self._change, self._stage = changes, change, stage
+        self.answer: ApiAnswer | None = None
+
+    def work(self, make_listeners: MakeListeners) -> Report:
+        try:
+            report = self._carried_out(make_listeners)
+            self.answer = answer_of(report, self._change.told(report))
+        except FabricError as error:
+            self.answer = refusal(status_of(error.problems), error.problems)
+            raise
+        return report
+
+    def _carried_out(self, make_listeners: MakeListeners) -> Report:
+        try:
+            report = self._change.work(self._changes.listeners(make_listeners))
+        except FabricError as error:
+            self._changes.ended(self._stage, error)
+            raise
+        self._changes.ended(self._stage, report)
+        return report
+
+
+def _never_begun(run: DaemonRun) -> ApiAnswer:
+    """It was stopped while it waited for its turn, or fell over something."""
+    said = run.error or {}
+    text = {name: str(said.get(name) or "") for name in ("code", "message", "hint")}
+    problem = Problem(text["code"] or "internal/error", text["message"], text["hint"])
+    return refusal(status_of((problem,)), (problem,))
+
+
+def answer_of(report: Report, document: JsonObject) -> ApiAnswer:
+    """What was done is told also where not all of it was."""
+    if not report.problems:
+        return ApiAnswer(OK, {"ok": True, **document})
+    failed = refusal(status_of(report.problems), report.problems)
+    return replace(failed, document={**document, **failed.document})

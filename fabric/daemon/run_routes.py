@@ -1,0 +1,81 @@
+"""Addresses of runs: which there are, how one is, what happens in it, and its end."""
+
+from collections.abc import Iterator, Sequence
+
+from fabric.daemon import answer_schemas as schemas
+from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
+from fabric.daemon.runs.daemon_run import run_document
+from fabric.daemon.runs.event_lines import sse_text
+from fabric.daemon.runs.runs import Runs
+from fabric.daemon.runs.streams import RunStream
+from fabric.daemon.statuses import OK
+from fabric.model.problems import FabricError, Problem
+
+_LAST_EVENT = "last-event-id"
+_STREAM = "text/event-stream"
+
+
+class RunEndpoints:
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+
+    def list(self, call: ApiCall) -> ApiAnswer:
+        del call
+        return ApiAnswer(OK, {"ok": True, "runs": [run_document(one) for one in self._runs.list()]})
+
+    def show(self, call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(OK, {"ok": True, "run": run_document(self._runs.get(call.values["run"]))})
+
+    def stop(self, call: ApiCall) -> ApiAnswer:
+        found = self._runs.stop(call.values["run"])
+        return ApiAnswer(OK, {"ok": True, "run": run_document(found)})
+
+    def events(self, call: ApiCall) -> ApiAnswer:
+        stream = self._runs.stream(call.values["run"], _number(call.headers.get(_LAST_EVENT, "0")))
+        return ApiAnswer(OK, content_type=_STREAM, chunks=SseBody(stream))
+
+
+class SseBody:
+    """A stream as bytes; whoever closes it gives its place back."""
+
+    def __init__(self, stream: RunStream) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        return sse_text(next(self._stream)).encode()
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
+    one, of_run = "/runs/<run>", (404,)
+    return (
+        ApiRoute(
+            "GET", "/runs", "runs", Right.LOOK, endpoints.list, "Its runs, newest first.",
+            good=(GoodAnswer(schemas.RUNS),),
+        ),
+        ApiRoute(
+            "GET", one, "run", Right.LOOK, endpoints.show, "A run, and what it came to.",
+            good=(GoodAnswer(schemas.RUN),), statuses=of_run,
+        ),
+        ApiRoute(
+            "DELETE", one, "stop", Right.CHANGE, endpoints.stop,
+            "Ask a run to stop; once more cuts it off.",
+            good=(GoodAnswer(schemas.RUN),), statuses=of_run,
+        ),
+        ApiRoute(
+            "GET", f"{one}/events", "events", Right.LOOK, endpoints.events,
+            "What happens in a run, as it happens; `Last-Event-ID` goes on behind that one.",
+            good=(GoodAnswer(schemas.TEXT, content=_STREAM),), statuses=of_run,
+        ),
+    )  # fmt: skip
+
+
+def _number(text: str) -> int:
+    if text.isascii() and text.isdecimal() and len(text) < 10:  # noqa: PLR2004 - so many events there are never
+        return int(text)
+    raise FabricError(Problem("request/malformed", "Last-Event-ID is no number of an event"))

@@ -1,0 +1,86 @@
+"""What a server says of itself: whether it lives, whether it can work, what it did, what it can."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from fabric.daemon import answer_schemas as schemas
+from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
+from fabric.daemon.metrics import CONTENT_TYPE, Metrics
+from fabric.daemon.openapi import openapi_document
+from fabric.daemon.readiness import Readiness
+from fabric.daemon.statuses import NOT_NOW, OK
+from fabric.manifest import VERSION
+from fabric.model.checks import Check
+from fabric.model.outcomes.json_struct import Json
+
+
+class ServerItself(Struct, frozen=True):
+    """`kind` is how the server is called, `is_draining` whether it is about to end."""
+
+    kind: str
+    readiness: Readiness
+    metrics: Metrics
+    is_draining: Callable[[], bool]
+    is_insecure: bool
+    has_keys: bool
+
+
+def system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tuple[ApiRoute, ...]:
+    def health(_: ApiCall) -> ApiAnswer:
+        return ApiAnswer(OK, {"ok": True})
+
+    def version(_: ApiCall) -> ApiAnswer:
+        return ApiAnswer(OK, {"ok": True, "version": VERSION, "server": server.kind})
+
+    def ready(_: ApiCall) -> ApiAnswer:
+        return _ready(server)
+
+    def metrics(_: ApiCall) -> ApiAnswer:
+        return ApiAnswer(OK, text=server.metrics.text(), content_type=CONTENT_TYPE)
+
+    def described(_: ApiCall) -> ApiAnswer:
+        return ApiAnswer(OK, openapi_document(routes, VERSION, has_keys=server.has_keys))
+
+    own = (
+        ApiRoute(
+            "GET", "/healthz", "healthz", Right.OPEN, health, "Whether the server lives.",
+            good=(GoodAnswer(schemas.HEALTHY),),
+        ),
+        ApiRoute(
+            "GET", "/readyz", "readyz", Right.LOOK, ready, "Whether it can do its work now.",
+            good=(GoodAnswer(schemas.READY), GoodAnswer(schemas.READY, NOT_NOW)),
+        ),
+        ApiRoute(
+            "GET", "/version", "version", Right.LOOK, version, "Which version it is.",
+            good=(GoodAnswer(schemas.VERSION),),
+        ),
+        ApiRoute(
+            "GET", "/metrics", "metrics", Right.LOOK, metrics, "What it did, for a collector.",
+            good=(GoodAnswer(schemas.TEXT, content="text/plain"),),
+        ),
+        ApiRoute(
+            "GET", "/openapi.json", "openapi", Right.LOOK, described, "What it can be asked.",
+            good=(GoodAnswer(schemas.ANYTHING),),
+        ),
+    )  # fmt: skip
+    routes = (*others, *own)
+    return own
+
+
+def _ready(server: ServerItself) -> ApiAnswer:
+    checks = server.readiness.checks()
+    is_draining = server.is_draining()
+    is_ready = not is_draining and not any(one.is_error for one in checks)
+    document: dict[str, Json] = {
+        "ok": is_ready,
+        "insecure": server.is_insecure,
+        "draining": is_draining,
+        "checks": {one.name: _check(one) for one in checks},
+    }
+    return ApiAnswer(OK if is_ready else NOT_NOW, document)
+
+
+def _check(check: Check) -> Json:
+    said: dict[str, Json] = {"ok": check.ok, "message": check.message}
+    return {**said, "hint": check.fix} if check.fix else said
