@@ -15,8 +15,9 @@ from fabric.model.events import RunEnded, Stamped, TaskEnded
 from fabric.system.disk import write_all
 
 BEAT_SECONDS = 10.0
-# So many events of a run are kept in memory; those before are read from its file.
-_KEPT = 1000
+# So many events of a run are kept in memory, and so much of them; those before are read from its
+# file.
+_KEPT, _KEPT_CHARACTERS = 1000, 1 << 20
 # What was up to date is told in a moment, thousands of times: it is written together.
 _TOGETHER = 200
 _TO_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
@@ -35,6 +36,7 @@ class RunEvents:
         self._changed = threading.Condition()
         self._lines: deque[EventLine] = deque()
         self._pending: list[EventLine] = []
+        self._characters = 0
         self._count = 0
         self._written = 0
         self._is_over = False
@@ -89,6 +91,7 @@ class RunEvents:
             self._count += 1
             line = line_of(replace(event, seq=self._count))
             self._lines.append(line)
+            self._characters += len(line.text)
             self._pending.append(line)
             if is_last or len(self._pending) >= _TOGETHER or not _is_skip(event):
                 self._write()
@@ -115,8 +118,12 @@ class RunEvents:
                 os.close(file)
 
     def _forget(self) -> None:
-        while len(self._lines) > self._kept and self._lines[0].number <= self._written:
-            self._lines.popleft()
+        while self._has_too_many() and self._lines[0].number <= self._written:
+            self._characters -= len(self._lines.popleft().text)
+
+    def _has_too_many(self) -> bool:
+        count = len(self._lines)
+        return count > self._kept or (count > 1 and self._characters > _KEPT_CHARACTERS)
 
     def _behind(self, at: int, patience: float) -> tuple[Sequence[EventLine], bool]:
         """Those in memory behind this one, waited for; and whether it is over."""

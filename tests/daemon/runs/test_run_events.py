@@ -59,6 +59,16 @@ def test_whatever_is_kept_in_memory_nothing_is_missed_or_told_twice(
         assert numbers(list(read_events(path))) == list(range(1, len(told) + 2))
 
 
+def test_long_lines_are_told_whole_though_few_of_them_are_kept(tmp_path: Path) -> None:
+    events = RunEvents(tmp_path / "events")
+    texts = [str(number) * 400_000 for number in range(8)]
+    for text in texts:
+        events.hear(stamped(TaskOutput("build:shop/one", text)))
+    events.end(stamped(END))
+    told = [one for one in told_all(events, 1) if isinstance(one, EventLine)]
+    assert [json.loads(one.text)["text"] for one in told[:-1]] == texts[1:]
+
+
 def test_events_are_told_as_they_come(tmp_path: Path) -> None:
     events = RunEvents(tmp_path / "events")
     heard: list[StreamItem] = []
