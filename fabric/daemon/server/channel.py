@@ -12,7 +12,6 @@ from fabric.daemon.server.answers import too_slow
 from fabric.daemon.server.parser import ParserRules, StrictParser
 from fabric.daemon.server.tasks import ServedTask
 
-
 if TYPE_CHECKING:
     from fabric.daemon.server.server_parts import ServerParts
 
@@ -28,7 +27,7 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
     def __init__(
         self, server: TcpWSGIServer, taken: socket.socket, address: tuple[str, int]
     ) -> None:
-        parts: "ServerParts" = server.parts
+        parts: ServerParts = server.parts
         self._limits = parts.limits
         peer, local = str(address[0]), _own_address(taken)
         rules = ParserRules(parts.admit, parts.new_id, peer, local, parts.limits.body_bytes)

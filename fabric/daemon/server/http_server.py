@@ -58,6 +58,10 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         self._thread.start()
 
     @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    @property
     def in_flight(self) -> int:
         """Connections whose answer is not wholly sent."""
         return sum(not one.is_waiting for one in tuple(self.active_channels.values()))

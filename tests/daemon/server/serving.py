@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right
 from fabric.daemon.options import Door
 from fabric.daemon.server.access_log import LineLog
-from fabric.daemon.server.gate import RequestGate, GateRules
+from fabric.daemon.server.gate import GateRules, RequestGate
 from fabric.daemon.server.hosts import host_names
 from fabric.daemon.server.http_server import ApiServer
 from fabric.daemon.server.keys import Keys
