@@ -1,18 +1,31 @@
-"""The console script's door: stage 0 first, and the command line only if it steps aside."""
+"""The door of both console scripts: stage 0 first, and the command line only if it steps aside."""
 
 import os
 import sys
 
 from fabric import interrupts, last_words
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def main() -> None:
-    argv = sys.argv[1:]
+    """`fabric`."""
+    _end(sys.argv[1:], _answered)
+
+
+def daemon_main() -> None:
+    """`fabricd`."""
+    _end(["fabricd", *sys.argv[1:]], _served)
+
+
+def _end(words: list[str], run: "Callable[[list[str]], int]") -> None:
     try:
         interrupts.raised()
-        code = _answered(argv)
+        code = run(words)
     except KeyboardInterrupt:
-        code = last_words.told(argv)
+        code = last_words.told(words)
     for stream in (sys.stdout, sys.stderr):
         if stream:
             stream.flush()
@@ -32,6 +45,12 @@ def _answered(argv: list[str]) -> int:
     from fabric.cli.main import run
 
     return run(argv)
+
+
+def _served(words: list[str]) -> int:
+    from fabric.cli.daemon.main import run
+
+    return run(words[1:])
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ ROOT = (
     _row("doctor", _LOOK, "Check tools, credentials and the state back end."),
     _row("runs", _LOOK, "List and show the journals of past runs."),
     _row("state", _REST, "Look at recorded state, back it up, move it, put it right."),
+    _row("config-api", _REST, "Check and resolve configs over HTTP.", "config_api"),
     _row("cache", _REST, "Statistics, verification and pruning of the cache."),
     _row("schema", _REST, "Print a JSON Schema: of a config, of a plan, of what fabric answers."),
     _row("completion", _REST, "Print a completion script for bash, zsh or fish."),

@@ -70,7 +70,10 @@ def root() -> LazyGroup:
         epilog=table.ROOT_EPILOG,
         params=[version_option()],
         no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _width()},
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "terminal_width": terminal_width(),
+        },
     ).listing(table.ROOT)
 
 
@@ -91,7 +94,7 @@ def _print_version(ctx: click.Context, _option: click.Parameter, value: bool) ->
         ctx.exit()
 
 
-def _width() -> int:
+def terminal_width() -> int:
     """The terminal's width; click would import shutil to ask for it."""
     try:
         return min(os.get_terminal_size().columns, _WIDEST)

@@ -1,5 +1,6 @@
 """How a server is to be run, as its options said it."""
 
+from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network
 from typing import TypeAlias
 
@@ -8,6 +9,13 @@ from msgspec import Struct
 Network: TypeAlias = IPv4Network | IPv6Network
 DAEMON_PORT, CONFIG_API_PORT = 8766, 8765
 _ENDPOINT_SECONDS = {"validate": 600, "resolve": 300, "plan": 300, "releases": 60}
+
+
+class ServerKind(StrEnum):
+    """The Configuration API answers questions about configs; the daemon deploys as well."""
+
+    DAEMON = "fabricd"
+    CONFIG_API = "config-api"
 
 
 class Door(Struct, frozen=True):
@@ -53,6 +61,7 @@ class AnswerCache(Struct, frozen=True):
 
 
 class ServerOptions(Struct, frozen=True):
+    kind: ServerKind = ServerKind.DAEMON
     door: Door = Door()
     project: ServedProject = ServedProject()
     cache: AnswerCache = AnswerCache()

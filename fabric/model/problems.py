@@ -9,6 +9,7 @@ class ExitCode(IntEnum):
     OK = 0
     FAILED = 1
     PARTIAL = 2
+    NOT_RUNNING = 3
     USAGE = 64
     INVALID = 65
     UNREACHABLE = 69

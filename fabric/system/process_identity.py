@@ -95,6 +95,15 @@ def is_surely_dead(other: Process) -> bool:
     return _started(other.pid) != other.started
 
 
+def is_surely_alive(other: Process) -> bool:
+    """Only with proof, as above: whoever has its number now is the same process."""
+    if not (other.boot and other.namespace and other.started):
+        return False
+    if (other.boot, other.namespace) != (_boot(), _namespace()):
+        return False
+    return _started(other.pid) == other.started
+
+
 def children_mark(process: Process) -> tuple[str, str]:
     """A variable that children carry, so that they can be told after their parent is gone."""
     space = process.namespace.rpartition("[")[2].rstrip("]")

@@ -10,7 +10,8 @@ import pytest
 from fabric.cli.commands_table import COMPOSE, GENERATE, ROOT
 from tests.support.project import environment, project
 
-HEAVY = {"networkx", "yaml", "jsonschema", "diskcache", "sqlite3", "httpx", "boto3"}
+HEAVY = {"networkx", "yaml", "jsonschema", "diskcache", "sqlite3", "httpx", "boto3", "bottle",
+         "waitress", "fabric.daemon.application"}  # fmt: skip
 COMMANDS = (
     (),
     *((row.name,) for row in ROOT),
@@ -25,6 +26,7 @@ from fabric.cli.main import run
 code = run(sys.argv[1:])
 sys.stderr.write(json.dumps([code, sorted(sys.modules)]))
 """
+DAEMON = HELP.replace("fabric.cli.main", "fabric.cli.daemon.main")
 ANSWER = """
 import sys
 from fabric import stage_zero
@@ -66,6 +68,13 @@ def test_help_loads_click_and_nothing_heavy(words: tuple[str, ...], tmp_path: Pa
 def test_a_slip_is_answered_without_the_engine(words: tuple[str, ...], tmp_path: Path) -> None:
     code, modules = loaded(HELP, *words, cwd=tmp_path, home=tmp_path)
     assert code == 64
+    assert modules & HEAVY == set()
+
+
+@pytest.mark.parametrize("words", [("--help",), ("status",), ("stop",)], ids=" ".join)
+def test_only_what_serves_loads_a_server(words: tuple[str, ...], tmp_path: Path) -> None:
+    code, modules = loaded(DAEMON, *words, cwd=tmp_path, home=tmp_path)
+    assert code == (3 if words == ("status",) else 0)
     assert modules & HEAVY == set()
 
 

@@ -14,6 +14,7 @@ Exit codes
     1  failed
     2  partial: some services or functions were done, some were not
        (plan --detailed-exitcode: there are changes)
+    3  fabricd status: no daemon runs here
    64  usage: an unknown command or option, a bad value
    65  an invalid config or input file
    69  a back end or provider cannot be reached
@@ -38,6 +39,9 @@ Environment variables
                          the default of --rollback-on-failure
   FABRIC_CONFIRM=<stage> says the name of a protected stage, for scripts
   FABRIC_LOCK_LEASE      how long without a beat until a lock may be taken over (default 60s)
+  FABRIC_DAEMON_API_KEY  the key that fabricd and config-api ask for (--api-key)
+  FABRIC_DAEMON_CACHE_URL, FABRIC_DAEMON_CACHE_PREFIX
+                         where fabricd keeps answers (--cache-url), and what its keys begin with
   FABRIC_STATE_SQL_URL   the state database: postgresql://..., sqlite:///file
   NO_COLOR, FORCE_COLOR  never, or always, use colour; TERM=dumb counts as NO_COLOR
   CI                     quiet progress lines; GITHUB_ACTIONS adds groups and annotations

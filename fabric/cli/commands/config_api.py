@@ -1,0 +1,29 @@
+"""`fabric config-api`: configs checked and resolved over HTTP, and nothing deployed."""
+
+import click
+
+from fabric.cli.daemon.flags import ConfigApiFlags
+from fabric.cli.flags_of import flags_of
+from fabric.cli.options import examples
+
+
+@click.command(
+    name="config-api",
+    epilog=examples("""
+fabric config-api --address 127.0.0.1
+fabric config-api --port 9000 --api-key-file keys.txt --rate-limit 120
+"""),
+)
+@flags_of(ConfigApiFlags)
+def config_api(flags: ConfigApiFlags) -> int:
+    """Serve POST /validate and POST /resolve, until Ctrl-C.
+
+    A request's body is a config; what is answered is whether it is right, and how it is resolved
+    for a stage. Nothing is built or deployed: that is for fabricd.
+    """
+    from fabric.cli.daemon.orders import refuse_uninstalled
+
+    refuse_uninstalled()
+    from fabric.cli.daemon.acts import serve_config_api
+
+    return serve_config_api(flags)

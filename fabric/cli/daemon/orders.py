@@ -1,0 +1,156 @@
+"""Options, files and variables to an order: what is wrong is told before anything starts."""
+
+import stat
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.settings import Settings
+from fabric.cli.daemon.flags import CacheFlags, ConfigApiFlags, DaemonFlags, DoorFlags, ProjectFlags
+from fabric.daemon.options import AnswerCache, BodyTrust, ServedProject, ServerKind
+from fabric.daemon.process.order import CACHE_VARIABLE, KEY_VARIABLE, ServeOrder
+from fabric.daemon.server.clients import network_of
+from fabric.daemon.server.hosts import host_name
+from fabric.daemon.server.keys import KeyDigest, key_digest, keys_in
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.time_spans import seconds_of
+from fabric.system.disk import read_bytes
+
+PREFIX_VARIABLE = "FABRIC_DAEMON_CACHE_PREFIX"
+_SCHEMES = ("redis", "rediss")
+_NEEDED = ("bottle", "waitress")
+_CONFIG = "fabric.yml"
+
+
+class PlacedOrder(Struct, frozen=True):
+    """What is to be served, and what whoever starts it should know."""
+
+    order: ServeOrder
+    warnings: tuple[str, ...] = ()
+
+
+def refuse_uninstalled() -> None:
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        message = f"this needs packages that are not installed: {', '.join(missing)}"
+        hint = "pip install 'fabric-deploy[daemon]'"
+        raise FabricError(Problem("daemon/not-installed", message, hint))
+
+
+def daemon_order(flags: DaemonFlags, settings: Settings) -> PlacedOrder:
+    project = _project(flags.project, settings.stage(flags.stage), settings.cwd)
+    cache = _cache(flags.cache, settings)
+    return _placed(
+        ServeOrder(
+            ServerKind.DAEMON,
+            project.workspace,
+            flags.door.address,
+            flags.port,
+            project,
+            cache=cache,
+        ),
+        flags.door,
+        settings,
+    )
+
+
+def config_api_order(flags: ConfigApiFlags, settings: Settings) -> PlacedOrder:
+    folder = str(settings.cwd)
+    project = ServedProject(folder, "", settings.stage(flags.stage))
+    order = ServeOrder(ServerKind.CONFIG_API, folder, flags.door.address, flags.port, project)
+    return _placed(order, flags.door, settings)
+
+
+def workspace_of(project: ProjectFlags, cwd: Path) -> Path:
+    """The folder itself, however it was named: its `.fabric` tells which daemon is meant."""
+    folder = (cwd / project.workspace).resolve()
+    if not folder.is_dir():
+        hint = "--workspace takes the folder of a project"
+        problem = Problem("usage/no-folder", f"`{project.workspace}` is no folder", hint)
+        raise FabricError(problem)
+    return folder
+
+
+def _placed(order: ServeOrder, door: DoorFlags, settings: Settings) -> PlacedOrder:
+    for proxy in door.proxies:
+        network_of(proxy)
+    digests, warnings = _keys(door, settings)
+    placed = replace(
+        order,
+        per_minute=door.rate_limit,
+        proxies=door.proxies,
+        hosts=tuple(map(_host, door.hosts)),
+        trust=BodyTrust(door.trust_bodies, door.prefixes),
+        digests=digests,
+    )
+    return PlacedOrder(placed, (*warnings, *(_NO_KEY if placed.is_insecure else ())))
+
+
+_NO_KEY = (
+    "warning: no key is set, and others than this machine can reach this server",
+    "  whoever does may read its project and deploy and remove with its credentials",
+    "  set --api-key-file FILE, or listen for this machine alone: --address 127.0.0.1",
+)
+
+
+def _host(name: str) -> str:
+    if not host_name(name) or "/" in name:
+        hint = "a name without scheme and path, as in fabric.example.com"
+        raise FabricError(Problem("usage/bad-host", f"--allowed-host {name} is no name", hint))
+    return name
+
+
+def _keys(door: DoorFlags, settings: Settings) -> tuple[tuple[KeyDigest, ...], tuple[str, ...]]:
+    """The option stands for the variable; keys of the file count beside it."""
+    found: list[KeyDigest] = []
+    if door.api_key:
+        found.append(key_digest(door.api_key, "--api-key"))
+    elif KEY_VARIABLE in settings.env:
+        found.append(key_digest(settings.env[KEY_VARIABLE], KEY_VARIABLE))
+    if not door.api_key_file:
+        return tuple(found), ()
+    path = settings.cwd / door.api_key_file
+    try:
+        text = read_bytes(path).decode()
+        is_open = bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
+    except (OSError, UnicodeError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no text"
+        message = f"cannot read `{door.api_key_file}`: {why.lower()}"
+        where = Place(door.api_key_file)
+        raise FabricError(Problem("input/unreadable", message, where=where)) from error
+    warning = f"warning: others may read `{door.api_key_file}`: chmod 600 it"
+    return (*found, *keys_in(text, door.api_key_file)), (warning,) if is_open else ()
+
+
+def _project(flags: ProjectFlags, stage: str, cwd: Path) -> ServedProject:
+    folder = workspace_of(flags, cwd)
+    config = folder / flags.config
+    if config.is_dir():
+        config /= _CONFIG
+    if flags.dashboard and not config.is_file():
+        hint = "--dashboard shows the project of --config, in --workspace"
+        message = f"there is no config `{flags.config}`"
+        raise FabricError(Problem("config/not-found", message, hint, Place(str(config))))
+    return ServedProject(str(folder), flags.config, stage, flags.dashboard)
+
+
+def _cache(flags: CacheFlags, settings: Settings) -> AnswerCache:
+    seconds = seconds_of("--cache-ttl", flags.ttl)
+    named = "--cache-url" if flags.url else CACHE_VARIABLE
+    url = flags.url or settings.env.get(CACHE_VARIABLE, "")
+    if url and not _is_cache(url):
+        hint = "redis://host:port/0, or rediss:// over TLS"
+        raise FabricError(Problem("usage/bad-cache-url", f"{named} is no cache's address", hint))
+    prefix = settings.env.get(PREFIX_VARIABLE, "")
+    return AnswerCache(url, seconds, prefix) if prefix else AnswerCache(url, seconds)
+
+
+def _is_cache(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -1,0 +1,164 @@
+"""Start, stop and look at the daemon of a workspace, from a process beside it."""
+
+import contextlib
+import http.client
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from fabric.app.settings import Settings
+from fabric.daemon.process.listening import reached_at
+from fabric.daemon.process.order import OWN_VARIABLES, ServeOrder
+from fabric.daemon.process.running import RunningDaemon, UnknownDaemon, lock_path, running_in
+from fabric.daemon.process.start_note import StartNote
+from fabric.model.problems import FabricError, Problem
+from fabric.system.life_lock import said_by_holder
+from fabric.system.process_identity import is_surely_alive
+from fabric.system.rotating_log import last_lines, open_log
+
+_LINES = 12
+_LOOK = 0.02
+_ANSWER_SECONDS = 10.0
+_START_SECONDS = 30.0
+STOP_SECONDS = 10.0
+
+
+class StartedDaemon(Struct, frozen=True):
+    """`was_running`: another daemon serves the workspace, and none was started."""
+
+    daemon: RunningDaemon | UnknownDaemon
+    was_running: bool = False
+
+
+def start(order: ServeOrder, settings: Settings) -> StartedDaemon:
+    folder = Path(order.folder)
+    if found := running_in(folder):
+        return StartedDaemon(found, was_running=True)
+    note = _launched(order, settings)
+    if note is None:
+        raise FabricError(_ended(order, "it ended before it served anything"))
+    if note.is_other:
+        return StartedDaemon(running_in(folder) or UnknownDaemon(), was_running=True)
+    if note.problems:
+        raise FabricError(*note.problems)
+    _ask_once(order, note.port)
+    return StartedDaemon(running_in(folder) or UnknownDaemon())
+
+
+def stop(folder: Path) -> RunningDaemon | None:
+    """The one that was stopped. A process is told only if it is the one that said so itself."""
+    found = running_in(folder)
+    if found is None:
+        return None
+    if isinstance(found, UnknownDaemon):
+        problem = Problem("daemon/unknown", "a daemon is starting here", "try again in a second")
+        raise FabricError(problem)
+    if not is_surely_alive(found.process):
+        message = f"the daemon runs on {found.process.host}, or in a container: not from here"
+        raise FabricError(Problem("daemon/elsewhere", message, "stop it there"))
+    with contextlib.suppress(ProcessLookupError):
+        _signal(found)
+    if not _is_gone(folder, STOP_SECONDS):
+        raise FabricError(_lasts(found))
+    return found
+
+
+def _signal(found: RunningDaemon) -> None:
+    try:
+        os.kill(found.process.pid, signal.SIGTERM)
+    except PermissionError as error:
+        message = f"process {found.process.pid} belongs to {found.process.user}"
+        problem = Problem("daemon/not-ours", message, "stop it as that user")
+        raise FabricError(problem) from error
+
+
+def _is_gone(folder: Path, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while said_by_holder(lock_path(folder)) is not None:
+        if time.monotonic() >= end:
+            return False
+        time.sleep(_LOOK)
+    return True
+
+
+def _lasts(found: RunningDaemon) -> Problem:
+    message = f"process {found.process.pid} lets its runs end, and takes no new ones"
+    hint = (
+        "it ends by itself within 45 s; `fabricd stop` once more asks the runs to stop, "
+        "a third time cuts them off"
+    )
+    return Problem("daemon/still-ending", message, hint)
+
+
+def _launched(order: ServeOrder, settings: Settings) -> StartNote | None:
+    """What the new process says of itself: nothing, if it ended without a word."""
+    ours, theirs = os.pipe()
+    log = open_log(order.log)
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-m", "fabric.daemon.process.detached", str(theirs)],
+            cwd=settings.cwd,
+            env=_environment(settings),
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            pass_fds=(theirs,),
+        )
+    finally:
+        os.close(log)
+        os.close(theirs)
+    try:
+        _hand_over(child, order)
+        said = _said(ours)
+    finally:
+        os.close(ours)
+        # Nobody waits for it: it outlives this command.
+        child.returncode = 0
+    return msgspec.json.decode(said, type=StartNote) if said else None
+
+
+def _said(notes: int) -> bytes:
+    """One note, or nothing at all: it is written in one piece."""
+    is_there, _, _ = select.select([notes], [], [], _START_SECONDS)
+    return os.read(notes, 1 << 16) if is_there else b""
+
+
+def _hand_over(child: "subprocess.Popen[bytes]", order: ServeOrder) -> None:
+    if child.stdin is None:
+        return
+    with contextlib.suppress(BrokenPipeError), child.stdin as way:
+        way.write(msgspec.json.encode(order))
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    return {name: text for name, text in settings.called_with.items() if name not in OWN_VARIABLES}
+
+
+def _ask_once(order: ServeOrder, port: int) -> None:
+    """A port that does not answer is no daemon that was started."""
+    address = reached_at(order.address)
+    client = http.client.HTTPConnection(address, port, timeout=_ANSWER_SECONDS)
+    try:
+        with contextlib.closing(client):
+            client.request("GET", "/healthz")
+            client.getresponse().read()
+    except (OSError, http.client.HTTPException) as error:
+        why = f"it does not answer at {address}:{port}: {error}"
+        raise FabricError(_ended(order, why)) from error
+
+
+def _ended(order: ServeOrder, why: str) -> Problem:
+    lines = last_lines(order.log, _LINES)
+    told = "\n".join(f"  {line}" for line in lines)
+    message = f"the daemon could not be started: {why}"
+    if told:
+        message += f"; the last lines of its log:\n{told}"
+    return Problem("daemon/not-started", message, f"the whole log: {order.log}")

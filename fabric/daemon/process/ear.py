@@ -1,0 +1,44 @@
+"""Signals as something to wait for, in the main thread of a server."""
+
+import contextlib
+import queue
+import signal
+from collections.abc import Iterator
+from types import FrameType
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Ear:
+    """Hears each wish to end once."""
+
+    def __init__(self) -> None:
+        self._heard: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def ring(self, number: int = signal.SIGTERM) -> None:
+        self._heard.put(number)
+
+    def heard(self, seconds: float) -> bool:
+        try:
+            self._heard.get(timeout=seconds)
+        except queue.Empty:
+            return False
+        return True
+
+
+@contextlib.contextmanager
+def listening_for_signals() -> Iterator[Ear]:
+    """What is ignored stays so: that is what `nohup` is for."""
+    ear = Ear()
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        del frame
+        ear.ring(number)
+
+    numbers = [one for one in _ENDING if signal.getsignal(one) != signal.SIG_IGN]
+    before = {number: signal.signal(number, hear) for number in numbers}
+    try:
+        yield ear
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,60 @@
+"""The address that a server listens on."""
+
+import errno
+import socket
+
+from fabric.model.problems import FabricError, Problem
+
+_BACKLOG = 1024
+_NEARBY = 100
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """Port 0 is any that is free."""
+    try:
+        return _bound(address, port)
+    except (OSError, UnicodeError) as error:
+        raise FabricError(_cannot(address, port, error)) from error
+
+
+def _bound(address: str, port: int) -> socket.socket:
+    kind = socket.SOCK_STREAM
+    found = socket.getaddrinfo(address, port, type=kind, flags=socket.AI_PASSIVE)
+    family, *_, place = found[0]
+    both = family is socket.AF_INET6 and address == "::" and socket.has_dualstack_ipv6()
+    return socket.create_server(
+        (str(place[0]), port), family=family, backlog=_BACKLOG, dualstack_ipv6=both
+    )
+
+
+def _cannot(address: str, port: int, error: OSError | UnicodeError) -> Problem:
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    message = f"cannot listen on {address}:{port}: {said.lower()}"
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.EADDRINUSE:
+        free = next((one for one in range(port + 1, port + _NEARBY) if _is_free(address, one)), 0)
+        hint = f"--port {free} is free" if free else "choose another with --port"
+        return Problem("daemon/port-taken", message, hint)
+    if number == errno.EACCES:
+        hint = "ports below 1024 are for root: choose another with --port"
+        return Problem("daemon/port-refused", message, hint)
+    hint = "--address takes an address of this machine, as in 127.0.0.1 or 0.0.0.0"
+    return Problem("daemon/bad-address", message, hint)
+
+
+def _is_free(address: str, port: int) -> bool:
+    try:
+        _bound(address, port).close()
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def reached_at(address: str) -> str:
+    """Where this machine reaches a server that listens there."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104
+
+
+def url_of(address: str, port: int) -> str:
+    host = reached_at(address)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,56 @@
+"""How a server is to be started, as plain words that can be handed to a process of its own."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.daemon.options import (
+    AnswerCache,
+    BodyTrust,
+    Door,
+    ServedProject,
+    ServerKind,
+    ServerOptions,
+)
+from fabric.daemon.server.clients import is_loopback, network_of
+from fabric.daemon.server.keys import KeyDigest, Keys
+
+KEY_VARIABLE = "FABRIC_DAEMON_API_KEY"
+CACHE_VARIABLE = "FABRIC_DAEMON_CACHE_URL"
+# What only a server is to know: no config, command or function of anybody is handed it.
+OWN_VARIABLES = frozenset((KEY_VARIABLE, CACHE_VARIABLE))
+
+
+class ServeOrder(Struct, frozen=True):
+    """Without a key in it: digests are enough to tell who has one. `folder` is where `.fabric`
+    lies."""
+
+    kind: ServerKind
+    folder: str
+    address: str
+    port: int
+    project: ServedProject
+    per_minute: int = 0
+    proxies: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    cache: AnswerCache = AnswerCache()
+    trust: BodyTrust = BodyTrust()
+    digests: tuple[KeyDigest, ...] = ()
+
+    @property
+    def keys(self) -> Keys:
+        return Keys(self.digests)
+
+    @property
+    def is_insecure(self) -> bool:
+        return not self.digests and not is_loopback(self.address)
+
+    @property
+    def options(self) -> ServerOptions:
+        proxies = tuple(map(network_of, self.proxies))
+        door = Door(self.address, self.port, self.per_minute, proxies, self.hosts)
+        return ServerOptions(self.kind, door, self.project, self.cache, self.trust)
+
+    @property
+    def log(self) -> Path:
+        return Path(self.folder) / ".fabric" / "daemon.log"

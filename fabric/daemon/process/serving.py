@@ -1,0 +1,111 @@
+"""A server from its start to its end, in the main thread of a process."""
+
+import contextlib
+import resource
+import socket
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.settings import Settings
+from fabric.daemon.application import AppFactory, Application, ServerLife, ServerSurroundings
+from fabric.daemon.process.ending import EndingTimes, Heard, close_server, wind_down
+from fabric.daemon.process.listening import listen
+from fabric.daemon.process.order import OWN_VARIABLES, ServeOrder
+from fabric.daemon.process.service_manager import ServiceManager
+from fabric.daemon.server.access_log import LineLog, take_over_warnings
+from fabric.daemon.server.clients import is_loopback, is_proxy
+from fabric.daemon.server.gate import GateRules, RequestGate
+from fabric.daemon.server.hosts import host_names
+from fabric.daemon.server.http_server import ApiServer
+from fabric.daemon.server.limits import ServerLimits, connections_within
+from fabric.daemon.server.route_table import ApiRouteTable
+from fabric.daemon.server.server_parts import ServerParts
+from fabric.manifest import VERSION
+from fabric.model.problems import FabricError, Problem
+
+_FILES_WANTED = 4096
+_ID_BYTES = 8
+_TURN = 1.0
+
+
+class ServeTools(Struct, frozen=True):
+    """What a server is given by whoever runs it. `ready` is called with the port once it serves."""
+
+    make: AppFactory
+    heard: Heard
+    write: Callable[[str], None]
+    ready: Callable[[int], None]
+    times: EndingTimes = EndingTimes()
+    limits: ServerLimits = ServerLimits()
+
+
+def serve(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:
+    """Until it is told to end. What is wrong is said before anything listens."""
+    log = LineLog(settings.clock, tools.write)
+    options, life = order.options, ServerLife()
+    around = ServerSurroundings(
+        options, without_own(settings), life, log, bool(order.keys), order.is_insecure
+    )
+    app = tools.make(around)
+    with contextlib.closing(listen(order.address, order.port)) as listening:
+        take_over_warnings(log)
+        server = ApiServer(listening, _parts(order, around, app, tools.limits))
+        server.start()
+        manager = ServiceManager(settings.env)
+        tools.ready(server.port)
+        log.say("started", version=VERSION, address=order.address, port=server.port)
+        manager.say("READY=1")
+        _wait(server, tools.heard, manager)
+        log.say("stopping", runs=app.runs.under_way())
+        manager.say("STOPPING=1")
+        wind_down(life, app.runs, tools.heard, tools.times)
+        close_server(server, tools.heard, tools.times)
+        app.close()
+        log.say("stopped")
+
+
+def without_own(settings: Settings) -> Settings:
+    """No config, command or function of anybody is handed what only the server is to know."""
+    env = {name: text for name, text in settings.env.items() if name not in OWN_VARIABLES}
+    return replace(settings, env=env)
+
+
+def _parts(
+    order: ServeOrder, around: ServerSurroundings, app: Application, limits: ServerLimits
+) -> ServerParts:
+    door, log = around.options.door, around.log
+    hosts = host_names(door.address, socket.gethostname().lower(), door.hosts)
+    rules = GateRules(door, order.keys, hosts, ApiRouteTable(app.routes), limits.body_bytes)
+    return ServerParts(
+        app.wsgi,
+        RequestGate(rules, log.monotonic).admit,
+        log,
+        lambda: around.settings.chance(_ID_BYTES),
+        lambda peer: is_loopback(peer) or is_proxy(peer, door.proxies),
+        replace(limits, connections=connections_within(limits, _files())),
+    )
+
+
+def _files() -> int:
+    """How many files this process may have open, after it asked for what it needs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES_WANTED if hard == resource.RLIM_INFINITY else min(_FILES_WANTED, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return _FILES_WANTED if soft == resource.RLIM_INFINITY else soft
+
+
+def _wait(server: ApiServer, heard: Heard, manager: ServiceManager) -> None:
+    """A server that does not turn any more is told to nobody as alive."""
+    turns = -1
+    while not heard(min(_TURN, manager.beat_seconds)):
+        if not server.is_alive:
+            problem = Problem("internal/server-ended", "the server ended by itself", "see its log")
+            raise FabricError(problem)
+        if server.turns != turns:
+            turns = server.turns
+            manager.beat()

@@ -1,0 +1,60 @@
+"""What a server says of its work: one JSON line for each request, and one for what went wrong."""
+
+import json
+import logging
+import traceback
+from collections.abc import Callable
+
+from msgspec.structs import asdict
+
+from fabric.daemon.server.tasks import AccessLine
+from fabric.system.clock import Clock, stamp
+
+_FRAMES = 12
+
+
+class LineLog:
+    """Hands each line to `write`. `count` is told of every request that was answered."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        write: Callable[[str], None],
+        count: Callable[[AccessLine], None] = lambda _: None,
+    ) -> None:
+        self._clock, self._write, self._count = clock, write, count
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+    def answered(self, line: AccessLine) -> None:
+        self._count(line)
+        self.say("request", **asdict(line))
+
+    def failed(self, request_id: str, error: BaseException) -> None:
+        """Where it was, and of which kind; its message may hold what nobody else is to read."""
+        frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+        trace = [f"{one.filename}:{one.lineno} {one.name}" for one in frames]
+        self.say("error", id=request_id, error=type(error).__name__, trace=trace)
+
+    def say(self, event: str, **facts: object) -> None:
+        self._write(json.dumps({"time": stamp(self._clock), "event": event, **facts}))
+
+
+class ServerWarnings(logging.Handler):
+    """What the server under ours has to say, as lines of our log, without its traces."""
+
+    def __init__(self, log: LineLog) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._log.say("server", level=record.levelname.lower(), message=record.getMessage())
+
+
+def take_over_warnings(log: LineLog) -> None:
+    """How deep its queue is it need not say for each request."""
+    logging.getLogger("waitress.queue").disabled = True
+    under = logging.getLogger("waitress")
+    under.propagate = False
+    under.handlers = [ServerWarnings(log)]

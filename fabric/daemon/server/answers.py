@@ -1,0 +1,77 @@
+"""Answers that the server makes by itself, in the one form that all failures have."""
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from fabric.daemon.exchange import ApiAnswer, refusal
+from fabric.model.problems import Problem
+
+# What goes with every answer that does not say otherwise by itself.
+GUARDS: Mapping[str, str] = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+def body_of(answer: ApiAnswer) -> bytes:
+    return (answer.text or json.dumps(answer.document) + "\n").encode()
+
+
+def status_line(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return f"{status} Unknown"
+
+
+def malformed(why: str) -> ApiAnswer:
+    return _refused(400, "request/malformed", f"this is no request of HTTP/1.1: {why}")
+
+
+def header_too_large(most: int) -> ApiAnswer:
+    return _refused(431, "request/header-too-large", f"the headers are larger than {most:,} bytes")
+
+
+def too_slow(seconds: float) -> ApiAnswer:
+    message = f"the request did not come to its end within {seconds:.0f} s"
+    return _refused(408, "request/too-slow", message)
+
+
+def not_implemented() -> ApiAnswer:
+    message = "the only transfer encoding here is `chunked`"
+    return _refused(501, "request/unknown-encoding", message)
+
+
+def other_version() -> ApiAnswer:
+    return _refused(505, "request/other-version", "HTTP/1.1 is spoken here, and HTTP/1.0")
+
+
+def overloaded() -> ApiAnswer:
+    problem = Problem("server/busy", "too many connections are open", "try again in a second")
+    return refusal(503, (problem,), {"Retry-After": "1"})
+
+
+def unexpected(request_id: str) -> ApiAnswer:
+    """What it was stands in the log only."""
+    hint = f"a bug in fabric: look for the request {request_id} in the log of the server"
+    return refusal(500, (Problem("internal/error", "something unexpected went wrong", hint),))
+
+
+def of_parser(status: int, why: str, header_bytes: int) -> ApiAnswer:
+    """What the parser under ours found."""
+    match status:
+        case 431:
+            return header_too_large(header_bytes)
+        case 501:
+            return not_implemented()
+        case _:
+            return malformed(why)
+
+
+def _refused(status: int, code: str, message: str) -> ApiAnswer:
+    return refusal(status, (Problem(code, message),))

@@ -1,0 +1,132 @@
+"""Who is let in: asked once the headers are there, and before a byte of a body is read."""
+
+import threading
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from fabric.daemon.exchange import ApiAnswer, Right, refusal
+from fabric.daemon.options import Door
+from fabric.daemon.server.clients import client_of, counted_as
+from fabric.daemon.server.hosts import HostNames, is_cross_site
+from fabric.daemon.server.keys import Keys, allows
+from fabric.daemon.server.rate_limit import SlidingMinute
+from fabric.daemon.server.route_table import ApiRouteTable
+from fabric.model.problems import Problem
+
+_CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="fabric"'}
+
+
+class CallHead(Struct, frozen=True):
+    """A request before its body. Names of headers are in capitals, with `_` for `-`; `length` is
+    what the body is announced with, `local` the address of ours that it was sent to."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    peer: str
+    local: str = ""
+    length: int = 0
+
+
+class Admission(Struct, frozen=True):
+    """What is known of a request at the gate. `headers` go with its answer, whoever makes it."""
+
+    id: str
+    client: str = ""
+    route: str = ""
+    right: Right | None = None
+    headers: Mapping[str, str] = {}
+    refused: ApiAnswer | None = None
+
+
+class GateRules(Struct, frozen=True):
+    door: Door
+    keys: Keys
+    hosts: HostNames
+    routes: ApiRouteTable
+    body_bytes: int
+
+
+class RequestGate:
+    """In this order: the name asked for, the key, where it comes from, how often, how much."""
+
+    def __init__(self, rules: GateRules, monotonic: Callable[[], float]) -> None:
+        self._rules, self._monotonic = rules, monotonic
+        limit = rules.door.per_minute
+        self._minute = SlidingMinute(limit) if limit else None
+        self._lock = threading.Lock()
+
+    def admit(self, head: CallHead, request_id: str) -> Admission:
+        rules = self._rules
+        forwarded = head.headers.get("X_FORWARDED_FOR", "")
+        client = client_of(head.peer, forwarded, rules.door.proxies)
+        route = rules.routes.match(head.method, head.path)
+        right = self._right(head, route.right)
+        headers: Mapping[str, str] = {}
+        refused = self._stranger(head, route.right, right)
+        if refused is None and route.right is not Right.OPEN:
+            refused, headers = self._counted(client)
+        if refused is None and head.length > rules.body_bytes:
+            refused = too_large(rules.body_bytes)
+        return Admission(request_id, client, route.name, right, headers, refused)
+
+    def _counted(self, client: str) -> tuple[ApiAnswer | None, Mapping[str, str]]:
+        """Probes for a sign of life are not counted: they would fail for being asked often."""
+        if self._minute is None:
+            return None, {}
+        with self._lock:
+            allowance = self._minute.ask(counted_as(client), self._monotonic())
+        return None if allowance.is_granted else _too_often(allowance.limit), allowance.headers
+
+    def _right(self, head: CallHead, needed: Right) -> Right | None:
+        if not self._rules.keys:
+            return Right.CHANGE
+        given = head.headers.get("X_API_KEY")
+        found = None if given is None else self._rules.keys.right_of(given)
+        return Right.OPEN if found is None and needed is Right.OPEN else found
+
+    def _stranger(self, head: CallHead, needed: Right, right: Right | None) -> ApiAnswer | None:
+        host = head.headers.get("HOST", "localhost")
+        if not self._rules.hosts.knows(host, head.local):
+            return _unknown_host()
+        if right is None:
+            return _no_key()
+        if not allows(right, needed):
+            return _not_allowed()
+        return _cross_site() if is_cross_site(head.method, head.headers) else None
+
+
+def too_large(most: int) -> ApiAnswer:
+    message = f"the body is larger than {most:,} bytes"
+    hint = "send the config alone: what it includes is read from the workspace"
+    return refusal(413, (Problem("request/too-large", message, hint),))
+
+
+def _unknown_host() -> ApiAnswer:
+    message = "this server does not go by the name in `Host`"
+    hint = "ask for it by its address, or start it with --allowed-host NAME"
+    return refusal(421, (Problem("request/unknown-host", message, hint),))
+
+
+def _no_key() -> ApiAnswer:
+    message = "a valid key is needed"
+    problem = Problem("request/no-key", message, "send it in the header `X-API-Key`")
+    return refusal(401, (problem,), _CHALLENGE)
+
+
+def _not_allowed() -> ApiAnswer:
+    message = "this key may look, and not change anything"
+    return refusal(403, (Problem("request/read-only-key", message, "use another key"),))
+
+
+def _cross_site() -> ApiAnswer:
+    message = "a page of another site may not do this"
+    hint = "open the dashboard of this server itself"
+    return refusal(403, (Problem("request/cross-site", message, hint),))
+
+
+def _too_often(limit: int) -> ApiAnswer:
+    message = f"more than {limit} requests in a minute"
+    hint = "ask again after as many seconds as `Retry-After` says"
+    return refusal(429, (Problem("request/too-often", message, hint),))

@@ -1,0 +1,62 @@
+"""Which names a server goes by. A page of somebody else's whose name leads to this machine asks
+with a name of its own, and is told apart by it."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from fabric.daemon.server.clients import is_loopback
+
+_SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
+
+
+class HostNames(Struct, frozen=True):
+    """`names` in small letters; None is any name at all."""
+
+    names: frozenset[str] | None = None
+
+    def knows(self, host: str, local: str) -> bool:
+        """`local` is the address of ours that the connection was made to."""
+        if self.names is None:
+            return True
+        name = host_name(host)
+        return (
+            name in self.names or name == local or name.endswith(".localhost") or is_loopback(name)
+        )
+
+
+def host_names(address: str, own: str, more: tuple[str, ...]) -> HostNames:
+    """On loopback, and wherever names were given, only names of ours are served."""
+    if not (is_loopback(address) or more):
+        return HostNames()
+    known = ("localhost", address, own, *more)
+    return HostNames(frozenset(host_name(one) for one in known if one))
+
+
+def host_name(host: str) -> str:
+    """Without its port, and without the dot that ends a whole name."""
+    name = host.strip().lower()
+    if name.startswith("["):
+        return name[1:].partition("]")[0]
+    return (name.partition(":")[0] if name.count(":") == 1 else name).rstrip(".")
+
+
+def is_safe(method: str) -> bool:
+    """Whether it changes nothing, by the rules of HTTP."""
+    return method in _SAFE
+
+
+def is_cross_site(method: str, headers: Mapping[str, str]) -> bool:
+    """Whether a browser sends this for a page that is none of ours. Who sends neither of the two
+    headers is no browser."""
+    if is_safe(method):
+        return False
+    site, origin = headers.get("SEC_FETCH_SITE"), headers.get("ORIGIN")
+    if site is not None and site.strip().lower() != "same-origin":
+        return True
+    return origin is not None and not _is_own(origin.strip().lower(), headers.get("HOST", ""))
+
+
+def _is_own(origin: str, host: str) -> bool:
+    scheme, mark, rest = origin.partition("://")
+    return bool(mark) and scheme in ("http", "https") and rest == host.strip().lower()

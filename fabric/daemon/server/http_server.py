@@ -1,0 +1,184 @@
+"""The HTTP server: waitress, with limits that hold, on a thread of its own."""
+
+import contextlib
+import errno
+import socket
+import threading
+from collections.abc import Callable, Mapping
+
+from waitress import wasyncore
+from waitress.adjustments import Adjustments
+from waitress.server import TcpWSGIServer
+from waitress.task import ThreadedTaskDispatcher
+
+from fabric.daemon.server.answers import GUARDS, body_of, overloaded, status_line
+from fabric.daemon.server.channel import ServedChannel
+from fabric.daemon.server.limits import ServerLimits
+from fabric.daemon.server.server_parts import ServerParts
+
+_ACCEPTED_AT_ONCE = 64
+_NO_MORE_FILES = (errno.EMFILE, errno.ENFILE)
+_TURN = 0.5
+_LOOK = 1.0
+# Without a request for so long, one of many connections of one address makes room.
+_SETTLED = 1.0
+_BUFFER = 64 * 1024 * 1024
+_WATERMARK = 1024 * 1024
+_TOGETHER = 16 * 1024
+
+
+class ApiServer(TcpWSGIServer):  # type: ignore[misc]
+    """Its connections belong to the thread that `start` begins; answers are made on others."""
+
+    def __init__(self, listening: socket.socket, parts: ServerParts) -> None:
+        self.parts = parts
+        self._monotonic = parts.teller.monotonic
+        self.sockets: dict[int, object] = {}
+        self._is_over = False
+        self._paused_until = self._next_look = 0.0
+        self.turns = 0
+        dispatcher = ThreadedTaskDispatcher()
+        dispatcher.set_thread_count(parts.limits.threads)
+        super().__init__(
+            parts.app,
+            map=self.sockets,
+            _sock=listening,
+            dispatcher=dispatcher,
+            adj=_adjustments(parts.limits),
+            sockinfo=(listening.family, listening.type, 0, listening.getsockname()),
+            bind_socket=False,
+        )
+        self._thread = threading.Thread(target=self._run, name="fabric-http", daemon=True)
+
+    @property
+    def port(self) -> int:
+        return int(self.effective_port)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    @property
+    def in_flight(self) -> int:
+        """Connections whose answer is not wholly sent."""
+        return sum(not one.is_waiting for one in tuple(self.active_channels.values()))
+
+    def stop_listening(self) -> None:
+        """Those who are there are served; nobody else is let in."""
+        self.trigger.pull_trigger(self._close_door)
+
+    def _close_door(self) -> None:
+        self.accepting = False
+        self.del_channel()
+        self.socket.close()
+
+    def stop(self, seconds: float) -> None:
+        """What is still under way after so long is cut off."""
+        self._is_over = True
+        self.pull_trigger()
+        self._thread.join()
+        self.task_dispatcher.shutdown(timeout=seconds)
+        wasyncore.close_all(self.sockets)
+
+    def _run(self) -> None:
+        while not self._is_over:
+            self.turns += 1
+            wasyncore.loop(timeout=_TURN, map=self.sockets, use_poll=True, count=1)
+            self._look()
+
+    def _look(self) -> None:
+        now = self._monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + _LOOK
+        for channel in tuple(self.active_channels.values()):
+            channel.look(now)
+
+    def readable(self) -> bool:
+        return bool(self.accepting) and self._monotonic() >= self._paused_until
+
+    def handle_accept(self) -> None:
+        """All who knock, for each turn looks at every connection there is."""
+        for _ in range(_ACCEPTED_AT_ONCE):
+            try:
+                taken, address = self.socket.accept()
+            except OSError as error:
+                if error.errno in _NO_MORE_FILES:
+                    self._make_room(1)
+                    self._paused_until = self._monotonic() + 0.1
+                return
+            self._let_in(taken, address)
+
+    def _let_in(self, taken: socket.socket, address: tuple[str, int]) -> None:
+        limits = self.parts.limits
+        if len(self.active_channels) >= limits.connections and not self._make_room(1):
+            _turn_away(taken)
+            return
+        with contextlib.suppress(OSError):
+            self.set_socket_options(taken)
+            ServedChannel(self, taken, address)
+        if not self.parts.shares_address(str(address[0])):
+            self._part_with_settled(str(address[0]))
+
+    def _make_room(self, count: int) -> int:
+        """Those go who have kept us waiting for longest."""
+        waiting = self._waiting(lambda _: True)[:count]
+        for one in waiting:
+            one.drop()
+        return len(waiting)
+
+    def _part_with_settled(self, address: str) -> None:
+        own = self._waiting(lambda one: one.addr[0] == address)
+        settled = self._monotonic() - _SETTLED
+        for one in own[: max(0, len(own) - self.parts.limits.waiting_of_one)]:
+            if one.waits_since < settled:
+                one.drop()
+
+    def _waiting(self, wanted: Callable[[ServedChannel], bool]) -> list[ServedChannel]:
+        found = (one for one in self.active_channels.values() if one.is_waiting and wanted(one))
+        return sorted(found, key=lambda one: one.waits_since)
+
+
+def _adjustments(limits: ServerLimits) -> Adjustments:
+    made = Adjustments(
+        threads=limits.threads,
+        connection_limit=1_000_000,  # kept by `_let_in`, which makes room
+        channel_timeout=86_400,  # kept by `look`
+        cleanup_interval=86_400,
+        channel_request_lookahead=0,
+        max_request_header_size=limits.header_bytes,
+        # Of chunks so much is read with what is between them; what they hold is counted.
+        max_request_body_size=2 * limits.body_bytes + limits.header_bytes,
+        recv_bytes=64 * 1024,
+        backlog=1024,
+        ident="",
+        asyncore_use_poll=True,
+        inbuf_overflow=_BUFFER,  # never a file: the root may be read-only
+        outbuf_overflow=_BUFFER,
+        outbuf_high_watermark=_WATERMARK,
+        expose_tracebacks=False,
+        clear_untrusted_proxy_headers=False,
+        log_socket_errors=False,
+    )
+    # Head and body of a small answer go together.
+    made.send_bytes = _TOGETHER
+    return made
+
+
+def _turn_away(taken: socket.socket) -> None:
+    answer = overloaded()
+    body = body_of(answer)
+    headers: Mapping[str, str] = {
+        **GUARDS,
+        **answer.headers,
+        "Content-Type": answer.content_type,
+        "Content-Length": str(len(body)),
+        "Connection": "close",
+    }
+    lines = [f"HTTP/1.1 {status_line(answer.status)}", *(f"{k}: {v}" for k, v in headers.items())]
+    with taken, contextlib.suppress(OSError):
+        taken.settimeout(0)
+        taken.send("\r\n".join((*lines, "", "")).encode() + body)

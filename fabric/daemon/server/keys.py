@@ -1,0 +1,82 @@
+"""Which keys there are and what they allow, known by their digests: nobody can tell one."""
+
+import hashlib
+import hmac
+import re
+
+from msgspec import Struct
+
+from fabric.daemon.exchange import Right
+from fabric.model.problems import FabricError, Place, Problem
+
+_READ = "read:"
+# What a header can carry without being changed on its way.
+_KEY = re.compile(r"[!-~]{1,1024}")
+_RANK = {Right.OPEN: 0, Right.LOOK: 1, Right.CHANGE: 2}
+
+
+class KeyDigest(Struct, frozen=True):
+    """`sha256` of a key, as hexadecimal digits, and the most that it allows."""
+
+    sha256: str
+    right: Right = Right.CHANGE
+
+
+class Keys(Struct, frozen=True):
+    """Without any, everybody may do everything."""
+
+    digests: tuple[KeyDigest, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.digests)
+
+    def right_of(self, given: str) -> Right | None:
+        """None for a key that nobody has. It takes as long whichever key it is."""
+        found = hashlib.sha256(given.encode("utf-8", "surrogateescape")).hexdigest()
+        allowed = [hmac.compare_digest(found, one.sha256) for one in self.digests]
+        rights = [one.right for one, fits in zip(self.digests, allowed, strict=True) if fits]
+        return max(rights, key=_RANK.__getitem__) if rights else None
+
+
+def allows(right: Right, needed: Right) -> bool:
+    return _RANK[right] >= _RANK[needed]
+
+
+def key_digest(key: str, named: str) -> KeyDigest:
+    """Of one key that may do everything; `named` is the option or variable that gave it."""
+    if not key:
+        hint = "is a variable not set? Leave it out to ask for no key"
+        raise FabricError(Problem("usage/empty-value", f"{named} was given an empty value", hint))
+    if not _KEY.fullmatch(key):
+        raise FabricError(Problem("usage/bad-key", f"{named} is no key", _HINT))
+    return _digest(key, Right.CHANGE)
+
+
+def keys_in(text: str, file: str) -> tuple[KeyDigest, ...]:
+    """All keys of a file, one a line; a line that begins with `read:` allows to look only."""
+    found: list[KeyDigest] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.strip()
+        if not words or words.startswith("#"):
+            continue
+        is_reader = words.startswith(_READ)
+        key = words.removeprefix(_READ) if is_reader else words
+        if _KEY.fullmatch(key):
+            found.append(_digest(key, Right.LOOK if is_reader else Right.CHANGE))
+        else:
+            where = Place(file, number)
+            problems.append(Problem("input/bad-key", "this line is no key", _HINT, where))
+    if problems:
+        raise FabricError(*problems)
+    if not found:
+        hint = "write a key into it, one a line; `read:<key>` may look and not change"
+        raise FabricError(Problem("input/no-keys", f"`{file}` holds no key", hint, Place(file)))
+    return tuple(found)
+
+
+_HINT = "a key is 1 to 1,024 letters, digits and signs of ASCII, without spaces"
+
+
+def _digest(key: str, right: Right) -> KeyDigest:
+    return KeyDigest(hashlib.sha256(key.encode()).hexdigest(), right)

@@ -1,0 +1,130 @@
+"""A request as it comes in: strict where two readers of the same bytes might differ."""
+
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+from waitress.adjustments import Adjustments
+from waitress.parser import HTTPRequestParser, ParsingError
+
+from fabric.daemon.exchange import ApiAnswer
+from fabric.daemon.server.answers import malformed, of_parser, other_version
+from fabric.daemon.server.gate import Admission, CallHead, too_large
+
+_ONCE = (b"host", b"content-length", b"transfer-encoding", b"x-api-key", b"origin")
+_LONGEST_LENGTH = 15
+_TOO_LARGE = 413
+_VERSIONS = ("1.0", "1.1")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
+
+Admit = Callable[[CallHead, str], Admission]
+
+
+class ParserRules(Struct, frozen=True):
+    """What the requests of one connection are read by; `peer` and `local` are its two ends."""
+
+    admit: Admit
+    new_id: Callable[[], str]
+    peer: str
+    local: str
+    body_bytes: int
+
+
+class StrictParser(HTTPRequestParser):  # type: ignore[misc]
+    """`refused` is the answer of a request that is not let further; `admission` what is known of
+    it. The gate is asked once the headers are there."""
+
+    def __init__(self, adj: Adjustments, rules: ParserRules) -> None:
+        super().__init__(adj)
+        self._rules = rules
+        self.admission = Admission(rules.new_id(), rules.peer)
+        self.refused: ApiAnswer | None = None
+        self.path = self.command = ""
+
+    def received(self, data: bytes) -> int:
+        """What follows a request that is refused is not looked at."""
+        was_head = not self.headers_finished
+        consumed = int(super().received(data))
+        if self.empty or (was_head and not (self.headers_finished or self.error)):
+            return consumed
+        if self.error and self.error.code != _TOO_LARGE:
+            why = of_parser(self.error.code, self.error.body, self.adj.max_request_header_size)
+            self.refuse(self.refused or why)
+        elif was_head:
+            self._ask()
+        elif self.error or (self.chunked and len(self.body_rcv) > self._rules.body_bytes):
+            self.refuse(too_large(self._rules.body_bytes))
+        return len(data) if self.refused else consumed
+
+    def _ask(self) -> None:
+        """A body that is announced too large comes with headers that are judged first."""
+        rules, length = self._rules, int(self.content_length)
+        head = CallHead(self.command, self.path, self.headers, rules.peer, rules.local, length)
+        self.admission = rules.admit(head, self.admission.id)
+        if self.admission.refused:
+            self.refuse(self.admission.refused)
+
+    def refuse(self, answer: ApiAnswer) -> None:
+        """Nothing more is read of it, and nobody is told to go on sending."""
+        self.refused = answer
+        self.completed = True
+        self.expect_continue = False
+
+    def parse_header(self, header_plus: bytes) -> None:
+        _refuse_doubled(header_plus)
+        try:
+            super().parse_header(header_plus)
+        except ValueError as error:
+            raise ParsingError("its target cannot be read") from error
+        if header_plus == _STAND_IN:
+            return
+        if self.version not in _VERSIONS:
+            self.refused = other_version() if self.version else malformed("it names no version")
+            raise ParsingError("version")
+        self._refuse_unclear(header_plus)
+
+    def _refuse_unclear(self, header_plus: bytes) -> None:
+        names = _names(header_plus)
+        host = self.headers.get("HOST", "")
+        if self.version == "1.1" and not host:
+            raise ParsingError("it names no Host")
+        if b"transfer-encoding" in names and (b"content-length" in names or self.version == "1.0"):
+            raise ParsingError("the length of its body is said in two ways")
+        if self.proxy_netloc and self.proxy_netloc.lower() != host.strip().lower():
+            raise ParsingError("its target and its Host differ")
+        if not _is_plain(self.path):
+            raise ParsingError("its path is none")
+
+
+# What the parser under ours reads in place of headers that are too large.
+_STAND_IN = b"GET / HTTP/1.0\r\n"
+
+
+def _names(header_plus: bytes) -> list[bytes]:
+    lines = header_plus.split(b"\r\n")[1:]
+    return [line.partition(b":")[0].lower() for line in lines if line]
+
+
+def _refuse_doubled(header_plus: bytes) -> None:
+    lines = header_plus.split(b"\r\n")[1:]
+    if any(line[:1] in (b" ", b"\t") for line in lines):
+        raise ParsingError("a header goes on in the next line")
+    names = _names(header_plus)
+    doubled = [one for one in _ONCE if names.count(one) > 1]
+    if doubled:
+        raise ParsingError(f"{doubled[0].decode()} stands there twice")
+    for line in lines:
+        name, _, value = line.partition(b":")
+        if name.lower() == b"content-length" and len(value.strip()) > _LONGEST_LENGTH:
+            raise ParsingError("its length is no number of bytes")
+        if name.lower() == b"transfer-encoding" and b"," in value:
+            raise ParsingError("its body is encoded twice")
+
+
+def _is_plain(path: str) -> bool:
+    """Whoever routes reads the same path as whoever judged it: nothing is dropped or joined."""
+    try:
+        text = path.encode("latin-1").decode()
+    except UnicodeError:
+        return False
+    return path.startswith("/") and not path.startswith("//") and not _UNPRINTABLE.search(text)

@@ -1,0 +1,50 @@
+"""Which route a request is for, by its method and path alone."""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fabric.daemon.exchange import ApiRoute, Right
+from fabric.daemon.server.hosts import is_safe
+
+# One name for all that is no route: labels and log lines are bounded by routes, never by paths.
+UNKNOWN = "unknown"
+_VARIABLE = re.compile(r"<[a-z_]+>")
+
+
+class RouteMatch(Struct, frozen=True):
+    """`right` is what a caller needs, also where there is nothing to be had."""
+
+    name: str
+    right: Right
+
+
+class ApiRouteTable:
+    def __init__(self, routes: Sequence[ApiRoute]) -> None:
+        self._plain = {
+            (one.method, one.path): RouteMatch(one.name, one.right)
+            for one in routes
+            if "<" not in one.path
+        }
+        self._patterns = tuple(
+            (one.method, _pattern(one.path), RouteMatch(one.name, one.right))
+            for one in routes
+            if "<" in one.path
+        )
+
+    def match(self, method: str, path: str) -> RouteMatch:
+        """HEAD is GET without a body. Who asks for what there is not may be told so only with the
+        right that its method would need."""
+        asked = "GET" if method == "HEAD" else method
+        if found := self._plain.get((asked, path)):
+            return found
+        for one, pattern, found in self._patterns:
+            if one == asked and pattern.fullmatch(path):
+                return found
+        return RouteMatch(UNKNOWN, Right.LOOK if is_safe(method) else Right.CHANGE)
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    parts = _VARIABLE.split(path)
+    return re.compile("[^/]+".join(map(re.escape, parts)))

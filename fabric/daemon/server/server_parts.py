@@ -1,0 +1,24 @@
+"""What a server is made of."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from fabric.daemon.server.gate import Admission, CallHead
+from fabric.daemon.server.limits import ServerLimits
+from fabric.daemon.server.tasks import Teller
+
+StartResponse: TypeAlias = Callable[..., object]
+Wsgi: TypeAlias = Callable[[dict[str, object], StartResponse], Iterable[bytes]]
+
+
+class ServerParts(Struct, frozen=True):
+    """`shares_address` tells addresses that many clients come from."""
+
+    app: Wsgi
+    admit: Callable[[CallHead, str], Admission]
+    teller: Teller
+    new_id: Callable[[], str]
+    shares_address: Callable[[str], bool]
+    limits: ServerLimits = ServerLimits()

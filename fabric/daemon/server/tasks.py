@@ -1,0 +1,124 @@
+"""One request on a thread of its own: to its answer, and to one line of the log."""
+
+from typing import Protocol
+
+from msgspec import Struct
+from waitress.channel import ClientDisconnected
+from waitress.task import WSGITask
+
+from fabric.daemon.exchange import ApiAnswer
+from fabric.daemon.server.answers import (
+    GUARDS,
+    body_of,
+    status_line,
+    unexpected,
+)
+from fabric.daemon.server.gate import Admission
+
+ADMISSION = "fabric.admission"
+
+
+class AccessLine(Struct, frozen=True):
+    """What the log says of a request. No query: it may hold anything."""
+
+    id: str
+    client: str
+    method: str
+    path: str
+    route: str
+    status: int
+    ms: float
+    bytes: int
+
+
+class Teller(Protocol):
+    """Who is told what happened."""
+
+    def monotonic(self) -> float: ...
+    def answered(self, line: AccessLine) -> None: ...
+    def failed(self, request_id: str, error: BaseException) -> None: ...
+
+
+class ServedTask(WSGITask):  # type: ignore[misc]
+    """Also for requests that were refused at the gate, or could not be understood."""
+
+    said = 0
+
+    @property
+    def admission(self) -> Admission:
+        found: Admission = self.request.admission
+        return found
+
+    def service(self) -> None:
+        teller: Teller = self.channel.server.parts.teller
+        began = teller.monotonic()
+        try:
+            super().service()
+        finally:
+            teller.answered(self._line(teller.monotonic() - began))
+
+    def _line(self, seconds: float) -> AccessLine:
+        known, request = self.admission, self.request
+        return AccessLine(
+            known.id,
+            known.client or str(self.channel.addr[0]),
+            request.command,
+            request.path,
+            known.route,
+            int(self.status[:3]),
+            round(seconds * 1000, 1),
+            self.said,
+        )
+
+    def execute(self) -> None:
+        refused = self.request.refused
+        if refused or self.request.error:
+            self._answer(refused or unexpected(self.admission.id))
+            return
+        try:
+            super().execute()
+        except ClientDisconnected:
+            raise
+        except Exception as error:  # noqa: BLE001 - where failures of the application become answers
+            self.channel.server.parts.teller.failed(self.admission.id, error)
+            self._fail()
+
+    def _fail(self) -> None:
+        """An answer that was begun is cut off: half of one must not pass for a whole."""
+        if self.wrote_header:
+            self.close_on_finish = True
+            self.chunked_response = False
+        else:
+            self._answer(unexpected(self.admission.id))
+
+    def _answer(self, answer: ApiAnswer) -> None:
+        body = body_of(answer)
+        self.complete = True
+        self.status = status_line(answer.status)
+        self.response_headers = [("Content-Type", answer.content_type), *answer.headers.items()]
+        self.content_length = len(body)
+        self.set_close_on_finish()
+        self.write(body)
+
+    def get_environment(self) -> dict[str, object]:
+        environ: dict[str, object] = super().get_environment()
+        environ[ADMISSION] = self.admission
+        environ["PATH_INFO"] = self.request.path
+        return environ
+
+    def build_response_header(self) -> bytes:
+        said = {name.lower() for name, _ in self.response_headers}
+        more = {**GUARDS, **self.admission.headers, "X-Request-Id": self.admission.id}
+        self.response_headers = [
+            *self.response_headers,
+            *((name, value) for name, value in more.items() if name.lower() not in said),
+        ]
+        built: bytes = super().build_response_header()
+        return built
+
+    def write(self, data: bytes) -> None:
+        self.said += len(data)
+        super().write(b"" if self.request.command == "HEAD" else data)
+        if self.chunked_response:
+            # Whoever reads a stream is told at once.
+            self.channel.flush_now()

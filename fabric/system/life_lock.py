@@ -1,0 +1,75 @@
+"""A lock that a process holds until it ends, however it ends; its file says who that is."""
+
+import contextlib
+import errno
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+
+from fabric.system.disk import make_private_file, read_bytes, write_all, write_problem
+
+
+class LifeLock:
+    """Nobody takes the file away: two holders would lock two files of one name."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    @staticmethod
+    def take(path: Path) -> "LifeLock | None":
+        """None where another process holds it."""
+        make_private_file(path)
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError as error:
+            raise write_problem(path, error) from error
+        if not _is_locked(fd):
+            os.close(fd)
+            return None
+        os.ftruncate(fd, 0)
+        return LifeLock(fd)
+
+    def say(self, content: bytes) -> None:
+        """What others read while it is held."""
+        os.ftruncate(self._fd, 0)
+        os.lseek(self._fd, 0, os.SEEK_SET)
+        write_all(self._fd, content)
+
+    def __enter__(self) -> "LifeLock":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """What it said is said no more before the next can take it."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._fd, 0)
+        os.close(self._fd)
+
+
+def said_by_holder(path: Path) -> bytes | None:
+    """None where nobody holds it; whatever stands in the file then is about nobody."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise write_problem(path, error) from error
+    try:
+        return None if _is_locked(fd, fcntl.LOCK_SH) else read_bytes(path)
+    finally:
+        os.close(fd)
+
+
+def _is_locked(fd: int, kind: int = fcntl.LOCK_EX) -> bool:
+    try:
+        fcntl.flock(fd, kind | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise
+    return True

@@ -1,0 +1,77 @@
+"""A log that never grows beyond a few files, read by its owner alone."""
+
+import contextlib
+import os
+import threading
+from pathlib import Path
+
+from fabric.system.disk import make_private, read_bytes, set_mode, write_all, write_problem
+
+_LARGEST = 10 * 1024 * 1024
+_FILES = 3
+_STREAMS = (1, 2)
+_END = 8192
+
+
+class RotatingLog:
+    """`path` is the newest file, `path.1` the one before it. Where it `has_streams`, what else the
+    process writes to both of its streams goes to the newest file as well."""
+
+    def __init__(
+        self, path: Path, *, largest: int = _LARGEST, files: int = _FILES, has_streams: bool = False
+    ) -> None:
+        self._path, self._largest, self._files = path, largest, files
+        self._has_streams = has_streams
+        self._lock = threading.Lock()
+        self._fd = self._opened()
+
+    def write(self, line: str) -> None:
+        """A line that cannot be written is lost: nobody is kept from their work by the log."""
+        content = f"{line}\n".encode("utf-8", "backslashreplace")
+        with self._lock, contextlib.suppress(OSError):
+            size = os.fstat(self._fd).st_size
+            if size and size + len(content) > self._largest:
+                self._rotate()
+            write_all(self._fd, content)
+
+    def close(self) -> None:
+        with self._lock:
+            os.close(self._fd)
+
+    def _opened(self) -> int:
+        fd = open_log(self._path)
+        if self._has_streams:
+            for stream in _STREAMS:
+                os.dup2(fd, stream)
+        return fd
+
+    def _rotate(self) -> None:
+        for number in range(self._files - 1, 0, -1):
+            older = self._numbered(number - 1)
+            if older.exists():
+                older.replace(self._numbered(number))
+        before, self._fd = self._fd, self._opened()
+        os.close(before)
+
+    def _numbered(self, number: int) -> Path:
+        return self._path.with_name(f"{self._path.name}.{number}") if number else self._path
+
+
+def open_log(path: Path) -> int:
+    """To be written at its end."""
+    make_private(path.parent, durable=False)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        fd = os.open(path, flags, 0o600)
+        set_mode(fd, 0o600)
+    except OSError as error:
+        raise write_problem(path, error) from error
+    return fd
+
+
+def last_lines(path: Path, most: int) -> list[str]:
+    try:
+        content = read_bytes(path)[-_END:]
+    except OSError:
+        return []
+    return content.decode("utf-8", "replace").splitlines()[-most:]
