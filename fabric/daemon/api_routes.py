@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from fabric.daemon import answer_schemas as schemas
-from fabric.daemon.endpoints import Endpoints
+from fabric.daemon.endpoints import ConfigEndpoints, Endpoints
 from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
 from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, WAIT, Parameter
 
@@ -11,7 +11,7 @@ _LOOKING = (400, 409, 502)
 _CHANGING = (400, 409, 502, 503)
 
 
-def config_routes(endpoints: Endpoints) -> Sequence[ApiRoute]:
+def config_routes(endpoints: ConfigEndpoints) -> Sequence[ApiRoute]:
     """What the Configuration API answers, and the daemon too."""
     return (
         _config(

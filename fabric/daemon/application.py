@@ -1,7 +1,4 @@
-"""What a server serves: an application, its routes, and the runs that it has under way.
-
-`application_of` is the one place that says which application that is.
-"""
+"""What a server serves: an application, its routes, and the runs that it has under way."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
@@ -9,18 +6,17 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 
 from fabric.app.settings import Settings
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right
+from fabric.daemon.exchange import ApiRoute
 from fabric.daemon.options import ServerOptions
 from fabric.daemon.server.access_log import LineLog
 from fabric.daemon.server.server_parts import Wsgi
-from fabric.daemon.small_app import small_app
-from fabric.manifest import VERSION
 
 
 class RunsUnderWay(Protocol):
     """All that the end of a server has to know of runs."""
 
     def under_way(self) -> int: ...
+    def drain(self) -> None: ...
     def ask_all_to_stop(self) -> None: ...
     def cut_all(self) -> None: ...
 
@@ -28,6 +24,9 @@ class RunsUnderWay(Protocol):
 class NoRuns(Struct, frozen=True):
     def under_way(self) -> int:
         return 0
+
+    def drain(self) -> None:
+        return
 
     def ask_all_to_stop(self) -> None:
         return
@@ -65,23 +64,3 @@ class Application(Struct, frozen=True):
 
 
 AppFactory: TypeAlias = Callable[[ServerSurroundings], Application]
-
-
-def application_of(around: ServerSurroundings) -> Application:
-    routes = basic_routes(around)
-    return Application(small_app(routes), routes)
-
-
-def basic_routes(around: ServerSurroundings) -> tuple[ApiRoute, ...]:
-    """What both servers say of themselves without a look at anything."""
-
-    def health(_: ApiCall) -> ApiAnswer:
-        return ApiAnswer(200, {"ok": True})
-
-    def version(_: ApiCall) -> ApiAnswer:
-        return ApiAnswer(200, {"ok": True, "version": VERSION, "server": around.options.kind.value})
-
-    return (
-        ApiRoute("GET", "/healthz", "healthz", Right.OPEN, health),
-        ApiRoute("GET", "/version", "version", Right.LOOK, version),
-    )

@@ -38,18 +38,12 @@ class Asked(Struct, frozen=True):
     settings: Settings
 
 
-class Endpoints:
-    """The answers of a server. It decides nothing: what it is asked, the app layer is asked.
+class ConfigEndpoints:
+    """Answers about configs. They decide nothing: what they are asked, the app layer is asked."""
 
-    `changes` carries out what changes the world.
-    """
-
-    def __init__(
-        self, options: ServerOptions, settings: Settings, changes: Changes, *, has_keys: bool
-    ) -> None:
+    def __init__(self, options: ServerOptions, settings: Settings, *, has_keys: bool) -> None:
         self._settings = replace(settings, cwd=workspace_of(options, settings))
         self._options = options
-        self._changes = changes
         self._has_keys = has_keys
 
     def validate(self, call: ApiCall) -> ApiAnswer:
@@ -61,6 +55,59 @@ class Endpoints:
         asked = self._asked(call, SecretUse.HIDDEN)
         found = _fields(show_config(asked.where, asked.settings))
         return ApiAnswer(OK, {"ok": True, "stage": found["stage"], "config": found["config"]})
+
+    def stage_of(self, call: ApiCall) -> str | None:
+        """None for one that there cannot be."""
+        try:
+            return self._settings.stage(call.query.one(STAGE) or self._options.project.stage)
+        except FabricError:
+            return None
+
+    def own_body(self) -> bytes:
+        """What an empty body stands for; nothing where that cannot be read."""
+        path = config_in(self._settings.cwd / self._options.project.config)
+        try:
+            return read_bytes(path)
+        except OSError:
+            return b""
+
+    @property
+    def _secrets(self) -> SecretUse:
+        return SecretUse.READ if self._has_keys else SecretUse.REFUSED
+
+    def _asked(self, call: ApiCall, use: SecretUse) -> Asked:
+        """An empty body means the server's own project; any other one is a stranger's."""
+        project = self._options.project
+        stage = call.query.one(STAGE) or project.stage
+        where = Where(project.config, stage=stage, provider=call.query.one(PROVIDER))
+        if not call.body.strip():
+            self._require_own()
+            return Asked(where, replace(self._settings, bindable=EVERYTHING))
+        settings = replace(self._settings, bindable=self._bindable(use))
+        return Asked(replace(where, text=call.body), settings)
+
+    def _bindable(self, use: SecretUse) -> Bindable:
+        trust = self._options.trust
+        return Bindable(
+            is_own=False, is_trusted=trust.is_full, prefixes=trust.prefixes, secrets=use
+        )
+
+    def _require_own(self) -> None:
+        project = self._options.project
+        if not (project.is_served and config_in(self._settings.cwd / project.config).is_file()):
+            message = "the request has no body, and the server no config of its own"
+            hint = "send the text of a fabric.yml as the body"
+            raise FabricError(Problem("input/no-config", message, hint))
+
+
+class Endpoints(ConfigEndpoints):
+    """Answers about what is live as well; `changes` carries out what changes it."""
+
+    def __init__(
+        self, options: ServerOptions, settings: Settings, changes: Changes, *, has_keys: bool
+    ) -> None:
+        super().__init__(options, settings, has_keys=has_keys)
+        self._changes = changes
 
     def plan(self, call: ApiCall) -> ApiAnswer:
         asked = self._asked(call, SecretUse.HIDDEN)
@@ -106,49 +153,6 @@ class Endpoints:
             run = self._changes.begin(change, service, stage)
             return ApiAnswer(ACCEPTED, {"ok": True, "run": run}, {"Location": f"/runs/{run}"})
         return self._changes.carry_out(change, service, stage)
-
-    def stage_of(self, call: ApiCall) -> str | None:
-        """None for one that there cannot be."""
-        try:
-            return self._settings.stage(call.query.one(STAGE) or self._options.project.stage)
-        except FabricError:
-            return None
-
-    def own_body(self) -> bytes:
-        """What an empty body stands for; nothing where that cannot be read."""
-        path = config_in(self._settings.cwd / self._options.project.config)
-        try:
-            return read_bytes(path)
-        except OSError:
-            return b""
-
-    @property
-    def _secrets(self) -> SecretUse:
-        return SecretUse.READ if self._has_keys else SecretUse.REFUSED
-
-    def _asked(self, call: ApiCall, use: SecretUse) -> Asked:
-        """An empty body means the server's own project; any other one is a stranger's."""
-        project = self._options.project
-        stage = call.query.one(STAGE) or project.stage
-        where = Where(project.config, stage=stage, provider=call.query.one(PROVIDER))
-        if not call.body.strip():
-            self._require_own()
-            return Asked(where, replace(self._settings, bindable=EVERYTHING))
-        settings = replace(self._settings, bindable=self._bindable(use))
-        return Asked(replace(where, text=call.body), settings)
-
-    def _bindable(self, use: SecretUse) -> Bindable:
-        trust = self._options.trust
-        return Bindable(
-            is_own=False, is_trusted=trust.is_full, prefixes=trust.prefixes, secrets=use
-        )
-
-    def _require_own(self) -> None:
-        project = self._options.project
-        if not (project.is_served and config_in(self._settings.cwd / project.config).is_file()):
-            message = "the request has no body, and the server no config of its own"
-            hint = "send the text of a fabric.yml as the body"
-            raise FabricError(Problem("input/no-config", message, hint))
 
 
 def service_of(asked: Asked) -> str:

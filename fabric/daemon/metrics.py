@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from fabric.daemon.server.tasks import AccessLine
+
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 Labels = tuple[tuple[str, str], ...]
@@ -31,18 +33,24 @@ class Metrics:
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, Labels]] = Counter()
         self._seconds: dict[str, list[int]] = {}
-        self._sums: Counter[str] = Counter()
+        self._sums: dict[str, float] = {}
 
     def count(self, name: str, **labels: str) -> None:
         with self._lock:
             self._counts[name, tuple(sorted(labels.items()))] += 1
+
+    def requested(self, line: AccessLine) -> None:
+        self.answered(line.route, line.status, line.ms / 1000)
+
+    def looked_up(self, result: str) -> None:
+        self.count("fabric_cache_lookups_total", result=result)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         self.count("fabric_http_requests_total", route=route, status=str(status))
         with self._lock:
             buckets = self._seconds.setdefault(route, [0] * (len(_BOUNDS) + 1))
             buckets[bisect_left(_BOUNDS, seconds)] += 1
-            self._sums[route] += seconds  # type: ignore[assignment]
+            self._sums[route] = self._sums.get(route, 0.0) + seconds
 
     def text(self) -> str:
         with self._lock:

@@ -19,14 +19,13 @@ from fabric.daemon.web import web_app
 
 @dataclass
 class Api:
-    """`failures` are what the application did not expect."""
+    """`failures` are what runs did not expect."""
 
     routes: Sequence[ApiRoute]
     failures: list[BaseException] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        app = web_app(self.routes, lambda _id, error: self.failures.append(error))
-        transport = httpx.WSGITransport(app=app, raise_app_exceptions=True)
+        transport = httpx.WSGITransport(app=web_app(self.routes))
         self.http = httpx.Client(transport=transport, base_url="http://server.test")
 
     def post(self, path: str, body: str | bytes = b"", **headers: str) -> httpx.Response:

@@ -70,7 +70,7 @@ def serve_config_api(flags: ConfigApiFlags) -> int:
 
 def _served(command: str, placed: PlacedOrder, settings: "Settings", serve: "Serve") -> Report:
     """Until a signal ends it; what happens is told on stderr, a line each."""
-    from fabric.daemon.application import application_of
+    from fabric.daemon.composition import application_of
     from fabric.daemon.process.ear import listening_for_signals
     from fabric.daemon.process.listening import url_of
     from fabric.daemon.process.serving import ServeTools

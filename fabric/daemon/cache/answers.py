@@ -11,8 +11,8 @@ from fabric.daemon.cache.redis_store import Lookup
 from fabric.daemon.exchange import ApiAnswer, ApiCall
 from fabric.daemon.options import AnswerCache
 from fabric.daemon.parameters import STAGE
+from fabric.daemon.server.answers import body_of
 from fabric.daemon.statuses import OK
-from fabric.daemon.web import body_of
 
 HEADER = "X-Fabric-Cache"
 _FORM = b"fabric-answer 1"
@@ -25,43 +25,48 @@ class Store(Protocol):
     def clear(self, stage: str) -> None: ...
 
 
+class Meant(Protocol):
+    """What a request says by leaving something out."""
+
+    def stage_of(self, call: ApiCall) -> str | None: ...
+    def own_body(self) -> bytes: ...
+
+
 class CachedAnswers:
     """`owner` stands for all of a server that an answer hangs on besides the body and the stage:
-    another server's answers are not ours. `own_body` is what an empty body stands for."""
+    another server's answers are not ours. `told` hears whether an answer was there."""
 
     def __init__(
         self,
         store: Store,
         options: AnswerCache,
         owner: str,
-        stage_of: Callable[[ApiCall], str | None],
-        own_body: Callable[[], bytes],
+        meant: Meant,
+        told: Callable[[str], None],
     ) -> None:
         self._store = store
         self._options = options
         self._owner = owner
-        self._stage_of = stage_of
-        self._own_body = own_body
-        self.hits = self.misses = 0
+        self._meant = meant
+        self._told = told
 
     def of(self, endpoint: str, answer: Answering) -> Answering:
         """The same, from the cache where it is there."""
         return lambda call: self._answer(endpoint, answer, call)
 
-    def clear(self, stage: str) -> None:
-        self._store.clear(stage)
-
     def _answer(self, endpoint: str, answer: Answering, call: ApiCall) -> ApiAnswer:
-        stage = self._stage_of(call)
+        stage = self._meant.stage_of(call)
         if stage is None or call.query.values.keys() - {STAGE.name}:
             return answer(call)  # what else the query says is no part of the key
-        key = f"{endpoint}:{hashlib.sha256(call.body or self._own_body()).hexdigest()}:{stage}"
+        key = (
+            f"{endpoint}:{hashlib.sha256(call.body or self._meant.own_body()).hexdigest()}:{stage}"
+        )
         found = self._store.find(key, stage)
         kept = self._opened(key, found.text)
         if kept is not None:
-            self.hits += 1
+            self._told("hit")
             return ApiAnswer(OK, headers={HEADER: "hit"}, text=kept.decode())
-        self.misses += 1
+        self._told("miss")
         fresh = answer(call)
         if fresh.status == OK and found.epoch is not None:
             seconds = self._options.seconds_of(endpoint)

@@ -61,6 +61,10 @@ class RedisStore:
     def is_well(self) -> bool:
         return not self._breaker.is_open
 
+    def answers(self) -> bool:
+        """Asked now, unless it was found to be away a moment ago."""
+        return self._tried(lambda: bool(self._client.ping())) or False
+
     def find(self, key: str, stage: str) -> Lookup:
         return self._tried(lambda: self._find(key, stage)) or Lookup()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from fabric.app.settings import read_settings
-from fabric.daemon.application import application_of
+from fabric.daemon.composition import application_of
 from fabric.daemon.process.ear import listening_for_signals
 from fabric.daemon.process.foreground import run_daemon
 from fabric.daemon.process.order import ServeOrder

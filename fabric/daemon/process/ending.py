@@ -25,6 +25,7 @@ class EndingTimes(Struct, frozen=True):
 def wind_down(life: ServerLife, runs: RunsUnderWay, heard: Heard, times: EndingTimes) -> None:
     """Requests are served all the while. Each further signal goes on to the next step at once."""
     life.is_draining = True
+    runs.drain()
     if _waited(lambda: not runs.under_way(), heard, times.to_end):
         return
     runs.ask_all_to_stop()

@@ -14,15 +14,15 @@ _FRAMES = 12
 
 
 class LineLog:
-    """Hands each line to `write`. `count` is told of every request that was answered."""
+    """Hands each line to `write`."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        write: Callable[[str], None],
-        count: Callable[[AccessLine], None] = lambda _: None,
-    ) -> None:
-        self._clock, self._write, self._count = clock, write, count
+    def __init__(self, clock: Clock, write: Callable[[str], None]) -> None:
+        self._clock, self._write = clock, write
+        self._count: Callable[[AccessLine], None] = lambda _: None
+
+    def count_with(self, count: Callable[[AccessLine], None]) -> None:
+        """Who is told of every request that was answered."""
+        self._count = count
 
     def monotonic(self) -> float:
         return self._clock.monotonic()

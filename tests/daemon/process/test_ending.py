@@ -23,6 +23,9 @@ class Runs:
     def under_way(self) -> int:
         return 0 if self.is_over else 2
 
+    def drain(self) -> None:
+        assert not self.done
+
     def ask_all_to_stop(self) -> None:
         self._do("asked")
 

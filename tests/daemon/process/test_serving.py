@@ -17,9 +17,8 @@ from fabric.app.settings import Settings
 from fabric.daemon.application import (
     Application,
     ServerSurroundings,
-    application_of,
-    basic_routes,
 )
+from fabric.daemon.composition import application_of
 from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right
 from fabric.daemon.options import Door, ServedProject, ServerKind
 from fabric.daemon.process.ear import Ear
@@ -37,7 +36,7 @@ from fabric.daemon.process.running import (
 from fabric.daemon.process.serving import ServeTools, serve
 from fabric.daemon.server.keys import key_digest
 from fabric.daemon.server.limits import ServerLimits, connections_within
-from fabric.daemon.small_app import small_app
+from fabric.daemon.web import web_app
 from fabric.model.problems import FabricError
 from tests.support.until import until
 
@@ -52,6 +51,9 @@ class OneRun:
 
     def under_way(self) -> int:
         return 0 if self.is_over.is_set() else 1
+
+    def drain(self) -> None:
+        return
 
     def ask_all_to_stop(self) -> None:
         self.is_over.set()
@@ -73,6 +75,9 @@ class Around:
     made: list[ServerSurroundings] = field(default_factory=list)
 
     def make(self, around: ServerSurroundings) -> Application:
+        def health(_: ApiCall) -> ApiAnswer:
+            return ApiAnswer(200, {"ok": True})
+
         def ready(_: ApiCall) -> ApiAnswer:
             return ApiAnswer(503 if around.life.is_draining else 200, {"ok": True})
 
@@ -81,12 +86,12 @@ class Around:
             return ApiAnswer(200, {"ok": True})
 
         routes = (
-            *basic_routes(around),
-            ApiRoute("GET", "/readyz", "ready", Right.LOOK, ready),
-            ApiRoute("POST", "/deploy", "deploy", Right.CHANGE, deploy),
+            ApiRoute("GET", "/healthz", "healthz", Right.OPEN, health, "Whether it lives."),
+            ApiRoute("GET", "/readyz", "ready", Right.LOOK, ready, "Whether it can work."),
+            ApiRoute("POST", "/deploy", "deploy", Right.CHANGE, deploy, "Deploy."),
         )
         self.made.append(around)
-        return Application(small_app(routes), routes, self.runs)
+        return Application(web_app(routes), routes, self.runs)
 
     @property
     def tools(self) -> ServeTools:

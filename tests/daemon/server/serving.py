@@ -31,11 +31,11 @@ def _nothing(_: ApiCall) -> ApiAnswer:
 
 
 ROUTES = (
-    ApiRoute("GET", "/healthz", "health", Right.OPEN, _nothing),
-    ApiRoute("GET", "/readyz", "ready", Right.LOOK, _nothing),
-    ApiRoute("POST", "/validate", "validate", Right.LOOK, _nothing),
-    ApiRoute("POST", "/deploy", "deploy", Right.CHANGE, _nothing),
-    ApiRoute("GET", "/runs/<run>", "run", Right.LOOK, _nothing),
+    ApiRoute("GET", "/healthz", "health", Right.OPEN, _nothing, "A test."),
+    ApiRoute("GET", "/readyz", "ready", Right.LOOK, _nothing, "A test."),
+    ApiRoute("POST", "/validate", "validate", Right.LOOK, _nothing, "A test."),
+    ApiRoute("POST", "/deploy", "deploy", Right.CHANGE, _nothing, "A test."),
+    ApiRoute("GET", "/runs/<run>", "run", Right.LOOK, _nothing, "A test."),
 )
 
 

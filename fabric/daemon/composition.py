@@ -1,0 +1,159 @@
+"""A server put together: what it reaches for, its runs, its routes, and the application over them.
+
+Here it is decided which parts a daemon has and a Configuration API has not.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from fabric.app.doctor.ready import config_check, reach_check
+from fabric.app.project.files import config_in
+from fabric.app.request import Where
+from fabric.app.settings import Settings
+from fabric.daemon.api_routes import config_routes, deploy_routes
+from fabric.daemon.application import Application, NoRuns, ServerSurroundings
+from fabric.daemon.cache.answers import CachedAnswers, Store, owner_of
+from fabric.daemon.changes import AfterChange, Changes
+from fabric.daemon.endpoints import ConfigEndpoints, Endpoints, workspace_of
+from fabric.daemon.exchange import ApiRoute
+from fabric.daemon.metrics import Gauge, Metrics
+from fabric.daemon.options import ServerKind, ServerOptions
+from fabric.daemon.readiness import Look, Readiness
+from fabric.daemon.run_metrics import RunCounts
+from fabric.daemon.run_routes import RunEndpoints, run_routes
+from fabric.daemon.runs.runs import Runs
+from fabric.daemon.system_routes import ServerItself, system_routes
+from fabric.daemon.web import web_app
+from fabric.manifest import VERSION
+from fabric.model.checks import Check, passed, warned
+from fabric.model.problems import FabricError, Problem
+from fabric.model.report import Report
+
+if TYPE_CHECKING:
+    from fabric.daemon.cache.redis_store import RedisStore
+
+_CACHED = ("validate", "resolve", "plan", "releases")
+
+
+def application_of(around: ServerSurroundings) -> Application:
+    if around.options.kind is ServerKind.DAEMON:
+        return _daemon(around)
+    return _config_api(around)
+
+
+def _config_api(around: ServerSurroundings) -> Application:
+    options, settings = around.options, around.settings
+    endpoints = ConfigEndpoints(options, settings, has_keys=around.has_keys)
+    metrics = Metrics()
+    around.log.count_with(metrics.requested)
+    own = config_routes(endpoints)
+    routes = (*own, *system_routes(_itself(around, Readiness({}), metrics), own))
+    return Application(web_app(routes), routes, NoRuns())
+
+
+def _daemon(around: ServerSurroundings) -> Application:
+    options, settings = around.options, around.settings
+    workspace = workspace_of(options, settings)
+    runs = Runs(workspace / ".fabric" / "daemon" / "runs", settings, around.log.failed)
+    metrics = Metrics(_gauges(runs))
+    around.log.count_with(metrics.requested)
+    with contextlib.ExitStack() as stack:
+        store = _store(options, stack)
+        counts = RunCounts(metrics)
+        changes = Changes(runs, _after(store, counts), counts.listeners)
+        endpoints = Endpoints(options, settings, changes, has_keys=around.has_keys)
+        routes = [*config_routes(endpoints), *deploy_routes(endpoints)]
+        if store is not None:
+            routes = _cached(routes, endpoints, (around, store, metrics))
+        routes += run_routes(RunEndpoints(runs))
+        readiness = Readiness(_looks(options, settings, store))
+        routes += system_routes(_itself(around, readiness, metrics), routes)
+        closing = stack.pop_all()
+    closing.callback(runs.close)
+    return Application(web_app(routes), tuple(routes), runs, closing.close)
+
+
+def _itself(around: ServerSurroundings, readiness: Readiness, metrics: Metrics) -> ServerItself:
+    return ServerItself(
+        around.options.kind.value,
+        readiness,
+        metrics,
+        lambda: around.life.is_draining,
+        is_insecure=around.is_insecure,
+        has_keys=around.has_keys,
+    )
+
+
+def _store(options: ServerOptions, stack: contextlib.ExitStack) -> "RedisStore | None":
+    if not options.cache.url:
+        return None
+    from fabric.daemon.cache.redis_store import RedisStore  # an extra of its own
+
+    return stack.enter_context(
+        contextlib.closing(RedisStore(options.cache.url, options.cache.prefix))
+    )
+
+
+def _after(store: Store | None, counts: RunCounts) -> AfterChange:
+    """Also what failed may have changed something."""
+
+    def after(stage: str, outcome: Report | FabricError) -> None:
+        counts.ended(outcome)
+        if store is not None:
+            store.clear(stage)
+
+    return after
+
+
+def _cached(
+    routes: Sequence[ApiRoute],
+    endpoints: Endpoints,
+    parts: tuple[ServerSurroundings, Store, Metrics],
+) -> list[ApiRoute]:
+    around, store, metrics = parts
+    options = around.options
+    trust = (options.trust.is_full, options.trust.prefixes)
+    workspace = str(workspace_of(options, around.settings))
+    owner = owner_of({"version": VERSION, "trust": trust, "workspace": workspace})
+    answers = CachedAnswers(store, options.cache, owner, endpoints, metrics.looked_up)
+    return [
+        replace(one, answer=answers.of(one.name, one.answer)) if one.name in _CACHED else one
+        for one in routes
+    ]
+
+
+def _looks(
+    options: ServerOptions, settings: Settings, store: "RedisStore | None"
+) -> dict[str, Look]:
+    """What a server that has a config of its own, or a cache, is not ready without."""
+    looks: dict[str, Look] = {}
+    own = settings_in(workspace_of(options, settings), settings)
+    if config_in(own.cwd / options.project.config).exists():
+        where = Where(options.project.config, stage=options.project.stage, reads_secrets=False)
+        looks["config"] = lambda: config_check(where, own)
+        looks["backend"] = lambda: reach_check(replace(where, only_place=True), own)
+    if store is not None:
+        looks["cache"] = lambda: _reached(store)
+    return looks
+
+
+def _reached(store: "RedisStore") -> Check:
+    if store.answers():
+        return passed("cache", "the cache answers")
+    message = "the cache does not answer: requests are served without it"
+    return warned("cache", Problem("doctor/cache", message, "look whether its server runs"))
+
+
+def _gauges(runs: Runs) -> tuple[Gauge, ...]:
+    return (
+        Gauge("fabric_runs_under_way", "Runs at work, or waiting for their turn.", runs.under_way),
+        Gauge("fabric_streams_open", "Event streams that are open.", lambda: runs.places.taken),
+    )
+
+
+def settings_in(workspace: Path, settings: Settings) -> Settings:
+    return replace(settings, cwd=workspace)
