@@ -53,9 +53,16 @@ def act(flags: DaemonFlags) -> int:
             _stopped(folder)
             return screen.finish(_started(placed.order, settings, "fabricd restart"))
         case _:
-            from fabric.daemon.process.foreground import run_daemon
+            return _here(placed, settings, screen)
 
-            return screen.finish(_served("fabricd", placed, settings, run_daemon))
+
+def _here(placed: PlacedOrder, settings: "Settings", screen: Screen) -> int:
+    from fabric.daemon.process.first_process import under_first_process
+    from fabric.daemon.process.foreground import run_daemon
+
+    return under_first_process(
+        lambda: screen.finish(_served("fabricd", placed, settings, run_daemon))
+    )
 
 
 def serve_config_api(flags: ConfigApiFlags) -> int:

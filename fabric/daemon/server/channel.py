@@ -35,7 +35,7 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
         self._now = parts.teller.monotonic
         self._lingers_until: float | None = None
         self.waits_since = self._now()
-        self._has_begun = False
+        self._has_begun = self._is_served = False
         # When something was sent last, and since when nothing more goes out.
         self._sent_at = self._stands_since = 0.0
         super().__init__(server, taken, address, server.adj, map=server.sockets)
@@ -43,7 +43,7 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
     @property
     def is_waiting(self) -> bool:
         """Whether nothing is being done for it."""
-        return not (self.requests or self.total_outbufs_len)
+        return not (self.requests or self.total_outbufs_len or self._is_served)
 
     def received(self, data: bytes) -> bool:
         if not self._has_begun:
@@ -55,8 +55,12 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
         return taken
 
     def service(self) -> None:
-        super().service()
-        self.waits_since = self._now()
+        self._is_served = True
+        try:
+            super().service()
+        finally:
+            self.waits_since = self._now()
+            self._is_served = False
 
     def flush_now(self) -> None:
         """What does not fit is sent by the thread that waits for all connections."""
