@@ -19,7 +19,8 @@ from fabric.system.chance import Chance, chance
 from fabric.system.clock import Clock, SystemClock
 
 NO_STATE_KEY: Secret[str | None] = Secret(None)
-_STAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+STAGE_NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
+_STAGE = re.compile(STAGE_NAME)
 
 
 class Settings(Struct, frozen=True):

@@ -99,3 +99,9 @@ READY: Schema = {
     "required": ["ok", "insecure", "draining", "checks"],
     "additionalProperties": False,
 }
+# As a reader of the stream sees each of them.
+EVENT: Schema = {
+    "type": "object",
+    "properties": {"id": TEXT, "event": TEXT, "data": TEXT},
+    "required": ["id", "event", "data"],
+}

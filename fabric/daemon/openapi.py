@@ -69,7 +69,17 @@ def _operation(route: ApiRoute, *, has_keys: bool) -> JsonObject:
     }
 
 
-_CONFIG: JsonObject = {"type": "string", "description": "The text of a fabric.yml."}
+_EXAMPLE = """\
+service: shop
+provider: {name: cloud1-lambda, runtime: python3.11}
+functions:
+  - {name: hello, entry: src/hello.py, triggers: [{type: http, path: /hello}]}
+"""
+_CONFIG: JsonObject = {
+    "type": "string",
+    "description": "The text of a fabric.yml; nothing means the server's own.",
+    "examples": [_EXAMPLE],
+}
 
 
 def _in_path(path: str) -> Iterator[JsonObject]:
@@ -81,11 +91,14 @@ def _in_query(parameter: Parameter) -> JsonObject:
     one: dict[str, Json] = {"type": "string", "minLength": 1}
     if parameter.choices:
         one["enum"] = list(parameter.choices)
+    if parameter.pattern:
+        one["pattern"] = parameter.pattern
     schema: JsonObject = {"type": "array", "items": one} if parameter.many else one
     return {
         "name": parameter.name,
         "in": "query",
         "description": parameter.about,
+        **({"example": parameter.example} if parameter.example else {}),
         "schema": schema,
     }
 

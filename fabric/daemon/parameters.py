@@ -4,20 +4,29 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from fabric.app.settings import STAGE_NAME
 from fabric.model.problems import FabricError, Problem
 from fabric.model.spelling import did_you_mean
 
 
 class Parameter(Struct, frozen=True):
-    """`choices` are all that it may be, if there are few; `many` may come more than once."""
+    """`choices` are all that it may be, if there are few, `pattern` is what it looks like; `many`
+    may come more than once."""
 
     name: str
     about: str
     choices: tuple[str, ...] = ()
     many: bool = False
+    pattern: str = ""
+    example: str = ""
 
 
-STAGE = Parameter("stage", "The stage that is meant; the server's own where it is left out.")
+STAGE = Parameter(
+    "stage",
+    "The stage that is meant; the server's own where it is left out.",
+    pattern=f"^{STAGE_NAME}$",
+    example="prod",
+)
 FUNCTION = Parameter("function", "Only this function and what it needs.", many=True)
 PROVIDER = Parameter("provider", "The provider, or the label of one in `providerOverrides`.")
 WAIT = Parameter(

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from fabric.daemon import answer_schemas as schemas
 from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
 from fabric.daemon.runs.daemon_run import run_document
-from fabric.daemon.runs.event_lines import sse_text
+from fabric.daemon.runs.event_lines import StreamItem, sse_text
 from fabric.daemon.runs.runs import Runs
 from fabric.daemon.runs.streams import RunStream
-from fabric.daemon.statuses import OK
+from fabric.daemon.statuses import NO_CONTENT, OK
 from fabric.model.problems import FabricError, Problem
 
 _LAST_EVENT = "last-event-id"
@@ -32,20 +32,25 @@ class RunEndpoints:
 
     def events(self, call: ApiCall) -> ApiAnswer:
         stream = self._runs.stream(call.values["run"], _number(call.headers.get(_LAST_EVENT, "0")))
-        return ApiAnswer(OK, content_type=_STREAM, chunks=SseBody(stream))
+        first = next(stream, None)
+        if first is None:
+            return ApiAnswer(NO_CONTENT)  # a browser asks no more
+        return ApiAnswer(OK, content_type=_STREAM, chunks=SseBody(first, stream))
 
 
 class SseBody:
     """A stream as bytes; whoever closes it gives its place back."""
 
-    def __init__(self, stream: RunStream) -> None:
+    def __init__(self, first: StreamItem, stream: RunStream) -> None:
+        self._first: StreamItem | None = first
         self._stream = stream
 
     def __iter__(self) -> Iterator[bytes]:
         return self
 
     def __next__(self) -> bytes:
-        return sse_text(next(self._stream)).encode()
+        first, self._first = self._first, None
+        return sse_text(next(self._stream) if first is None else first).encode()
 
     def close(self) -> None:
         self._stream.close()
@@ -70,7 +75,7 @@ def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
         ApiRoute(
             "GET", f"{one}/events", "events", Right.LOOK, endpoints.events,
             "What happens in a run, as it happens; `Last-Event-ID` goes on behind that one.",
-            good=(GoodAnswer(schemas.TEXT, content=_STREAM),), statuses=of_run,
+            good=(GoodAnswer(schemas.EVENT, content=_STREAM), GoodAnswer({}, NO_CONTENT)), statuses=of_run,
         ),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from fabric.daemon.server.answers import body_of
 from fabric.daemon.server.gate import Admission, too_large
 from fabric.daemon.server.server_parts import Wsgi
 from fabric.daemon.server.tasks import ADMISSION
-from fabric.daemon.statuses import NO_METHOD, NOT_FOUND, NOT_NOW, status_of
+from fabric.daemon.statuses import NO_CONTENT, NO_METHOD, NOT_FOUND, NOT_NOW, status_of
 from fabric.model.problems import FabricError, Problem
 
 _MOST_BYTES = 1 << 20
@@ -81,6 +81,8 @@ def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
 
 def _response(answer: ApiAnswer) -> bottle.HTTPResponse:
     headers = {"Content-Type": answer.content_type, **answer.headers}
+    if answer.status == NO_CONTENT:
+        return bottle.HTTPResponse(b"", answer.status, dict(answer.headers))
     body: object = body_of(answer) if answer.chunks is None else answer.chunks
     return bottle.HTTPResponse(body, answer.status, headers)
 

@@ -96,6 +96,8 @@ def test_events_come_in_order_and_the_last_is_the_end(api: Api) -> None:
     assert events[-1][1]["type"] == "run_ended"
     behind = list(events_of(api, run, after=2))
     assert behind == events[2:]
+    told = api.http.get(f"/runs/{run}/events", headers={"Last-Event-ID": str(len(events))})
+    assert (told.status_code, told.content) == (204, b"")
 
 
 def test_a_stream_has_the_type_of_one_and_wants_a_number(api: Api) -> None:

@@ -16,6 +16,7 @@ from fabric.model.problems import FabricError
 from fabric.runtimes.nodejs.toolchain import install_pinned
 from tests.support import corpus, node_sdk
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
+from tests.support.schemathesis import install_schemathesis
 from tests.support.servers import azurite
 
 _FOLDER = TOOLCHAIN.parent
@@ -77,6 +78,10 @@ def nodes() -> None:
     node_sdk.install_node()
 
 
+def interface_tester() -> None:
+    install_schemathesis()
+
+
 def _download(*words: str) -> None:
     pip = (sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:")
     subprocess.run([*pip, "--dest", str(_WHEELS), *words], check=True, env=dict(ENVIRONMENT))
@@ -96,7 +101,15 @@ def fetched(fetch: Callable[[], None]) -> bool:
 
 
 def main() -> int:
-    wanted = (bundler, emulator, wheels, corpus_packages, node_sdk_packages, nodes)
+    wanted = (
+        bundler,
+        emulator,
+        wheels,
+        corpus_packages,
+        node_sdk_packages,
+        nodes,
+        interface_tester,
+    )
     found = [fetched(fetch) for fetch in wanted]
     return 0 if all(found) else 1
 
