@@ -22,9 +22,9 @@ from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.problems import ExitCode, StoppedError
 from fabric.model.report import Report
 from fabric.system.chance import chance
-from fabric.system.child_group import ChildGroup
+from fabric.system.child_group import ChildGroup, forget
 from fabric.system.clock import SystemClock
-from fabric.system.process import run_child
+from fabric.system.process import run_child, start_child
 from tests.support.until import until
 from tests.support.use_cases import Workplace, workplace
 
@@ -183,6 +183,17 @@ def test_a_group_that_is_closed_takes_no_children(tmp_path: Path) -> None:
     with group.joined(), pytest.raises(StoppedError):
         run_child(["true"], cwd=tmp_path)
     assert run_child(["true"], cwd=tmp_path).code == 0
+
+
+def test_a_child_that_was_being_started_when_its_group_was_closed_ends(tmp_path: Path) -> None:
+    child, group = start_child(["sleep", "600"], cwd=tmp_path), ChildGroup()
+    group.close()
+    group.add(child)
+    assert child.wait(60) == -9
+    forget(child)
+    for stream in (child.stdin, child.stdout, child.stderr):
+        assert stream is not None
+        stream.close()
 
 
 def test_runs_of_one_moment_have_ids_of_their_own() -> None:

@@ -212,6 +212,7 @@ def test_of_two_deploys_of_one_service_and_stage_the_second_is_told_who_holds_th
     assert leftovers(place) == []
 
 
+@pytest.mark.slow
 def test_of_two_deploys_of_one_service_and_stage_the_second_waits(tmp_path: Path) -> None:
     place, tool, first = hanging_deploy(tmp_path)
     second = HeldUseCase(place, deployed_to("dev"))

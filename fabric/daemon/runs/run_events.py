@@ -45,10 +45,6 @@ class RunEvents:
         with contextlib.suppress(OSError):
             self._file = os.open(path, _TO_WRITE, 0o600)
 
-    @property
-    def count(self) -> int:
-        return self._count
-
     def hear(self, event: Stamped) -> None:
         if isinstance(event.event, RunEnded):
             self.told_end = event.event

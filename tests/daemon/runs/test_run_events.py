@@ -69,6 +69,14 @@ def test_long_lines_are_told_whole_though_few_of_them_are_kept(tmp_path: Path) -
     assert [json.loads(one.text)["text"] for one in told[:-1]] == texts[1:]
 
 
+def test_what_a_full_disk_does_not_take_is_told_all_the_same() -> None:
+    events = RunEvents(Path("/dev/full"), kept=1)
+    for _ in range(3):
+        events.hear(stamped(OUTPUT))
+    events.end(stamped(END))
+    assert numbers(told_all(events)) == [1, 2, 3, 4]
+
+
 def test_events_are_told_as_they_come(tmp_path: Path) -> None:
     events = RunEvents(tmp_path / "events")
     heard: list[StreamItem] = []
