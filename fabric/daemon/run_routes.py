@@ -75,7 +75,8 @@ def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
         ApiRoute(
             "GET", f"{one}/events", "events", Right.LOOK, endpoints.events,
             "What happens in a run, as it happens; `Last-Event-ID` goes on behind that one.",
-            good=(GoodAnswer(schemas.EVENT, content=_STREAM), GoodAnswer({}, NO_CONTENT)), statuses=of_run,
+            good=(GoodAnswer(schemas.EVENT, content=_STREAM), GoodAnswer({}, NO_CONTENT)),
+            statuses=of_run,
         ),
     )  # fmt: skip
 
