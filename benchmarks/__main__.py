@@ -12,6 +12,7 @@ from benchmarks.rows import (
     calls,
     cold,
     compose,
+    daemon,
     edit,
     functions,
     growth,
@@ -40,6 +41,7 @@ MODULES = (
     calls,
     scaffold,
     local,
+    daemon,
 )
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 

@@ -55,8 +55,10 @@ def said_by_holder(path: Path) -> bytes | None:
     """None where nobody holds it; whatever stands in the file then is about nobody."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except PermissionError:  # told as a path that we may not open
+        raise
     except OSError as error:
         raise write_problem(path, error) from error
     try:

@@ -154,6 +154,15 @@ def test_what_keeps_it_from_starting_is_told_by_whoever_started_it(place: Worksp
     assert place.status == {"running": False}
 
 
+def test_a_folder_that_cannot_be_written_is_told(place: Workspace) -> None:
+    place.own.write_text("in the way")
+    refused = place.fabricd("start", "--address", "127.0.0.1", "--json")
+    assert (refused.code, refused.error["code"]) == (73, "disk/cannot-write")
+    assert place.status == {"running": False}
+    here = place.fabricd("--address", "127.0.0.1", "--json")
+    assert (here.code, here.error["code"]) == (73, "disk/cannot-write")
+
+
 def test_one_that_dies_at_once_is_told_with_its_last_words(
     place: Workspace, tmp_path: Path
 ) -> None:

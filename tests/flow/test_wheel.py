@@ -58,5 +58,11 @@ def test_an_installed_fabric_plans_and_builds(wheel: Path, tmp_path: Path) -> No
     planned = call(fabric, "plan", "--json", cwd=tmp_path / "project")
     assert planned.result["summary"]["run"] == 2
     assert call(fabric, "package", "--json", cwd=tmp_path / "project").result["summary"]["ran"] == 4
+    fabricd = scripts / "fabricd"
+    assert call(fabricd, "status", "--json", cwd=tmp_path).code == 3
+    for words in ((fabricd, "start", "--json"), (fabric, "config-api", "--json")):
+        lacking = call(*words, cwd=tmp_path)
+        assert (lacking.code, lacking.error["code"]) == (1, "daemon/not-installed")
+        assert "fabric-deploy[daemon]" in lacking.error["hint"]
     failed = call(fabric, "plan", "-c", "nowhere", "--json", cwd=tmp_path / "project")
     assert failed.error["code"] == "config/not-found"

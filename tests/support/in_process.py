@@ -43,7 +43,7 @@ def in_process(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Done:
         stderr_is_terminal=False,
         state_key=key,
     )
-    with _signals_as_before(), CliRunner().isolation() as (out, err, _):
+    with signals_as_before(), CliRunner().isolation() as (out, err, _):
         code = run(list(words), CommandStart(tuple(words), settings))
         sys.stdout.flush()
         sys.stderr.flush()
@@ -58,7 +58,7 @@ def _stored(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> tuple[in
 
 
 @contextlib.contextmanager
-def _signals_as_before() -> Iterator[None]:
+def signals_as_before() -> Iterator[None]:
     """A command that speaks its last words holds signals back: the next test is to hear them."""
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     try:

@@ -1,6 +1,7 @@
 """Options, files and variables to an order: what is wrong is told before anything starts."""
 
 import stat
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -32,8 +33,8 @@ class PlacedOrder(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def refuse_uninstalled() -> None:
-    missing = [name for name in _NEEDED if find_spec(name) is None]
+def refuse_uninstalled(needed: Sequence[str] = _NEEDED) -> None:
+    missing = [name for name in needed if find_spec(name) is None]
     if missing:
         message = f"this needs packages that are not installed: {', '.join(missing)}"
         hint = "pip install 'fabric-deploy[daemon]'"

@@ -4,6 +4,7 @@ import contextlib
 import resource
 import socket
 from collections.abc import Callable
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,6 +29,15 @@ from fabric.model.problems import FabricError, Problem
 _FILES_WANTED = 4096
 _ID_BYTES = 8
 _TURN = 1.0
+
+
+class TurningServer(Protocol):
+    """`turns` goes up for as long as it looks after its connections."""
+
+    @property
+    def is_alive(self) -> bool: ...
+    @property
+    def turns(self) -> int: ...
 
 
 class ServeTools(Struct, frozen=True):
@@ -57,7 +67,7 @@ def serve(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:
         tools.ready(server.port)
         log.say("started", version=VERSION, address=order.address, port=server.port)
         manager.say("READY=1")
-        _wait(server, tools.heard, manager)
+        wait_for_end(server, tools.heard, manager)
         log.say("stopping", runs=app.runs.under_way())
         manager.say("STOPPING=1")
         wind_down(life, app.runs, tools.heard, tools.times)
@@ -99,7 +109,7 @@ def _files() -> int:
     return _FILES_WANTED if soft == resource.RLIM_INFINITY else soft
 
 
-def _wait(server: ApiServer, heard: Heard, manager: ServiceManager) -> None:
+def wait_for_end(server: TurningServer, heard: Heard, manager: ServiceManager) -> None:
     """A server that does not turn any more is told to nobody as alive."""
     turns = -1
     while not heard(min(_TURN, manager.beat_seconds)):

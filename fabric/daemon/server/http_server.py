@@ -86,8 +86,11 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
     def _run(self) -> None:
         while not self._is_over:
             self.turns += 1
-            wasyncore.loop(timeout=_TURN, map=self.sockets, use_poll=True, count=1)
-            self._look()
+            try:
+                wasyncore.loop(timeout=_TURN, map=self.sockets, use_poll=True, count=1)
+                self._look()
+            except Exception as error:  # noqa: BLE001 - one connection ends no server
+                self.parts.teller.failed("", error)
 
     def _look(self) -> None:
         now = self._monotonic()

@@ -16,6 +16,7 @@ from fabric.daemon.server.answers import (
 from fabric.daemon.server.gate import Admission
 
 ADMISSION = "fabric.admission"
+_LONGEST_PATH = 1000
 
 
 class AccessLine(Struct, frozen=True):
@@ -63,7 +64,7 @@ class ServedTask(WSGITask):  # type: ignore[misc]
             known.id,
             known.client or str(self.channel.addr[0]),
             request.command,
-            request.path,
+            request.path[:_LONGEST_PATH],
             known.route,
             int(self.status[:3]),
             round(seconds * 1000, 1),

@@ -8,13 +8,13 @@ from click.testing import CliRunner
 from fabric.app.settings import Settings
 from fabric.cli.daemon.main import run
 from fabric.cli.start import CommandStart
-from tests.support.in_process import in_process
+from tests.support.in_process import in_process, signals_as_before
 from tests.support.project import Done
 
 
 def fabricd(folder: Path, *words: str) -> Done:
     settings = Settings({}, folder, 2, stdout_is_terminal=False, stderr_is_terminal=False)
-    with CliRunner().isolation() as (out, err, _):
+    with signals_as_before(), CliRunner().isolation() as (out, err, _):
         code = run(list(words), CommandStart(words, settings))
         return Done(code, out.getvalue().decode(), err.getvalue().decode())
 

@@ -7,7 +7,12 @@ import pytest
 
 from fabric.app.settings import Settings
 from fabric.cli.daemon.flags import ConfigApiFlags, DaemonFlags
-from fabric.cli.daemon.orders import PlacedOrder, config_api_order, daemon_order
+from fabric.cli.daemon.orders import (
+    PlacedOrder,
+    config_api_order,
+    daemon_order,
+    refuse_uninstalled,
+)
 from fabric.cli.flags_of import filled
 from fabric.daemon.exchange import Right
 from fabric.daemon.options import ServerKind
@@ -145,3 +150,12 @@ def test_no_password_of_a_cache_is_told(tmp_path: Path) -> None:
 def test_a_config_in_a_folder_is_enough_for_the_dashboard(tmp_path: Path) -> None:
     (tmp_path / "fabric.yml").touch()
     assert placed(tmp_path, "--dashboard", "-c", ".").order.project.dashboard
+
+
+def test_a_server_that_is_not_installed_says_how_to_install_it() -> None:
+    refuse_uninstalled()
+    with pytest.raises(FabricError) as caught:
+        refuse_uninstalled(("waitress", "no_such_package"))
+    assert caught.value.first.code == "daemon/not-installed"
+    assert "no_such_package" in caught.value.first.message
+    assert caught.value.first.hint == "pip install 'fabric-deploy[daemon]'"

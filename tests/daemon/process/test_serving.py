@@ -33,7 +33,8 @@ from fabric.daemon.process.running import (
     pid_path,
     running_in,
 )
-from fabric.daemon.process.serving import ServeTools, serve
+from fabric.daemon.process.service_manager import ServiceManager
+from fabric.daemon.process.serving import ServeTools, serve, wait_for_end
 from fabric.daemon.server.keys import key_digest
 from fabric.daemon.server.limits import ServerLimits, connections_within
 from fabric.daemon.web import web_app
@@ -247,3 +248,29 @@ def test_connections_leave_room_for_other_files() -> None:
     assert connections_within(ServerLimits(), 20_000) == 2500
     assert connections_within(ServerLimits(), 1024) == 768
     assert connections_within(ServerLimits(), 100) == 64
+
+
+@dataclass
+class Turning:
+    """A server of which only is told whether it turns."""
+
+    is_alive: bool = True
+    turns: int = 0
+
+
+def test_a_server_that_ended_by_itself_is_a_failure() -> None:
+    with pytest.raises(FabricError) as caught:
+        wait_for_end(Turning(is_alive=False), lambda _: False, ServiceManager({}))
+    assert caught.value.first.code == "internal/server-ended"
+
+
+def test_only_a_server_that_turns_is_told_as_alive(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+        heard.bind(f"{tmp_path}/n")
+        heard.settimeout(0)
+        server, looks = Turning(), iter((False, False, False, True))
+        manager = ServiceManager({"NOTIFY_SOCKET": f"{tmp_path}/n", "WATCHDOG_USEC": "1000000"})
+        wait_for_end(server, lambda _: next(looks), manager)
+        assert heard.recv(100) == b"WATCHDOG=1"
+        with pytest.raises(BlockingIOError):
+            heard.recv(100)

@@ -1,0 +1,97 @@
+"""A daemon in the background, started and stopped by command lines of this process."""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from msgspec.structs import replace
+
+from fabric.app.settings import Settings
+from fabric.cli.daemon.main import run
+from fabric.cli.start import CommandStart
+from fabric.daemon.process.running import RunningDaemon, lock_path
+from fabric.system.life_lock import LifeLock
+from fabric.system.process_identity import this_process
+from tests.cli.commands.test_fabricd import fabricd
+from tests.support.daemons import asked, workspace
+from tests.support.in_process import signals_as_before
+from tests.support.project import REPO, Done, environment
+
+HERE = ("--address", "127.0.0.1", "--port", "0")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    with workspace(tmp_path):
+        yield tmp_path
+
+
+def command(folder: Path, *words: str, **env: str) -> Done:
+    """With the variables that a process of its own needs."""
+    known = {**environment(folder), **env}
+    settings = Settings(known, folder, 2, stdout_is_terminal=False, stderr_is_terminal=False)
+    with signals_as_before(), CliRunner().isolation() as (out, err, _):
+        code = run([*words, "--json"], CommandStart(words, settings))
+        sys.stdout.flush()
+        return Done(code, out.getvalue().decode(), err.getvalue().decode())
+
+
+def test_it_is_started_once_looked_at_and_stopped(folder: Path) -> None:
+    started = command(folder, "start", *HERE).result
+    assert asked(started["port"], "/healthz")[0] == 200
+    again = command(folder, "start", *HERE).result
+    assert (again["started"], again["pid"]) == (False, started["pid"])
+    assert command(folder, "status").result["port"] == started["port"]
+    assert command(folder, "restart", *HERE).result["pid"] != started["pid"]
+    assert command(folder, "stop").result["stopped"] is True
+    assert command(folder, "stop").result["stopped"] is False
+    words = fabricd(folder, "status")
+    assert (words.code, words.out) == (3, "no fabricd runs here\n")
+
+
+def test_why_it_cannot_be_started_is_told_by_the_command(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused = command(folder, "start", "--address", "127.0.0.1", "--port", port)
+        assert refused.error["code"] == "daemon/port-taken"
+        here = command(folder, "--address", "127.0.0.1", "--port", port)
+        assert here.error["code"] == "daemon/port-taken"
+    (folder / "broken").mkdir()
+    (folder / "broken" / "waitress.py").write_text("raise SystemExit('no luck today')")
+    died = command(folder, "start", *HERE, PYTHONPATH=f"{folder / 'broken'}:{REPO}")
+    assert died.error["code"] == "daemon/not-started"
+    assert "no luck today" in died.error["message"]
+
+
+def held(folder: Path, content: bytes) -> LifeLock:
+    lock = LifeLock.take(lock_path(folder))
+    assert lock is not None
+    lock.say(content)
+    return lock
+
+
+def test_one_that_has_not_said_who_it_is_is_not_signalled(tmp_path: Path) -> None:
+    with held(tmp_path, b"nonsense"):
+        assert command(tmp_path, "stop").error["code"] == "daemon/unknown"
+        assert command(tmp_path, "status").result == {"running": True}
+        assert fabricd(tmp_path, "status").out == "fabricd is starting\n"
+        assert command(tmp_path, "start", *HERE).result["started"] is False
+        assert command(tmp_path, *HERE).error["code"] == "daemon/running"
+
+
+@pytest.mark.parametrize("change", [{"started": 1}, {"boot": "other"}, {"namespace": "other"}])
+def test_one_that_is_another_process_or_lives_elsewhere_is_not_signalled(
+    change: dict[str, int | str], tmp_path: Path
+) -> None:
+    """Its number is that of this very process, which would end."""
+    process = replace(this_process(), **change)
+    assert process.pid == os.getpid()
+    said = RunningDaemon(process, "127.0.0.1", 1, "0.1.0", "2026-01-02T03:04:05.678Z")
+    with held(tmp_path, msgspec.json.encode(said)):
+        assert command(tmp_path, "stop").error["code"] == "daemon/elsewhere"
+        assert command(tmp_path, "status").result["pid"] == process.pid
