@@ -20,11 +20,12 @@ _TURN = 3600.0
 
 
 class Change(Struct, frozen=True):
-    """`told` is what a good answer says of its report."""
+    """`told` is what a good answer says of its report; `request` is the id of who asked for it."""
 
     command: str
     work: RunWork
     told: Callable[[Report], JsonObject]
+    request: str
 
 
 class RunsOfChanges(Protocol):
@@ -39,13 +40,13 @@ class AfterChange(Protocol):
 
 
 class Changes:
-    """`listen` makes whoever else is to hear a run."""
+    """`listen` makes whoever else is to hear a run that a request began."""
 
     def __init__(
         self,
         runs: RunsOfChanges,
         after: AfterChange,
-        listen: Callable[[RunInfo], Sequence[Listener]] = lambda _: (),
+        listen: Callable[[RunInfo, str], Sequence[Listener]] = lambda _info, _request: (),
     ) -> None:
         self._runs = runs
         self._after = after
@@ -66,8 +67,8 @@ class Changes:
     def ended(self, stage: str, outcome: Report | FabricError) -> None:
         self._after(stage, outcome)
 
-    def listeners(self, make: MakeListeners) -> MakeListeners:
-        return lambda info: (*make(info), *self._listen(info))
+    def listeners(self, make: MakeListeners, request: str) -> MakeListeners:
+        return lambda info: (*make(info), *self._listen(info, request))
 
 
 class _Told:
@@ -88,7 +89,8 @@ class _Told:
 
     def _carried_out(self, make_listeners: MakeListeners) -> Report:
         try:
-            report = self._change.work(self._changes.listeners(make_listeners))
+            listeners = self._changes.listeners(make_listeners, self._change.request)
+            report = self._change.work(listeners)
         except FabricError as error:
             self._changes.ended(self._stage, error)
             raise

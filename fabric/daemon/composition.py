@@ -4,7 +4,7 @@ Here it is decided which parts a daemon has and a Configuration API has not.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,14 @@ from fabric.daemon.exchange import ApiRoute
 from fabric.daemon.metrics import Gauge, Metrics
 from fabric.daemon.options import ServerKind, ServerOptions
 from fabric.daemon.readiness import Look, Readiness
+from fabric.daemon.request_spans import RequestSpans, request_spans
 from fabric.daemon.run_metrics import RunCounts
 from fabric.daemon.run_routes import RunEndpoints, run_routes
 from fabric.daemon.runs.runs import Runs
 from fabric.daemon.system_routes import ServerItself, system_routes
 from fabric.daemon.web import web_app
+from fabric.engine.bus import Listener
+from fabric.engine.run_info import RunInfo
 from fabric.manifest import VERSION
 from fabric.model.checks import Check, passed, warned
 from fabric.model.problems import FabricError, Problem
@@ -49,10 +52,11 @@ def _config_api(around: ServerSurroundings) -> Application:
     options, settings = around.options, around.settings
     endpoints = ConfigEndpoints(options, settings, has_keys=around.has_keys)
     metrics = Metrics()
-    around.log.count_with(metrics.requested)
+    spans = _heard(around, metrics)
     own = config_routes(endpoints)
     routes = (*own, *system_routes(_itself(around, Readiness({}), metrics), own))
-    return Application(web_app(routes), routes, NoRuns())
+    closing = spans.close if spans else lambda: None
+    return Application(web_app(routes), routes, NoRuns(), closing)
 
 
 def _daemon(around: ServerSurroundings) -> Application:
@@ -60,11 +64,12 @@ def _daemon(around: ServerSurroundings) -> Application:
     workspace = workspace_of(options, settings)
     runs = Runs(workspace / ".fabric" / "daemon" / "runs", settings, around.log.failed)
     metrics = Metrics(_gauges(runs))
-    around.log.count_with(metrics.requested)
+    spans = _heard(around, metrics)
     with contextlib.ExitStack() as stack:
         store = _store(options, stack)
         counts = RunCounts(metrics)
-        changes = Changes(runs, _after(store, counts), counts.listeners)
+        listen = _listening(counts, spans)
+        changes = Changes(runs, _after(store, counts), listen)
         endpoints = Endpoints(options, settings, changes, has_keys=around.has_keys)
         routes = [*config_routes(endpoints), *deploy_routes(endpoints)]
         if store is not None:
@@ -72,9 +77,30 @@ def _daemon(around: ServerSurroundings) -> Application:
         routes += run_routes(RunEndpoints(runs))
         readiness = Readiness(_looks(options, settings, store))
         routes += system_routes(_itself(around, readiness, metrics), routes)
+        if spans is not None:
+            stack.callback(spans.close)
         closing = stack.pop_all()
     closing.callback(runs.close)
     return Application(web_app(routes), tuple(routes), runs, closing.close)
+
+
+def _heard(around: ServerSurroundings, metrics: Metrics) -> RequestSpans | None:
+    """Who hears of every request, besides the log."""
+    log, settings = around.log, around.settings
+    log.tell_too(metrics.requested)
+    spans = request_spans(settings.env, around.options.kind.value, log, settings.clock)
+    if spans is not None:
+        log.tell_too(spans.requested)
+    return spans
+
+
+def _listening(
+    counts: RunCounts, spans: RequestSpans | None
+) -> Callable[[RunInfo, str], Sequence[Listener]]:
+    def listen(info: RunInfo, request: str) -> Sequence[Listener]:
+        return (*counts.listeners(info), *(spans.listeners(info, request) if spans else ()))
+
+    return listen
 
 
 def _itself(around: ServerSurroundings, readiness: Readiness, metrics: Metrics) -> ServerItself:

@@ -134,7 +134,7 @@ class Endpoints(ConfigEndpoints):
         def work(listeners: MakeListeners) -> Report:
             return deploy(request, asked.settings, options, listeners)
 
-        return self._carried_out(call, asked, Change("deploy", work, deployed))
+        return self._carried_out(call, asked, Change("deploy", work, deployed, call.id))
 
     def remove(self, call: ApiCall) -> ApiAnswer:
         asked = self._asked(call, SecretUse.HIDDEN)
@@ -144,7 +144,7 @@ class Endpoints(ConfigEndpoints):
         def work(listeners: MakeListeners) -> Report:
             return remove(request, asked.settings, options, listeners)
 
-        return self._carried_out(call, asked, Change("remove", work, removed))
+        return self._carried_out(call, asked, Change("remove", work, removed, call.id))
 
     def _carried_out(self, call: ApiCall, asked: Asked, change: Change) -> ApiAnswer:
         """Who it would be, is known before it is anybody's turn."""

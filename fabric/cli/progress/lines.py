@@ -30,14 +30,14 @@ class LineProgress:
         lines = self._talk.lines(event)
         if lines and self._github and not self._grouped:
             self._grouped = True
-            _say(f"::group::fabric {self._command}")
+            say(f"::group::fabric {self._command}")
         for line in lines:
-            _say(line)
+            say(line)
 
     def close(self) -> None:
         self._over.set()
         if self._grouped:
-            _say("::endgroup::")
+            say("::endgroup::")
 
     def _track(self, event: Stamped) -> None:
         match event.event:
@@ -56,10 +56,10 @@ class LineProgress:
             names = sorted(self._running)
             if names:
                 more = f" and {len(names) - 3} more" if len(names) > 3 else ""  # noqa: PLR2004
-                _say(f"… still running: {', '.join(names[:3])}{more}")
+                say(f"… still running: {', '.join(names[:3])}{more}")
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
     put(f"{line}\n")
 
 

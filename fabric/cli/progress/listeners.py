@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.settings import Settings
-from fabric.cli.progress.lines import LineProgress
+from fabric.cli.progress.lines import LineProgress, say
 from fabric.cli.progress.live_table import LiveTable
 from fabric.cli.progress.log_lines import LogLines, Logs
 from fabric.cli.progress.tables import ServiceRows, TaskRows
@@ -16,7 +16,9 @@ from fabric.engine.listeners.chrome_trace import Profile
 from fabric.engine.listeners.journal import EventFile, RunJournal
 from fabric.engine.listeners.service_progress import ServiceProgress
 from fabric.engine.run_info import RunInfo
+from fabric.manifest import VERSION
 from fabric.model.problems import FabricError
+from fabric.system.tracing import SpanExport, is_wanted
 
 
 class ListenerOptions(Struct, frozen=True):
@@ -40,7 +42,25 @@ def listeners(
         heard.append(Profile(settings.cwd / Path(options.profile)))
     if options.logs is not Logs.NONE and not info.is_idle:
         heard.append(_terminal(screen, settings, options.logs, info))
+    if is_wanted(settings.env):
+        heard += _trace(screen, settings, info)
     return heard
+
+
+def _trace(screen: Screen, settings: Settings, info: RunInfo) -> Sequence[Listener]:
+    """The run as one trace, for the collector that the environment names."""
+    from fabric.engine.listeners.run_spans import TracedRun  # only where somebody collects
+
+    about = {"service.name": "fabric", "service.version": VERSION}
+
+    def tell(message: str) -> None:
+        say(f"{screen.err.warn('warning')}: the trace of this run: {message}")
+
+    try:
+        return (TracedRun(info.run, SpanExport(settings.env, about, tell)),)
+    except FabricError as error:
+        tell(f"{error.first.message} ({error.first.hint})")
+        return ()
 
 
 def _events(path: Path, before: Sequence[Listener]) -> EventFile:

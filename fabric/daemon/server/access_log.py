@@ -18,17 +18,18 @@ class LineLog:
 
     def __init__(self, clock: Clock, write: Callable[[str], None]) -> None:
         self._clock, self._write = clock, write
-        self._count: Callable[[AccessLine], None] = lambda _: None
+        self._hearers: list[Callable[[AccessLine], None]] = []
 
-    def count_with(self, count: Callable[[AccessLine], None]) -> None:
-        """Who is told of every request that was answered."""
-        self._count = count
+    def tell_too(self, hear: Callable[[AccessLine], None]) -> None:
+        """Who hears of every request that was answered, before anything is served."""
+        self._hearers.append(hear)
 
     def monotonic(self) -> float:
         return self._clock.monotonic()
 
     def answered(self, line: AccessLine) -> None:
-        self._count(line)
+        for hear in self._hearers:
+            hear(line)
         self.say("request", **asdict(line))
 
     def failed(self, request_id: str, error: BaseException) -> None:

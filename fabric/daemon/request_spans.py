@@ -1,0 +1,67 @@
+"""Requests, and the runs that they begin, as spans for a collector."""
+
+from collections.abc import Mapping, Sequence
+
+from fabric.daemon.server.access_log import LineLog
+from fabric.daemon.server.tasks import AccessLine
+from fabric.engine.bus import Listener
+from fabric.engine.listeners.run_spans import RunSpans
+from fabric.engine.run_info import RunInfo
+from fabric.manifest import VERSION
+from fabric.model.problems import FabricError
+from fabric.system.clock import Clock
+from fabric.system.tracing import FinishedSpan, SpanExport, first_place, is_wanted
+
+_FAILED = 500
+
+
+class RequestSpans:
+    def __init__(self, export: SpanExport, clock: Clock) -> None:
+        self._export, self._clock = export, clock
+
+    def requested(self, line: AccessLine) -> None:
+        now = int(self._clock.now().timestamp() * 1000) * 1_000_000
+        about: dict[str, str | int] = {
+            "method": line.method,
+            "path": line.path,
+            "http.request.method": line.method,
+            "url.path": line.path,
+            "http.route": line.route,
+            "http.response.status_code": line.status,
+            "fabric.request": line.id,
+        }
+        self._export.add(
+            FinishedSpan(
+                f"{line.method} {line.route}",
+                first_place(line.id),
+                now - int(line.ms * 1_000_000),
+                now,
+                about,
+                is_request=True,
+                has_failed=line.status >= _FAILED,
+            )
+        )
+
+    def listeners(self, info: RunInfo, request: str) -> Sequence[Listener]:
+        return (RunSpans(info.run, self._export.add, first_place(request)),)
+
+    def close(self) -> None:
+        self._export.close()
+
+
+def request_spans(
+    env: Mapping[str, str], service: str, log: LineLog, clock: Clock
+) -> RequestSpans | None:
+    """Where the environment asks for traces; what cannot be sent is said in the log."""
+    if not is_wanted(env):
+        return None
+
+    def tell(message: str) -> None:
+        log.say("tracing", message=message)
+
+    about = {"service.name": service, "service.version": VERSION}
+    try:
+        return RequestSpans(SpanExport(env, about, tell), clock)
+    except FabricError as error:
+        tell(f"{error.first.message}: {error.first.hint}")
+        return None

@@ -1,0 +1,79 @@
+"""A run as a trace: one span for it, and one for each task that was looked at."""
+
+import datetime
+from collections.abc import Callable
+
+from fabric.model.events import RunEnded, RunStarted, Stamped, TaskEnded, TaskStarted
+from fabric.system.tracing import FinishedSpan, SpanExport, SpanPlace, first_place, place_below
+
+_BAD = ("failed", "blocked", "cancelled")
+
+
+class RunSpans:
+    """`parent` is what the run belongs to; without one it is a trace of its own. `add` takes spans
+    that have ended."""
+
+    def __init__(
+        self, run: str, add: Callable[[FinishedSpan], None], parent: SpanPlace | None
+    ) -> None:
+        self._run, self._add, self._parent = run, add, parent
+        self._place = place_below(parent, run) if parent else first_place(run)
+        self._begun: dict[str, int] = {}
+        self._command = "run"
+        self._began_ns = 0
+
+    def hear(self, event: Stamped) -> None:
+        match event.event:
+            case RunStarted(command=command):
+                self._command, self._began_ns = command, _ns(event)
+            case TaskStarted(task=task):
+                self._begun[task] = _ns(event)
+            case TaskEnded() as ended:
+                self._tell_task(ended, _ns(event))
+            case RunEnded(status=status):
+                self._tell_run(status, _ns(event))
+
+    def close(self) -> None:
+        return
+
+    def _tell_task(self, ended: TaskEnded, now: int) -> None:
+        begun = self._begun.pop(ended.task, now)
+        about: dict[str, str | int] = {
+            "fabric.task": ended.task,
+            "fabric.status": ended.status,
+            "fabric.reason": ended.reason,
+        }
+        place = place_below(self._place, ended.task)
+        has_failed = ended.status in _BAD
+        self._add(
+            FinishedSpan(ended.task, place, begun, now, about, self._place, has_failed=has_failed)
+        )
+
+    def _tell_run(self, status: str, now: int) -> None:
+        about: dict[str, str | int] = {"fabric.run": self._run, "fabric.status": status}
+        self._add(
+            FinishedSpan(
+                self._command,
+                self._place,
+                self._began_ns,
+                now,
+                about,
+                self._parent,
+                has_failed=status != "succeeded",
+            )
+        )
+
+
+class TracedRun(RunSpans):
+    """A run that is a trace by itself; with it the export ends."""
+
+    def __init__(self, run: str, export: SpanExport) -> None:
+        super().__init__(run, export.add, None)
+        self._export = export
+
+    def close(self) -> None:
+        self._export.close()
+
+
+def _ns(event: Stamped) -> int:
+    return int(datetime.datetime.fromisoformat(event.time).timestamp() * 1000) * 1_000_000
