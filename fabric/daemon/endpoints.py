@@ -17,7 +17,7 @@ from fabric.app.settings import Settings
 from fabric.app.validate import show_config, validate
 from fabric.daemon.changes import Change, Changes
 from fabric.daemon.exchange import ApiAnswer, ApiCall
-from fabric.daemon.options import ServerOptions
+from fabric.daemon.options import ServerKind, ServerOptions
 from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, WAIT
 from fabric.daemon.statuses import ACCEPTED, OK
 from fabric.engine.run_info import MakeListeners
@@ -93,8 +93,8 @@ class ConfigEndpoints:
         )
 
     def _require_own(self) -> None:
-        project = self._options.project
-        if not (project.is_served and config_in(self._settings.cwd / project.config).is_file()):
+        path = config_in(self._settings.cwd / self._options.project.config)
+        if self._options.kind is not ServerKind.DAEMON or not path.is_file():
             message = "the request has no body, and the server no config of its own"
             hint = "send the text of a fabric.yml as the body"
             raise FabricError(Problem("input/no-config", message, hint))

@@ -38,14 +38,13 @@ class BodyTrust(Struct, frozen=True):
 
 
 class ServedProject(Struct, frozen=True):
-    """The server's own project: `config` is looked up in `workspace`. Where it is not served, the
-    workspace is only where configs of requests stand."""
+    """The server's own project: `config` is looked up in `workspace`. A Configuration API has none:
+    the workspace is only where configs of requests stand."""
 
     workspace: str = ""
     config: str = "fabric.yml"
     stage: str = "dev"
     dashboard: bool = False
-    is_served: bool = True
 
 
 class AnswerCache(Struct, frozen=True):

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 from fabric.daemon.answer_schemas import REFUSED
-from fabric.daemon.options import BodyTrust, ServedProject, ServerOptions
+from fabric.daemon.options import BodyTrust, ServedProject, ServerKind, ServerOptions
 from tests.support.api import Api, api_of
 from tests.support.use_cases import Workplace
 
@@ -117,7 +117,7 @@ def test_an_empty_body_means_the_servers_own_config(
     own = api.post("/resolve").json()["config"]
     assert own["env"]["KEY"] != "none"
     assert "canary" not in str(own)
-    only_bodies = ServerOptions(project=ServedProject(is_served=False))
+    only_bodies = ServerOptions(ServerKind.CONFIG_API)
     assert serve(shop.settings, only_bodies).post("/validate").status_code == 400
 
 

@@ -1,5 +1,6 @@
 """`fabricd` as processes: started, looked at, stopped, killed."""
 
+import http.client
 import json
 import os
 import signal
@@ -202,6 +203,11 @@ def test_config_api_serves_beside_a_daemon_and_writes_no_pid(place: Workspace) -
     line = child.stderr.readline()
     port = int(line.split("127.0.0.1:")[1].split()[0])
     assert asked(port, "/version")[1]["server"] == "config-api"
+    (place.root / "fabric.yml").write_text("service: nobody-asks-for-this\n")
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    client.request("POST", "/validate")
+    assert json.loads(client.getresponse().read())["code"] == "input/no-config"
+    client.close()
     child.send_signal(signal.SIGINT)
     done = ended(child)
     assert done.code == 0

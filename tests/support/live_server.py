@@ -40,9 +40,8 @@ class LiveServer:
 
 
 def order_of(settings: Settings, kind: ServerKind = ServerKind.DAEMON) -> ServeOrder:
-    is_served = kind is ServerKind.DAEMON
-    project = ServedProject(str(settings.cwd), is_served=is_served)
-    return ServeOrder(kind, str(settings.cwd), "127.0.0.1", 0, project)
+    folder = str(settings.cwd)
+    return ServeOrder(kind, folder, "127.0.0.1", 0, ServedProject(folder))
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """The address that a server listens on."""
 
 import errno
+import os
 import socket
 
 from fabric.model.problems import FabricError, Problem
@@ -28,9 +29,10 @@ def _bound(address: str, port: int) -> socket.socket:
 
 
 def _cannot(address: str, port: int, error: OSError | UnicodeError) -> Problem:
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    number = (error.errno or 0) if isinstance(error, OSError) else 0
+    # Python adds what it was doing to the system's words; those of a look-up have other numbers.
+    said = os.strerror(number) if number > 0 else str(error)
     message = f"cannot listen on {address}:{port}: {said.lower()}"
-    number = error.errno if isinstance(error, OSError) else None
     if number == errno.EADDRINUSE:
         free = next((one for one in range(port + 1, port + _NEARBY) if _is_free(address, one)), 0)
         hint = f"--port {free} is free" if free else "choose another with --port"
