@@ -21,10 +21,7 @@ class Readiness:
     def checks(self) -> tuple[Check, ...]:
         due = time.monotonic() + self._seconds
         begun = [(name, look.begun()) for name, look in self._looks.items()]
-        return tuple(
-            turn.check_within(due - time.monotonic()) or failed(name, _too_slow(self._seconds))
-            for name, turn in begun
-        )
+        return tuple(turn.check_within(name, due - time.monotonic()) for name, turn in begun)
 
 
 class _OneAtATime:
@@ -46,6 +43,7 @@ class _Turn:
         self._look = look
         self._over = threading.Event()
         self._check: Check | None = None
+        self._failure = ""
 
     @property
     def is_over(self) -> bool:
@@ -54,14 +52,14 @@ class _Turn:
     def go(self) -> None:
         try:
             self._check = self._look()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the server is not ready
+            self._failure = type(error).__name__
         finally:
             self._over.set()
 
-    def check_within(self, seconds: float) -> Check | None:
-        """None if it is not over by then, or failed."""
+    def check_within(self, name: str, seconds: float) -> Check:
         self._over.wait(max(0.0, seconds))
-        return self._check
-
-
-def _too_slow(seconds: float) -> Problem:
-    return Problem("doctor/too-slow", f"it did not answer within {seconds:g} s")
+        if self._check is not None:
+            return self._check
+        said = f"the look failed: {self._failure}" if self._failure else "it did not answer in time"
+        return failed(name, Problem(f"doctor/{name}", said))

@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +24,14 @@ functions:
 SLOW = "import sys, time\nsys.stdin.read()\ntime.sleep(60)\n"
 
 
+def by_command(script: str) -> dict[str, str]:
+    return {
+        "FABRIC_CLOUD1_REAL_DEPLOY": "1",
+        "FABRIC_CLOUD1_LAMBDA_ROLE_ARN": "arn:aws:iam::000000000000:role/run",
+        "FABRIC_CLOUD1_DEPLOY_CMD": f"python3 {script}",
+    }
+
+
 @pytest.fixture
 def shop(tmp_path: Path) -> Workplace:
     made = Workplace(tmp_path)
@@ -39,7 +49,7 @@ def api(shop: Workplace) -> Iterator[Api]:
 def slow(tmp_path: Path) -> Iterator[Api]:
     """Its deploys take long, and do not end by themselves while a test is at it."""
     (tmp_path / "slow.py").write_text(SLOW)
-    made = Workplace(tmp_path, {"FABRIC_CLOUD1_DEPLOY_CMD": "python3 slow.py"})
+    made = Workplace(tmp_path, by_command("slow.py"))
     made.write({"src/hello.py": "def handler(event, context):\n    return 'hi'\n"})
     with api_of(made.settings) as found:
         yield found
@@ -136,3 +146,26 @@ def events_of(api: Api, run: str, after: int = 0) -> Iterator[tuple[int, dict[st
             lines = dict(line.split(": ", 1) for line in block.splitlines() if line[:1] != ":")
             if lines:
                 yield int(lines["id"]), json.loads(lines["data"])
+
+
+def test_a_lock_that_a_command_line_holds_is_told_with_its_holder(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    (tmp_path / "waits.py").write_text(
+        "import pathlib, sys, time\nsys.stdin.read()\n"
+        f"pathlib.Path({str(gate)!r}).touch()\n"
+        f"while pathlib.Path({str(gate)!r}).exists(): time.sleep(0.05)\n"
+        'print(\'{"url": "https://shop.test"}\')\n'
+    )
+    shop = Workplace(tmp_path, by_command("waits.py"))
+    shop.write(
+        {"fabric.yml": CONFIG, "src/hello.py": "def handler(event, context):\n    return 1\n"}
+    )
+    command = threading.Thread(target=shop.deploys)
+    command.start()
+    until(gate.exists)
+    with api_of(shop.settings) as api:
+        answer = api.post("/deploy", CONFIG)
+        assert (answer.status_code, answer.json()["code"]) == (409, "lock/held")
+        assert str(os.getpid()) in answer.json()["error"]
+    gate.unlink()
+    command.join()
