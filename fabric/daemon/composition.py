@@ -14,6 +14,7 @@ from fabric.app.doctor.ready import config_check, reach_check
 from fabric.app.project.files import config_in
 from fabric.app.request import Where
 from fabric.app.settings import Settings
+from fabric.daemon.actions import Actions, action_routes
 from fabric.daemon.api_routes import config_routes, deploy_routes
 from fabric.daemon.application import Application, NoRuns, ServerSurroundings
 from fabric.daemon.cache.answers import CachedAnswers, Store, owner_of
@@ -69,6 +70,7 @@ def _daemon(around: ServerSurroundings) -> Application:
         routes = [*config_routes(endpoints), *deploy_routes(endpoints)]
         if store is not None:
             routes = _cached(routes, endpoints, (around, store, metrics))
+        routes += action_routes(Actions(endpoints))
         routes += run_routes(RunEndpoints(runs))
         readiness = Readiness(_looks(options, settings, store))
         routes += system_routes(_itself(around, readiness, metrics), routes)

@@ -46,11 +46,19 @@ def _answer(route: ApiRoute, environ: Mapping[str, Any], values: Mapping[str, st
                 return too_large(_MOST_BYTES)
         else:
             body = b""
+            _refuse_body(route, environ)
         return route.answer(_call(route, environ, values, body))
     except FabricError as error:
         status = status_of(error.problems)
         headers = {"Retry-After": _AGAIN} if status == NOT_NOW else {}
         return refusal(status, error.problems, headers)
+
+
+def _refuse_body(route: ApiRoute, environ: Mapping[str, Any]) -> None:
+    """Whoever sends a config where the daemon's own is meant is not to find that one deployed."""
+    if route.method == "POST" and environ["wsgi.input"].read(1):
+        hint = "send the request without a body"
+        raise FabricError(Problem("request/needless-body", "this address takes no body", hint))
 
 
 def _call(
