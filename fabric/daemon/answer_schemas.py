@@ -83,6 +83,26 @@ _ONE_RUN = fields(
 )
 RUNS = fields({"ok": _GOOD, "runs": rows(_ONE_RUN)})
 RUN = fields({"ok": _GOOD, "run": _ONE_RUN})
+_MAYBE: Schema = {"type": ["object", "null"]}
+STATUS = fields(
+    {
+        "ok": _GOOD,
+        "service": TEXT,
+        "provider": TEXT,
+        "stage": TEXT,
+        "stages": rows(TEXT),
+        "protected": FLAG,
+        "live": rows(ANYTHING),
+        "releases": rows(ANYTHING),
+        "plan": _MAYBE,
+        "graph": _MAYBE,
+        "warnings": rows(PROBLEM),
+        "problems": rows(PROBLEM),
+        "mayChange": FLAG,
+        "signedIn": FLAG,
+        "version": TEXT,
+    }
+)
 HEALTHY = fields({"ok": _GOOD})
 VERSION = fields({"ok": _GOOD, "version": TEXT, "server": TEXT})
 _CHECK = fields({"ok": FLAG, "message": TEXT}, hint=TEXT)

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 import bottle  # type: ignore[import-untyped]
 
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, refusal
+from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right, refusal
 from fabric.daemon.parameters import read_parameters
 from fabric.daemon.server.answers import body_of
 from fabric.daemon.server.gate import Admission, too_large
@@ -65,9 +65,10 @@ def _call(
     route: ApiRoute, environ: Mapping[str, Any], values: Mapping[str, str], body: bytes
 ) -> ApiCall:
     admission = environ.get(ADMISSION)
-    known = admission if isinstance(admission, Admission) else Admission("")
+    known = admission if isinstance(admission, Admission) else Admission("", right=Right.CHANGE)
     parameters = read_parameters(_query(environ.get("QUERY_STRING", "")), route.parameters)
-    return ApiCall(known.id, parameters, values, _headers(environ), body, known.client)
+    right = known.right or Right.OPEN
+    return ApiCall(known.id, parameters, values, _headers(environ), body, known.client, right)
 
 
 def _query(text: str) -> Sequence[tuple[str, str]]:

@@ -1,0 +1,306 @@
+// The dashboard: asks how the stage stands, follows its run, and tells what it hears.
+import { ask } from "./ask.js";
+import { deployWords, open as openDialog, removeWords } from "./dialogs.js";
+import { byId, fill, make, row, show } from "./elements.js";
+import { Graph, graphWords, legend } from "./graph.js";
+import { LiveRun } from "./live_run.js";
+import * as sections from "./sections.js";
+import { standing } from "./standing.js";
+import { Tasks } from "./tasks.js";
+import { STATES, STATUSES, plural, refreshTimes, took } from "./words.js";
+
+const LOOK_MS = 3000, RUNS_SHOWN = 12, LINES_KEPT = 400;
+const graph = new Graph(byId("graph"));
+const page = {
+  stage: new URLSearchParams(location.search).get("stage") || "",
+  status: null, runs: [], run: null, live: null, last: null, tasks: new Tasks([]), found: [], lines: [], wish: 0,
+};
+let isAsked = false;
+
+function paint() {
+  if (isAsked) return;
+  isAsked = true;
+  requestAnimationFrame(() => { isAsked = false; paintTasks(); paintProgress(); });
+}
+
+function paintAll() {
+  const { status } = page;
+  byId("main").setAttribute("aria-busy", "false");
+  if (status) {
+    document.title = `${status.service} (${status.stage}) · fabric`;
+    byId("service").textContent = status.service;
+    byId("provider").textContent = status.provider;
+    show(byId("provider"), true);
+    show(byId("sign-out"), status.signedIn);
+    byId("version").textContent = `fabric ${status.version}`;
+    paintStages();
+    fill(byId("live"), ...sections.live(status));
+    fill(byId("changes"), ...sections.changes(status));
+    fill(byId("releases"), ...sections.releases(status));
+    fill(byId("warnings"), ...status.warnings.map(sections.problemItem));
+  }
+  show(byId("hints"), Boolean(status && status.warnings.length));
+  paintRuns();
+  paintStanding();
+  paintTrouble();
+  paint();
+}
+
+function paintStages() {
+  const picker = byId("stage"), { stages, stage } = page.status;
+  const options = stages.map((one) => {
+    const option = make("option", { value: one }, one);
+    option.selected = one === stage;
+    return option;
+  });
+  fill(picker, ...options);
+  picker.disabled = false;
+}
+
+function paintRuns() {
+  const focused = document.activeElement?.dataset?.run;
+  fill(byId("runs"), ...sections.runs(page.runs, showRun));
+  if (focused) byId("runs").querySelector(`[data-run="${CSS.escape(focused)}"]`)?.focus();
+}
+
+function paintStanding() {
+  const { status, run } = page;
+  const told = status ? standing(status, run, page.last) : page.found.length
+    ? { mood: "bad", state: "Needs a hand", headline: "The project cannot be read", subline: "Mend what is named below: this page looks again by itself." }
+    : { mood: "idle", state: "", headline: "Looking…", subline: "" };
+  byId("standing").className = told.mood;
+  byId("state").textContent = told.state;
+  byId("headline").textContent = told.headline;
+  byId("subline").textContent = told.subline;
+  const may = Boolean(status && status.mayChange);
+  show(byId("may-not"), Boolean(status && !status.mayChange));
+  show(byId("stop"), Boolean(run && may));
+  show(byId("deploy"), !run && (may || !status));
+  show(byId("remove"), !run && (may || !status));
+  byId("deploy").disabled = !may || !status.plan;
+  byId("remove").disabled = !may || !status.live.length;
+}
+
+function paintTrouble() {
+  const { status, found } = page;
+  const problems = [...found, ...(status ? status.problems : [])];
+  const seen = new Set();
+  const single = problems.filter((one) => {
+    const key = JSON.stringify([one.code, one.message]);
+    return !seen.has(key) && seen.add(key);
+  });
+  show(byId("trouble"), single.length > 0);
+  fill(byId("problems"), ...single.map(sections.problemItem));
+}
+
+function paintTasks() {
+  const { tasks } = page;
+  graph.paint(tasks);
+  const loose = graph.loose(tasks);
+  const hasGraph = graph.boxes.size > 0 && !(page.tasks.isRun && loose.length && loose.length === tasks.known.size);
+  show(byId("graph"), hasGraph);
+  show(byId("loose"), loose.length > 0);
+  fill(byId("loose"), ...loose.map(([id, one]) =>
+    make("li", { class: `key ${one.state}`, "data-id": id }, id, make("span", { class: "quiet" }, ` ${STATES[one.state]}${one.ms === null ? "" : `, ${took(one.ms)}`}`))));
+  fill(byId("legend"), ...legend(tasks));
+  const nothing = !tasks.known.size ? "There are no tasks: a plan shows them here." : "";
+  byId("graph-words").textContent = nothing || `${plural(tasks.known.size, "task")}, left to right: each begins once all it needs is done.`;
+  if (byId("list").open) paintList();
+}
+
+function paintList() {
+  fill(byId("rows"), ...[...page.tasks.known].map(([id, one]) => row([
+    make("code", {}, id), make("span", { class: `key ${one.state}` }, STATES[one.state]),
+    one.ms === null ? "–" : took(one.ms), one.reason,
+  ], { "data-task": id })));
+}
+
+function paintProgress() {
+  const { run, tasks } = page;
+  show(byId("progress"), Boolean(run));
+  if (!run) return;
+  const bar = byId("bar");
+  bar.max = Math.max(1, tasks.total);
+  bar.value = tasks.ended;
+  const waiting = tasks.isRun ? `${tasks.ended} of ${plural(tasks.total, "task")} done` : "It waits for its turn, or looks at what is there";
+  byId("progress-words").textContent = `${waiting} · ${took(Math.max(0, Date.now() - Date.parse(run.startedAt)))}`;
+  show(byId("output"), page.lines.length > 0);
+  if (byId("output").open) byId("lines").textContent = page.lines.join("\n");
+}
+
+function say(text) { byId("said").textContent = text; }
+
+// How the stage stands, as of now. A newer wish makes the answer of an older one void.
+async function look() {
+  const wish = ++page.wish;
+  try {
+    const [status, { runs }] = await Promise.all([
+      ask("GET", "/dashboard/status", page.stage ? { stage: page.stage } : {}),
+      ask("GET", "/runs", { limit: RUNS_SHOWN }),
+    ]);
+    if (wish !== page.wish) return;
+    Object.assign(page, { status, runs, stage: status.stage, found: [] });
+    connection("");
+    await findLast();
+    if (wish !== page.wish) return;
+    if (!page.tasks.isRun) planTasks();
+    followWhatRuns();
+  } catch (error) {
+    if (wish === page.wish) failed(error);
+  }
+  if (wish === page.wish) paintAll();
+}
+
+function planTasks() {
+  const { graph: drawn } = page.status;
+  page.tasks = new Tasks(drawn ? drawn.nodes : []);
+  graph.draw(drawn);
+  byId("graph").setAttribute("aria-label", graphWords(drawn));
+}
+
+// What the last run of the stage ran into stands on the page until the next one.
+async function findLast() {
+  const own = ours(page.runs);
+  page.last = own[0] && own[0].status !== "running" ? own[0] : null;
+  if (!page.last || !["failed", "partial"].includes(page.last.status)) return;
+  const { run } = await ask("GET", `/runs/${encodeURIComponent(page.last.id)}`);
+  page.found = run.error ? run.error.problems || [run.error] : [];
+}
+
+const ours = (runs) => runs.filter((one) =>
+  one.stage === page.stage && (!page.status || one.service === page.status.service));
+
+function failed(error) {
+  if (error.status === 401) { location.reload(); return; }
+  if (error.status === 0) { connection("The daemon does not answer. This page tries again by itself."); return; }
+  if (error.status === 429) { connection("The daemon was asked too often. This page waits a moment."); return; }
+  if (error.status === 503) { connection(error.message); return; }
+  page.status = null;
+  page.found = error.problems || [{ message: String(error), code: "page/failed", hint: "", where: null }];
+}
+
+function connection(text) {
+  byId("connection").textContent = text;
+  show(byId("connection"), Boolean(text));
+}
+
+function followWhatRuns() {
+  const running = ours(page.runs).find((one) => one.status === "running");
+  if (running) follow(running);
+}
+
+function follow(run) {
+  if (page.run && page.run.id === run.id) return;
+  leave();
+  page.found = [];
+  page.lines = [];
+  page.run = run;
+  planTasks();
+  page.live = new LiveRun(run.id, hear, (is) =>
+    connection(is ? "" : "The connection to the run is lost. It goes on; this page finds its way back."));
+  say(`${run.command} of ${run.stage} has begun`);
+  paintAll();
+}
+
+function leave() {
+  page.live?.close();
+  Object.assign(page, { live: null, run: null });
+}
+
+const HEARD = {
+  run_started: (told) => page.tasks.begin(told.tasks),
+  task_started: (told) => page.tasks.started(told.task, told.reason),
+  task_ended: (told) => page.tasks.over(told.task, told.status, told.reason, told.ms),
+  task_output: (told) => {
+    page.lines.push(...told.text.replace(/\n$/, "").split("\n").map((line) => `${told.task}: ${line}`));
+    page.lines.splice(0, Math.max(0, page.lines.length - LINES_KEPT));
+  },
+  problem: (told) => { if (told.severity === "error") page.found.push(told.problem || told); paintTrouble(); },
+  run_ended: (told) => ended(told),
+};
+
+function hear(told) {
+  HEARD[told.type]?.(told);
+  paint();
+}
+
+async function ended(told) {
+  const { run } = page;
+  page.tasks.close();
+  leave();
+  paintTasks();
+  say(`${run.command} of ${run.stage}: ${STATUSES[told.status]}`);
+  await look();
+}
+
+async function begin(verb, names) {
+  const values = { stage: page.stage, wait: "0", ...(names.length ? { confirm: page.stage } : {}) };
+  const { run } = await ask("POST", `/action/${verb}`, values);
+  const { status } = page;
+  follow({ id: run, command: verb, service: status.service, stage: status.stage, status: "running", startedAt: new Date().toISOString() });
+}
+
+function propose(verb, words) {
+  const isProtected = words.names.filter((one) => one.what === "stage");
+  openDialog(words, () => begin(verb, isProtected));
+}
+
+async function showRun(one) {
+  if (one.status === "running" && one.stage !== page.stage) { choose(one.stage); return; }
+  try {
+    const { run } = await ask("GET", `/runs/${encodeURIComponent(one.id)}`);
+    page.found = run.error ? run.error.problems || [run.error] : [];
+    say(`${run.command} of ${run.stage}: ${STATUSES[run.status]}`);
+    paintTrouble();
+    if (page.found.length) byId("trouble").scrollIntoView({ block: "nearest" });
+  } catch (error) {
+    failed(error);
+  }
+}
+
+function choose(stage) {
+  leave();
+  Object.assign(page, { stage, found: [], last: null, tasks: new Tasks([]) });
+  history.replaceState(null, "", `?stage=${encodeURIComponent(stage)}`);
+  say(`Stage ${stage}`);
+  look();
+}
+
+// Whether somebody else began or ended a run, or the daemon came back.
+async function glance() {
+  if (document.hidden || page.live) return;
+  if (!page.status) { await look(); return; }
+  try {
+    const { runs } = await ask("GET", "/runs", { limit: RUNS_SHOWN });
+    const key = (found) => JSON.stringify(found.map((one) => [one.id, one.status]));
+    const isBack = !byId("connection").hidden;
+    connection("");
+    if (isBack || key(runs) !== key(page.runs)) { page.tasks.isRun = false; await look(); }
+  } catch (error) {
+    if (error.status === 401 || [0, 429, 503].includes(error.status)) failed(error);
+  }
+}
+
+async function watch() {
+  await glance();
+  setTimeout(watch, LOOK_MS);
+}
+
+byId("deploy").addEventListener("click", () => propose("deploy", deployWords(page.status)));
+byId("remove").addEventListener("click", () => propose("remove", removeWords(page.status)));
+byId("stop").addEventListener("click", async () => {
+  try {
+    await ask("DELETE", `/runs/${encodeURIComponent(page.run.id)}`);
+    say("Asked to stop: nothing new starts");
+  } catch (error) { failed(error); paintAll(); }
+});
+byId("stage").addEventListener("change", (event) => choose(event.target.value));
+byId("sign-out").addEventListener("click", async () => {
+  try { await ask("DELETE", "/session"); } finally { location.reload(); }
+});
+byId("list").addEventListener("toggle", paintTasks);
+byId("output").addEventListener("toggle", paint);
+document.addEventListener("visibilitychange", glance);
+setInterval(() => { refreshTimes(); if (page.run) paint(); }, 1000);
+await look();
+setTimeout(watch, LOOK_MS);
