@@ -24,6 +24,7 @@ FILE_TYPES = tuple(one for one in _TYPES.values() if one != "text/html")
 _OWN = (
     "page.css", "mark.svg", "theme.js", "key.js", "main.js", "ask.js", "elements.js", "words.js",
     "graph.js", "live_run.js", "sections.js", "dialogs.js", "standing.js", "tasks.js",
+    "painting.js",
 )  # fmt: skip
 _OF_PICTURES = {
     "light.css": "palette_light.css",

@@ -19,7 +19,7 @@ def dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRou
     own = (
         ApiRoute(
             "GET", "/", "dashboard", Right.OPEN, dashboard.page,
-            "The dashboard, or the form that asks for a key.", good=(page, _UNCHANGED),
+            "The dashboard, or the form that asks for a key.", (STAGE,), (page, _UNCHANGED),
         ),
         ApiRoute(
             "GET", "/dashboard/<file>", "dashboard-file", Right.OPEN, dashboard.file,

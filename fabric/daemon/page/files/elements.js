@@ -50,9 +50,14 @@ export function copyButton(text, name) {
   return button;
 }
 
-export function table(titles, rows) {
+// What stands between backticks is code.
+export function prose(text) {
+  return text.split("`").map((part, at, all) => (at % 2 && at < all.length - 1 ? make("code", {}, part) : part));
+}
+
+export function table(name, titles, rows) {
   const head = make("tr", {}, ...titles.map((one) => make("th", { scope: "col" }, one)));
-  return make("div", { class: "scroller", tabindex: 0, role: "group" },
+  return make("div", { class: "scroller", tabindex: 0, role: "group", "aria-label": name },
     make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
 }
 

@@ -1,132 +1,14 @@
 // The dashboard: asks how the stage stands, follows its run, and tells what it hears.
 import { ask } from "./ask.js";
 import { deployWords, open as openDialog, removeWords } from "./dialogs.js";
-import { byId, fill, make, row, show } from "./elements.js";
-import { Graph, graphWords, legend } from "./graph.js";
+import { byId, show } from "./elements.js";
+import { graphWords } from "./graph.js";
 import { LiveRun } from "./live_run.js";
-import * as sections from "./sections.js";
-import { standing } from "./standing.js";
+import { graph, page, paint, paintAll, paintTasks, paintTrouble } from "./painting.js";
 import { Tasks } from "./tasks.js";
-import { STATES, STATUSES, plural, refreshTimes, took } from "./words.js";
+import { STATUSES, refreshTimes } from "./words.js";
 
 const LOOK_MS = 3000, RUNS_SHOWN = 12, LINES_KEPT = 400;
-const graph = new Graph(byId("graph"));
-const page = {
-  stage: new URLSearchParams(location.search).get("stage") || "",
-  status: null, runs: [], run: null, live: null, last: null, tasks: new Tasks([]), found: [], lines: [], wish: 0,
-};
-let isAsked = false;
-
-function paint() {
-  if (isAsked) return;
-  isAsked = true;
-  requestAnimationFrame(() => { isAsked = false; paintTasks(); paintProgress(); });
-}
-
-function paintAll() {
-  const { status } = page;
-  byId("main").setAttribute("aria-busy", "false");
-  if (status) {
-    document.title = `${status.service} (${status.stage}) · fabric`;
-    byId("service").textContent = status.service;
-    byId("provider").textContent = status.provider;
-    show(byId("provider"), true);
-    show(byId("sign-out"), status.signedIn);
-    byId("version").textContent = `fabric ${status.version}`;
-    paintStages();
-    fill(byId("live"), ...sections.live(status));
-    fill(byId("changes"), ...sections.changes(status));
-    fill(byId("releases"), ...sections.releases(status));
-    fill(byId("warnings"), ...status.warnings.map(sections.problemItem));
-  }
-  show(byId("hints"), Boolean(status && status.warnings.length));
-  paintRuns();
-  paintStanding();
-  paintTrouble();
-  paint();
-}
-
-function paintStages() {
-  const picker = byId("stage"), { stages, stage } = page.status;
-  const options = stages.map((one) => {
-    const option = make("option", { value: one }, one);
-    option.selected = one === stage;
-    return option;
-  });
-  fill(picker, ...options);
-  picker.disabled = false;
-}
-
-function paintRuns() {
-  const focused = document.activeElement?.dataset?.run;
-  fill(byId("runs"), ...sections.runs(page.runs, showRun));
-  if (focused) byId("runs").querySelector(`[data-run="${CSS.escape(focused)}"]`)?.focus();
-}
-
-function paintStanding() {
-  const { status, run } = page;
-  const told = status ? standing(status, run, page.last) : page.found.length
-    ? { mood: "bad", state: "Needs a hand", headline: "The project cannot be read", subline: "Mend what is named below: this page looks again by itself." }
-    : { mood: "idle", state: "", headline: "Looking…", subline: "" };
-  byId("standing").className = told.mood;
-  byId("state").textContent = told.state;
-  byId("headline").textContent = told.headline;
-  byId("subline").textContent = told.subline;
-  const may = Boolean(status && status.mayChange);
-  show(byId("may-not"), Boolean(status && !status.mayChange));
-  show(byId("stop"), Boolean(run && may));
-  show(byId("deploy"), !run && (may || !status));
-  show(byId("remove"), !run && (may || !status));
-  byId("deploy").disabled = !may || !status.plan;
-  byId("remove").disabled = !may || !status.live.length;
-}
-
-function paintTrouble() {
-  const { status, found } = page;
-  const problems = [...found, ...(status ? status.problems : [])];
-  const seen = new Set();
-  const single = problems.filter((one) => {
-    const key = JSON.stringify([one.code, one.message]);
-    return !seen.has(key) && seen.add(key);
-  });
-  show(byId("trouble"), single.length > 0);
-  fill(byId("problems"), ...single.map(sections.problemItem));
-}
-
-function paintTasks() {
-  const { tasks } = page;
-  graph.paint(tasks);
-  const loose = graph.loose(tasks);
-  const hasGraph = graph.boxes.size > 0 && !(page.tasks.isRun && loose.length && loose.length === tasks.known.size);
-  show(byId("graph"), hasGraph);
-  show(byId("loose"), loose.length > 0);
-  fill(byId("loose"), ...loose.map(([id, one]) =>
-    make("li", { class: `key ${one.state}`, "data-id": id }, id, make("span", { class: "quiet" }, ` ${STATES[one.state]}${one.ms === null ? "" : `, ${took(one.ms)}`}`))));
-  fill(byId("legend"), ...legend(tasks));
-  const nothing = !tasks.known.size ? "There are no tasks: a plan shows them here." : "";
-  byId("graph-words").textContent = nothing || `${plural(tasks.known.size, "task")}, left to right: each begins once all it needs is done.`;
-  if (byId("list").open) paintList();
-}
-
-function paintList() {
-  fill(byId("rows"), ...[...page.tasks.known].map(([id, one]) => row([
-    make("code", {}, id), make("span", { class: `key ${one.state}` }, STATES[one.state]),
-    one.ms === null ? "–" : took(one.ms), one.reason,
-  ], { "data-task": id })));
-}
-
-function paintProgress() {
-  const { run, tasks } = page;
-  show(byId("progress"), Boolean(run));
-  if (!run) return;
-  const bar = byId("bar");
-  bar.max = Math.max(1, tasks.total);
-  bar.value = tasks.ended;
-  const waiting = tasks.isRun ? `${tasks.ended} of ${plural(tasks.total, "task")} done` : "It waits for its turn, or looks at what is there";
-  byId("progress-words").textContent = `${waiting} · ${took(Math.max(0, Date.now() - Date.parse(run.startedAt)))}`;
-  show(byId("output"), page.lines.length > 0);
-  if (byId("output").open) byId("lines").textContent = page.lines.join("\n");
-}
 
 function say(text) { byId("said").textContent = text; }
 
@@ -143,7 +25,7 @@ async function look() {
     connection("");
     await findLast();
     if (wish !== page.wish) return;
-    if (!page.tasks.isRun) planTasks();
+    if (!page.run && !page.tasks.isRun) planTasks(page.status.graph);
     followWhatRuns();
   } catch (error) {
     if (wish === page.wish) failed(error);
@@ -151,8 +33,7 @@ async function look() {
   if (wish === page.wish) paintAll();
 }
 
-function planTasks() {
-  const { graph: drawn } = page.status;
+function planTasks(drawn) {
   page.tasks = new Tasks(drawn ? drawn.nodes : []);
   graph.draw(drawn);
   byId("graph").setAttribute("aria-label", graphWords(drawn));
@@ -195,7 +76,9 @@ function follow(run) {
   page.found = [];
   page.lines = [];
   page.run = run;
-  planTasks();
+  if (!page.runs.some((one) => one.id === run.id)) page.runs = [run, ...page.runs].slice(0, RUNS_SHOWN);
+  // What a removal does is no part of the plan.
+  planTasks(run.command === "remove" ? null : page.status.graph);
   page.live = new LiveRun(run.id, hear, (is) =>
     connection(is ? "" : "The connection to the run is lost. It goes on; this page finds its way back."));
   say(`${run.command} of ${run.stage} has begun`);
@@ -229,6 +112,7 @@ async function ended(told) {
   page.tasks.close();
   leave();
   paintTasks();
+  if (run.command === "remove") page.tasks.isRun = false;
   say(`${run.command} of ${run.stage}: ${STATUSES[told.status]}`);
   await look();
 }
@@ -237,7 +121,7 @@ async function begin(verb, names) {
   const values = { stage: page.stage, wait: "0", ...(names.length ? { confirm: page.stage } : {}) };
   const { run } = await ask("POST", `/action/${verb}`, values);
   const { status } = page;
-  follow({ id: run, command: verb, service: status.service, stage: status.stage, status: "running", startedAt: new Date().toISOString() });
+  follow({ id: run, command: verb, service: status.service, stage: status.stage, status: "running", startedAt: new Date().toISOString(), endedAt: null });
 }
 
 function propose(verb, words) {
@@ -286,6 +170,8 @@ async function watch() {
   setTimeout(watch, LOOK_MS);
 }
 
+page.stage = new URLSearchParams(location.search).get("stage") || "";
+page.showRun = showRun;
 byId("deploy").addEventListener("click", () => propose("deploy", deployWords(page.status)));
 byId("remove").addEventListener("click", () => propose("remove", removeWords(page.status)));
 byId("stop").addEventListener("click", async () => {

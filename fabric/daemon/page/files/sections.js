@@ -1,13 +1,13 @@
 // The parts of the page that tell how a stage stands.
-import { address, copyButton, empty, make, row, table } from "./elements.js";
+import { address, copyButton, empty, make, prose, row, table } from "./elements.js";
 import { STATUSES, moment, plural, took } from "./words.js";
 
 export function problemItem(problem) {
   const { where } = problem;
   const place = where ? `${where.file}${where.line ? `:${where.line}` : ""}${where.column ? `:${where.column}` : ""}` : "";
   return make("li", {},
-    make("p", { class: "message" }, problem.message),
-    problem.hint ? make("p", { class: "hint" }, problem.hint) : null,
+    make("p", { class: "message" }, ...prose(problem.message)),
+    problem.hint ? make("p", { class: "hint" }, ...prose(problem.hint)) : null,
     make("p", { class: "quiet small" }, place ? make("code", {}, place) : "", place ? " · " : "", make("code", {}, problem.code)));
 }
 
@@ -89,7 +89,7 @@ export function releases(status) {
     one.current ? make("span", { class: "chip good" }, "live") : "",
     took(one.ms), moment(one.updatedAt),
   ]));
-  return [table(["Deployment", "", "Took", "When"], rows)];
+  return [table("Releases", ["Deployment", "", "Took", "When"], rows)];
 }
 
 export function runs(found, open) {
@@ -102,5 +102,5 @@ export function runs(found, open) {
     return row([button, make("span", { class: `status ${one.status}` }, STATUSES[one.status]),
       took(ms), moment(one.startedAt)]);
   });
-  return [table(["Run", "Status", "Took", "When"], rows)];
+  return [table("Recent runs", ["Run", "Status", "Took", "When"], rows)];
 }

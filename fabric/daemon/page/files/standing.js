@@ -1,7 +1,7 @@
 // The first thing that is read: how the stage stands, in one sentence and what to do next.
 import { plural } from "./words.js";
 
-const DOING = { deploy: "Deploying", remove: "Removing" };
+const DOING = { deploy: ["Deploying", "to"], remove: ["Removing", "from"] };
 
 export function standing(status, run, last) {
   if (run) return underWay(status, run);
@@ -29,8 +29,8 @@ export function standing(status, run, last) {
 }
 
 function underWay(status, run) {
-  const doing = DOING[run.command] || run.command;
-  return { mood: "busy", state: doing, headline: `${doing} ${status.service} in ${status.stage}`, subline: "" };
+  const [doing, way] = DOING[run.command] || [run.command, "in"];
+  return { mood: "busy", state: doing, headline: `${doing} ${status.service} ${way} ${status.stage}`, subline: "" };
 }
 
 export function changesOf(status) {
@@ -39,6 +39,7 @@ export function changesOf(status) {
     .filter(([name]) => found[name])
     .map(([name, word]) => `${found[name]} ${word}`);
   const count = (found.create || 0) + (found.update || 0) + (found.delete || 0);
+  if (parts.length === 1) return `${parts[0]} function${count === 1 ? "" : "s"}`;
   return count ? `${plural(count, "function")} (${parts.join(", ")})` : "";
 }
 

@@ -9,6 +9,12 @@ export function took(ms) {
   return `${Math.floor(seconds / 60)} min ${String(Math.floor(seconds % 60)).padStart(2, "0")} s`;
 }
 
+// Since a moment, in whole seconds: it is read while it grows.
+export function elapsed(then) {
+  const seconds = Math.max(0, Math.floor((Date.now() - then) / 1000));
+  return seconds < 60 ? `${seconds} s` : took(seconds * 1000);
+}
+
 export const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 const STEPS = [[60, 1, "s"], [3600, 60, "min"], [86400, 3600, "h"], [Infinity, 86400, "d"]];
