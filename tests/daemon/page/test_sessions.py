@@ -1,7 +1,6 @@
 """Sessions of browsers: known by digests, for half a day, and only so many."""
 
 import itertools
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,7 +13,7 @@ class Times:
 
 
 @pytest.fixture
-def times() -> Iterator[Times]:
+def times() -> Times:
     return Times()
 
 

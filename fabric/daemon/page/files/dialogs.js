@@ -30,6 +30,8 @@ async function carryOut(dialog, yes, act) {
   try {
     await act();
     dialog.close();
+    // What was pressed may be gone by now.
+    if (document.activeElement === document.body) byId("headline").focus();
   } catch (error) {
     fill(byId("ask-problems"), ...(error.problems || [{ message: String(error), code: "page/failed" }]).map(problemItem));
     yes.disabled = false;

@@ -3,11 +3,13 @@ const KINDS = ["run_started", "task_started", "task_output", "task_ended", "prob
 const AGAIN_MS = 1500;
 
 export class LiveRun {
-  // `heard` is given each event, `connected` whether the stream is there.
-  constructor(id, heard, connected) {
+  // `heard` is given each event, `connected` whether the stream is there; `isThere` looks whether
+  // there is anything to go on with.
+  constructor(id, { heard, connected, isThere }) {
     this.id = id;
     this.heard = heard;
     this.connected = connected;
+    this.isThere = isThere;
     this.number = 0;
     this.isOver = false;
     this.open();
@@ -35,7 +37,11 @@ export class LiveRun {
     if (this.isOver) return;
     this.connected(false);
     if (this.source.readyState !== EventSource.CLOSED) return;
-    this.timer = setTimeout(() => this.open(), AGAIN_MS);
+    this.timer = setTimeout(() => this.again(), AGAIN_MS);
+  }
+
+  async again() {
+    if (await this.isThere(this.id) && !this.isOver) this.open();
   }
 
   close() {

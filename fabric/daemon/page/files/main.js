@@ -14,7 +14,7 @@ function say(text) { byId("said").textContent = text; }
 
 // How the stage stands, as of now. A newer wish makes the answer of an older one void.
 async function look() {
-  const wish = ++page.wish;
+  const wish = ++page.wish, before = JSON.stringify(page.status?.graph);
   try {
     const [status, { runs }] = await Promise.all([
       ask("GET", "/dashboard/status", page.stage ? { stage: page.stage } : {}),
@@ -25,6 +25,9 @@ async function look() {
     connection("");
     await findLast();
     if (wish !== page.wish) return;
+    // The colours of a run stay until there is something else to show.
+    if (page.hasSettled && JSON.stringify(status.graph) !== before) page.tasks.isRun = false;
+    page.hasSettled = true;
     if (!page.run && !page.tasks.isRun) planTasks(page.status.graph);
     followWhatRuns();
   } catch (error) {
@@ -79,10 +82,26 @@ function follow(run) {
   if (!page.runs.some((one) => one.id === run.id)) page.runs = [run, ...page.runs].slice(0, RUNS_SHOWN);
   // What a removal does is no part of the plan.
   planTasks(run.command === "remove" ? null : page.status.graph);
-  page.live = new LiveRun(run.id, hear, (is) =>
-    connection(is ? "" : "The connection to the run is lost. It goes on; this page finds its way back."));
+  page.live = new LiveRun(run.id, { heard: hear, connected, isThere });
   say(`${run.command} of ${run.stage} has begun`);
   paintAll();
+}
+
+function connected(is) {
+  connection(is ? "" : "The connection to the run is lost. It goes on; this page finds its way back.");
+}
+
+// Whether the run can still be followed: the session may have ended, or its record be gone.
+async function isThere(id) {
+  try {
+    await ask("GET", `/runs/${encodeURIComponent(id)}`);
+    return true;
+  } catch (error) {
+    if (error.status !== 401 && error.status !== 404) return true;
+    if (error.status === 404) leave();
+    failed(error);
+    return false;
+  }
 }
 
 function leave() {
@@ -114,6 +133,7 @@ async function ended(told) {
   paintTasks();
   if (run.command === "remove") page.tasks.isRun = false;
   say(`${run.command} of ${run.stage}: ${STATUSES[told.status]}`);
+  page.hasSettled = false;
   await look();
 }
 
@@ -187,6 +207,8 @@ byId("sign-out").addEventListener("click", async () => {
 byId("list").addEventListener("toggle", paintTasks);
 byId("output").addEventListener("toggle", paint);
 document.addEventListener("visibilitychange", glance);
+// Whoever comes back from an editor sees what the config says now.
+addEventListener("focus", () => { if (page.status && !page.live) look(); });
 setInterval(() => { refreshTimes(); if (page.run) paint(); }, 1000);
 await look();
 setTimeout(watch, LOOK_MS);

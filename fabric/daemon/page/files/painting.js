@@ -8,10 +8,11 @@ import { STATES, elapsed, plural, took } from "./words.js";
 
 export const graph = new Graph(byId("graph"));
 // `run` is the one that is followed, `last` the newest of the stage that has ended; `found` are
-// problems beside those of the plan. `wish` counts how often the state was asked for.
+// problems beside those of the plan. `wish` counts how often the state was asked for; it `hasSettled`
+// when that was done once since the last run.
 export const page = {
   stage: "", status: null, runs: [], run: null, live: null, last: null, tasks: new Tasks([]),
-  found: [], lines: [], wish: 0, showRun: () => {},
+  found: [], lines: [], wish: 0, hasSettled: false, showRun: () => {},
 };
 let isAsked = false;
 
@@ -29,6 +30,7 @@ export function paintAll() {
     byId("service").textContent = status.service;
     byId("provider").textContent = status.provider;
     show(byId("provider"), true);
+    show(byId("protected"), status.protected);
     show(byId("sign-out"), status.signedIn);
     byId("version").textContent = `fabric ${status.version}`;
     paintStages();
@@ -72,9 +74,11 @@ function paintStanding() {
   byId("subline").textContent = told.subline;
   const may = Boolean(status && status.mayChange);
   show(byId("may-not"), Boolean(status && !status.mayChange));
+  const focused = document.activeElement;
   show(byId("stop"), Boolean(run && may));
   show(byId("deploy"), !run && (may || !status));
   show(byId("remove"), !run && (may || !status));
+  if (focused?.hidden) byId("headline").focus();
   byId("deploy").disabled = !may || !status.plan;
   byId("remove").disabled = !may || !status.live.length;
 }
@@ -114,7 +118,7 @@ function tasksWords(tasks) {
 function paintList() {
   fill(byId("rows"), ...[...page.tasks.known].map(([id, one]) => row([
     make("code", {}, id), make("span", { class: `key ${one.state}` }, STATES[one.state]),
-    one.ms === null ? "–" : took(one.ms), one.reason,
+    one.ms === null ? "–" : took(one.ms), one.reason === STATES[one.state] ? "" : one.reason,
   ], { "data-task": id })));
 }
 
