@@ -325,6 +325,15 @@ def test_names_and_values_are_texts_whatever_stands_in_them(
     assert tab.complaints == []
 
 
+def test_a_stage_that_cannot_be_is_told_as_text_and_left(
+    chromium: Browser, page: ServedPage
+) -> None:
+    tab = opened(chromium, page, "/?stage=%3Cimg%20src=x%3E")
+    until_said(tab, "#problems", "<img src=x> is not a stage name")
+    assert tab.run("document.querySelectorAll('img').length") == 1
+    until_said(tab, "#headline", "Nothing is live in dev yet")
+
+
 def test_an_output_that_is_a_script_is_no_link(chromium: Browser, page: ServedPage) -> None:
     tab = opened(chromium, page)
     made = """import('/dashboard/elements.js').then(({ address }) => [

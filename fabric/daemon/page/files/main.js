@@ -59,12 +59,14 @@ function failed(error) {
   if (error.status === 0) { connection("The daemon does not answer. This page tries again by itself."); return; }
   if (error.status === 429) { connection("The daemon was asked too often. This page waits a moment."); return; }
   if (error.status === 503) { connection(error.message); return; }
+  // A stage that there cannot be came from the address: the next look is at the daemon's own.
+  if (error.problems?.[0].code === "usage/bad-stage") page.stage = "";
   page.status = null;
   page.found = error.problems || [{ message: String(error), code: "page/failed", hint: "", where: null }];
 }
 
 function connection(text) {
-  byId("connection").textContent = text;
+  if (byId("connection").textContent !== text) byId("connection").textContent = text;
   show(byId("connection"), Boolean(text));
 }
 

@@ -14,7 +14,7 @@ export const page = {
   stage: "", status: null, runs: [], run: null, live: null, last: null, tasks: new Tasks([]),
   found: [], lines: [], wish: 0, hasSettled: false, showRun: () => {},
 };
-let isAsked = false;
+let isAsked = false, trouble = "[]";
 
 export function paint() {
   if (isAsked) return;
@@ -91,6 +91,9 @@ export function paintTrouble() {
     const key = JSON.stringify([one.code, one.message]);
     return !seen.has(key) && seen.add(key);
   });
+  const told = JSON.stringify(single);
+  if (told === trouble) return; // what is read aloud once is not read again
+  trouble = told;
   show(byId("trouble"), single.length > 0);
   fill(byId("problems"), ...single.map(sections.problemItem));
 }
