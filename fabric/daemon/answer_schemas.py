@@ -52,23 +52,21 @@ _RELEASE = fields(
     }
 )
 RELEASES = fields({"ok": _GOOD, "service": TEXT, "releases": rows(_RELEASE)})
-DEPLOYED = fields(
-    {
-        "ok": _GOOD,
-        "stage": TEXT,
-        "mode": TEXT,
-        "deployments": rows(ANYTHING),
-        "warnings": rows(PROBLEM),
-    }
-)
-REMOVED = fields(
-    {
-        "ok": _GOOD,
-        "stage": TEXT,
-        "removed": rows(fields({"service": TEXT, "provider": TEXT})),
-        "warnings": rows(PROBLEM),
-    }
-)
+_DEPLOYED: dict[str, Schema] = {
+    "stage": TEXT,
+    "mode": TEXT,
+    "deployments": rows(ANYTHING),
+    "warnings": rows(PROBLEM),
+}
+_REMOVED: dict[str, Schema] = {
+    "stage": TEXT,
+    "removed": rows(fields({"service": TEXT, "provider": TEXT})),
+    "warnings": rows(PROBLEM),
+}
+DEPLOYED = fields({"ok": _GOOD, **_DEPLOYED})
+REMOVED = fields({"ok": _GOOD, **_REMOVED})
+DEPLOY_ACTION = fields({"ok": _GOOD, "result": fields(_DEPLOYED)})
+REMOVE_ACTION = fields({"ok": _GOOD, "result": fields(_REMOVED)})
 ACCEPTED = fields({"ok": _GOOD, "run": TEXT})
 _ONE_RUN = fields(
     {
@@ -85,6 +83,26 @@ _ONE_RUN = fields(
 )
 RUNS = fields({"ok": _GOOD, "runs": rows(_ONE_RUN)})
 RUN = fields({"ok": _GOOD, "run": _ONE_RUN})
+_MAYBE: Schema = {"type": ["object", "null"]}
+STATUS = fields(
+    {
+        "ok": _GOOD,
+        "service": TEXT,
+        "provider": TEXT,
+        "stage": TEXT,
+        "stages": rows(TEXT),
+        "protected": FLAG,
+        "live": rows(ANYTHING),
+        "releases": rows(ANYTHING),
+        "plan": _MAYBE,
+        "graph": _MAYBE,
+        "warnings": rows(PROBLEM),
+        "problems": rows(PROBLEM),
+        "mayChange": FLAG,
+        "signedIn": FLAG,
+        "version": TEXT,
+    }
+)
 HEALTHY = fields({"ok": _GOOD})
 VERSION = fields({"ok": _GOOD, "version": TEXT, "server": TEXT})
 _CHECK = fields({"ok": FLAG, "message": TEXT}, hint=TEXT)

@@ -10,6 +10,7 @@ from fabric.daemon.exchange import ApiRoute
 from fabric.daemon.options import ServerOptions
 from fabric.daemon.server.access_log import LineLog
 from fabric.daemon.server.server_parts import Wsgi
+from fabric.daemon.server.sessions import BrowserSessions
 
 
 class RunsUnderWay(Protocol):
@@ -55,12 +56,14 @@ class ServerSurroundings(Struct, frozen=True):
 
 
 class Application(Struct, frozen=True):
-    """`close` is called once, when nothing is under way any more."""
+    """`close` is called once, when nothing is under way any more; `sessions` are those of its
+    pages."""
 
     wsgi: Wsgi
     routes: tuple[ApiRoute, ...]
     runs: RunsUnderWay = NoRuns()
     close: Callable[[], None] = lambda: None
+    sessions: BrowserSessions | None = None
 
 
 AppFactory: TypeAlias = Callable[[ServerSurroundings], Application]

@@ -4,6 +4,7 @@ Here it is decided which parts a daemon has and a Configuration API has not.
 """
 
 import contextlib
+import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from fabric.app.doctor.ready import config_check, reach_check
 from fabric.app.project.files import config_in
 from fabric.app.request import Where
 from fabric.app.settings import Settings
+from fabric.daemon.actions import Actions, action_routes
 from fabric.daemon.api_routes import config_routes, deploy_routes
 from fabric.daemon.application import Application, NoRuns, ServerSurroundings
 from fabric.daemon.cache.answers import CachedAnswers, Store, owner_of
@@ -22,16 +24,20 @@ from fabric.daemon.endpoints import ConfigEndpoints, Endpoints, workspace_of
 from fabric.daemon.exchange import ApiRoute
 from fabric.daemon.metrics import Gauge, Metrics
 from fabric.daemon.options import ServerKind, ServerOptions
+from fabric.daemon.page.dashboard import Dashboard, ShownProject
+from fabric.daemon.page.routes import dashboard_routes
 from fabric.daemon.readiness import Look, Readiness
 from fabric.daemon.request_spans import RequestSpans, request_spans
 from fabric.daemon.run_metrics import RunCounts
 from fabric.daemon.run_routes import RunEndpoints, run_routes
 from fabric.daemon.runs.runs import Runs
+from fabric.daemon.server.sessions import BrowserSessions
 from fabric.daemon.system_routes import ServerItself, system_routes
 from fabric.daemon.web import web_app
 from fabric.engine.bus import Listener
 from fabric.engine.run_info import RunInfo
 from fabric.manifest import VERSION
+from fabric.model.bindable import EVERYTHING
 from fabric.model.checks import Check, passed, warned
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
@@ -74,14 +80,36 @@ def _daemon(around: ServerSurroundings) -> Application:
         routes = [*config_routes(endpoints), *deploy_routes(endpoints)]
         if store is not None:
             routes = _cached(routes, endpoints, (around, store, metrics))
-        routes += run_routes(RunEndpoints(runs))
+        routes += [*action_routes(Actions(endpoints)), *run_routes(RunEndpoints(runs))]
+        sessions = _sessions(around, workspace)
+        routes += _page(around, runs, sessions)
         readiness = Readiness(_looks(options, settings, store))
         routes += system_routes(_itself(around, readiness, metrics), routes)
         if spans is not None:
             stack.callback(spans.close)
         closing = stack.pop_all()
     closing.callback(runs.close)
-    return Application(web_app(routes), tuple(routes), runs, closing.close)
+    return Application(web_app(routes), tuple(routes), runs, closing.close, sessions)
+
+
+def _sessions(around: ServerSurroundings, workspace: Path) -> BrowserSessions | None:
+    """Cookies know no ports: the folder tells the servers of one machine apart."""
+    if not (around.has_keys and around.options.project.dashboard):
+        return None
+    name = hashlib.sha256(bytes(workspace)).hexdigest()[:8]
+    settings = around.settings
+    return BrowserSessions(f"fabric-{name}", settings.chance, settings.clock.monotonic)
+
+
+def _page(
+    around: ServerSurroundings, runs: Runs, sessions: BrowserSessions | None
+) -> Sequence[ApiRoute]:
+    options, settings = around.options, around.settings
+    if not options.project.dashboard:
+        return ()
+    own = replace(settings_in(workspace_of(options, settings), settings), bindable=EVERYTHING)
+    shown = ShownProject(options.project, own, runs)
+    return dashboard_routes(Dashboard(shown, sessions), has_keys=around.has_keys)
 
 
 def _heard(around: ServerSurroundings, metrics: Metrics) -> RequestSpans | None:

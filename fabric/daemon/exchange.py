@@ -21,7 +21,7 @@ class Right(Enum):
 
 class ApiCall(Struct, frozen=True):
     """A request that passed the door. `values` are the variable parts of its path, `id` stands in
-    the log beside whatever is said of it."""
+    the log beside whatever is said of it, `right` is what its caller may do."""
 
     id: str
     query: Parameters = Parameters({})
@@ -29,6 +29,7 @@ class ApiCall(Struct, frozen=True):
     headers: Mapping[str, str] = {}
     body: bytes = b""
     client: str = ""
+    right: Right = Right.CHANGE
 
 
 class ApiAnswer(Struct, frozen=True):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from fabric.daemon.answer_schemas import REFUSED
-from fabric.daemon.exchange import ApiRoute, Right
+from fabric.daemon.exchange import ApiRoute, GoodAnswer, Right
 from fabric.daemon.parameters import Parameter
 from fabric.model.outcomes.json_struct import Json, JsonObject
 
@@ -16,6 +16,7 @@ _MEANINGS = {
     200: "As asked.",
     202: "It goes on; its address says how.",
     204: "Done; there is nothing to say.",
+    304: "What you have is what there is.",
     400: "The request, or the config in it, is wrong.",
     401: "The key is missing or unknown.",
     403: "This caller may not.",
@@ -104,13 +105,24 @@ def _in_query(parameter: Parameter) -> JsonObject:
 
 
 def _responses(route: ApiRoute, *, needs_key: bool) -> JsonObject:
-    good = {str(one.status): _response(one.status, one.schema, one.content) for one in route.good}
     refused = {*_OF_ALL, *route.statuses, *(_WITH_KEY if needs_key else (403,))}
     reference: JsonObject = {"$ref": "#/components/schemas/Refused"}
     bad = {str(one): _response(one, reference, "application/json") for one in sorted(refused)}
-    return {**bad, **good}
+    return {**bad, **_good_responses(route.good)}
+
+
+def _good_responses(answers: Sequence[GoodAnswer]) -> JsonObject:
+    """One for each status, with all types that it may have."""
+    contents: dict[int, dict[str, Json]] = {}
+    for one in answers:
+        known = contents.setdefault(one.status, {})
+        if one.schema:
+            known[one.content] = {"schema": one.schema}
+    return {
+        str(status): {"description": _MEANINGS[status], **({"content": known} if known else {})}
+        for status, known in contents.items()
+    }
 
 
 def _response(status: int, schema: JsonObject, content: str) -> JsonObject:
-    said: JsonObject = {"description": _MEANINGS[status]}
-    return {**said, "content": {content: {"schema": schema}}} if schema else said
+    return {"description": _MEANINGS[status], "content": {content: {"schema": schema}}}

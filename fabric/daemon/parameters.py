@@ -32,6 +32,7 @@ PROVIDER = Parameter("provider", "The provider, or the label of one in `provider
 WAIT = Parameter(
     "wait", "`0` answers at once with the id of the run; else its end is waited for.", ("0", "1")
 )
+LIMIT = Parameter("limit", "At most so many of them, 1 to 500.")
 CONFIRM = Parameter("confirm", "The name of a protected stage once more.")
 
 

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from fabric.daemon import answer_schemas as schemas
 from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
+from fabric.daemon.parameters import LIMIT
 from fabric.daemon.runs.daemon_run import run_document
 from fabric.daemon.runs.event_lines import StreamItem, sse_text
+from fabric.daemon.runs.run_files import KEPT_RUNS
 from fabric.daemon.runs.runs import Runs
 from fabric.daemon.runs.streams import RunStream
 from fabric.daemon.statuses import NO_CONTENT, OK
@@ -13,6 +15,7 @@ from fabric.model.problems import FabricError, Problem
 
 _LAST_EVENT = "last-event-id"
 _STREAM = "text/event-stream"
+_DIGITS = 3
 
 
 class RunEndpoints:
@@ -20,8 +23,8 @@ class RunEndpoints:
         self._runs = runs
 
     def list(self, call: ApiCall) -> ApiAnswer:
-        del call
-        return ApiAnswer(OK, {"ok": True, "runs": [run_document(one) for one in self._runs.list()]})
+        shown = self._runs.list()[: _limit(call.query.one(LIMIT))]
+        return ApiAnswer(OK, {"ok": True, "runs": [run_document(one) for one in shown]})
 
     def show(self, call: ApiCall) -> ApiAnswer:
         return ApiAnswer(OK, {"ok": True, "run": run_document(self._runs.get(call.values["run"]))})
@@ -61,7 +64,7 @@ def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
     return (
         ApiRoute(
             "GET", "/runs", "runs", Right.LOOK, endpoints.list, "Its runs, newest first.",
-            good=(GoodAnswer(schemas.RUNS),),
+            (LIMIT,), good=(GoodAnswer(schemas.RUNS),),
         ),
         ApiRoute(
             "GET", one, "run", Right.LOOK, endpoints.show, "A run, and what it came to.",
@@ -79,6 +82,16 @@ def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
             statuses=of_run,
         ),
     )  # fmt: skip
+
+
+def _limit(text: str) -> int:
+    """All, where nobody says how many."""
+    if not text:
+        return KEPT_RUNS
+    if text.isascii() and text.isdecimal() and len(text) <= _DIGITS and 1 <= int(text) <= KEPT_RUNS:
+        return int(text)
+    problem = Problem("usage/bad-value", f"`limit={text}`: it is a number from 1 to {KEPT_RUNS}")
+    raise FabricError(problem)
 
 
 def _number(text: str) -> int:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 import bottle  # type: ignore[import-untyped]
 
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, refusal
+from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right, refusal
 from fabric.daemon.parameters import read_parameters
 from fabric.daemon.server.answers import body_of
 from fabric.daemon.server.gate import Admission, too_large
@@ -46,6 +46,7 @@ def _answer(route: ApiRoute, environ: Mapping[str, Any], values: Mapping[str, st
                 return too_large(_MOST_BYTES)
         else:
             body = b""
+            _refuse_body(route, environ)
         return route.answer(_call(route, environ, values, body))
     except FabricError as error:
         status = status_of(error.problems)
@@ -53,13 +54,21 @@ def _answer(route: ApiRoute, environ: Mapping[str, Any], values: Mapping[str, st
         return refusal(status, error.problems, headers)
 
 
+def _refuse_body(route: ApiRoute, environ: Mapping[str, Any]) -> None:
+    """Whoever sends a config where the daemon's own is meant is not to find that one deployed."""
+    if route.method == "POST" and environ["wsgi.input"].read(1):
+        hint = "send the request without a body"
+        raise FabricError(Problem("request/needless-body", "this address takes no body", hint))
+
+
 def _call(
     route: ApiRoute, environ: Mapping[str, Any], values: Mapping[str, str], body: bytes
 ) -> ApiCall:
     admission = environ.get(ADMISSION)
-    known = admission if isinstance(admission, Admission) else Admission("")
+    known = admission if isinstance(admission, Admission) else Admission("", right=Right.CHANGE)
     parameters = read_parameters(_query(environ.get("QUERY_STRING", "")), route.parameters)
-    return ApiCall(known.id, parameters, values, _headers(environ), body, known.client)
+    right = known.right or Right.OPEN
+    return ApiCall(known.id, parameters, values, _headers(environ), body, known.client, right)
 
 
 def _query(text: str) -> Sequence[tuple[str, str]]:

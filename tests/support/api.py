@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from fabric.app.settings import Settings
+from fabric.daemon.actions import Actions, action_routes
 from fabric.daemon.api_routes import config_routes, deploy_routes
 from fabric.daemon.changes import Changes
 from fabric.daemon.endpoints import Endpoints
@@ -49,6 +50,7 @@ def api_of(
     routes = (
         *config_routes(endpoints),
         *deploy_routes(endpoints),
+        *action_routes(Actions(endpoints)),
         *run_routes(RunEndpoints(runs)),
     )
     try:

@@ -117,9 +117,12 @@ class Browser:
         return told
 
     def open(self, path: Path, look: "Look | None" = None) -> "Tab":
+        return self.visit(path.as_uri(), look)
+
+    def visit(self, url: str, look: "Look | None" = None) -> "Tab":
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        tab = Tab(self, session, path.as_uri())
+        tab = Tab(self, session, url)
         for domain in ("Page", "Runtime", "Network", "Log"):
             tab.ask(f"{domain}.enable")
         (look or Look()).put_on(tab)

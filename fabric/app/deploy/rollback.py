@@ -133,12 +133,12 @@ def releases(request: Request, settings: Settings) -> Report:
     """What is live, and what can be gone back to, newest first."""
     project = open_recorded(request.where, settings)
     found = find_records(project, request.where.provider, settings).all_readable()
-    rows = tuple(row for record in found.records.values() for row in _rows(record))
+    rows = tuple(row for record in found.records.values() for row in releases_of(record))
     service = project.units[0].service if len(project.units) == 1 else ""
     return Report(request.command, ReleasesOutcome(service, rows), warnings=project.warnings)
 
 
-def _rows(record: Record) -> Iterator[PastDeployment]:
+def releases_of(record: Record) -> Iterator[PastDeployment]:
     for one in record.history:
         yield PastDeployment(
             record.ref.service,

@@ -87,7 +87,8 @@ def _parts(
 ) -> ServerParts:
     door, log = around.options.door, around.log
     hosts = host_names(door.address, socket.gethostname().lower(), door.hosts)
-    rules = GateRules(door, order.keys, hosts, ApiRouteTable(app.routes), limits.body_bytes)
+    routes = ApiRouteTable(app.routes)
+    rules = GateRules(door, order.keys, hosts, routes, limits.body_bytes, app.sessions)
     return ServerParts(
         app.wsgi,
         RequestGate(rules, log.monotonic).admit,

@@ -8,10 +8,11 @@ from msgspec import Struct
 from fabric.daemon.exchange import ApiAnswer, Right, refusal
 from fabric.daemon.options import Door
 from fabric.daemon.server.clients import client_of, counted_as
-from fabric.daemon.server.hosts import HostNames, is_cross_site
+from fabric.daemon.server.hosts import HostNames, is_cross_site, is_unexplained
 from fabric.daemon.server.keys import Keys, allows
 from fabric.daemon.server.rate_limit import SlidingMinute
 from fabric.daemon.server.route_table import ApiRouteTable
+from fabric.daemon.server.sessions import BrowserSessions
 from fabric.model.problems import Problem
 
 _CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="fabric"'}
@@ -41,11 +42,22 @@ class Admission(Struct, frozen=True):
 
 
 class GateRules(Struct, frozen=True):
+    """`sessions` are those of the server's own pages, where it has any."""
+
     door: Door
     keys: Keys
     hosts: HostNames
     routes: ApiRouteTable
     body_bytes: int
+    sessions: BrowserSessions | None = None
+
+
+class CallerRight(Struct, frozen=True):
+    """What a caller may do. A browser sends a cookie whoever made it ask: such a request has to
+    say where it comes from."""
+
+    right: Right | None
+    is_by_cookie: bool = False
 
 
 class RequestGate:
@@ -62,14 +74,14 @@ class RequestGate:
         forwarded = head.headers.get("X_FORWARDED_FOR", "")
         client = client_of(head.peer, forwarded, rules.door.proxies)
         route = rules.routes.match(head.method, head.path)
-        right = self._right(head, route.right)
+        caller = self._caller(head, route.right)
         headers: Mapping[str, str] = {}
-        refused = self._stranger(head, route.right, right)
+        refused = self._stranger(head, route.right, caller)
         if refused is None and route.right is not Right.OPEN:
             refused, headers = self._counted(client)
         if refused is None and head.length > rules.body_bytes:
             refused = too_large(rules.body_bytes)
-        return Admission(request_id, client, route.name, right, headers, refused)
+        return Admission(request_id, client, route.name, caller.right, headers, refused)
 
     def _counted(self, client: str) -> tuple[ApiAnswer | None, Mapping[str, str]]:
         """Probes for a sign of life are not counted: they would fail for being asked often."""
@@ -79,22 +91,34 @@ class RequestGate:
             allowance = self._minute.ask(counted_as(client), self._monotonic())
         return None if allowance.is_granted else _too_often(allowance.limit), allowance.headers
 
-    def _right(self, head: CallHead, needed: Right) -> Right | None:
+    def _caller(self, head: CallHead, needed: Right) -> CallerRight:
         if not self._rules.keys:
-            return Right.CHANGE
+            return CallerRight(Right.CHANGE)
         given = head.headers.get("X_API_KEY")
-        found = None if given is None else self._rules.keys.right_of(given)
-        return Right.OPEN if found is None and needed is Right.OPEN else found
+        if given is not None:
+            found = CallerRight(self._rules.keys.right_of(given))
+        else:
+            found = self._of_session(head.headers.get("COOKIE", ""))
+        is_free = found.right is None and needed is Right.OPEN
+        return CallerRight(Right.OPEN) if is_free else found
 
-    def _stranger(self, head: CallHead, needed: Right, right: Right | None) -> ApiAnswer | None:
+    def _of_session(self, cookies: str) -> CallerRight:
+        sessions = self._rules.sessions
+        token = sessions.token_in(cookies) if sessions else ""
+        right = sessions.right_of(token) if sessions and token else None
+        return CallerRight(right, is_by_cookie=right is not None)
+
+    def _stranger(self, head: CallHead, needed: Right, caller: CallerRight) -> ApiAnswer | None:
         host = head.headers.get("HOST", "localhost")
         if not self._rules.hosts.knows(host, head.local):
             return _unknown_host()
-        if right is None:
+        if caller.right is None:
             return _no_key()
-        if not allows(right, needed):
+        if not allows(caller.right, needed):
             return _not_allowed()
-        return _cross_site() if is_cross_site(head.method, head.headers) else None
+        is_foreign = is_cross_site(head.method, head.headers)
+        is_doubtful = caller.is_by_cookie and is_unexplained(head.method, head.headers)
+        return _cross_site() if is_foreign or is_doubtful else None
 
 
 def too_large(most: int) -> ApiAnswer:

@@ -57,6 +57,11 @@ def is_cross_site(method: str, headers: Mapping[str, str]) -> bool:
     return origin is not None and not _is_own(origin.strip().lower(), headers.get("HOST", ""))
 
 
+def is_unexplained(method: str, headers: Mapping[str, str]) -> bool:
+    """Whether it would change something, and nobody says for which page."""
+    return not (is_safe(method) or "SEC_FETCH_SITE" in headers or "ORIGIN" in headers)
+
+
 def _is_own(origin: str, host: str) -> bool:
     scheme, mark, rest = origin.partition("://")
     return bool(mark) and scheme in ("http", "https") and rest == host.strip().lower()

@@ -6,7 +6,7 @@ import json
 from html import escape
 
 from fabric.model.amounts import duration
-from fabric.views.pictures.assets import asset
+from fabric.views.pictures.assets import asset, picture_style
 from fabric.views.pictures.drawing import Drawing
 from fabric.views.pictures.lane import BOX_HEIGHT, ServiceLane
 from fabric.views.pictures.layout import (
@@ -18,20 +18,19 @@ from fabric.views.pictures.layout import (
     bends_of,
     lanes_of,
 )
-from fabric.views.pictures.lettering import fitted, printable, tally_words, width
+from fabric.views.pictures.lettering import fitted, printable, tally_words
 from fabric.views.pictures.svg import (
-    KIND_SIZE,
     MEANINGS,
     NAME_SIZE,
     PAD,
     SIGN_ROOM,
     SIGNS,
+    box_words,
     lane_title,
 )
 from fabric.views.pictures.text import headline, path_words
 
 FOLD_ABOVE = 150
-_STYLES = ("picture.css", "page.css")
 # In this order: each part uses what the parts before it define.
 _PARTS = ("data", "place", "window", "light", "paint", "view", "tell", "walk", "controls")
 _SCRIPTS = tuple(f"page_{part}.js" for part in _PARTS)
@@ -46,7 +45,7 @@ _GEOMETRY = {
 
 
 def page(drawing: Drawing) -> str:
-    style = "\n".join(asset(name) for name in _STYLES)
+    style = f"{picture_style()}\n{asset('page.css')}"
     # One closed scope, so that nothing of it meets the names of a page that takes it in.
     script = "(() => {\n" + "\n".join(asset(name) for name in _SCRIPTS) + "\n})();"
     values = {
@@ -127,8 +126,7 @@ def _node_rows(drawing: Drawing, lanes: tuple[ServiceLane, ...]) -> list[dict[st
     rows = []
     for number, node in enumerate(drawing.nodes):
         row, lane = place[number]
-        kind = fitted(node.kind, BOX_WIDTH / 2, KIND_SIZE)
-        room = BOX_WIDTH - SIGN_ROOM - 2 * PAD - width(kind, KIND_SIZE)
+        label, kind = box_words(node)
         rows.append(
             {
                 "id": node.id,
@@ -142,7 +140,7 @@ def _node_rows(drawing: Drawing, lanes: tuple[ServiceLane, ...]) -> list[dict[st
                 "key": node.key,
                 "inputs": node.inputs,
                 "took": "" if node.took is None else duration(node.took),
-                "label": fitted(node.name, room, NAME_SIZE),
+                "label": label,
                 "kindLabel": kind,
                 "lane": row,
                 "middle": lane.middles[number, node.level],

@@ -5,8 +5,8 @@ from html import escape
 from itertools import chain
 
 from fabric.graph.decide import Action
-from fabric.views.pictures.assets import asset
-from fabric.views.pictures.drawing import Drawing
+from fabric.views.pictures.assets import picture_style
+from fabric.views.pictures.drawing import Drawing, Node
 from fabric.views.pictures.lane import ServiceLane
 from fabric.views.pictures.layout import BOX_WIDTH, GUTTER, STEP, Box, Layout, Route, lay_out
 from fabric.views.pictures.lettering import fitted, printable, tally_words, width
@@ -53,7 +53,7 @@ def _head(title: str, across: float, down: float) -> Iterable[str]:
     size = f'width="{_n(across)}" height="{_n(down)}" viewBox="0 0 {_n(across)} {_n(down)}"'
     yield f'<svg xmlns="http://www.w3.org/2000/svg" class="fabric" role="img" {size}>'
     yield f"<title>{_text(title)}</title>"
-    yield f"<style>{asset('picture.css')}</style>"
+    yield f"<style>{picture_style()}</style>"
     yield (
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" '
         'markerHeight="6" orient="auto"><path class="head" d="M0,0.5L7.5,4L0,7.5Z"/>'
@@ -153,10 +153,8 @@ def _bend(x: float, y: float, height: float) -> str:
 def _node(drawing: Drawing, number: int, box: Box) -> str:
     node = drawing.nodes[number]
     critical = number in drawing.path.numbers
-    kind = fitted(node.kind, box.width / 2, KIND_SIZE)
-    room = box.width - SIGN_ROOM - 2 * PAD - width(kind, KIND_SIZE)
+    name, kind = box_words(node)
     words = f"{node.id}\n{node.action.value}: {node.reason}"
-    name = fitted(node.name, room, NAME_SIZE)
     baseline = _n(box.height / 2 + 4)
     return (
         f'<g class="node {node.action.value}{" critical" * critical}" data-id="{_text(node.id)}" '
@@ -169,6 +167,13 @@ def _node(drawing: Drawing, number: int, box: Box) -> str:
         f'<text class="kind" x="{_n(box.width - PAD)}" y="{baseline}" text-anchor="end">'
         f"{_text(kind)}</text></g>"
     )
+
+
+def box_words(node: Node) -> tuple[str, str]:
+    """The name and the kind of a task, as they fit into its box."""
+    kind = fitted(node.kind, BOX_WIDTH / 2, KIND_SIZE)
+    room = BOX_WIDTH - SIGN_ROOM - 2 * PAD - width(kind, KIND_SIZE)
+    return fitted(node.name, room, NAME_SIZE), kind
 
 
 def _halo(across: float, down: float) -> str:

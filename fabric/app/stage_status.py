@@ -1,0 +1,86 @@
+"""How a stage of one service stands: what is live, what was, and what a deploy would do.
+
+That nothing can be planned hides nothing of what is live.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.complete import NameKind, known_names
+from fabric.app.deploy.live_records import LiveRecords, find_records
+from fabric.app.deploy.rollback import releases_of
+from fabric.app.plan import look, plan_outcome
+from fabric.app.project.recorded import open_recorded
+from fabric.app.request import Request, Where
+from fabric.app.settings import Settings
+from fabric.graph.plan import Plan
+from fabric.model.names import Verb
+from fabric.model.outcomes.deployed import PastDeployment
+from fabric.model.outcomes.planned import PlanOutcome
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Record
+from fabric.state.records.receipts import read_document
+
+
+class StagePlan(Struct, frozen=True):
+    """What a deploy would do, as a document and as a graph."""
+
+    outcome: PlanOutcome
+    plan: Plan
+    warnings: tuple[Problem, ...]
+
+
+class StageStatus(Struct, frozen=True):
+    """`problems` are why there is no `planned`. `stages` are all that are known of."""
+
+    service: str
+    provider: str
+    stage: str
+    stages: tuple[str, ...]
+    is_protected: bool
+    live: tuple[Record, ...]
+    releases: tuple[PastDeployment, ...]
+    planned: StagePlan | None
+    problems: tuple[Problem, ...]
+
+
+def stage_status(where: Where, settings: Settings) -> StageStatus:
+    project = open_recorded(where, settings)
+    config = project.units[0].config
+    found = find_records(project, where.provider, settings).all_readable()
+    planned, problems = _planned(where, settings)
+    stages = {*known_names(NameKind.STAGE, where, settings), *_with_receipts(found)}
+    return StageStatus(
+        config.service,
+        planned.outcome.services[0].provider if planned else config.provider.label,
+        project.stage,
+        tuple(sorted({*stages, project.stage})),
+        config.is_protected,
+        tuple(one for one in found.records.values() if not one.is_stub),
+        tuple(row for record in found.records.values() for row in releases_of(record)),
+        planned,
+        problems,
+    )
+
+
+def _planned(where: Where, settings: Settings) -> tuple[StagePlan | None, tuple[Problem, ...]]:
+    request = Request(Verb.DEPLOY, "plan", replace(where, reads_secrets=False))
+    try:
+        with look(request, settings) as (_, seen):
+            outcome = plan_outcome(seen.work, seen.plan)
+            return StagePlan(outcome, seen.plan, seen.work.info.warnings), ()
+    except FabricError as error:
+        return None, error.problems
+
+
+def _with_receipts(found: LiveRecords) -> Iterator[str]:
+    """Stages that something was deployed to from here, whether or not the config names them."""
+    placements = (*found.placements, *found.absent)
+    for home in {Path(one.home) for one in placements}:
+        for path in home.glob("*.json"):
+            document = read_document(path)
+            if isinstance(document, dict) and document.get("stage") == path.stem:
+                yield path.stem

@@ -1,0 +1,80 @@
+"""What a person asks of the daemon's own project: to deploy it, to remove it.
+
+The same runs as those of `/deploy` and `/remove`; only the form of the answer is another one.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from fabric.daemon import answer_schemas as schemas
+from fabric.daemon.endpoints import Endpoints
+from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right, refusal
+from fabric.daemon.parameters import CONFIRM, STAGE, WAIT
+from fabric.daemon.statuses import FAILED, NOT_NOW, OK, UNPROCESSABLE, status_of
+from fabric.model.problems import FabricError, Problem
+
+if TYPE_CHECKING:
+    from fabric.model.outcomes.json_struct import JsonObject
+
+# What the query says, or somebody else's run: nothing of the action itself has failed.
+_OF_THE_ASKING = ("usage", "request", "lock")
+_REFUSED = (409, UNPROCESSABLE, NOT_NOW)
+_FAILURE = ("ok", "error", "code", "problems")
+
+
+class Actions:
+    def __init__(self, endpoints: Endpoints) -> None:
+        self._endpoints = endpoints
+
+    def deploy(self, call: ApiCall) -> ApiAnswer:
+        return _as_action(self._endpoints.deploy, call)
+
+    def remove(self, call: ApiCall) -> ApiAnswer:
+        return _as_action(self._endpoints.remove, call)
+
+
+def action_routes(actions: Actions) -> Sequence[ApiRoute]:
+    return (
+        _route("deploy", actions.deploy, "Deploy the daemon's own project.", schemas.DEPLOY_ACTION),
+        _route("remove", actions.remove, "Remove what is live of it.", schemas.REMOVE_ACTION),
+    )
+
+
+def _route(
+    name: str, answer: Callable[[ApiCall], ApiAnswer], about: str, done: schemas.Schema
+) -> ApiRoute:
+    good = (GoodAnswer(done), GoodAnswer(schemas.ACCEPTED, 202))
+    return ApiRoute(
+        "POST", f"/action/{name}", f"action-{name}", Right.CHANGE, answer, about,
+        (STAGE, CONFIRM, WAIT), good, _REFUSED,
+    )  # fmt: skip
+
+
+def _as_action(answer: Callable[[ApiCall], ApiAnswer], call: ApiCall) -> ApiAnswer:
+    """The body has no part in it: an empty one is the daemon's own config."""
+    try:
+        return _told(answer(replace(call, body=b"")))
+    except FabricError as error:
+        return refusal(action_status(error.first), error.problems)
+
+
+def _told(answer: ApiAnswer) -> ApiAnswer:
+    """What was done is told also where not all of it was."""
+    said = answer.document
+    if "run" in said:
+        return answer
+    result: JsonObject = {name: one for name, one in said.items() if name not in _FAILURE}
+    if answer.status == OK:
+        return replace(answer, document={"ok": True, "result": result})
+    failure: JsonObject = {name: said[name] for name in _FAILURE}
+    document = {**failure, "result": result} if result else failure
+    first = Problem(str(said["code"]), str(said["error"]))
+    return replace(answer, status=action_status(first), document=document)
+
+
+def action_status(problem: Problem) -> int:
+    status, area = status_of((problem,)), problem.code.partition("/")[0]
+    is_own = status in (FAILED, NOT_NOW) or area in _OF_THE_ASKING
+    return status if is_own or problem.code == "run/under-way" else UNPROCESSABLE

@@ -1,0 +1,102 @@
+"""What the dashboard is served from: its files, how a stage stands, and who is signed in."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Protocol
+
+from msgspec import Struct
+
+from fabric.app.request import Where
+from fabric.app.settings import Settings
+from fabric.app.stage_status import stage_status
+from fabric.daemon.exchange import ApiAnswer, ApiCall, Right
+from fabric.daemon.options import ServedProject
+from fabric.daemon.page.assets import KEY_FORM, PAGE, PageFiles
+from fabric.daemon.page.status import deploy_times, status_document
+from fabric.daemon.parameters import STAGE
+from fabric.daemon.runs.daemon_run import DaemonRun
+from fabric.daemon.server.sessions import SESSION_SECONDS, BrowserSessions
+from fabric.daemon.statuses import NO_CONTENT, OK
+from fabric.manifest import VERSION
+from fabric.model.problems import FabricError, Problem
+
+# Of so many runs of a stage it is looked up how long they took.
+_TIMED = 20
+
+
+class KnownRuns(Protocol):
+    def list(self) -> tuple[DaemonRun, ...]: ...
+    def get(self, run: str) -> DaemonRun: ...
+
+
+class ShownProject(Struct, frozen=True):
+    """What the page is about; `settings` are those of its workspace."""
+
+    project: ServedProject
+    settings: Settings
+    runs: KnownRuns
+
+
+class Dashboard:
+    """`sessions` are none where nobody is asked for a key."""
+
+    def __init__(self, shown: ShownProject, sessions: BrowserSessions | None) -> None:
+        self._shown, self._sessions = shown, sessions
+        self._files = PageFiles()
+
+    def page(self, call: ApiCall) -> ApiAnswer:
+        """Who may not look is asked for a key, and is told nothing else."""
+        return self._files.answer(call, KEY_FORM if call.right is Right.OPEN else PAGE)
+
+    def file(self, call: ApiCall) -> ApiAnswer:
+        name = call.values["file"]
+        if name not in self._files.names:
+            raise FabricError(Problem("request/no-such-path", "there is nothing at this path"))
+        return self._files.answer(call, name)
+
+    def status(self, call: ApiCall) -> ApiAnswer:
+        shown = self._shown
+        stage = call.query.one(STAGE) or shown.project.stage
+        found = stage_status(Where(shown.project.config, stage=stage), shown.settings)
+        runs = self._deploys(found.service, found.stage)
+        document = {
+            **status_document(found, deploy_times(runs)),
+            "mayChange": call.right is Right.CHANGE,
+            "signedIn": self._sessions is not None,
+            "version": VERSION,
+        }
+        return ApiAnswer(OK, document)
+
+    def sign_in(self, call: ApiCall) -> ApiAnswer:
+        """With the key itself: a session makes no other one."""
+        if self._sessions is None or "x-api-key" not in call.headers:
+            hint = "send it in the header `X-API-Key`"
+            raise FabricError(Problem("request/no-key", "a valid key is needed", hint))
+        token = self._sessions.begin(call.right)
+        return ApiAnswer(NO_CONTENT, headers={"Set-Cookie": self._cookie(call, token)})
+
+    def sign_out(self, call: ApiCall) -> ApiAnswer:
+        if self._sessions is not None:
+            self._sessions.end(self._sessions.token_in(call.headers.get("cookie", "")))
+        return ApiAnswer(NO_CONTENT, headers={"Set-Cookie": self._cookie(call, "")})
+
+    def _cookie(self, call: ApiCall, token: str) -> str:
+        """A page that came over TLS says so in its origin; nobody but our own pages may ask."""
+        name = self._sessions.cookie if self._sessions else ""
+        age = SESSION_SECONDS if token else 0
+        is_tls = call.headers.get("origin", "").lower().startswith("https://")
+        secure = "; Secure" if is_tls else ""
+        return f"{name}={token}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}"
+
+    def _deploys(self, service: str, stage: str) -> Iterator[DaemonRun]:
+        runs = self._shown.runs
+        own = (
+            one.id
+            for one in runs.list()
+            if (one.command, one.service, one.stage) == ("deploy", service, stage)
+        )
+        for run in islice(own, _TIMED):
+            try:
+                yield runs.get(run)
+            except FabricError:  # it was the oldest, and is gone
+                continue

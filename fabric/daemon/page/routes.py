@@ -1,0 +1,48 @@
+"""The addresses of the dashboard."""
+
+from collections.abc import Sequence
+
+from fabric.daemon import answer_schemas as schemas
+from fabric.daemon.exchange import ApiRoute, GoodAnswer, Right
+from fabric.daemon.page.assets import FILE_TYPES
+from fabric.daemon.page.dashboard import Dashboard
+from fabric.daemon.parameters import STAGE
+
+_UNCHANGED = GoodAnswer({}, 304)
+_DONE = GoodAnswer({}, 204)
+
+
+def dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRoute]:
+    """Where there are no keys, nobody signs in."""
+    page = GoodAnswer(schemas.TEXT, content="text/html")
+    files = tuple(GoodAnswer(schemas.TEXT, content=one) for one in FILE_TYPES)
+    own = (
+        ApiRoute(
+            "GET", "/", "dashboard", Right.OPEN, dashboard.page,
+            "The dashboard, or the form that asks for a key.", (STAGE,), (page, _UNCHANGED),
+        ),
+        ApiRoute(
+            "GET", "/dashboard/<file>", "dashboard-file", Right.OPEN, dashboard.file,
+            "A style sheet or a script of the dashboard.", good=(*files, _UNCHANGED),
+            statuses=(404,),
+        ),
+        ApiRoute(
+            "GET", "/dashboard/status", "dashboard-status", Right.LOOK, dashboard.status,
+            "How a stage of the daemon's own project stands.", (STAGE,),
+            (GoodAnswer(schemas.STATUS),), (409, 502),
+        ),
+    )  # fmt: skip
+    return (*own, *(_session_routes(dashboard) if has_keys else ()))
+
+
+def _session_routes(dashboard: Dashboard) -> Sequence[ApiRoute]:
+    return (
+        ApiRoute(
+            "POST", "/session", "sign-in", Right.LOOK, dashboard.sign_in,
+            "Begin a session of a browser with a key; the answer sets its cookie.", good=(_DONE,),
+        ),
+        ApiRoute(
+            "DELETE", "/session", "sign-out", Right.OPEN, dashboard.sign_out,
+            "End the session of the cookie.", good=(_DONE,),
+        ),
+    )  # fmt: skip

@@ -1,0 +1,77 @@
+"""How a stage stands, as the document that the dashboard is painted from."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from fabric.app.stage_status import StagePlan, StageStatus
+from fabric.daemon.runs.daemon_run import DaemonRun
+from fabric.model.outcomes.deployed import PastDeployment
+from fabric.model.outcomes.json_struct import Json, JsonObject
+from fabric.model.records.record import Record
+from fabric.model.report import problem_json
+from fabric.views.pictures.drawing import drawing_of
+from fabric.views.pictures.placed import placed
+
+
+def status_document(status: StageStatus, took: Mapping[str, int]) -> JsonObject:
+    """`took` is how long deployments took, as far as anybody knows."""
+    planned = status.planned
+    return {
+        "ok": True,
+        "service": status.service,
+        "provider": status.provider,
+        "stage": status.stage,
+        "stages": status.stages,
+        "protected": status.is_protected,
+        "live": [_live(one) for one in status.live],
+        "releases": [_release(one, took) for one in status.releases],
+        "plan": None if planned is None else _plan(planned),
+        "graph": None if planned is None else placed(drawing_of(planned.plan).thinned()),
+        "warnings": [problem_json(one) for one in planned.warnings] if planned else [],
+        "problems": [problem_json(one) for one in status.problems],
+    }
+
+
+def deploy_times(runs: Iterator[DaemonRun]) -> dict[str, int]:
+    """By deployment, in milliseconds: as the runs that made them told it."""
+    found: dict[str, int] = {}
+    for run in runs:
+        result = run.result or {}
+        summary, rows = result.get("summary"), result.get("deployments")
+        if not (isinstance(summary, dict) and isinstance(rows, list)):
+            continue
+        ended = [one for one in rows if isinstance(one, dict) and one.get("status") == "deployed"]
+        found |= {str(one.get("deploymentId")): int(summary["ms"]) for one in ended}
+    return found
+
+
+def _live(record: Record) -> Json:
+    functions: list[Json] = [
+        {"name": one.name, "endpoint": one.endpoint, "updatedAt": one.updated_at}
+        for one in record.functions
+    ]
+    return {
+        "provider": record.ref.provider,
+        "mode": record.mode.value,
+        "lifecycle": record.lifecycle.value,
+        "deploymentId": record.deployment_id,
+        "endpoint": record.endpoint,
+        "outputs": dict(record.outputs),
+        "functions": functions,
+        "unfinished": len(record.pending),
+        "updatedAt": record.updated_at,
+    }
+
+
+def _release(row: PastDeployment, took: Mapping[str, int]) -> Json:
+    told: dict[str, Json] = to_builtins(row)
+    return {**told, "ms": took.get(row.deployment_id)}
+
+
+def _plan(planned: StagePlan) -> Json:
+    """Its tasks are those of the graph."""
+    bare = replace(planned.outcome, tasks=(), levels=(), warnings=())
+    told: dict[str, Json] = to_builtins(bare)
+    return {name: told[name] for name in ("mode", "services", "summary")}
