@@ -19,7 +19,7 @@ from fabric.model.report import Report
 _TURN = 3600.0
 
 
-class Change(Struct, frozen=True):
+class WorldChange(Struct, frozen=True):
     """`told` is what a good answer says of its report; `request` is the id of who asked for it."""
 
     command: str
@@ -39,7 +39,7 @@ class AfterChange(Protocol):
     def __call__(self, stage: str, outcome: Report | FabricError) -> None: ...
 
 
-class Changes:
+class WorldChanges:
     """`listen` makes whoever else is to hear a run that a request began."""
 
     def __init__(
@@ -52,12 +52,14 @@ class Changes:
         self._after = after
         self._listen = listen
 
-    def begin(self, change: Change, service: str, stage: str) -> str:
+    def begin(self, change: WorldChange, service: str, stage: str) -> str:
         """The id of the run; nobody waits for its end."""
-        return self._runs.begin(change.command, service, stage, _Told(self, change, stage).work)
+        return self._runs.begin(
+            change.command, service, stage, _AnsweredChange(self, change, stage).work
+        )
 
-    def carry_out(self, change: Change, service: str, stage: str) -> ApiAnswer:
-        told = _Told(self, change, stage)
+    def carry_out(self, change: WorldChange, service: str, stage: str) -> ApiAnswer:
+        told = _AnsweredChange(self, change, stage)
         run = self._runs.begin(change.command, service, stage, told.work)
         while (found := self._runs.wait(run, _TURN)).status is RunStatus.RUNNING:
             pass
@@ -71,10 +73,10 @@ class Changes:
         return lambda info: (*make(info), *self._listen(info, request))
 
 
-class _Told:
+class _AnsweredChange:
     """A change on its way, and whoever waits for its answer."""
 
-    def __init__(self, changes: Changes, change: Change, stage: str) -> None:
+    def __init__(self, changes: WorldChanges, change: WorldChange, stage: str) -> None:
         self._changes, self._change, self._stage = changes, change, stage
         self.answer: ApiAnswer | None = None
 

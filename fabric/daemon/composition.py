@@ -19,7 +19,7 @@ from fabric.daemon.actions import Actions, action_routes
 from fabric.daemon.api_routes import config_routes, deploy_routes
 from fabric.daemon.application import Application, NoRuns, ServerSurroundings
 from fabric.daemon.cache.answers import CachedAnswers, Store, owner_of
-from fabric.daemon.changes import AfterChange, Changes
+from fabric.daemon.changes import AfterChange, WorldChanges
 from fabric.daemon.endpoints import ConfigEndpoints, Endpoints, workspace_of
 from fabric.daemon.exchange import ApiRoute
 from fabric.daemon.metrics import Gauge, Metrics
@@ -75,7 +75,7 @@ def _daemon(around: ServerSurroundings) -> Application:
         store = _store(options, stack)
         counts = RunCounts(metrics)
         listen = _listening(counts, spans)
-        changes = Changes(runs, _after(store, counts), listen)
+        changes = WorldChanges(runs, _after(store, counts), listen)
         endpoints = Endpoints(options, settings, changes, has_keys=around.has_keys)
         routes = [*config_routes(endpoints), *deploy_routes(endpoints)]
         if store is not None:

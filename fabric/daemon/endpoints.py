@@ -15,7 +15,7 @@ from fabric.app.project.project import read_given
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
 from fabric.app.validate import show_config, validate
-from fabric.daemon.changes import Change, Changes
+from fabric.daemon.changes import WorldChange, WorldChanges
 from fabric.daemon.exchange import ApiAnswer, ApiCall
 from fabric.daemon.options import ServerKind, ServerOptions
 from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, WAIT
@@ -31,7 +31,7 @@ from fabric.system.disk import read_bytes
 from fabric.views.report_json import outcome_json
 
 
-class Asked(Struct, frozen=True):
+class AskedConfig(Struct, frozen=True):
     """A request to the app layer, and the surroundings that its writer may know."""
 
     where: Where
@@ -75,16 +75,16 @@ class ConfigEndpoints:
     def _secrets(self) -> SecretUse:
         return SecretUse.READ if self._has_keys else SecretUse.REFUSED
 
-    def _asked(self, call: ApiCall, use: SecretUse) -> Asked:
+    def _asked(self, call: ApiCall, use: SecretUse) -> AskedConfig:
         """An empty body means the server's own project; any other one is a stranger's."""
         project = self._options.project
         stage = call.query.one(STAGE) or project.stage
         where = Where(project.config, stage=stage, provider=call.query.one(PROVIDER))
         if not call.body.strip():
             self._require_own()
-            return Asked(where, replace(self._settings, bindable=EVERYTHING))
+            return AskedConfig(where, replace(self._settings, bindable=EVERYTHING))
         settings = replace(self._settings, bindable=self._bindable(use))
-        return Asked(replace(where, text=call.body), settings)
+        return AskedConfig(replace(where, text=call.body), settings)
 
     def _bindable(self, use: SecretUse) -> Bindable:
         trust = self._options.trust
@@ -104,7 +104,7 @@ class Endpoints(ConfigEndpoints):
     """Answers about what is live as well; `changes` carries out what changes it."""
 
     def __init__(
-        self, options: ServerOptions, settings: Settings, changes: Changes, *, has_keys: bool
+        self, options: ServerOptions, settings: Settings, changes: WorldChanges, *, has_keys: bool
     ) -> None:
         super().__init__(options, settings, has_keys=has_keys)
         self._changes = changes
@@ -134,7 +134,7 @@ class Endpoints(ConfigEndpoints):
         def work(listeners: MakeListeners) -> Report:
             return deploy(request, asked.settings, options, listeners)
 
-        return self._carried_out(call, asked, Change("deploy", work, deployed, call.id))
+        return self._carried_out(call, asked, WorldChange("deploy", work, deployed, call.id))
 
     def remove(self, call: ApiCall) -> ApiAnswer:
         asked = self._asked(call, SecretUse.HIDDEN)
@@ -144,9 +144,9 @@ class Endpoints(ConfigEndpoints):
         def work(listeners: MakeListeners) -> Report:
             return remove(request, asked.settings, options, listeners)
 
-        return self._carried_out(call, asked, Change("remove", work, removed, call.id))
+        return self._carried_out(call, asked, WorldChange("remove", work, removed, call.id))
 
-    def _carried_out(self, call: ApiCall, asked: Asked, change: Change) -> ApiAnswer:
+    def _carried_out(self, call: ApiCall, asked: AskedConfig, change: WorldChange) -> ApiAnswer:
         """Who it would be, is known before it is anybody's turn."""
         service, stage = service_of(asked), asked.settings.stage(asked.where.stage)
         if call.query.one(WAIT) == "0":
@@ -155,7 +155,7 @@ class Endpoints(ConfigEndpoints):
         return self._changes.carry_out(change, service, stage)
 
 
-def service_of(asked: Asked) -> str:
+def service_of(asked: AskedConfig) -> str:
     """Whose run it would be."""
     if asked.where.text is not None:
         return read_given(replace(asked.where, reads_secrets=False), asked.settings).service

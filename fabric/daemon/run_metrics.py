@@ -16,7 +16,7 @@ class RunCounts:
 
     def listeners(self, info: RunInfo) -> Sequence[Listener]:
         del info
-        return (_TaskCounts(self._metrics),)
+        return (_TaskFigures(self._metrics),)
 
     def ended(self, outcome: Report | FabricError) -> None:
         problems = outcome.problems
@@ -25,7 +25,7 @@ class RunCounts:
             self._metrics.count("fabric_locks_waited_total")
 
 
-class _TaskCounts:
+class _TaskFigures:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
 

@@ -9,7 +9,7 @@ import httpx
 from fabric.app.settings import Settings
 from fabric.daemon.actions import Actions, action_routes
 from fabric.daemon.api_routes import config_routes, deploy_routes
-from fabric.daemon.changes import Changes
+from fabric.daemon.changes import WorldChanges
 from fabric.daemon.endpoints import Endpoints
 from fabric.daemon.exchange import ApiRoute
 from fabric.daemon.options import ServerOptions
@@ -45,7 +45,7 @@ def api_of(
         settings,
         lambda _run, error: failures.append(error),
     )
-    changes = Changes(runs, lambda _stage, _outcome: None)
+    changes = WorldChanges(runs, lambda _stage, _outcome: None)
     endpoints = Endpoints(options or ServerOptions(), settings, changes, has_keys=has_keys)
     routes = (
         *config_routes(endpoints),
