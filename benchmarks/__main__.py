@@ -13,6 +13,9 @@ from benchmarks.rows import (
     cold,
     compose,
     daemon,
+    daemon_beside,
+    daemon_memory,
+    daemon_requests,
     edit,
     functions,
     growth,
@@ -42,6 +45,9 @@ MODULES = (
     scaffold,
     local,
     daemon,
+    daemon_requests,
+    daemon_beside,
+    daemon_memory,
 )
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 

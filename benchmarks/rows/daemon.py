@@ -2,43 +2,24 @@
 
 import contextlib
 import http.client
-import json
 import resource
-import shutil
 import socket
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from benchmarks.places import REPO, WORK
+from benchmarks.daemons import daemon_in, empty_folder
 from benchmarks.row import Options, Result, Row, ms
 
-_CALL = "import sys; from fabric.__main__ import daemon_main; sys.exit(daemon_main())"
 _HALF = b"POST /validate HTTP/1.1\r\nHost: local"
 _FILES = 8192
 _PATIENCE = 60.0
 
 
-def _fabricd(folder: Path, *words: str) -> dict[str, object]:
-    line = [sys.executable, "-c", _CALL, *words, "--json"]
-    env = {"PYTHONPATH": str(REPO), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(line, cwd=folder, env=env, capture_output=True, text=True, check=True)
-    return dict(json.loads(done.stdout)["result"])
-
-
 @contextlib.contextmanager
 def _serving() -> Iterator[int]:
-    folder = WORK / "daemon"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    started = _fabricd(folder, "start", "--address", "127.0.0.1", "--port", "0")
-    try:
-        yield int(str(started["port"]))
-    finally:
-        _fabricd(folder, "stop")
+    with daemon_in(empty_folder()) as daemon:
+        yield daemon.port
 
 
 def _life(options: Options) -> Sequence[Result]:

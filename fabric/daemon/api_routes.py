@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from fabric.daemon import answer_schemas as schemas
 from fabric.daemon.endpoints import ConfigEndpoints, Endpoints
 from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
@@ -13,7 +15,7 @@ _CHANGING = (400, 409, 502, 503)
 
 def config_routes(endpoints: ConfigEndpoints) -> Sequence[ApiRoute]:
     """What the Configuration API answers, and the daemon too."""
-    return (
+    own = (
         _config(
             "validate", endpoints.validate, "Whether a config is sound.",
             (STAGE, PROVIDER), schemas.VALIDATED,
@@ -23,6 +25,7 @@ def config_routes(endpoints: ConfigEndpoints) -> Sequence[ApiRoute]:
             (STAGE, PROVIDER), schemas.RESOLVED,
         ),
     )  # fmt: skip
+    return tuple(replace(one, is_brief=True) for one in own)
 
 
 def deploy_routes(endpoints: Endpoints) -> Sequence[ApiRoute]:

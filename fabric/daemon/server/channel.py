@@ -45,6 +45,12 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
         """Whether nothing is being done for it."""
         return not (self.requests or self.total_outbufs_len or self._is_served)
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether the answer that is to be made next waits for nobody."""
+        first: StrictParser = self.requests[0]
+        return first.refused is not None or first.admission.is_brief
+
     def received(self, data: bytes) -> bool:
         if not self._has_begun:
             self._has_begun = True

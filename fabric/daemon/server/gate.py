@@ -31,7 +31,8 @@ class CallHead(Struct, frozen=True):
 
 
 class Admission(Struct, frozen=True):
-    """What is known of a request at the gate. `headers` go with its answer, whoever makes it."""
+    """What is known of a request at the gate. `headers` go with its answer, whoever makes it.
+    Unless it `is_brief`, the answer may have to wait for others."""
 
     id: str
     client: str = ""
@@ -39,6 +40,7 @@ class Admission(Struct, frozen=True):
     right: Right | None = None
     headers: Mapping[str, str] = {}
     refused: ApiAnswer | None = None
+    is_brief: bool = True
 
 
 class GateRules(Struct, frozen=True):
@@ -81,7 +83,8 @@ class RequestGate:
             refused, headers = self._counted(client)
         if refused is None and head.length > rules.body_bytes:
             refused = too_large(rules.body_bytes)
-        return Admission(request_id, client, route.name, caller.right, headers, refused)
+        is_brief = refused is not None or route.is_brief
+        return Admission(request_id, client, route.name, caller.right, headers, refused, is_brief)
 
     def _counted(self, client: str) -> tuple[ApiAnswer | None, Mapping[str, str]]:
         """Probes for a sign of life are not counted: they would fail for being asked often."""

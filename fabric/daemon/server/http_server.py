@@ -37,13 +37,12 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         self._is_over = False
         self._paused_until = self._next_look = 0.0
         self.turns = 0
-        dispatcher = ThreadedTaskDispatcher()
-        dispatcher.set_thread_count(parts.limits.threads)
+        self._brief = _threads(parts.limits.brief_threads)
         super().__init__(
             parts.app,
             map=self.sockets,
             _sock=listening,
-            dispatcher=dispatcher,
+            dispatcher=_threads(parts.limits.threads),
             adj=_adjustments(parts.limits),
             sockinfo=(listening.family, listening.type, 0, listening.getsockname()),
             bind_socket=False,
@@ -66,6 +65,10 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         """Connections whose answer is not wholly sent."""
         return sum(not one.is_waiting for one in tuple(self.active_channels.values()))
 
+    def add_task(self, task: ServedChannel) -> None:
+        dispatcher = self._brief if task.is_brief else self.task_dispatcher
+        dispatcher.add_task(task)
+
     def stop_listening(self) -> None:
         """Those who are there are served; nobody else is let in."""
         self.trigger.pull_trigger(self._close_door)
@@ -80,6 +83,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         self._is_over = True
         self.pull_trigger()
         self._thread.join()
+        self._brief.shutdown(timeout=seconds)
         self.task_dispatcher.shutdown(timeout=seconds)
         wasyncore.close_all(self.sockets)
 
@@ -143,6 +147,12 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
     def _waiting(self, wanted: Callable[[ServedChannel], bool]) -> list[ServedChannel]:
         found = (one for one in self.active_channels.values() if one.is_waiting and wanted(one))
         return sorted(found, key=lambda one: one.waits_since)
+
+
+def _threads(count: int) -> ThreadedTaskDispatcher:
+    made = ThreadedTaskDispatcher()
+    made.set_thread_count(count)
+    return made
 
 
 def _adjustments(limits: ServerLimits) -> Adjustments:

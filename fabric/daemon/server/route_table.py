@@ -18,19 +18,14 @@ class RouteMatch(Struct, frozen=True):
 
     name: str
     right: Right
+    is_brief: bool = False
 
 
 class ApiRouteTable:
     def __init__(self, routes: Sequence[ApiRoute]) -> None:
-        self._plain = {
-            (one.method, one.path): RouteMatch(one.name, one.right)
-            for one in routes
-            if "<" not in one.path
-        }
+        self._plain = {(one.method, one.path): _match(one) for one in routes if "<" not in one.path}
         self._patterns = tuple(
-            (one.method, _pattern(one.path), RouteMatch(one.name, one.right))
-            for one in routes
-            if "<" in one.path
+            (one.method, _pattern(one.path), _match(one)) for one in routes if "<" in one.path
         )
 
     def match(self, method: str, path: str) -> RouteMatch:
@@ -42,7 +37,12 @@ class ApiRouteTable:
         for one, pattern, found in self._patterns:
             if one == asked and pattern.fullmatch(path):
                 return found
-        return RouteMatch(UNKNOWN, Right.LOOK if is_safe(method) else Right.CHANGE)
+        right = Right.LOOK if is_safe(method) else Right.CHANGE
+        return RouteMatch(UNKNOWN, right, is_brief=True)
+
+
+def _match(route: ApiRoute) -> RouteMatch:
+    return RouteMatch(route.name, route.right, route.is_brief)
 
 
 def _pattern(path: str) -> re.Pattern[str]:

@@ -31,7 +31,8 @@ def _nothing(_: ApiCall) -> ApiAnswer:
 
 
 ROUTES = (
-    ApiRoute("GET", "/healthz", "health", Right.OPEN, _nothing, "A test."),
+    ApiRoute("GET", "/healthz", "health", Right.OPEN, _nothing, "A test.", is_brief=True),
+    ApiRoute("GET", "/wait", "wait", Right.LOOK, _nothing, "A test."),
     ApiRoute("GET", "/readyz", "ready", Right.LOOK, _nothing, "A test."),
     ApiRoute("POST", "/validate", "validate", Right.LOOK, _nothing, "A test."),
     ApiRoute("POST", "/deploy", "deploy", Right.CHANGE, _nothing, "A test."),

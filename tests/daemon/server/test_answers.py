@@ -2,6 +2,7 @@
 
 import socket
 
+from fabric.daemon.server.limits import ServerLimits
 from tests.daemon.server.serving import all_of, reply_in, request, serving
 from tests.support.until import until
 
@@ -61,6 +62,17 @@ def test_a_stream_is_told_at_once_and_one_that_fails_does_not_pass_for_whole() -
     assert b"last" in heard
     assert not heard.endswith(b"0\r\n\r\n")
     assert [line["event"] for line in found.log] == ["error", "request"]
+
+
+def test_a_brief_answer_is_made_while_all_others_wait() -> None:
+    one_each = ServerLimits(threads=1, brief_threads=1)
+    with serving(limits=one_each) as found, found.dial() as client:
+        client.sendall(request("GET /wait"))
+        until(lambda: found.app.asked == ["GET /wait"])
+        assert found.ask(request("GET /healthz")).status == 200
+        assert found.ask(request("GET no-path")).status == 400
+        found.app.go_on.set()
+        assert reply_in(all_of(client)).status == 200
 
 
 def test_a_server_that_lets_nobody_in_ends_what_it_began() -> None:
