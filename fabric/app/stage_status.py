@@ -33,6 +33,14 @@ class StagePlan(Struct, frozen=True):
     warnings: tuple[Problem, ...]
 
 
+class StageNow(Struct, frozen=True):
+    """What is live of a service, without a look at what would be."""
+
+    service: str
+    stage: str
+    live: tuple[Record, ...]
+
+
 class StageStatus(Struct, frozen=True):
     """`problems` are why there is no `planned`. `stages` are all that are known of."""
 
@@ -47,6 +55,16 @@ class StageStatus(Struct, frozen=True):
     problems: tuple[Problem, ...]
 
 
+def stage_now(where: Where, settings: Settings) -> StageNow:
+    project = open_recorded(where, settings)
+    found = find_records(project, where.provider, settings).all_readable()
+    return StageNow(project.units[0].service, project.stage, _live(found))
+
+
+def _live(found: LiveRecords) -> tuple[Record, ...]:
+    return tuple(one for one in found.records.values() if not one.is_stub)
+
+
 def stage_status(where: Where, settings: Settings) -> StageStatus:
     project = open_recorded(where, settings)
     config = project.units[0].config
@@ -59,7 +77,7 @@ def stage_status(where: Where, settings: Settings) -> StageStatus:
         project.stage,
         tuple(sorted({*stages, project.stage})),
         config.is_protected,
-        tuple(one for one in found.records.values() if not one.is_stub),
+        _live(found),
         tuple(row for record in found.records.values() for row in releases_of(record)),
         planned,
         problems,

@@ -1,6 +1,7 @@
 """The files of the dashboard, as they lie in the package and beside the pictures of plans."""
 
 import hashlib
+from collections.abc import Callable
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -53,15 +54,22 @@ class PageFiles:
         return tuple(name for name in self._files if name not in (PAGE, KEY_FORM))
 
     def answer(self, call: ApiCall, name: str) -> ApiAnswer:
-        found = self._files[name]
-        headers: Mapping[str, str] = {
-            "Cache-Control": "no-cache",
-            "Content-Security-Policy": POLICY,
-            "ETag": found.tag,
-        }
-        if found.tag in call.headers.get("if-none-match", ""):
-            return ApiAnswer(NOT_MODIFIED, headers=headers)
-        return ApiAnswer(OK, headers=headers, text=found.text, content_type=found.content_type)
+        return _answer(call, self._files[name])
+
+    def page(self, call: ApiCall, fill: Callable[[str], str]) -> ApiAnswer:
+        """The page with what there is to say at once."""
+        return _answer(call, _file(PAGE, fill(self._files[PAGE].text)))
+
+
+def _answer(call: ApiCall, found: PageFile) -> ApiAnswer:
+    headers: Mapping[str, str] = {
+        "Cache-Control": "no-cache",
+        "Content-Security-Policy": POLICY,
+        "ETag": found.tag,
+    }
+    if found.tag in call.headers.get("if-none-match", ""):
+        return ApiAnswer(NOT_MODIFIED, headers=headers)
+    return ApiAnswer(OK, headers=headers, text=found.text, content_type=found.content_type)
 
 
 def _own(name: str) -> str:

@@ -8,10 +8,11 @@ from msgspec import Struct
 
 from fabric.app.request import Where
 from fabric.app.settings import Settings
-from fabric.app.stage_status import stage_status
+from fabric.app.stage_status import StageNow, stage_now, stage_status
 from fabric.daemon.exchange import ApiAnswer, ApiCall, Right
 from fabric.daemon.options import ServedProject
-from fabric.daemon.page.assets import KEY_FORM, PAGE, PageFiles
+from fabric.daemon.page.assets import KEY_FORM, PageFiles
+from fabric.daemon.page.first_words import with_first_words
 from fabric.daemon.page.status import deploy_times, status_document
 from fabric.daemon.parameters import STAGE
 from fabric.daemon.runs.daemon_run import DaemonRun
@@ -46,7 +47,18 @@ class Dashboard:
 
     def page(self, call: ApiCall) -> ApiAnswer:
         """Who may not look is asked for a key, and is told nothing else."""
-        return self._files.answer(call, KEY_FORM if call.right is Right.OPEN else PAGE)
+        if call.right is Right.OPEN:
+            return self._files.answer(call, KEY_FORM)
+        found = self._now(call)
+        return self._files.page(call, lambda page: with_first_words(page, found))
+
+    def _now(self, call: ApiCall) -> StageNow | FabricError:
+        shown = self._shown
+        where = Where(shown.project.config, stage=call.query.one(STAGE) or shown.project.stage)
+        try:
+            return stage_now(where, shown.settings)
+        except FabricError as error:  # the page tells it once more, with all that is to be said
+            return error
 
     def file(self, call: ApiCall) -> ApiAnswer:
         name = call.values["file"]

@@ -6,11 +6,15 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from fabric.app.stage_status import StageNow
 from fabric.daemon.answer_schemas import STATUS
 from fabric.daemon.page.assets import POLICY, PageFiles
+from fabric.daemon.page.first_words import with_first_words
 from fabric.daemon.server.keys import key_digest, keys_in
+from fabric.model.records.record import Mode, Record, RecordRef
 from tests.support.dashboards import ServedPage, dashboard, shop_in
 
+FILES = Path(__file__).parents[3] / "fabric" / "daemon" / "page" / "files"
 KEYS = (key_digest("all", "--api-key"), *keys_in("read:look", "keys"))
 
 
@@ -45,8 +49,7 @@ def test_the_page_and_its_files_come_under_a_strict_policy(page: ServedPage) -> 
 
 
 def test_no_code_and_no_style_stands_in_the_page_and_nothing_is_from_elsewhere() -> None:
-    folder = Path(__file__).parents[3] / "fabric" / "daemon" / "page" / "files"
-    for path in folder.iterdir():
+    for path in FILES.iterdir():
         text = path.read_text()
         assert "innerHTML" not in text
         assert "insertAdjacent" not in text
@@ -211,3 +214,42 @@ def test_the_interface_describes_the_pages(guarded: ServedPage) -> None:
     )
     types = paths["/dashboard/{file}"]["get"]["responses"]["200"]["content"]
     assert set(types) > {"text/css"}
+
+
+def test_the_page_says_what_is_live_before_its_scripts_do(page: ServedPage) -> None:
+    before = page.ask("GET", "/").body.decode()
+    assert "Nothing is live of <b>shop</b> in <b>dev</b>" in before
+    deployed = page.ask("POST", "/action/deploy").json["result"]["deployments"][0]
+    text = page.ask("GET", "/").body.decode()
+    assert "<title>shop · dev</title>" in text
+    for said in (deployed["deploymentId"], deployed["endpoint"], "simulated"):
+        assert f"<dd>{said}</dd>" in text
+    assert "prod" in page.ask("GET", "/?stage=prod").body.decode()
+
+
+def test_what_the_page_says_first_is_escaped(page: ServedPage) -> None:
+    hostile = "<script>alert(1)</script>&\"'"
+    page.shop.write({"fabric.yml": f"service: shop\nprovider: {hostile!r}\n"})
+    text = page.ask("GET", "/").body.decode()
+    assert "<script>alert" not in text
+    text = page.ask("GET", "/?stage=%3Cscript%3Ealert(1)%3C/script%3E").body.decode()
+    assert "<script>alert" not in text
+    record = Record(
+        ref=RecordRef(hostile, hostile, hostile),
+        provider_id=hostile,
+        lineage="l",
+        salt="s",
+        mode=Mode.SIMULATED,
+        deployment_id=hostile,
+        endpoint=hostile,
+        outputs=((hostile, hostile),),
+        updated_at=hostile,
+    )
+    page_text = (FILES / "page.html").read_text()
+    filled = with_first_words(page_text, StageNow(hostile, hostile, (record,)))
+    assert "<script>alert" not in filled
+    assert filled.count("&lt;script&gt;") > 8
+
+
+def test_who_may_not_look_is_told_nothing_of_the_service(guarded: ServedPage) -> None:
+    assert "shop" not in guarded.ask("GET", "/").body.decode()

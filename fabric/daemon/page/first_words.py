@@ -1,0 +1,42 @@
+"""What the page says before its scripts do, and to whoever has none: as HTML, all of it escaped."""
+
+from collections.abc import Iterator
+from html import escape
+
+from fabric.app.stage_status import StageNow
+from fabric.model.problems import FabricError
+from fabric.model.records.record import Record
+
+_TITLE, _WORDS = "<title>fabric</title>", "<!-- first words -->"
+
+
+def with_first_words(page: str, found: StageNow | FabricError) -> str:
+    title, words = _of(found)
+    named = page.replace(_TITLE, f"<title>{escape(title)}</title>")
+    return named.replace(_WORDS, "".join(words))
+
+
+def _of(found: StageNow | FabricError) -> tuple[str, Iterator[str]]:
+    if isinstance(found, FabricError):
+        return "fabric", iter((f"<p>{escape(found.first.message)}</p>",))
+    return f"{found.service} · {found.stage}", _standing(found)
+
+
+def _standing(found: StageNow) -> Iterator[str]:
+    place = f"<b>{escape(found.service)}</b> in <b>{escape(found.stage)}</b>"
+    if not found.live:
+        yield f"<p>Nothing is live of {place}.</p>"
+    for record in found.live:
+        yield f"<p>{place} at {escape(record.ref.provider)}:</p><dl>{''.join(_rows(record))}</dl>"
+
+
+def _rows(record: Record) -> Iterator[str]:
+    rows = {
+        "deployment": record.deployment_id,
+        "mode": record.mode.value,
+        "deployed": record.updated_at,
+        "endpoint": record.endpoint,
+        **dict(record.outputs),
+    }
+    for name, value in rows.items():
+        yield f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
