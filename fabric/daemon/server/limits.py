@@ -9,7 +9,7 @@ _FEWEST = 64
 
 class ServerLimits(Struct, frozen=True):
     """Threads are for 16 requests that may wait for a back end, 32 streams and 72 callers who wait
-    for their run. Answers that wait for nobody are made by a few of their own: the more threads
+    for their run. Answers that wait for nobody are made by two of their own: the more threads
     want the interpreter, the more of its time goes into handing it on.
 
     Of one address so many connections may be open without a request that is being answered; what
@@ -17,7 +17,7 @@ class ServerLimits(Struct, frozen=True):
     """
 
     threads: int = 120
-    brief_threads: int = 4
+    brief_threads: int = 2
     connections: int = 2500
     waiting_of_one: int = 64
     header_bytes: int = 16 * 1024
