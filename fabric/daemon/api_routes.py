@@ -25,7 +25,7 @@ def config_routes(endpoints: ConfigEndpoints) -> Sequence[ApiRoute]:
             (STAGE, PROVIDER), schemas.RESOLVED,
         ),
     )  # fmt: skip
-    return tuple(replace(one, is_brief=True) for one in own)
+    return tuple(replace(one, only_computes=True) for one in own)
 
 
 def deploy_routes(endpoints: Endpoints) -> Sequence[ApiRoute]:

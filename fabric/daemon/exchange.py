@@ -54,8 +54,8 @@ class GoodAnswer(Struct, frozen=True):
 class ApiRoute(Struct, frozen=True):
     """`path` has its variable parts as `<name>`; `name` is what metrics and keys call it. `about`
     is one sentence, `good` the answers that were asked for, `statuses` are those of others that
-    this route may have beside what every one has. An answer that `is_brief` waits for nobody: no
-    run, no back end, no provider."""
+    this route may have beside what every one has. Where an answer
+    `only_computes`, it waits for nobody: no run, no back end, no provider."""
 
     method: str
     path: str
@@ -67,7 +67,7 @@ class ApiRoute(Struct, frozen=True):
     good: tuple[GoodAnswer, ...] = ()
     statuses: tuple[int, ...] = ()
     takes_config: bool = False
-    is_brief: bool = False
+    only_computes: bool = False
 
 
 def refusal(

@@ -45,7 +45,7 @@ def system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tuple[Api
     own = (
         ApiRoute(
             "GET", "/healthz", "healthz", Right.OPEN, health, "Whether the server lives.",
-            good=(GoodAnswer(schemas.HEALTHY),), is_brief=True,
+            good=(GoodAnswer(schemas.HEALTHY),),
         ),
         ApiRoute(
             "GET", "/readyz", "readyz", Right.LOOK, ready, "Whether it can do its work now.",
@@ -53,15 +53,15 @@ def system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tuple[Api
         ),
         ApiRoute(
             "GET", "/version", "version", Right.LOOK, version, "Which version it is.",
-            good=(GoodAnswer(schemas.VERSION),), is_brief=True,
+            good=(GoodAnswer(schemas.VERSION),),
         ),
         ApiRoute(
             "GET", "/metrics", "metrics", Right.LOOK, metrics, "What it did, for a collector.",
-            good=(GoodAnswer(schemas.TEXT, content="text/plain"),), is_brief=True,
+            good=(GoodAnswer(schemas.TEXT, content="text/plain"),),
         ),
         ApiRoute(
             "GET", "/openapi.json", "openapi", Right.LOOK, described, "What it can be asked.",
-            good=(GoodAnswer(schemas.ANYTHING),), is_brief=True,
+            good=(GoodAnswer(schemas.ANYTHING),),
         ),
     )  # fmt: skip
     routes = (*others, *own)

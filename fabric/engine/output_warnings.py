@@ -10,7 +10,7 @@ from fabric.engine.result import Outcome
 from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Output, Task
-from fabric.tasks.contract import Registry, WarningKind
+from fabric.tasks.contract import Registry, is_warning_kind
 
 _FACT = "warning"
 # What a strict run takes for errors.
@@ -21,7 +21,7 @@ class OutputWarnings:
     """What to tell of outputs, by their kinds; a strict run does not go on with some of them."""
 
     def __init__(self, registry: Registry, *, strict: bool) -> None:
-        self._kinds = {name: one for name, one in registry.items() if isinstance(one, WarningKind)}
+        self._kinds = {name: one for name, one in registry.items() if is_warning_kind(one)}
         self._is_strict = strict
 
     def told(

@@ -24,7 +24,7 @@ from fabric.model.task import InputEntry, Output, OutputFile, Task
 from fabric.model.task_id import TaskId
 from fabric.system.clock import Clock
 from fabric.system.source.names import is_plain_name
-from fabric.tasks.contract import Made, RecordKind, Registry, TaskTools
+from fabric.tasks.contract import Made, Registry, TaskTools, is_record_kind
 
 Upstream = Sequence[tuple[Task, Output]]
 _NAMED = 3
@@ -55,10 +55,7 @@ class TaskRunner:
         self._is_claimed = False
         self._stores = stores
         self._registry = registry
-        # Asked once: the check of a protocol costs more than a decision.
-        self._record_kinds = {
-            name: one for name, one in registry.items() if isinstance(one, RecordKind)
-        }
+        self._record_kinds = {name: one for name, one in registry.items() if is_record_kind(one)}
         self._clock = clock
         self._use_cache = use_cache
         self._warner = OutputWarnings(registry, strict=strict)

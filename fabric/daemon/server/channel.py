@@ -46,10 +46,10 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
         return not (self.requests or self.total_outbufs_len or self._is_served)
 
     @property
-    def is_brief(self) -> bool:
-        """Whether the answer that is to be made next waits for nobody."""
+    def only_computes(self) -> bool:
+        """Whether nobody is waited for by the answer that is to be made next."""
         first: StrictParser = self.requests[0]
-        return first.refused is not None or first.admission.is_brief
+        return first.refused is not None or first.admission.only_computes
 
     def received(self, data: bytes) -> bool:
         if not self._has_begun:

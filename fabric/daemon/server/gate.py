@@ -32,7 +32,7 @@ class CallHead(Struct, frozen=True):
 
 class Admission(Struct, frozen=True):
     """What is known of a request at the gate. `headers` go with its answer, whoever makes it.
-    Unless it `is_brief`, the answer may have to wait for others."""
+    Where its answer `only_computes`, nobody is waited for."""
 
     id: str
     client: str = ""
@@ -40,7 +40,7 @@ class Admission(Struct, frozen=True):
     right: Right | None = None
     headers: Mapping[str, str] = {}
     refused: ApiAnswer | None = None
-    is_brief: bool = True
+    only_computes: bool = False
 
 
 class GateRules(Struct, frozen=True):
@@ -83,8 +83,9 @@ class RequestGate:
             refused, headers = self._counted(client)
         if refused is None and head.length > rules.body_bytes:
             refused = too_large(rules.body_bytes)
-        is_brief = refused is not None or route.is_brief
-        return Admission(request_id, client, route.name, caller.right, headers, refused, is_brief)
+        only_computes = refused is not None or route.only_computes
+        rights = (route.name, caller.right, headers)
+        return Admission(request_id, client, *rights, refused, only_computes)
 
     def _counted(self, client: str) -> tuple[ApiAnswer | None, Mapping[str, str]]:
         """Probes for a sign of life are not counted: they would fail for being asked often."""

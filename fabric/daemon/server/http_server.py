@@ -37,7 +37,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         self._is_over = False
         self._paused_until = self._next_look = 0.0
         self.turns = 0
-        self._brief = _threads(parts.limits.brief_threads)
+        self._computing = _threads(parts.limits.computing_threads)
         super().__init__(
             parts.app,
             map=self.sockets,
@@ -66,7 +66,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         return sum(not one.is_waiting for one in tuple(self.active_channels.values()))
 
     def add_task(self, task: ServedChannel) -> None:
-        dispatcher = self._brief if task.is_brief else self.task_dispatcher
+        dispatcher = self._computing if task.only_computes else self.task_dispatcher
         dispatcher.add_task(task)
 
     def stop_listening(self) -> None:
@@ -83,7 +83,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         self._is_over = True
         self.pull_trigger()
         self._thread.join()
-        self._brief.shutdown(timeout=seconds)
+        self._computing.shutdown(timeout=seconds)
         self.task_dispatcher.shutdown(timeout=seconds)
         wasyncore.close_all(self.sockets)
 

@@ -8,16 +8,16 @@ _FEWEST = 64
 
 
 class ServerLimits(Struct, frozen=True):
-    """Threads are for 16 requests that may wait for a back end, 32 streams and 72 callers who wait
-    for their run. Answers that wait for nobody are made by a few of their own: the more threads
-    want the interpreter, the more of its time goes into handing it on.
+    """Threads are for 16 quick requests, 32 streams and 72 callers who wait for their run. Answers
+    that only compute are made by two of their own: the more threads want the interpreter, the more
+    of its time goes into handing it on.
 
     Of one address so many connections may be open without a request that is being answered; what
     is on the way in has `request_seconds`, what is on the way out may stand still for as long.
     """
 
     threads: int = 120
-    brief_threads: int = 4
+    computing_threads: int = 2
     connections: int = 2500
     waiting_of_one: int = 64
     header_bytes: int = 16 * 1024

@@ -18,7 +18,7 @@ class RouteMatch(Struct, frozen=True):
 
     name: str
     right: Right
-    is_brief: bool = False
+    only_computes: bool = False
 
 
 class ApiRouteTable:
@@ -38,11 +38,11 @@ class ApiRouteTable:
             if one == asked and pattern.fullmatch(path):
                 return found
         right = Right.LOOK if is_safe(method) else Right.CHANGE
-        return RouteMatch(UNKNOWN, right, is_brief=True)
+        return RouteMatch(UNKNOWN, right, only_computes=True)
 
 
 def _match(route: ApiRoute) -> RouteMatch:
-    return RouteMatch(route.name, route.right, route.is_brief)
+    return RouteMatch(route.name, route.right, route.only_computes)
 
 
 def _pattern(path: str) -> re.Pattern[str]:

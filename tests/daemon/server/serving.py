@@ -31,10 +31,11 @@ def _nothing(_: ApiCall) -> ApiAnswer:
 
 
 ROUTES = (
-    ApiRoute("GET", "/healthz", "health", Right.OPEN, _nothing, "A test.", is_brief=True),
+    ApiRoute("GET", "/healthz", "health", Right.OPEN, _nothing, "A test."),
     ApiRoute("GET", "/wait", "wait", Right.LOOK, _nothing, "A test."),
+    ApiRoute("POST", "/wait", "long", Right.LOOK, _nothing, "A test.", only_computes=True),
     ApiRoute("GET", "/readyz", "ready", Right.LOOK, _nothing, "A test."),
-    ApiRoute("POST", "/validate", "validate", Right.LOOK, _nothing, "A test."),
+    ApiRoute("POST", "/validate", "validate", Right.LOOK, _nothing, "A test.", only_computes=True),
     ApiRoute("POST", "/deploy", "deploy", Right.CHANGE, _nothing, "A test."),
     ApiRoute("GET", "/runs/<run>", "run", Right.LOOK, _nothing, "A test."),
 )

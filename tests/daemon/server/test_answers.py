@@ -64,13 +64,23 @@ def test_a_stream_is_told_at_once_and_one_that_fails_does_not_pass_for_whole() -
     assert [line["event"] for line in found.log] == ["error", "request"]
 
 
-def test_a_brief_answer_is_made_while_all_others_wait() -> None:
-    one_each = ServerLimits(threads=1, brief_threads=1)
+def test_what_only_computes_is_answered_while_all_others_wait() -> None:
+    one_each = ServerLimits(threads=1, computing_threads=1)
     with serving(limits=one_each) as found, found.dial() as client:
         client.sendall(request("GET /wait"))
         until(lambda: found.app.asked == ["GET /wait"])
-        assert found.ask(request("GET /healthz")).status == 200
+        assert found.ask(request("POST /validate")).status == 200
         assert found.ask(request("GET no-path")).status == 400
+        found.app.go_on.set()
+        assert reply_in(all_of(client)).status == 200
+
+
+def test_what_computes_for_long_keeps_no_sign_of_life_waiting() -> None:
+    one_each = ServerLimits(threads=1, computing_threads=1)
+    with serving(limits=one_each) as found, found.dial() as client:
+        client.sendall(request("POST /wait"))
+        until(lambda: found.app.asked == ["POST /wait"])
+        assert found.ask(request("GET /healthz")).status == 200
         found.app.go_on.set()
         assert reply_in(all_of(client)).status == 200
 
