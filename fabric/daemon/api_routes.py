@@ -39,14 +39,14 @@ def deploy_routes(endpoints: Endpoints) -> Sequence[ApiRoute]:
             "releases", endpoints.releases, "What is live, and what can be gone back to.",
             (STAGE, PROVIDER), schemas.RELEASES,
         ),
-        _change(
+        _changing(_config(
             "deploy", endpoints.deploy, "Deploy a service.",
             (STAGE, PROVIDER, FUNCTION, CONFIRM, WAIT), schemas.DEPLOYED,
-        ),
-        _change(
+        )),
+        _changing(_config(
             "remove", endpoints.remove, "Remove what is live of a service.",
             (STAGE, PROVIDER, FUNCTION, CONFIRM, WAIT), schemas.REMOVED,
-        ),
+        )),
     )  # fmt: skip
 
 
@@ -64,14 +64,6 @@ def _config(
     )  # fmt: skip
 
 
-def _change(
-    name: str,
-    answer: Callable[[ApiCall], ApiAnswer],
-    about: str,
-    parameters: tuple[Parameter, ...],
-    schema: schemas.Schema,
-) -> ApiRoute:
-    return ApiRoute(
-        "POST", f"/{name}", name, Right.CHANGE, answer, about, parameters,
-        (GoodAnswer(schema), GoodAnswer(schemas.ACCEPTED, 202)), _CHANGING, takes_config=True,
-    )  # fmt: skip
+def _changing(route: ApiRoute) -> ApiRoute:
+    good = (*route.good, GoodAnswer(schemas.ACCEPTED, 202))
+    return replace(route, right=Right.CHANGE, good=good, statuses=_CHANGING)
