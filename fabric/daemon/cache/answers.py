@@ -7,7 +7,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from fabric.daemon.cache.redis_store import Lookup
+from fabric.daemon.cache.lookup import Lookup
 from fabric.daemon.exchange import ApiAnswer, ApiCall
 from fabric.daemon.options import AnswerCache
 from fabric.daemon.parameters import STAGE

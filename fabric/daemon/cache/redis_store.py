@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import redis
-from msgspec import Struct
 from redis.backoff import NoBackoff
 from redis.connection import Connection, ConnectionPool, SSLConnection, parse_url
 from redis.retry import Retry
 
 from fabric.daemon.cache.bounded_socket import BoundedSocket, within
 from fabric.daemon.cache.breaker import Breaker
+from fabric.daemon.cache.lookup import Lookup
 from fabric.model.problems import FabricError, Problem
 
 MOST_BYTES = 4 << 20
@@ -35,13 +35,6 @@ redis.call('PEXPIRE', KEYS[3], ARGV[4])
 return 1
 """
 _Found = TypeVar("_Found")
-
-
-class Lookup(Struct, frozen=True):
-    """What is kept, and the epoch that a new text would be of; None for what is not known."""
-
-    text: bytes | None = None
-    epoch: bytes | None = None
 
 
 class RedisStore:
