@@ -17,6 +17,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 
 _TURN = 3600.0
+_CUT_OFF = Problem("run/cancelled", "the run was cut off")
 
 
 class WorldChange(Struct, frozen=True):
@@ -95,6 +96,9 @@ class _AnsweredChange:
             report = self._change.work(listeners)
         except FabricError as error:
             self._changes.ended(self._stage, error)
+            raise
+        except BaseException:  # cut off, or fallen over something: it may have changed a lot
+            self._changes.ended(self._stage, FabricError(_CUT_OFF))
             raise
         self._changes.ended(self._stage, report)
         return report

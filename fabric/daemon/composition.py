@@ -148,7 +148,9 @@ def _store(options: ServerOptions, stack: contextlib.ExitStack) -> "RedisStore |
     from fabric.daemon.cache.redis_store import RedisStore  # an extra of its own
 
     return stack.enter_context(
-        contextlib.closing(RedisStore(options.cache.url, options.cache.prefix))
+        contextlib.closing(
+            RedisStore(options.cache.url, options.cache.prefix, options.cache.patience)
+        )
     )
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 Network: TypeAlias = IPv4Network | IPv6Network
 DAEMON_PORT, CONFIG_API_PORT = 8766, 8765
+PATIENCE = 0.22
 _ENDPOINT_SECONDS = {"validate": 600, "resolve": 300, "plan": 300, "releases": 60}
 
 
@@ -48,11 +49,13 @@ class ServedProject(Struct, frozen=True):
 
 
 class AnswerCache(Struct, frozen=True):
-    """Where answers are kept. `seconds` 0 gives each endpoint its own time."""
+    """Where answers are kept. `seconds` 0 gives each endpoint its own time; `patience` is for how
+    many of them a request waits for a cache."""
 
     url: str = ""
     seconds: float = 300.0
     prefix: str = "fabric:daemon:api:"
+    patience: float = PATIENCE
 
     def seconds_of(self, endpoint: str) -> float:
         own = _ENDPOINT_SECONDS[endpoint]

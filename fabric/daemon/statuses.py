@@ -8,6 +8,8 @@ OK, ACCEPTED, NO_CONTENT, NOT_MODIFIED = 200, 202, 204, 304
 BAD_REQUEST, NO_KEY, FORBIDDEN, NOT_FOUND, NO_METHOD = 400, 401, 403, 404, 405
 CONFLICT, TOO_LARGE, OTHER_HOST, UNPROCESSABLE, TOO_MANY = 409, 413, 421, 422, 429
 FAILED, BAD_GATEWAY, NOT_NOW = 500, 502, 503
+# After so many seconds who was told "not now" may ask again.
+AGAIN = "5"
 
 # What the caller wrote, and what he sent it about.
 _ASKED_WRONG = (

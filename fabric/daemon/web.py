@@ -12,12 +12,11 @@ from fabric.daemon.server.answers import body_of
 from fabric.daemon.server.gate import Admission, too_large
 from fabric.daemon.server.server_parts import Wsgi
 from fabric.daemon.server.tasks import ADMISSION
-from fabric.daemon.statuses import NO_CONTENT, NO_METHOD, NOT_FOUND, NOT_NOW, status_of
+from fabric.daemon.statuses import AGAIN, NO_CONTENT, NO_METHOD, NOT_FOUND, NOT_NOW, status_of
 from fabric.model.problems import FabricError, Problem
 
 _MOST_BYTES = 1 << 20
 _MOST_PARAMETERS = 64
-_AGAIN = "5"
 
 
 def web_app(routes: Sequence[ApiRoute]) -> Wsgi:
@@ -50,7 +49,7 @@ def _answer(route: ApiRoute, environ: Mapping[str, Any], values: Mapping[str, st
         return route.answer(_call(route, environ, values, body))
     except FabricError as error:
         status = status_of(error.problems)
-        headers = {"Retry-After": _AGAIN} if status == NOT_NOW else {}
+        headers = {"Retry-After": AGAIN} if status == NOT_NOW else {}
         return refusal(status, error.problems, headers)
 
 

@@ -6,12 +6,20 @@ from enum import Enum
 
 from msgspec import Struct
 
-from fabric.model.secrecy import looks_secret
+from fabric.model.secrecy import looks_secret, without_credentials
 
 _CLOUD = "AWS_"
 # Names that say less than TOKEN or PASSWORD, and mean the same.
-_SHORT = re.compile(r"(?:^|_)(?:PASS|PWD|PAT|CONNECTION_?STRING)$", re.IGNORECASE)
-_USERINFO = re.compile(r"://[^\s/?#]*@")
+_NAMES = re.compile(
+    r"_KEY|(?:^|_)(?:PASS|PWD|PAT|DSN|AUTH|HEADERS|COOKIE)$|PASSPHRASE|CONNECTION_?STRING"
+    r"|AUTHORIZATION",
+    re.IGNORECASE,
+)
+# A password may hold any letter: what stands before an `@` is taken for one rather than not.
+_VALUES = re.compile(
+    r"://\S*@|^[^\s:@/]+:[^\s@]+@|[?&;](?:password|passwd|pwd|pass|token|secret|sig|key)=",
+    re.IGNORECASE,
+)
 
 
 class SecretUse(Enum):
@@ -55,9 +63,9 @@ class Bindable(Struct, frozen=True):
         return GivenVariables(given, frozenset(env) - frozenset(given))
 
     def _lets(self, name: str, value: str) -> bool:
-        if looks_secret(name) or _SHORT.search(name) or name.upper().startswith(_CLOUD):
+        if looks_secret(name) or _NAMES.search(name) or name.upper().startswith(_CLOUD):
             return False
-        if _USERINFO.search(value):
+        if _VALUES.search(value) or without_credentials(value) != value:
             return False
         return not self.prefixes or name.startswith(self.prefixes)
 

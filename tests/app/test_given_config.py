@@ -188,3 +188,30 @@ def test_kept_graphs_are_those_of_the_same_text_and_the_same_rights(place: Workp
     assert not again.units  # no config was read
     assert compiled(asked(text + "\n# other"), callers(place)).units
     assert compiled(asked(text), place.settings).units
+
+
+def test_configs_of_upstreams_are_the_projects_own(place: Workplace) -> None:
+    top = Workplace(place.root.parent, {"DB_PASSWORD": "canary-1"})
+    top.write(
+        {
+            "fabric.compose.yml": "services:\n  - {name: db, config: db}\n"
+            "  - {name: shop, config: shop, dependsOn: [db]}\n",
+            "db/fabric.yml": HEAD.replace("shop", "db")
+            + "env: {P: '${env:DB_PASSWORD}'}\n"
+            + FUNCTION,
+            "db/src/a.py": "def handler(e, c):\n    return 1\n",
+            "shop/fabric.yml": HEAD + FUNCTION,
+        }
+    )
+    place.env = top.env
+    report = plan(asked(HEAD + FUNCTION), PlanOptions(), callers(place))
+    assert report.outcome is not None
+    (first,) = problems_of(f"{HEAD}env: {{P: '${{env:DB_PASSWORD}}'}}\n{FUNCTION}", callers(place))
+    assert first.code == "config/unset-variable"
+
+
+@pytest.mark.parametrize("path", ["src/\\0a.py", "src/\\x07a.py"])
+def test_a_path_of_odd_letters_is_refused(place: Workplace, path: str) -> None:
+    function = FUNCTION.replace("src/a.py", f'"{path}"')
+    (first, *_) = problems_of(HEAD + function, callers(place))
+    assert first.code == "config/not-trusted"

@@ -33,6 +33,11 @@ from fabric import stage_zero
 code = stage_zero.answer(sys.argv[1:])
 sys.stderr.write(repr([code, sorted(sys.modules)]).replace("'", '"').replace("None", "null"))
 """
+SERVER = """
+import json, sys
+import fabric.daemon.process.detached
+sys.stderr.write(json.dumps([0, sorted(sys.modules)]))
+"""
 NOTHING = """
 import sys
 sys.stderr.write(repr([0, [*sys.modules]]).replace("'", '"'))
@@ -76,6 +81,12 @@ def test_only_what_serves_loads_a_server(words: tuple[str, ...], tmp_path: Path)
     code, modules = loaded(DAEMON, *words, cwd=tmp_path, home=tmp_path)
     assert code == (3 if words == ("status",) else 0)
     assert modules & HEAVY == set()
+
+
+def test_a_server_without_a_cache_loads_no_client_of_redis(tmp_path: Path) -> None:
+    _, modules = loaded(SERVER, cwd=tmp_path, home=tmp_path)
+    assert "bottle" in modules
+    assert modules & {"redis", "asyncio", "networkx"} == set()
 
 
 @pytest.mark.parametrize("words", [("build",), ("package", "--json"), ("plan", "--for", "build")])

@@ -13,6 +13,9 @@ HIDDEN = {
     "DATABASE_URL": "postgresql://me:word@db/x", "AWS_REGION": "eu", "aws_profile": "mine",
     "FABRIC_DAEMON_API_KEY": "k", "MYSQL_PWD": "w", "SMTP_PASS": "w", "GITHUB_PAT": "w",
     "AZURE_STORAGE_CONNECTION_STRING": "AccountKey=x", "PROXY": "http://u:p@proxy:8080",
+    "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer abc", "SIGNING_KEYS": "k1", "DB_DSN": "x",
+    "MYSQL": "user:pw@tcp(db)/x", "CACHE": "redis://:pa/ss@h", "SAS": "https://h/c?sv=1&sig=abc",
+    "JDBC": "jdbc:postgresql://h/db?user=u&password=jdbcpw", "PLAIN": "Bearer abcdefghijkl",
 }  # fmt: skip
 
 

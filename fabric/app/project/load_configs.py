@@ -39,7 +39,7 @@ from fabric.config.compose import compose_services
 from fabric.config.load import ConfigText, load_config
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.model.back_ends import is_of_other_back_end
-from fabric.model.bindable import SecretUse
+from fabric.model.bindable import EVERYTHING, SecretUse
 from fabric.model.problems import FabricError, Place, Problem
 
 GIVEN_NAME = "request body"
@@ -134,7 +134,9 @@ def _config_of(
 
 def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Settings) -> Config:
     path = place.folder / name
-    bindable = settings.bindable
+    # A caller wrote one config; those of upstreams are the project's own.
+    is_given = asked.given is None or asked.gives(path)
+    bindable = settings.bindable if is_given else EVERYTHING
     env = bound_environment(place, settings.env)
     variables = bindable.of(env)
     file, text = _text_of(path, asked, settings)

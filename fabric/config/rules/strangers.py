@@ -50,7 +50,9 @@ def _commands(build: Node | None) -> Iterator[Finding]:
 
 
 def _path(leaf: Scalar) -> Iterator[Finding]:
-    if leads_out(leaf.text):
+    if not leaf.text.isprintable():
+        yield _refused("a path holds letters that no path has", leaf)
+    elif leads_out(leaf.text):
         yield _refused(f"the path `{leaf.text}` leads out of the workspace", leaf)
     elif _OWN & set(leaf.text.split("/")) or ".env" in leaf.text:
         yield _refused(f"the path `{leaf.text}` is the server's own", leaf)

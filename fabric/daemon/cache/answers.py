@@ -7,7 +7,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from fabric.daemon.cache.redis_store import Lookup
+from fabric.daemon.cache.lookup import Lookup
 from fabric.daemon.exchange import ApiAnswer, ApiCall
 from fabric.daemon.options import AnswerCache
 from fabric.daemon.parameters import STAGE
@@ -58,11 +58,13 @@ class CachedAnswers:
         stage = self._meant.stage_of(call)
         if stage is None or call.query.values.keys() - {STAGE.name}:
             return answer(call)  # what else the query says is no part of the key
-        key = (
-            f"{endpoint}:{hashlib.sha256(call.body or self._meant.own_body()).hexdigest()}:{stage}"
-        )
+        # The server's own config may do more than the same text of a stranger.
+        is_own = not call.body.strip()
+        body = self._meant.own_body() if is_own else call.body
+        key = f"{endpoint}:{hashlib.sha256(body).hexdigest()}:{stage}"
+        meant = f"{key} {'own' if is_own else 'given'}"
         found = self._store.find(key, stage)
-        kept = self._opened(key, found.text)
+        kept = self._opened(meant, found.text)
         if kept is not None:
             self._told("hit")
             return ApiAnswer(OK, headers={HEADER: "hit"}, text=kept.decode())
@@ -70,23 +72,23 @@ class CachedAnswers:
         fresh = answer(call)
         if fresh.status == OK and found.epoch is not None:
             seconds = self._options.seconds_of(endpoint)
-            self._store.keep(key, stage, self._packed(key, body_of(fresh)), found.epoch, seconds)
+            self._store.keep(key, stage, self._packed(meant, body_of(fresh)), found.epoch, seconds)
         return replace(fresh, headers={**fresh.headers, HEADER: "miss"})
 
-    def _packed(self, key: str, body: bytes) -> bytes:
-        return b"\n".join((_FORM, self._digest(key, body).encode(), body))
+    def _packed(self, meant: str, body: bytes) -> bytes:
+        return b"\n".join((_FORM, self._digest(meant, body).encode(), body))
 
-    def _opened(self, key: str, text: bytes | None) -> bytes | None:
+    def _opened(self, meant: str, text: bytes | None) -> bytes | None:
         """What is not ours, or not whole, is not there."""
         if text is None:
             return None
         form, _, rest = text.partition(b"\n")
         digest, _, body = rest.partition(b"\n")
-        own = self._digest(key, body).encode()
+        own = self._digest(meant, body).encode()
         return body if form == _FORM and secrets.compare_digest(digest, own) else None
 
-    def _digest(self, key: str, body: bytes) -> str:
-        return hashlib.sha256(f"{self._owner}\n{key}\n".encode() + body).hexdigest()
+    def _digest(self, meant: str, body: bytes) -> str:
+        return hashlib.sha256(f"{self._owner}\n{meant}\n".encode() + body).hexdigest()
 
 
 def owner_of(about: Mapping[str, object]) -> str:

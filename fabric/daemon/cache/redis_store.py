@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import redis
-from msgspec import Struct
 from redis.backoff import NoBackoff
 from redis.connection import Connection, ConnectionPool, SSLConnection, parse_url
 from redis.retry import Retry
 
 from fabric.daemon.cache.bounded_socket import BoundedSocket, within
 from fabric.daemon.cache.breaker import Breaker
+from fabric.daemon.cache.lookup import Lookup
+from fabric.daemon.options import PATIENCE
 from fabric.model.problems import FabricError, Problem
 
 MOST_BYTES = 4 << 20
-_ALL_SECONDS, _STEP_SECONDS = 0.22, 0.1
 _EPOCH_MS, _EPOCH_LETTERS = 86_400_000, 16
 # No stage is called like these, so no key of an answer ends like them.
 _EPOCH, _KEYS = "#epoch", "#keys"
@@ -37,20 +37,14 @@ return 1
 _Found = TypeVar("_Found")
 
 
-class Lookup(Struct, frozen=True):
-    """What is kept, and the epoch that a new text would be of; None for what is not known."""
-
-    text: bytes | None = None
-    epoch: bytes | None = None
-
-
 class RedisStore:
     """Thread-safe. An outage costs one request a moment, and is noticed by all. Each text begins
     with the epoch of its stage: of another one it is not there any more, deleted or not."""
 
-    def __init__(self, url: str, prefix: str) -> None:
+    def __init__(self, url: str, prefix: str, patience: float = PATIENCE) -> None:
         self._prefix = prefix
-        self._pool = _pool(url)
+        self._patience = patience
+        self._pool = _pool(url, patience / 2)
         self._client = redis.Redis(connection_pool=self._pool)
         self._keep = self._client.register_script(_KEEP)
         self._breaker = Breaker(time.monotonic)
@@ -143,7 +137,7 @@ class RedisStore:
         if not self._breaker.may_try():
             return None
         try:
-            with within(_ALL_SECONDS, 2 * MOST_BYTES):
+            with within(self._patience, 2 * MOST_BYTES):
                 found = work()
         # Whoever is no Redis can make its client fail in ways of all kinds.
         except Exception:  # noqa: BLE001
@@ -167,7 +161,7 @@ class _Encrypted(SSLConnection):
         return BoundedSocket(super()._connect())  # type: ignore[no-untyped-call]
 
 
-def _pool(url: str) -> ConnectionPool:
+def _pool(url: str, step: float) -> ConnectionPool:
     try:
         said = parse_url(url)  # type: ignore[no-untyped-call]
     except ValueError as error:
@@ -178,8 +172,8 @@ def _pool(url: str) -> ConnectionPool:
             **said,
             "connection_class": kind,
             "max_connections": 64,
-            "socket_timeout": _STEP_SECONDS,
-            "socket_connect_timeout": _STEP_SECONDS,
+            "socket_timeout": step,
+            "socket_connect_timeout": step,
             "retry": Retry(NoBackoff(), 0),
             "retry_on_error": [],
             # Each of these would be one more way to the server and back.

@@ -11,13 +11,15 @@ _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 class HostNames(Struct, frozen=True):
-    """`names` in small letters; None is any name at all."""
+    """`names` in small letters. With `any_beyond` every name will do for who comes from beyond
+    loopback: a page that makes a browser on this machine ask does not."""
 
-    names: frozenset[str] | None = None
+    names: frozenset[str] = frozenset()
+    any_beyond: bool = False
 
     def knows(self, host: str, local: str) -> bool:
         """`local` is the address of ours that the connection was made to."""
-        if self.names is None:
+        if self.any_beyond and not is_loopback(local):
             return True
         name = host_name(host)
         return (
@@ -27,10 +29,9 @@ class HostNames(Struct, frozen=True):
 
 def host_names(address: str, own: str, more: tuple[str, ...]) -> HostNames:
     """On loopback, and wherever names were given, only names of ours are served."""
-    if not (is_loopback(address) or more):
-        return HostNames()
     known = ("localhost", address, own, *more)
-    return HostNames(frozenset(host_name(one) for one in known if one))
+    any_beyond = not (is_loopback(address) or more)
+    return HostNames(frozenset(host_name(one) for one in known if one), any_beyond)
 
 
 def host_name(host: str) -> str:

@@ -43,7 +43,7 @@ def shop(tmp_path: Path) -> Workplace:
 def order(redis: RedisServer, shop: Workplace) -> ServeOrder:
     with contextlib.closing(redis.client()) as client:
         client.flushall()
-    return replace(order_of(shop.settings), cache=AnswerCache(redis.url))
+    return replace(order_of(shop.settings), cache=AnswerCache(redis.url, patience=10.0))
 
 
 @pytest.fixture
@@ -216,3 +216,15 @@ def test_the_metrics_count_what_was_there_and_what_was_not(http: httpx.Client) -
     text = http.get("/metrics").text
     assert 'fabric_cache_lookups_total{result="hit"} 2' in text
     assert 'fabric_cache_lookups_total{result="miss"} 1' in text
+
+
+def test_the_servers_own_config_and_the_same_text_of_a_stranger_have_answers_of_their_own(
+    shop: Workplace, http: httpx.Client, order: ServeOrder
+) -> None:
+    text = CONFIG + "env: {A: '${env:API_TOKEN,none}'}\n"
+    shop.write({"fabric.yml": text, ".env": "API_TOKEN=of-the-server\n"})
+    for _ in range(2):
+        assert http.post("/resolve", content=text).json()["config"]["env"]["A"] == "none"
+        assert http.post("/resolve").json()["config"]["env"]["A"] != "none"
+    shop.write({"fabric.yml": "nonsense: 1\n"})
+    assert http.post("/validate", content=b" \n").status_code == 400
