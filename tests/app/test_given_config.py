@@ -215,3 +215,12 @@ def test_a_path_of_odd_letters_is_refused(place: Workplace, path: str) -> None:
     function = FUNCTION.replace("src/a.py", f'"{path}"')
     (first, *_) = problems_of(HEAD + function, callers(place))
     assert first.code == "config/not-trusted"
+
+
+def test_only_so_many_graphs_of_callers_are_kept(place: Workplace) -> None:
+    folder = place.root / ".fabric" / "cache" / "answers"
+    folder.mkdir(parents=True)
+    for number in range(300):
+        (folder / f"{number:016x}.bin.graph").write_text("x")
+    compiled(asked(HEAD + FUNCTION), callers(place))
+    assert len(list(folder.glob("*.graph"))) == 256

@@ -2,9 +2,10 @@
 
 import datetime
 from collections.abc import Callable
+from typing import Protocol
 
 from fabric.model.events import RunEnded, RunStarted, Stamped, TaskEnded, TaskStarted
-from fabric.system.tracing import FinishedSpan, SpanExport, SpanPlace, first_place, place_below
+from fabric.system.tracing import FinishedSpan, SpanPlace, first_place, place_below
 
 _BAD = ("failed", "blocked", "cancelled")
 
@@ -64,10 +65,15 @@ class RunSpans:
         )
 
 
+class ClosingExport(Protocol):
+    def add(self, span: FinishedSpan) -> None: ...
+    def close(self) -> None: ...
+
+
 class TracedRun(RunSpans):
     """A run that is a trace by itself; with it the export ends."""
 
-    def __init__(self, run: str, export: SpanExport) -> None:
+    def __init__(self, run: str, export: ClosingExport) -> None:
         super().__init__(run, export.add, None)
         self._export = export
 
