@@ -25,7 +25,7 @@ has_browser() {
 }
 
 has_redis() {
-    command -v redis-server >/dev/null 2>&1
+    command -v redis-server >/dev/null 2>&1 && command -v openssl >/dev/null 2>&1
 }
 
 as_root() {
@@ -52,7 +52,7 @@ install_browser() {
 }
 
 install_redis() {
-    as_root apt-get update -qq && install redis-server
+    as_root apt-get update -qq && install redis-server openssl
 }
 
 install_missing() {
