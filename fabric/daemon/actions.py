@@ -12,7 +12,7 @@ from fabric.daemon import answer_schemas as schemas
 from fabric.daemon.endpoints import Endpoints
 from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right, refusal
 from fabric.daemon.parameters import CONFIRM, STAGE, WAIT
-from fabric.daemon.statuses import AGAIN, FAILED, NOT_NOW, OK, UNPROCESSABLE, status_of
+from fabric.daemon.statuses import FAILED, NOT_NOW, OK, UNPROCESSABLE, status_of
 from fabric.model.problems import FabricError, Problem
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ def _as_action(answer: Callable[[ApiCall], ApiAnswer], call: ApiCall) -> ApiAnsw
     try:
         return _told(answer(replace(call, body=b"")))
     except FabricError as error:
-        status = action_status(error.first)
-        headers = {"Retry-After": AGAIN} if status == NOT_NOW else {}
-        return refusal(status, error.problems, headers)
+        return refusal(action_status(error.first), error.problems)
 
 
 def _told(answer: ApiAnswer) -> ApiAnswer:

@@ -79,6 +79,8 @@ def _daemon(around: ServerSurroundings) -> Application:
         endpoints = Endpoints(options, settings, changes, has_keys=around.has_keys)
         routes = [*config_routes(endpoints), *deploy_routes(endpoints)]
         if store is not None:
+            for stage in runs.lost_stages:
+                store.clear(stage)
             routes = _cached(routes, endpoints, (around, store, metrics))
         routes += [*action_routes(Actions(endpoints)), *run_routes(RunEndpoints(runs))]
         sessions = _sessions(around, workspace)

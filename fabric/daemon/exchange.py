@@ -6,6 +6,7 @@ from enum import Enum
 from msgspec import Struct
 
 from fabric.daemon.parameters import Parameter, Parameters
+from fabric.daemon.statuses import AGAIN, NOT_NOW
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
 from fabric.model.report import problem_json
@@ -55,7 +56,8 @@ class ApiRoute(Struct, frozen=True):
     """`path` has its variable parts as `<name>`; `name` is what metrics and keys call it. `about`
     is one sentence, `good` the answers that were asked for, `statuses` are those of others that
     this route may have beside what every one has. Where an answer
-    `only_computes`, it waits for nobody: no run, no back end, no provider."""
+    `only_computes`, it waits for nobody: no run, no back end, no provider. What `is_free` may be
+    asked as often as one likes."""
 
     method: str
     path: str
@@ -68,12 +70,13 @@ class ApiRoute(Struct, frozen=True):
     statuses: tuple[int, ...] = ()
     takes_config: bool = False
     only_computes: bool = False
+    is_free: bool = False
 
 
 def refusal(
     status: int, problems: tuple[Problem, ...], headers: Mapping[str, str] | None = None
 ) -> ApiAnswer:
-    """The one form that every failure has."""
+    """The one form that every failure has; who is told "not now" is told when to ask again."""
     first = problems[0]
     return ApiAnswer(
         status,
@@ -83,5 +86,5 @@ def refusal(
             "code": first.code,
             "problems": [problem_json(one) for one in problems],
         },
-        headers or {},
+        headers or ({"Retry-After": AGAIN} if status == NOT_NOW else {}),
     )

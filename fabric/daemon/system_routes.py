@@ -45,6 +45,7 @@ def system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tuple[Api
     own = (
         ApiRoute(
             "GET", "/healthz", "healthz", Right.OPEN, health, "Whether the server lives.",
+            is_free=True,
             good=(GoodAnswer(schemas.HEALTHY),),
         ),
         ApiRoute(

@@ -10,12 +10,13 @@ from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right, refusal
 from fabric.daemon.parameters import read_parameters
 from fabric.daemon.server.answers import body_of
 from fabric.daemon.server.gate import Admission, too_large
+from fabric.daemon.server.limits import ServerLimits
 from fabric.daemon.server.server_parts import Wsgi
 from fabric.daemon.server.tasks import ADMISSION
-from fabric.daemon.statuses import AGAIN, NO_CONTENT, NO_METHOD, NOT_FOUND, NOT_NOW, status_of
+from fabric.daemon.statuses import NO_CONTENT, NO_METHOD, NOT_FOUND, status_of
 from fabric.model.problems import FabricError, Problem
 
-_MOST_BYTES = 1 << 20
+_MOST_BYTES = ServerLimits().body_bytes
 _MOST_PARAMETERS = 64
 
 
@@ -48,9 +49,7 @@ def _answer(route: ApiRoute, environ: Mapping[str, Any], values: Mapping[str, st
             _refuse_body(route, environ)
         return route.answer(_call(route, environ, values, body))
     except FabricError as error:
-        status = status_of(error.problems)
-        headers = {"Retry-After": AGAIN} if status == NOT_NOW else {}
-        return refusal(status, error.problems, headers)
+        return refusal(status_of(error.problems), error.problems)
 
 
 def _refuse_body(route: ApiRoute, environ: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ def dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRou
         ApiRoute(
             "GET", "/dashboard/<file>", "dashboard-file", Right.OPEN, dashboard.file,
             "A style sheet or a script of the dashboard.", good=(*files, _UNCHANGED),
-            statuses=(404,),
+            statuses=(404,), is_free=True,
         ),
         ApiRoute(
             "GET", "/dashboard/status", "dashboard-status", Right.LOOK, dashboard.status,

@@ -33,7 +33,8 @@ class Runs:
     """Thread-safe. `folder` is where records are kept; one keeper at a time has it for its own.
 
     A run that was begun goes on, whoever goes away; each has a thread of its own while it is at
-    work. Runs that an earlier keeper had begun, and did not end, are lost.
+    work. Runs that an earlier keeper had begun, and did not end, are lost: what they changed in
+    `lost_stages` nobody was told.
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class Runs:
         self._is_draining = False
         self.places = StreamPlaces()
         self._files.sweep()
-        for run in self._files.lost():
+        gone = tuple(self._files.lost())
+        for run in gone:
             self._files.save(lost(run, self._now()))
+        self.lost_stages = frozenset(run.stage for run in gone)
         self._files.prune(settings.clock.now(), frozenset())
 
     def begin(self, command: str, service: str, stage: str, work: RunWork) -> str:

@@ -79,7 +79,7 @@ class RequestGate:
         caller = self._caller(head, route.right)
         headers: Mapping[str, str] = {}
         refused = self._stranger(head, route.right, caller)
-        if refused is None and route.right is not Right.OPEN:
+        if refused is None and not route.is_free:
             refused, headers = self._counted(client)
         if refused is None and head.length > rules.body_bytes:
             refused = too_large(rules.body_bytes)

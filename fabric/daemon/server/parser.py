@@ -90,6 +90,8 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
             raise ParsingError("it names no Host")
         if b"transfer-encoding" in names and (b"content-length" in names or self.version == "1.0"):
             raise ParsingError("the length of its body is said in two ways")
+        if self.proxy_scheme and not self.proxy_netloc:
+            raise ParsingError("its target names no host")
         if self.proxy_netloc and self.proxy_netloc.lower() != host.strip().lower():
             raise ParsingError("its target and its Host differ")
         if not _is_plain(self.path):

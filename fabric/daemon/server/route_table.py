@@ -19,6 +19,7 @@ class RouteMatch(Struct, frozen=True):
     name: str
     right: Right
     only_computes: bool = False
+    is_free: bool = False
 
 
 class ApiRouteTable:
@@ -42,7 +43,7 @@ class ApiRouteTable:
 
 
 def _match(route: ApiRoute) -> RouteMatch:
-    return RouteMatch(route.name, route.right, route.only_computes)
+    return RouteMatch(route.name, route.right, route.only_computes, route.is_free)
 
 
 def _pattern(path: str) -> re.Pattern[str]:

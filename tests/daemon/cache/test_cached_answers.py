@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -228,3 +229,19 @@ def test_the_servers_own_config_and_the_same_text_of_a_stranger_have_answers_of_
         assert http.post("/resolve").json()["config"]["env"]["A"] != "none"
     shop.write({"fabric.yml": "nonsense: 1\n"})
     assert http.post("/validate", content=b" \n").status_code == 400
+
+
+def test_a_run_that_was_lost_clears_its_stage_when_a_daemon_is_back(
+    shop: Workplace, order: ServeOrder, redis: RedisServer
+) -> None:
+    with live_server(shop.settings, order) as server, server.client() as http:
+        http.post("/deploy", content=CONFIG)
+        for stage in ("dev", "prod"):
+            http.post(f"/plan?stage={stage}", content=CONFIG)
+    (record,) = (shop.root / ".fabric" / "daemon" / "runs").glob("*[0-9a-f].json")
+    text = json.loads(record.read_text())
+    text["process"] = "1-1-000000000000"  # nobody who lives
+    text["run"]["status"] = "running"
+    record.write_text(json.dumps(text))
+    with live_server(shop.settings, order):
+        assert kept(redis) == {key_of("plan", CONFIG, "prod")}

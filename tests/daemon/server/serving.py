@@ -31,7 +31,8 @@ def _nothing(_: ApiCall) -> ApiAnswer:
 
 
 ROUTES = (
-    ApiRoute("GET", "/healthz", "health", Right.OPEN, _nothing, "A test."),
+    ApiRoute("GET", "/healthz", "health", Right.OPEN, _nothing, "A test.", is_free=True),
+    ApiRoute("GET", "/page", "page", Right.OPEN, _nothing, "A test."),
     ApiRoute("GET", "/wait", "wait", Right.LOOK, _nothing, "A test."),
     ApiRoute("POST", "/wait", "long", Right.LOOK, _nothing, "A test.", only_computes=True),
     ApiRoute("GET", "/readyz", "ready", Right.LOOK, _nothing, "A test."),

@@ -21,6 +21,7 @@ CASES = {
     "a length below zero": (request("POST /validate", "Content-Length: -1"), 400),
     "a length of 5,000 digits": (request("POST /validate", "Content-Length: " + "9" * 5000), 400),
     "another host as target": (request("GET http://other.example/readyz"), 400),
+    "a target without its host": (request("GET http:/readyz"), 400),
     "a target that is none": (request("GET http://[::1/readyz"), 400),
     "the server itself as target": (request("OPTIONS *"), 400),
     "an unknown encoding": (request("POST /validate", "Transfer-Encoding: gzip"), 501),

@@ -123,6 +123,12 @@ def test_after_so_many_requests_a_client_waits_whatever_its_connection() -> None
         assert found.ask(request("GET /healthz")).status == 200
 
 
+def test_what_needs_no_key_is_counted_too_unless_it_is_free() -> None:
+    with serving(Door(per_minute=2), keys=KEYS) as found:
+        assert [found.ask(request("GET /page")).status for _ in range(3)] == [200, 200, 429]
+        assert found.ask(request("GET /healthz")).status == 200
+
+
 def test_a_thousand_forged_addresses_are_one_client() -> None:
     with serving(Door(per_minute=3)) as found:
         ask = [request("GET /readyz", f"X-Forwarded-For: 10.0.0.{one}") for one in range(5)]
