@@ -31,7 +31,6 @@ from fabric.model.report import Report, problem_json
 from fabric.system.disk import read_bytes
 from fabric.views.report_json import outcome_json
 
-
 # Plans and lists of releases that are made at a time. Each asks the disk a hundred times, and the
 # more threads want the interpreter back after that, the more of its time goes into handing it on.
 _LOOKS_AT_ONCE = 2
