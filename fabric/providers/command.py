@@ -9,6 +9,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.command_output import read_output
 from fabric.providers.contract import (
+    UNWATCHED,
+    CallWatch,
     Deployed,
     DeploymentAddress,
     FunctionOrder,
@@ -40,7 +42,12 @@ class Command(Struct, frozen=True):
     def unit(self) -> DeployUnit:
         return DeployUnit.SERVICE
 
-    def deploy(self, address: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
+    def deploy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[FunctionOrder],
+        watch: CallWatch = UNWATCHED,
+    ) -> Deployed:
         if not self.deploy_line.strip():
             raise FabricError(no_deployer(self.facts))
         redaction = self._redaction(pair for order in functions for pair in order.env.reveal())
@@ -51,13 +58,17 @@ class Command(Struct, frozen=True):
             deploy_documents(address, functions),
             deploy_order(address, functions),
         )
-        heard = run_line(call, told, self.around)
+        heard = run_line(call, told, self.around, watch)
         outputs = _outputs(call, heard, functions)
         live = tuple(_live(address, order, dict(outputs)) for order in functions)
         return Deployed(live, outputs)
 
     def release(
-        self, address: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        given: Pairs,
+        watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
     ) -> Released:
         """Nothing is called: the deploy has said it all."""
         outputs = dict(given)
@@ -70,12 +81,22 @@ class Command(Struct, frozen=True):
                 outputs.setdefault(f"url_{one.name}", one.endpoint)
         return Released(endpoint, tuple(outputs.items()))
 
-    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
+    def destroy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
+    ) -> None:
         raise TypeError(
             f"a command takes {address.service} away, not {len(functions)} functions of it"
         )
 
-    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
+    def dissolve(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
         variable = self.facts.destroy_command_variable
         if not self.destroy_line.strip():
             raise FabricError(_no_destroy_command(address, variable))
@@ -85,7 +106,7 @@ class Command(Struct, frozen=True):
             destroy_documents(address, functions),
             remove_order(address, functions),
         )
-        run_line(call, told, self.around)
+        run_line(call, told, self.around, watch)
 
     def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
         """No command answers questions: what is not known is settled by running it again."""

@@ -24,7 +24,12 @@ class Artifact(Struct, frozen=True):
 
 
 class FunctionOrder(Struct, frozen=True):
-    """One function as it is to be. `triggers` are JSON texts under the names of the config."""
+    """One function as it is to be. `triggers` are JSON texts under the names of the config.
+
+    `mark` stands for all of the order: what is at the provider under this mark is as it was
+    ordered. `secret` names the variables whose values go where a provider keeps secrets. `version`
+    is the provider's own one that was the same, where a function goes back to it.
+    """
 
     name: str
     artifact: Artifact
@@ -35,6 +40,9 @@ class FunctionOrder(Struct, frozen=True):
     tags: Pairs = ()
     reserved_concurrency: int | None = None
     provisioned_concurrency: int | None = None
+    mark: str = ""
+    secret: frozenset[str] = frozenset()
+    version: str = ""
 
 
 class ResourceAddress(Struct, frozen=True):
@@ -49,7 +57,7 @@ class DeploymentAddress(Struct, frozen=True):
 
     `extension` is the JSON text of the provider's own part of the config. `workflows` pairs a name
     with the JSON text of its steps, `secret_refs` a variable with a reference, never a value.
-    `previous` is what the record says before the call.
+    `previous` is what the record says before the call, with what the last release kept.
     """
 
     service: str
@@ -66,13 +74,16 @@ class DeploymentAddress(Struct, frozen=True):
 
 
 class LiveFunction(Struct, frozen=True):
-    """One function as it is at the provider."""
+    """One function as it is at the provider; `resource_id` is that of its immutable version where
+    the provider has such. `triggers` are those of the order that made it."""
 
     name: str
     resource_name: str
     resource_id: str
     endpoint: str = ""
     artifact_sha256: str = ""
+    mark: str = ""
+    triggers: tuple[str, ...] = ()
 
 
 class Deployed(Struct, frozen=True):
@@ -83,8 +94,12 @@ class Deployed(Struct, frozen=True):
 
 
 class Released(Struct, frozen=True):
+    """`outputs` are what others receive; `kept` is for the next call on this service alone: it is
+    recorded, and never shown, part of a key, or taken back."""
+
     endpoint: str
     outputs: Pairs = ()
+    kept: Pairs = ()
 
 
 def _nobody_hears(_text: str) -> None:
@@ -109,25 +124,45 @@ UNWATCHED = CallWatch()
 class Deployer(Protocol):
     """One provider in one mode. Thread-safe; raises a FabricError when the provider refuses.
 
-    Every call may be repeated: what is as it should be stays as it is.
+    Every call may be repeated: what is as it should be stays as it is. A deploy makes ready what
+    nobody meets yet, as far as the provider can do that; the release is what lets it be met.
     """
 
     @property
     def unit(self) -> DeployUnit:
         """What one `deploy` replaces: a function, or the whole service."""
 
-    def deploy(self, address: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
+    def deploy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[FunctionOrder],
+        watch: CallWatch = UNWATCHED,
+    ) -> Deployed:
         """Make these functions what is ordered; with unit FUNCTION always one."""
 
     def release(
-        self, address: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        given: Pairs,
+        watch: CallWatch = UNWATCHED,
     ) -> Released:
         """What the service has as a whole. `given` are the outputs of the deploys of this unit."""
 
-    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
+    def destroy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
         """Take single functions away, with unit FUNCTION. What is gone already is no error."""
 
-    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
+    def dissolve(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
         """Take the service away: its own resources, and these functions where they are still
         there."""
 

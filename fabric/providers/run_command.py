@@ -33,15 +33,13 @@ _ROLE_TOO_NEW = "cannot be assumed"
 
 class CommandEnvironment(Struct, frozen=True):
     """What commands run in. `hide` are values that must not be shown; documents that no variable
-    can hold stay in memory, or go to a folder below `payloads` where no file can. `watch` follows
-    what they say."""
+    can hold stay in memory, or go to a folder below `payloads` where no file can."""
 
     cwd: Path
     env: Secret[Mapping[str, str]]
     hide: Secret[frozenset[str]] = NO_SECRETS
     payloads: Path | None = None
     limits: Limits = Limits()
-    watch: CallWatch = UNWATCHED
 
 
 def _shortened(line: str) -> str:
@@ -94,7 +92,9 @@ class Call(Struct, frozen=True):
         )
 
 
-def run_line(call: Call, told: Told, around: CommandEnvironment) -> Overheard:
+def run_line(
+    call: Call, told: Told, around: CommandEnvironment, watch: CallWatch = UNWATCHED
+) -> Overheard:
     """Run the command to a good end, or raise what happened instead."""
     argv = call.argv()
     texts = (*told.words.values(), *told.documents.values(), told.order)
@@ -103,8 +103,8 @@ def run_line(call: Call, told: Told, around: CommandEnvironment) -> Overheard:
     shown = TalkRedaction(call.redaction)
     talk = ChildTalk(
         told.order.encode(),
-        lambda line: around.watch.hear(shown.line(line)),
-        around.watch.is_to_end,
+        lambda line: watch.hear(shown.line(line)),
+        watch.is_to_end,
         PATIENCE,
     )
     with _laid_out(told.documents, around.payloads) as given:

@@ -7,6 +7,8 @@ from msgspec import Struct
 from fabric.model.catalog import DeployUnit
 from fabric.model.task import Pairs
 from fabric.providers.contract import (
+    UNWATCHED,
+    CallWatch,
     Deployed,
     DeploymentAddress,
     FunctionOrder,
@@ -23,11 +25,20 @@ class Simulated(Struct, frozen=True):
 
     unit: DeployUnit
 
-    def deploy(self, address: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
+    def deploy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[FunctionOrder],
+        watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
+    ) -> Deployed:
         return Deployed(tuple(_live(address, order) for order in functions))
 
     def release(
-        self, address: DeploymentAddress, functions: Sequence[LiveFunction], given: Pairs
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        given: Pairs,
+        watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
     ) -> Released:
         endpoint = _endpoint(address)
         outputs = {"url": endpoint, "region": _region(address), **dict(given)}
@@ -37,10 +48,20 @@ class Simulated(Struct, frozen=True):
             outputs[f"arn_{one.name}"] = one.resource_id
         return Released(endpoint, tuple(outputs.items()))
 
-    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
+    def destroy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
         """Nothing is anywhere."""
 
-    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
+    def dissolve(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
         """Nothing is anywhere."""
 
     def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol

@@ -12,6 +12,7 @@ from fabric.graph.judge import (
     dropped_functions,
     judge_deploy,
     live_output,
+    mark_of,
     stale_functions,
 )
 from fabric.graph.plan import Known
@@ -71,11 +72,14 @@ class DeployKind:
         locked_record = self._tools.records.locked_record(ref)
         outside = self._tools.records.as_found(inputs.stage, inputs.outside)
         asked = all_wanted(inputs, self.code(task), joined(digests_of(upstream), outside))
+        salt = locked_record.record.salt
         stale = {one.name for one in stale_functions(locked_record.record, asked)}
         values = {one.name: self._tools.values.values(ref, one.name) for one in asked}
         _refuse_other_values(inputs, values)
         shares = [
-            self._share(ref, one, values[one.name], one.name in stale, (upstream, shop))
+            _marked(
+                self._share(ref, one, values[one.name], one.name in stale, (upstream, shop)), salt
+            )
             for one in asked
         ]
         deployed = self._deployed(task, locked_record, [share.order for share in shares], shop)
@@ -120,7 +124,7 @@ class DeployKind:
         """Ask the provider; after a failure what was there before is not taken for granted."""
         inputs = _inputs(task)
         ref, mode = ref_of(inputs), Mode(inputs.mode)
-        deployer = self._tools.deployers.deployer(ref, mode, watch_of(task, shop))
+        deployer = self._tools.deployers.deployer(ref, mode)
         locked_record.require_lock()
         with shop.away():
             adopted = self._adopted(task, locked_record, orders)
@@ -133,7 +137,7 @@ class DeployKind:
         shop.go_on()
         try:
             with shop.away():
-                return deployer.deploy(full_address, orders)
+                return deployer.deploy(full_address, orders, watch_of(task, shop))
         except FabricError:
             if mode is not Mode.SIMULATED:
                 for order in orders:
@@ -151,7 +155,7 @@ class DeployKind:
         found: list[LiveFunction] = []
         for order in orders:
             live = deployer.find(self._tools.deployers.full_address(ref), order.name)
-            if live is None or live.artifact_sha256 != order.artifact.sha256:
+            if live is None or live.mark != order.mark:
                 return None
             found.append(live)
         return Deployed(tuple(found))
@@ -223,7 +227,12 @@ def order_of(name: str, artifact: Artifact, settings: Pairs, values: Values) -> 
         values.tags,
         values.reserved_concurrency,
         values.provisioned_concurrency,
+        secret=values.secret,
     )
+
+
+def _marked(share: _Share, salt: str) -> _Share:
+    return replace(share, order=replace(share.order, mark=mark_of(share.wanted.key, salt)))
 
 
 def _refuse_large(ref: RecordRef, one: Wanted, size: int) -> None:

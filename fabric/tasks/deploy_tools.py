@@ -12,7 +12,7 @@ from fabric.model.records.record import Deployment, Intent, Mode, Record, Record
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs, Task
 from fabric.model.task_inputs import Spec
-from fabric.providers.contract import UNWATCHED, CallWatch, Deployer, DeploymentAddress, Released
+from fabric.providers.contract import CallWatch, Deployer, DeploymentAddress, Released
 from fabric.tasks.contract import TaskTools
 
 
@@ -48,7 +48,7 @@ class Records(Protocol):
 
 
 class Deployers(Protocol):
-    def deployer(self, ref: RecordRef, mode: Mode, watch: CallWatch = UNWATCHED) -> Deployer: ...
+    def deployer(self, ref: RecordRef, mode: Mode) -> Deployer: ...
     def address(self, ref: RecordRef) -> DeploymentAddress:
         """Just which deployment is meant: enough to take it away."""
 
@@ -61,7 +61,8 @@ class Deployers(Protocol):
 
 class Values(Struct, frozen=True):
     """What a function is to be given. `shown_*` are the same without a secret in them; `declared`
-    is its environment with what other services give still open, `spec` what its key is made of."""
+    is its environment with what other services give still open, `spec` what its key is made of.
+    `secret` names the variables of its environment that hold secrets."""
 
     triggers: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
@@ -73,6 +74,7 @@ class Values(Struct, frozen=True):
     tags: Pairs = ()
     reserved_concurrency: int | None = None
     provisioned_concurrency: int | None = None
+    secret: frozenset[str] = frozenset()
 
     @property
     def is_configured(self) -> bool:

@@ -2,18 +2,20 @@
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from fabric.graph.decide import Action, Decision
 from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
 from fabric.model.records.changes import ReleaseDone
-from fabric.model.records.record import Mode
+from fabric.model.records.record import Mode, RecordRef
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ReleaseInputs
 from fabric.providers.contract import LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import digests_of, joined, ref_of, with_outside
-from fabric.tasks.deploy_tools import DeployTools, OpenRecord
+from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
 
 _VERSION = "1"
 
@@ -42,27 +44,43 @@ class ReleaseKind:
         ref, mode = ref_of(inputs), Mode(inputs.mode)
         locked_record = self._tools.records.locked_record(ref)
         locked_record.require_lock()
-        sites = lives_of(locked_record, inputs.functions)
+        functions = self._functions(ref, locked_record, inputs.functions)
         deployer = self._tools.deployers.deployer(ref, mode)
-        full_address = self._tools.deployers.full_address(ref)
+        record = locked_record.record
+        full_address = replace(self._tools.deployers.full_address(ref), previous=record)
+        watch = watch_of(task, shop)
         with shop.away():
-            released = deployer.release(full_address, sites, locked_record.record.outputs)
+            released = deployer.release(full_address, functions, record.outputs, watch)
             self._tools.deployers.check_health(ref, mode, released)
         outside = self._tools.records.as_found(inputs.stage, inputs.outside)
         known = Known(task, self.code(task), joined(digests_of(upstream), outside))
         key = release_key(known, inputs, locked_record.record)
-        done = ReleaseDone(task.id, released.endpoint, released.outputs, key)
+        done = ReleaseDone(task.id, released.endpoint, released.outputs, key, released.kept)
         # Only a real release reaches anybody: another follows from its deploys, any time again.
         locked_record.add(done, durable=mode is Mode.REAL)
         output = release_output(locked_record.record)
         return Made(output.digest, facts=output.facts, keep=False)
+
+    def _functions(
+        self, ref: RecordRef, locked_record: OpenRecord, names: tuple[str, ...]
+    ) -> tuple[LiveFunction, ...]:
+        """With the triggers of the config, where those of the record are the same without what is
+        secret in them."""
+        values = {name: self._tools.values.values(ref, name) for name in names}
+        return tuple(
+            replace(one, triggers=values[one.name].triggers)
+            if one.triggers == values[one.name].shown_triggers
+            else one
+            for one in lives_of(locked_record, names)
+        )
 
 
 def lives_of(locked_record: OpenRecord, names: tuple[str, ...]) -> tuple[LiveFunction, ...]:
     """The functions of a record that are still wanted, as a provider knows them."""
     return tuple(
         LiveFunction(
-            one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256
+            *(one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256),
+            triggers=one.triggers,
         )
         for one in locked_record.record.functions
         if one.name in names

@@ -63,13 +63,13 @@ class RemoveKind:
     ) -> None:
         inputs = _inputs(task)
         ref = ref_of(inputs)
-        deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode), watch)
+        deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
         functions = lives_of(locked_record, names)
         if inputs.function:
-            deployer.destroy(address, functions)
+            deployer.destroy(address, functions, watch)
         else:
-            deployer.dissolve(address, functions)
+            deployer.dissolve(address, functions, watch)
 
 
 def _inputs(task: Task) -> RemoveInputs:

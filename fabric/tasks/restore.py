@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from fabric.graph.decide import Decision
-from fabric.graph.judge import GONE, judge_restore
+from fabric.graph.judge import GONE, judge_restore, mark_of
 from fabric.graph.plan import Known
 from fabric.model.concurrency import told_counts, told_settings
 from fabric.model.hashing import digest_fields
@@ -66,25 +66,28 @@ class RestoreKind:
         ref = ref_of(inputs)
         target = self._tools.targets.target(ref)
         then = [one for one in target.functions if one.name in inputs.functions]
-        orders = [self._order(ref, one, locked_record.record.salt) for one in then]
-        deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode), watch_of(task, shop))
+        salt = locked_record.record.salt
+        lives = [self._told_of_tags(ref, self._as_live(ref, one, salt)) for one in then]
+        orders = [
+            replace(self._order(ref, one, salt), mark=mark_of(live.key, salt))
+            for one, (live, _) in zip(then, lives, strict=True)
+        ]
+        deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         try:
             full_address = replace(
                 self._tools.deployers.full_address(ref), previous=locked_record.record
             )
             with shop.away():
-                deployed = deployer.deploy(full_address, orders)
+                deployed = deployer.deploy(full_address, orders, watch_of(task, shop))
         except FabricError:
             if inputs.mode != Mode.SIMULATED:
                 for one in then:
                     locked_record.add(FunctionUnsure(task.id, one.name))
             raise
         found = {one.name: one for one in deployed.functions}
-        for one in then:
-            live = self._as_live(ref, one, locked_record.record.salt)
-            live, said = self._told_of_tags(ref, live)
+        for live, said in lives:
             shop.say(task.id, said)
-            locked_record.add(FunctionDone(task.id, with_place(live, found[one.name])))
+            locked_record.add(FunctionDone(task.id, with_place(live, found[live.name])))
         if not inputs.function:
             for name in {one.name for one in locked_record.record.functions} - set(
                 inputs.functions
@@ -100,12 +103,13 @@ class RestoreKind:
         names = tuple(one.name for one in target.functions)
         deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         given = locked_record.record.outputs if inputs.functions else target.outputs
-        full_address = self._tools.deployers.full_address(ref)
+        record = locked_record.record
+        full_address = replace(self._tools.deployers.full_address(ref), previous=record)
+        functions = lives_of(locked_record, names)
         with shop.away():
-            released = deployer.release(full_address, lives_of(locked_record, names), given)
-        locked_record.add(
-            ReleaseDone(task.id, released.endpoint, released.outputs, target.release_key)
-        )
+            released = deployer.release(full_address, functions, given, watch_of(task, shop))
+        endpoint, outputs, kept = released.endpoint, released.outputs, released.kept
+        locked_record.add(ReleaseDone(task.id, endpoint, outputs, target.release_key, kept))
 
     def _order(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionOrder:
         plain = told_settings(one.settings)
@@ -125,7 +129,8 @@ class RestoreKind:
             reserved_concurrency=reserved,
             provisioned_concurrency=provisioned,
         )
-        return order_of(one.name, artifact, plain, values)
+        order = order_of(one.name, artifact, plain, values)
+        return replace(order, version=one.resource_id)
 
     def _told_of_tags(self, ref: RecordRef, one: FunctionRecord) -> tuple[FunctionRecord, str]:
         """Of tags a record keeps a digest: other ones are today's, and the record says so."""

@@ -62,7 +62,7 @@ def _document(outcome: DocumentOutcome) -> Mapping[str, object]:
 
 
 def _record(outcome: RecordOutcome) -> Mapping[str, object]:
-    hidden = ("salt", "versions", "releaseKey")
+    hidden = ("salt", "versions", "releaseKey", "kept")
     shown = {name: one for name, one in document_of(outcome.record).items() if name not in hidden}
     return {**shown, "lock": outcome.lock, "errored": outcome.is_unwritten}
 

@@ -48,7 +48,7 @@ RECORDS = st.builds(
     st.lists(
         st.builds(Intent, TEXTS, st.sampled_from(Operation), TEXTS, TEXTS, TEXTS), max_size=2
     ).map(tuple),
-    st.lists(DEPLOYMENTS, max_size=2).map(tuple), TEXTS,
+    st.lists(DEPLOYMENTS, max_size=2).map(tuple), TEXTS, PAIRS,
 )  # fmt: skip
 
 

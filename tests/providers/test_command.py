@@ -14,7 +14,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
 from fabric.model.secret import Secret
 from fabric.providers.command import Command
-from fabric.providers.contract import CallWatch, FunctionOrder, LiveFunction
+from fabric.providers.contract import UNWATCHED, CallWatch, FunctionOrder, LiveFunction
 from fabric.providers.payloads import PAYLOADS, payloads
 from fabric.system.bounded_process import Limits
 from fabric.system.schemas import misfits
@@ -36,18 +36,17 @@ SECRET = "hunter2-and-more"  # noqa: S105 - what must not be seen
 GOOD = 'print(\'{"url": "https://x.test"}\')\n'
 
 
-def problem_of(deployer: Command, *orders: FunctionOrder) -> Problem:
+def problem_of(deployer: Command, *orders: FunctionOrder, watch: CallWatch = UNWATCHED) -> Problem:
     with pytest.raises(FabricError) as caught:
-        deployer.deploy(address(), orders or (order(),))
+        deployer.deploy(address(), orders or (order(),), watch)
     assert len(caught.value.problems) == 1
     assert "FABRIC_CLOUD1_DEPLOY_CMD" in caught.value.first.message
     return caught.value.first
 
 
-def watched(deployer: Command) -> tuple[Command, list[str]]:
+def hearing() -> tuple[CallWatch, list[str]]:
     heard: list[str] = []
-    watch = CallWatch(heard.append)
-    return replace(deployer, around=replace(deployer.around, watch=watch)), heard
+    return CallWatch(heard.append), heard
 
 
 def deployed_record() -> Record:
@@ -371,8 +370,9 @@ def test_of_a_long_talk_the_first_lines_are_told_and_the_last_are_quoted(tmp_pat
     script = (
         "import sys\nfor n in range(1000):\n    print('talk', n, file=sys.stderr)\nsys.exit(1)\n"
     )
-    deployer, heard = watched(says(tmp_path, script, limits=Limits(stderr=25)))
-    problem = problem_of(deployer)
+    deployer = says(tmp_path, script, limits=Limits(stderr=25))
+    watch, heard = hearing()
+    problem = problem_of(deployer, watch=watch)
     assert heard == ["talk 0", "talk 1", "talk 2", "talk 3", "(and more, which is not shown)"]
     assert problem.frame == "talk 998\ntalk 999"
 
@@ -392,8 +392,9 @@ LEAKS = (
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_secret_that_a_command_says_is_not_shown(leak: str, stream: str, tmp_path: Path) -> None:
     script = f"import sys\nprint({leak!r}, file=sys.{stream})\nsys.exit(1)\n"
-    deployer, heard = watched(says(tmp_path, script))
-    problem = problem_of(deployer, order(DB_PASSWORD=SECRET))
+    deployer = says(tmp_path, script)
+    watch, heard = hearing()
+    problem = problem_of(deployer, order(DB_PASSWORD=SECRET), watch=watch)
     assert "[REDACTED]" in problem.frame
     assert bool(heard) is (stream == "stderr")
     for text in (problem.frame, *heard):
@@ -403,8 +404,9 @@ def test_a_secret_that_a_command_says_is_not_shown(leak: str, stream: str, tmp_p
 
 def test_no_line_of_a_secret_with_many_lines_is_shown(tmp_path: Path) -> None:
     script = f"import sys\nprint('first-part\\nsecond-part', file=sys.stderr)\n{GOOD}"
-    deployer, heard = watched(says(tmp_path, script))
-    deployer.deploy(address(), (order(SIGNING_KEY="first-part\nsecond-part"),))
+    deployer = says(tmp_path, script)
+    watch, heard = hearing()
+    deployer.deploy(address(), (order(SIGNING_KEY="first-part\nsecond-part"),), watch)
     assert heard == ["[REDACTED]", "[REDACTED]"]
 
 
@@ -422,8 +424,7 @@ while not pathlib.Path("heard").exists():
         heard.append(text)
         (tmp_path / "heard").touch()
 
-    watching = replace(deployer, around=replace(deployer.around, watch=CallWatch(hear)))
-    watching.deploy(address(), (order(),))
+    deployer.deploy(address(), (order(),), CallWatch(hear))
     assert heard == ["done"]
 
 
@@ -441,7 +442,7 @@ child.wait()
     deployer = says(tmp_path, script)
     heard: list[str] = []
     watch = CallWatch(heard.append, lambda: heard == ["ready"])
-    problem = problem_of(replace(deployer, around=replace(deployer.around, watch=watch)))
+    problem = problem_of(deployer, watch=watch)
     assert heard == ["ready", "cleaned up"]
     assert "was interrupted, and ended with exit code 5" in problem.message
 
@@ -458,8 +459,7 @@ while not asked:
     deployer = says(tmp_path, script + GOOD)
     heard: list[str] = []
     watch = CallWatch(heard.append, lambda: bool(heard))
-    done = replace(deployer, around=replace(deployer.around, watch=watch))
-    assert dict(done.deploy(address(), (order(),)).outputs) == {"url": "https://x.test"}
+    assert dict(deployer.deploy(address(), (order(),), watch).outputs) == {"url": "https://x.test"}
 
 
 def test_a_deploy_command_reads_the_whole_order(tmp_path: Path) -> None:
@@ -511,8 +511,9 @@ def test_what_a_failed_first_deploy_left_is_no_deployment(tmp_path: Path) -> Non
 
 def test_the_password_of_an_address_is_hidden_also_by_itself(tmp_path: Path) -> None:
     script = f"import sys\nprint('no such user, password pw-very', file=sys.stderr)\n{GOOD}"
-    deployer, heard = watched(says(tmp_path, script))
-    deployer.deploy(address(), (order(DB="postgres://u:pw-very@h/db"),))
+    deployer = says(tmp_path, script)
+    watch, heard = hearing()
+    deployer.deploy(address(), (order(DB="postgres://u:pw-very@h/db"),), watch)
     assert heard == ["no such user, password [REDACTED]"]
 
 
@@ -527,8 +528,8 @@ def test_secrets_are_hidden_in_talk_and_outputs(hidden: str, tmp_path: Path) -> 
     script = f"import sys\nprint('{SECRET}', file=sys.stderr)\nprint({json.dumps(answer)!r})\n"
     deployer = says(tmp_path, script, {} if hidden else {"SOME_TOKEN": SECRET})
     around_it = replace(deployer.around, hide=Secret(frozenset({hidden} - {""})))
-    listened, heard = watched(replace(deployer, around=around_it))
-    deployed = listened.deploy(address(), (order("tokens"),))
+    watch, heard = hearing()
+    deployed = replace(deployer, around=around_it).deploy(address(), (order("tokens"),), watch)
     assert heard == ["[REDACTED]"]
     assert dict(deployed.outputs) == {
         "url": "https://x.test",

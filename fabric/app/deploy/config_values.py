@@ -48,6 +48,7 @@ class ConfigValues:
             found.tags,
             found.reserved_concurrency,
             found.provisioned_concurrency,
+            config.secret_names & {name for name, _ in env},
         )
 
     def declared(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:

@@ -17,8 +17,6 @@ from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import looks_secret
 from fabric.model.secret import Secret
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
     Deployer,
     DeploymentAddress,
     Released,
@@ -38,10 +36,10 @@ class PlacedDeployers:
         self._upstreams = upstreams
         self._around: dict[RecordRef, CommandEnvironment] = {}
 
-    def deployer(self, ref: RecordRef, mode: Mode, watch: CallWatch = UNWATCHED) -> Deployer:
+    def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
         placement = self._work.placements[ref]
         extension = _extension(self._work.config(ref), placement.provider_id)
-        around = replace(self._environment(ref), watch=watch)
+        around = self._environment(ref)
         return deployer_of(placement.provider_id, mode, around, as_json(extension))
 
     def address(self, ref: RecordRef) -> DeploymentAddress:

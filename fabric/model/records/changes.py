@@ -47,6 +47,7 @@ class ReleaseDone(Struct, frozen=True, tag_field="kind", tag="release"):
     endpoint: str
     outputs: Pairs
     key: str
+    kept: Pairs = ()
 
 
 RecordChange: TypeAlias = FunctionDone | FunctionGone | FunctionUnsure | UnitDone | ReleaseDone
@@ -68,8 +69,8 @@ def applied(record: Record, entry: RecordChange) -> Record:
             return replace(unsure, release_key="")
         case UnitDone(outputs=outputs):
             return replace(record, outputs=outputs)
-        case ReleaseDone(endpoint=endpoint, outputs=outputs, key=key):
-            return replace(record, endpoint=endpoint, outputs=outputs, release_key=key)
+        case ReleaseDone(endpoint=endpoint, outputs=outputs, key=key, kept=kept):
+            return replace(record, endpoint=endpoint, outputs=outputs, release_key=key, kept=kept)
 
 
 def made_unsure(record: Record) -> Record:
@@ -101,6 +102,10 @@ def entry_document(entry: RecordChange) -> Document:
         document["function"] = function_document(entry.function)
     elif isinstance(entry, UnitDone | ReleaseDone):
         document["outputs"] = dict(entry.outputs)
+    if isinstance(entry, ReleaseDone):
+        document["kept"] = dict(entry.kept)
+        if not entry.kept:  # as those write it who know of none
+            del document["kept"]
     return document
 
 
@@ -119,6 +124,7 @@ class _Release(Struct, frozen=True, tag_field="kind", tag="release"):
     endpoint: str
     outputs: dict[str, str]
     key: str
+    kept: dict[str, str] = {}
 
 
 _Stored: TypeAlias = _Done | FunctionGone | FunctionUnsure | _Unit | _Release
@@ -132,7 +138,7 @@ def entry_from(document: object) -> RecordChange:
             return FunctionDone(task, function_read(function))
         case _Unit(task, outputs):
             return UnitDone(task, tuple(outputs.items()))
-        case _Release(task, endpoint, outputs, key):
-            return ReleaseDone(task, endpoint, tuple(outputs.items()), key)
+        case _Release(task, endpoint, outputs, key, kept):
+            return ReleaseDone(task, endpoint, tuple(outputs.items()), key, tuple(kept.items()))
         case FunctionGone() | FunctionUnsure():
             return found

@@ -96,7 +96,9 @@ class Intent(Struct, frozen=True, rename="camel"):
 
 class Record(Struct, frozen=True):
     """The state of record. `serial` grows by one with each write, `fence` with each holder of the
-    lock; `salt` keys the digests of environment values for the life of the lineage."""
+    lock; `salt` keys the digests of environment values for the life of the lineage. `kept` is what
+    the last release left for the provider's next call: it describes what is there now, so nothing
+    ever goes back to an earlier one."""
 
     ref: RecordRef
     provider_id: str
@@ -115,6 +117,7 @@ class Record(Struct, frozen=True):
     pending: tuple[Intent, ...] = ()
     history: tuple[Deployment, ...] = ()
     updated_at: str = ""
+    kept: Pairs = ()
 
     def function(self, name: str) -> FunctionRecord | None:
         return next((one for one in self.functions if one.name == name), None)

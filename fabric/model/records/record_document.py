@@ -25,7 +25,7 @@ from fabric.model.records.record import (
 VERSION = 1
 Document: TypeAlias = dict[str, Any]
 _VERSION_LENGTH = 32
-_TABLES = frozenset({"outputs", "settings", "environment", "upstream"})
+_TABLES = frozenset({"outputs", "settings", "environment", "upstream", "kept"})
 _Table: TypeAlias = dict[str, str]
 _Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
@@ -92,6 +92,7 @@ class RecordDocument(Struct, frozen=True, rename="camel"):
     versions: dict[str, FunctionDocument]
     salt: str
     updated_at: str
+    kept: _Table = {}
 
 
 def ref_document(ref: RecordRef) -> dict[str, str]:
@@ -99,6 +100,11 @@ def ref_document(ref: RecordRef) -> dict[str, str]:
 
 
 def document_of(record: Record) -> Document:
+    document = _document_of(record)
+    return {**document, "kept": dict(record.kept)} if record.kept else document
+
+
+def _document_of(record: Record) -> Document:
     return {
         "version": VERSION,
         "lineage": record.lineage,
