@@ -1,0 +1,107 @@
+"""The whole of it: accounts, the children that run code, and who may call what."""
+
+import contextlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from tests.support.servers.strict_cloud1.accounts import Accounts, Region
+from tests.support.servers.strict_cloud1.alias_calls import ALIAS_CALLS
+from tests.support.servers.strict_cloud1.children import Children
+from tests.support.servers.strict_cloud1.constraints import Fields
+from tests.support.servers.strict_cloud1.function_calls import FUNCTION_CALLS
+from tests.support.servers.strict_cloud1.functions import Reference, Version
+from tests.support.servers.strict_cloud1.gateway_calls import GATEWAY_CALLS
+from tests.support.servers.strict_cloud1.invocations import (
+    Called,
+    arn_of,
+    chosen,
+    invocation,
+    parsed,
+    run,
+)
+from tests.support.servers.strict_cloud1.permission_calls import PERMISSION_CALLS, allows
+from tests.support.servers.strict_cloud1.refusals import RefusalError, not_written
+from tests.support.servers.strict_cloud1.setting_calls import SETTING_CALLS
+
+_OPERATIONS = {
+    "lambda": FUNCTION_CALLS | ALIAS_CALLS | PERMISSION_CALLS | SETTING_CALLS,
+    "apigatewayv2": GATEWAY_CALLS,
+}
+OWN_SERVICES = frozenset(_OPERATIONS)
+
+
+@dataclass
+class Cloud:
+    """`turn` is held for a call of a service, never while code of a function runs."""
+
+    server: str
+    children: Children
+    accounts: Accounts = field(default_factory=Accounts)
+    turn: threading.RLock = field(default_factory=threading.RLock)
+    later: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(16))
+
+    def perform(self, service: str, operation: str, region: Region, asked: Fields) -> Fields:
+        if (service, operation) == ("lambda", "Invoke"):
+            return self._invoke(region, asked)
+        found = _OPERATIONS[service].get(operation)
+        if found is None:
+            raise not_written(f"{service}.{operation}")
+        with self.turn:
+            answer = found(region, asked)
+        if operation == "DeleteFunction":
+            reference = Reference.of(asked["FunctionName"], asked.get("Qualifier"))
+            self.children.forget(region.function_arn(*reference))
+        return answer
+
+    def _invoke(self, region: Region, asked: Fields) -> Fields:
+        unheeded = {"ClientContext", "DurableExecutionName", "TenantId"} & set(asked)
+        if unheeded:
+            raise not_written(f"{sorted(unheeded)} of Invoke")
+        reference = Reference.of(asked["FunctionName"], asked.get("Qualifier"))
+        version, arn = self._chosen(region, reference)
+        event = parsed(asked.get("Payload", b""))
+        match asked.get("InvocationType", "RequestResponse"):
+            case "DryRun":
+                return {"StatusCode": 204}
+            case "Event":
+                self.later.submit(run, self.children, region, version, event, arn)
+                return {"StatusCode": 202}
+        called = run(self.children, region, version, event, arn)
+        return invocation(called, with_log=asked.get("LogType") == "Tail")
+
+    def _chosen(self, region: Region, reference: Reference) -> tuple[Version, str]:
+        with self.turn:
+            function = region.function(reference)
+            version = chosen(function, reference.qualifier)
+            return version, arn_of(function, reference)
+
+    def call_for(
+        self, region: Region, arn: str, service: str, source: str, event: object
+    ) -> Called:
+        """As a service calls: only where the qualifier's own policy lets it."""
+        reference = Reference.of(arn)
+        with self.turn:
+            if not self.is_allowed(region, arn, service, source):
+                raise RefusalError(403, "AccessDeniedException", f"{service} may not call {arn}")
+            version, own_arn = self._chosen(region, reference)
+        return run(self.children, region, version, event, own_arn)
+
+    def is_allowed(self, region: Region, arn: str, service: str, source: str) -> bool:
+        """Not where there is no such function, or it is of another region or account."""
+        reference = Reference.of(arn)
+        if arn != region.function_arn(*reference) or reference.name not in region.functions:
+            return False
+        function = region.functions[reference.name]
+        with contextlib.suppress(RefusalError):
+            function.version(reference.qualifier)
+            return allows(function, reference.qualifier, service, source)
+        return False
+
+    def send(self, region: Region, arn: str, service: str, source: str, event: object) -> None:
+        """Without waiting; what is not allowed is not delivered, and nobody is told."""
+        self.later.submit(self.call_for, region, arn, service, source, event)
+
+    def close(self) -> None:
+        self.later.shutdown(wait=False, cancel_futures=True)
+        self.children.close()

@@ -1,0 +1,98 @@
+"""Lambda's calls about a whole function: reserved concurrency, tags; and layers."""
+
+from tests.support.servers.strict_cloud1.accounts import Region
+from tests.support.servers.strict_cloud1.constraints import Fields
+from tests.support.servers.strict_cloud1.functions import Function, Reference
+from tests.support.servers.strict_cloud1.operations import heeding
+from tests.support.servers.strict_cloud1.packages import content_of, sha256_of
+from tests.support.servers.strict_cloud1.refusals import not_found, wrong_value
+
+_CONCURRENT = 1000
+_LEFT_TO_ALL = 100
+_MOST_TAGS = 50
+
+
+def _function(region: Region, asked: Fields) -> Function:
+    return region.function(Reference.of(asked["FunctionName"]))
+
+
+def _reserve(region: Region, asked: Fields) -> Fields:
+    function = _function(region, asked)
+    function.must_be_settled()
+    others = sum(one.reserved or 0 for one in region.functions.values() if one is not function)
+    if _CONCURRENT - others - asked["ReservedConcurrentExecutions"] < _LEFT_TO_ALL:
+        raise wrong_value(
+            "Specified ReservedConcurrentExecutions for function decreases account's"
+            " UnreservedConcurrentExecution below its minimum value of [100]."
+        )
+    function.reserved = asked["ReservedConcurrentExecutions"]
+    return _reserved(region, asked)
+
+
+def _reserved(region: Region, asked: Fields) -> Fields:
+    return {"ReservedConcurrentExecutions": _function(region, asked).reserved}
+
+
+def _release(region: Region, asked: Fields) -> Fields:
+    _function(region, asked).reserved = None
+    return {}
+
+
+def _tagged(region: Region, asked: Fields) -> Function:
+    reference = Reference.of(asked["Resource"])
+    if reference.qualifier:
+        raise wrong_value("Tags are on functions, not on their versions and aliases.")
+    return region.function(reference)
+
+
+def _tag(region: Region, asked: Fields) -> Fields:
+    function = _tagged(region, asked)
+    if len({*function.tags, *asked["Tags"]}) > _MOST_TAGS:
+        raise wrong_value("The number of tags exceeds the limit of 50.")
+    function.tags |= asked["Tags"]
+    return {}
+
+
+def _untag(region: Region, asked: Fields) -> Fields:
+    function = _tagged(region, asked)
+    for name in asked["TagKeys"]:
+        function.tags.pop(name, None)
+    return {}
+
+
+def _tags(region: Region, asked: Fields) -> Fields:
+    return {"Tags": _tagged(region, asked).tags}
+
+
+def _publish_layer(region: Region, asked: Fields) -> Fields:
+    content = content_of(region, asked["Content"])
+    base = f"arn:aws:lambda:{region.name}:{region.account.number}:layer:{asked['LayerName']}"
+    number = 1 + sum(arn.rpartition(":")[0] == base for arn in region.layers)
+    region.layers[f"{base}:{number}"] = content
+    return _layer(f"{base}:{number}", content)
+
+
+def _get_layer(region: Region, asked: Fields) -> Fields:
+    base = f"arn:aws:lambda:{region.name}:{region.account.number}:layer:{asked['LayerName']}"
+    arn = f"{base}:{asked['VersionNumber']}"
+    if arn not in region.layers:
+        raise not_found("The resource you requested does not exist.")
+    return _layer(arn, region.layers[arn])
+
+
+def _layer(arn: str, content: bytes) -> Fields:
+    base, _, number = arn.rpartition(":")
+    shown = {"CodeSha256": sha256_of(content), "CodeSize": len(content)}
+    return {"LayerArn": base, "LayerVersionArn": arn, "Version": int(number), "Content": shown}
+
+
+SETTING_CALLS = {
+    "PutFunctionConcurrency": heeding("FunctionName ReservedConcurrentExecutions", _reserve),
+    "GetFunctionConcurrency": heeding("FunctionName", _reserved),
+    "DeleteFunctionConcurrency": heeding("FunctionName", _release),
+    "TagResource": heeding("Resource Tags", _tag),
+    "UntagResource": heeding("Resource TagKeys", _untag),
+    "ListTags": heeding("Resource", _tags),
+    "PublishLayerVersion": heeding("LayerName Description Content", _publish_layer),
+    "GetLayerVersion": heeding("LayerName VersionNumber", _get_layer),
+}

@@ -1,0 +1,68 @@
+"""What tests ask the server itself: calls that were counted, faults to come, what is left."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from werkzeug.wrappers import Request
+
+from tests.support.servers.strict_cloud1.accounts import Account
+from tests.support.servers.strict_cloud1.cloud import Cloud
+from tests.support.servers.strict_cloud1.faults import Fault, Faults, Throttle
+from tests.support.servers.strict_cloud1.gateway_requests import Answer
+from tests.support.servers.strict_cloud1.leftovers import left
+
+Asked = Callable[[Account, bytes], Any]
+
+
+def _reset(account: Account, _: bytes) -> None:
+    """The counts, the faults and the rate; what was made stays."""
+    account.calls.clear()
+    account.faults = Faults()
+
+
+def _fault(account: Account, body: bytes) -> None:
+    account.faults.planned.append(msgspec.json.decode(body, type=Fault))
+
+
+def _throttle(account: Account, body: bytes) -> None:
+    account.faults.limit(msgspec.json.decode(body, type=Throttle))
+
+
+def _looks(account: Account, body: bytes) -> None:
+    account.looks = msgspec.json.decode(body, type=int)
+
+
+class SideChannel:
+    """`/_server/<what>?key=<access key id>`."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+        self._known: dict[str, Asked] = {
+            "calls": lambda account, _: Counter(name for name, _ in account.calls),
+            "answers": lambda account, _: account.calls,
+            "left": lambda account, _: left(account),
+            "account": lambda account, _: account.number,
+            "reset": _reset,
+            "fault": _fault,
+            "throttle": _throttle,
+            "looks": _looks,
+        }
+
+    def answered(self, request: Request) -> Answer:
+        known = self._known.get(request.path.removeprefix("/_server/"))
+        if known is None or "key" not in request.args:
+            return _json(404, sorted(self._known))
+        with self._cloud.turn:
+            account = self._cloud.accounts.of(request.args["key"])
+            try:
+                return _json(200, known(account, request.get_data()))
+            except msgspec.DecodeError as error:
+                return _json(400, str(error))
+
+
+def _json(status: int, found: object) -> Answer:
+    body = json.dumps(found).encode()
+    return Answer(status, (("Content-Type", "application/json"),), body)
