@@ -7,12 +7,13 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from fabric.local.connection import SendReply
-from fabric.local.cors import Cors, cors_of, is_foreign
+from fabric.local.cors import answer_headers, is_foreign, preflight_headers
 from fabric.local.exchange import Exchange, ServedCall, broken_answer, failed
 from fabric.local.http_answer import BadAnswerError, ServedAnswer, answer_of, json_answer
 from fabric.local.http_event import Arrival, http_event
 from fabric.local.http_request import RequestHead, ServedRequest
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
+from fabric.model.cors import Cors, cors_of
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
 from fabric.runtimes.calls.call_end import CallEnd, document_of, other_version
@@ -87,7 +88,7 @@ class LocalApi:
 
     def _call(self, exchange: Exchange, found: Matched, cors: Cors | None) -> None:
         head, name = exchange.head, found.route.function
-        shared = cors.answer_headers(head.header("origin")) if cors else ()
+        shared = answer_headers(cors, head.header("origin")) if cors else ()
         arrival = Arrival(self._around.now(), self._around.new_id())
         event = http_event(exchange.request, found, arrival)
 
@@ -169,7 +170,7 @@ def _options_answer(
     head: RequestHead, cors: Cors | None, routes: tuple[HttpRoute, ...]
 ) -> ServedAnswer:
     methods = ", ".join(sorted({"OPTIONS", *(route.method for route in routes)} - {ANY}))
-    more = cors.preflight_headers(head) if cors else ()
+    more = preflight_headers(cors, head) if cors else ()
     return ServedAnswer(204, (("allow", methods), *more))
 
 

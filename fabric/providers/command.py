@@ -108,7 +108,9 @@ class Command(Struct, frozen=True):
         )
         run_line(call, told, self.around, watch)
 
-    def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
+    def find(
+        self, address: DeploymentAddress, function: str, mark: str = ""
+    ) -> LiveFunction | None:
         """No command answers questions: what is not known is settled by running it again."""
         return None
 
@@ -161,6 +163,7 @@ def _live(
         name=order.name,
         resource_name=name,
         resource_id=outputs.get(f"arn_{order.name}", name),
-        endpoint=outputs.get(f"url_{order.name}") or function_endpoint(_endpoint(outputs), order),
+        endpoint=outputs.get(f"url_{order.name}")
+        or function_endpoint(_endpoint(outputs), order.triggers),
         artifact_sha256=order.artifact.sha256,
     )

@@ -166,5 +166,8 @@ class Deployer(Protocol):
         """Take the service away: its own resources, and these functions where they are still
         there."""
 
-    def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:
-        """What is there now. None: not there, or this mode has nobody to ask."""
+    def find(
+        self, address: DeploymentAddress, function: str, mark: str = ""
+    ) -> LiveFunction | None:
+        """What users meet now; with a mark, what was made under it, met or not. None: not there,
+        or this mode has nobody to ask."""

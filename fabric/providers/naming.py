@@ -1,18 +1,29 @@
 """What a service's functions are called at a provider, where nobody else names them."""
 
 import json
+from collections.abc import Sequence
 
-from fabric.providers.contract import DeploymentAddress, FunctionOrder
+from fabric.model.hashing import digest_bytes
+from fabric.providers.contract import DeploymentAddress
+
+_DIGEST = 8
 
 
 def resource_name(address: DeploymentAddress, name: str) -> str:
     return f"{address.service}-{address.stage}-{name}"
 
 
-def function_endpoint(endpoint: str, order: FunctionOrder) -> str:
+def function_endpoint(endpoint: str, triggers: Sequence[str]) -> str:
     """The service's address with the path of the first http trigger; empty without one."""
-    triggers = (json.loads(text) for text in order.triggers)
-    path = next((one.get("path", "/") for one in triggers if one.get("type") == "http"), None)
+    found = (json.loads(text) for text in triggers)
+    path = next((one.get("path", "/") for one in found if one.get("type") == "http"), None)
     if path is None or not endpoint:
         return ""
     return endpoint.rstrip("/") + (path if path.startswith("/") else f"/{path}")
+
+
+def shortened(name: str, limit: int) -> str:
+    """As it is where it fits, else its beginning and a digest of the whole."""
+    if len(name) <= limit:
+        return name
+    return f"{name[: limit - _DIGEST - 1]}-{digest_bytes(name.encode())[:_DIGEST]}"

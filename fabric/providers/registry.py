@@ -7,21 +7,33 @@ from fabric.model.catalog import ProviderFacts, facts_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.providers.command import Command, no_deployer
+from fabric.providers.connections import Connections
 from fabric.providers.contract import Deployer
 from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.simulated import Simulated
 
 
 def deployer_of(
-    provider_id: str, mode: Mode, around: CommandEnvironment, extension: str = "{}"
+    provider_id: str,
+    mode: Mode,
+    around: CommandEnvironment,
+    extension: str = "{}",
+    connections: Connections | None = None,
 ) -> Deployer:
-    """`extension` is the JSON text of the provider's own part of the config."""
+    """`extension` is the JSON text of the provider's own part of the config; `connections` are
+    shared by all deployers that are given the same."""
+    connections = connections or Connections()
     facts = facts_of(provider_id)
     if facts is None:
         raise FabricError(_unknown(provider_id))
     if mode is Mode.REAL:
         role = _role_problem(facts, around, extension)
-        raise FabricError(*role, no_deployer(facts))
+        maker = _REAL.get(facts.id)
+        if maker is None:
+            raise FabricError(*role, no_deployer(facts))
+        if role:
+            raise FabricError(*role)
+        return maker(around, extension, connections)
     return _MAKERS[mode](facts, around)
 
 
@@ -38,6 +50,15 @@ def _command(facts: ProviderFacts, around: CommandEnvironment) -> Deployer:
     )
 
 
+def _cloud1(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:
+    from fabric.providers.cloud1.make import cloud1_lambda
+
+    return cloud1_lambda(around, extension, connections)
+
+
+_REAL: dict[str, Callable[[CommandEnvironment, str, Connections], Deployer]] = {
+    "cloud1-lambda": _cloud1,
+}
 _MAKERS: dict[Mode, Callable[[ProviderFacts, CommandEnvironment], Deployer]] = {
     Mode.SIMULATED: _simulated,
     Mode.COMMAND: _command,

@@ -64,7 +64,9 @@ class Simulated(Struct, frozen=True):
     ) -> None:
         """Nothing is anywhere."""
 
-    def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:  # noqa: ARG002 - the protocol
+    def find(
+        self, address: DeploymentAddress, function: str, mark: str = ""
+    ) -> LiveFunction | None:
         """There is nobody to ask: what is simulated stands in the record only."""
         return None
 
@@ -75,7 +77,7 @@ def _live(address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
         name=order.name,
         resource_name=name,
         resource_id=f"{address.provider_id}:{_region(address)}:function:{name}",
-        endpoint=function_endpoint(_endpoint(address), order),
+        endpoint=function_endpoint(_endpoint(address), order.triggers),
         artifact_sha256=order.artifact.sha256,
     )
 

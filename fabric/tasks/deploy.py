@@ -154,7 +154,8 @@ class DeployKind:
         deployer = self._tools.deployers.deployer(ref, locked_record.record.mode)
         found: list[LiveFunction] = []
         for order in orders:
-            live = deployer.find(self._tools.deployers.full_address(ref), order.name)
+            full_address = self._tools.deployers.full_address(ref)
+            live = deployer.find(full_address, order.name, order.mark)
             if live is None or live.mark != order.mark:
                 return None
             found.append(live)

@@ -16,6 +16,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.secrecy import looks_secret
 from fabric.model.secret import Secret
+from fabric.providers.connections import Connections
 from fabric.providers.contract import (
     Deployer,
     DeploymentAddress,
@@ -31,16 +32,26 @@ _SHORTEST_HIDDEN = 4
 
 
 class PlacedDeployers:
-    def __init__(self, work: DeployWork, upstreams: UpstreamAddresses) -> None:
+    """`connections` are those of one run: whoever made them closes them."""
+
+    def __init__(
+        self,
+        work: DeployWork,
+        upstreams: UpstreamAddresses,
+        connections: Connections | None = None,
+    ) -> None:
         self._work = work
         self._upstreams = upstreams
         self._around: dict[RecordRef, CommandEnvironment] = {}
+        self._connections = connections
 
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
         placement = self._work.placements[ref]
         extension = _extension(self._work.config(ref), placement.provider_id)
         around = self._environment(ref)
-        return deployer_of(placement.provider_id, mode, around, as_json(extension))
+        return deployer_of(
+            placement.provider_id, mode, around, as_json(extension), self._connections
+        )
 
     def address(self, ref: RecordRef) -> DeploymentAddress:
         one = self._work.placements[ref]

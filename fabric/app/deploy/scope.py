@@ -22,6 +22,7 @@ from fabric.model.task import Task
 from fabric.model.task_id import kind_of
 from fabric.model.task_inputs import DeployInputs, RestoreInputs
 from fabric.model.time_spans import FORMS, seconds_of
+from fabric.providers.connections import Connections
 from fabric.state.locks.leases import Terms
 from fabric.state.records.missing import missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
@@ -82,6 +83,7 @@ def open_deploy_scope(
 ) -> Iterator[DeployScope]:
     by_ref = {placement.ref: placement for placement in placements}
     back_ends = BackEnds(settings, blind=options.blind)
+    connections = Connections()
     try:
         beside = {placement.ref: placement for placement in options.dependencies}
         everything = {**beside, **by_ref}
@@ -89,8 +91,9 @@ def open_deploy_scope(
         work = DeployWork(by_ref, Units(options.units), ids, settings)
         policy = replace(lock_policy(settings, options.lock_timeout), options=work.options)
         transaction = RecordTransaction(back_ends.of(everything.values()), policy)
-        yield _scope(work, transaction, beside, options)
+        yield _scope(work, transaction, beside, options, connections)
     finally:
+        connections.close()
         back_ends.close()
 
 
@@ -99,13 +102,14 @@ def _scope(
     transaction: RecordTransaction,
     dependencies: Mapping[RecordRef, Placement],
     options: ScopeOptions,
+    connections: Connections,
 ) -> DeployScope:
     upstreams = UpstreamAddresses(transaction, work.units)
     values, targets = ConfigValues(work, upstreams), RollbackTargets()
     kept_values = ValueSeal(work.settings.state_key, work.settings.chance)
     tools = DeployTools(
         KnownRecords(transaction, work.settings.clock),
-        PlacedDeployers(work, upstreams),
+        PlacedDeployers(work, upstreams, connections),
         values,
         KeptArchives(transaction, work.placements),
         targets,

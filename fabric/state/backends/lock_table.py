@@ -7,10 +7,11 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from fabric.state.backends.cloud1 import Cloud1Keys, client, code_of, cut_off, explained
+from fabric.state.backends.cloud1 import client, cut_off, explained
 from fabric.state.backends.failures import failed, reaching, understood
 from fabric.state.backends.folders import folder
 from fabric.state.contract import MovedError, Stored, Version
+from fabric.system.cloud1_account import Cloud1Account, code_of
 from fabric.system.retry import Patience, patiently
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ class _NoLockTableError(Exception):
 
 
 class LockTable:
-    def __init__(self, account: Cloud1Keys, table: str, prefix: str, patience: Patience) -> None:
+    def __init__(self, account: Cloud1Account, table: str, prefix: str, patience: Patience) -> None:
         """`prefix` keeps apart what several buckets keep in one table."""
         self._table = table
         self._folder = folder(prefix)

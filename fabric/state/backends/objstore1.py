@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from fabric.state.backends.cloud1 import Cloud1Keys, client, code_of, cut_off, explained
+from fabric.state.backends.cloud1 import client, cut_off, explained
 from fabric.state.backends.failures import reaching, understood
 from fabric.state.backends.folders import folder
 from fabric.state.contract import MovedError, Stored, Version
+from fabric.system.cloud1_account import Cloud1Account, code_of
 from fabric.system.retry import Patience, TransientError, patiently
 
 T = TypeVar("T")
@@ -19,7 +20,9 @@ _CONFLICT = ("ConditionalRequestConflict", "OperationAborted", "409")
 
 
 class Objstore1:
-    def __init__(self, account: Cloud1Keys, bucket: str, prefix: str, patience: Patience) -> None:
+    def __init__(
+        self, account: Cloud1Account, bucket: str, prefix: str, patience: Patience
+    ) -> None:
         self._bucket = bucket
         self._folder = folder(prefix)
         self._patience = patience

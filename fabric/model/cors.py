@@ -1,0 +1,60 @@
+"""What browsers of other origins may do, as a trigger's `cors` says it."""
+
+import functools
+import json
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fabric.model.outcomes.json_struct import Json
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_ALL = ("*",)
+# The spellings of the providers' own settings.
+_ORIGINS = ("allowOrigins", "allowedOrigins", "origins", "origin")
+_ALLOWED_METHODS = ("allowMethods", "allowedMethods", "methods")
+_HEADERS = ("allowHeaders", "allowedHeaders", "headers")
+_EXPOSED = ("exposeHeaders", "exposedHeaders", "exposedResponseHeaders")
+_CREDENTIALS = ("allowCredentials", "credentials")
+_AGE = ("maxAge", "maxAgeSeconds")
+
+
+class Cors(Struct, frozen=True):
+    origins: tuple[str, ...] = _ALL
+    methods: tuple[str, ...] = _METHODS
+    headers: tuple[str, ...] = ()
+    exposed: tuple[str, ...] = ()
+    credentials: bool = False
+    max_age: str = ""
+
+    def admits(self, origin: str) -> bool:
+        return any(one in ("*", origin) for one in self.origins)
+
+
+@functools.lru_cache(256)
+def cors_of(text: str) -> Cors | None:
+    """`cors` as a trigger has it: `true`, an origin, or settings as JSON; None for none."""
+    if not text:
+        return None
+    if not text.startswith("{"):
+        return Cors() if text == "true" else Cors((text,))
+    said = json.loads(text)
+    return Cors(
+        _texts(said, _ORIGINS) or _ALL,
+        _texts(said, _ALLOWED_METHODS) or _METHODS,
+        _texts(said, _HEADERS),
+        _texts(said, _EXPOSED),
+        credentials=_first(said, _CREDENTIALS) is True,
+        max_age=str(_first(said, _AGE) or ""),
+    )
+
+
+def _first(said: dict[str, Json], names: Sequence[str]) -> Json:
+    return next((said[name] for name in names if name in said), None)
+
+
+def _texts(said: dict[str, Json], names: Sequence[str]) -> tuple[str, ...]:
+    value = _first(said, names)
+    if isinstance(value, str):
+        return (value,)
+    return tuple(map(str, value)) if isinstance(value, list) else ()

@@ -1,0 +1,104 @@
+"""What cloud1's services answer instead of doing as asked, in words: who, what, and what to do."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secrecy import without_userinfo
+from fabric.providers.cloud1.clients import no_credentials
+from fabric.system.cloud1_account import REFUSED, THROTTLED, code_of
+
+_SERVER_ERROR = 500
+_WORDS_END = 600
+GONE = frozenset(("ResourceNotFoundException", "NotFoundException", "NoSuchEntity", "NoSuchBucket"))
+# Of a change that is under way, or was made by somebody else just now: after a moment it may do.
+BUSY = frozenset(
+    (
+        "ConcurrentModificationException",
+        "OperationAborted",
+        "ResourceInUseException",
+        "TooManyUpdates",
+    )
+)
+CONFLICT = frozenset(("ResourceConflictException", "ConflictException"))
+_UNDER_WAY = "in progress"
+_ROLE_TOO_NEW = "cannot be assumed"
+
+
+@contextlib.contextmanager
+def explained(whose: str) -> Iterator[None]:
+    """What the client raises, and nobody inside has answered, as problems of `whose`."""
+    from botocore import exceptions as wrong
+
+    try:
+        yield
+    except wrong.ClientError as error:
+        raise FabricError(_answer_problem(whose, error)) from error
+    except wrong.ParamValidationError as error:
+        raise FabricError(_misfit(whose, error)) from error
+    except (wrong.NoCredentialsError, wrong.PartialCredentialsError) as error:
+        raise FabricError(no_credentials()) from error
+    except (wrong.HTTPClientError, wrong.ConnectionError) as error:
+        raise FabricError(_unreachable(whose, _words(error))) from error
+    except wrong.BotoCoreError as error:
+        raise FabricError(Problem("provider/failed", f"{whose}: {_words(error)}")) from error
+
+
+@contextlib.contextmanager
+def unless(*codes: frozenset[str]) -> Iterator[None]:
+    """Around a call whose refusal by one of these codes says that all is as it should be."""
+    from botocore.exceptions import ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        if not any(code_of(error) in known for known in codes):
+            raise
+
+
+def is_role_too_new(error: Any) -> bool:
+    return _ROLE_TOO_NEW in _said(error)
+
+
+def is_busy(error: Any) -> bool:
+    """Whether the same call may do after a moment."""
+    code = code_of(error)
+    return code in BUSY or (code in CONFLICT and _UNDER_WAY in _said(error))
+
+
+def _answer_problem(whose: str, error: Any) -> Problem:
+    code, said = code_of(error), _said(error)
+    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    words = f"`{error.operation_name}` was refused, {code}: {said}"[:_WORDS_END]
+    if is_role_too_new(error):
+        hint = (
+            "a role that was just made cannot be used at once: wait 20 to 60 seconds, retry; "
+            "an older one has to trust lambda.amazonaws.com"
+        )
+        return Problem("provider/role", f"{whose}: {words}", hint)
+    if code in REFUSED:
+        hint = f"check the credentials, and that they allow `{error.operation_name}`"
+        return Problem("credentials/refused", f"{whose}: {words}", hint)
+    if code in THROTTLED or status >= _SERVER_ERROR:
+        return _unreachable(whose, words)
+    return Problem("provider/refused", f"{whose}: {words}")
+
+
+def _misfit(whose: str, error: Exception) -> Problem:
+    lines = (line.strip() for line in str(error).splitlines()[1:])
+    words = "; ".join(line for line in lines if line) or _words(error)
+    return Problem("provider/refused", f"{whose}: the order does not fit: {words}"[:_WORDS_END])
+
+
+def _unreachable(whose: str, why: str) -> Problem:
+    hint = "check the network and the endpoint, then run the command again"
+    return Problem("provider/unreachable", f"{whose}: {why}", hint)
+
+
+def _said(error: Any) -> str:
+    return _words(error.response.get("Error", {}).get("Message", ""))
+
+
+def _words(error: object) -> str:
+    return without_userinfo(" ".join(str(error).split()))

@@ -1,0 +1,63 @@
+"""boto3's clients for one account of cloud1: made when first asked for, shared by all its calls."""
+
+import threading
+from typing import Any
+
+from fabric.model.problems import FabricError, Problem
+from fabric.system.cloud1_account import (
+    CREDENTIALS,
+    Cloud1Account,
+    Trying,
+    client_of,
+    session_of,
+)
+
+AT_ONCE = 16
+# The client itself finds the rate that an account takes; a fixed one fails a large first deploy.
+_TRYING = Trying("adaptive", 10, AT_ONCE)
+_ONCE = Trying("standard", 1, AT_ONCE)
+
+
+class Cloud1Clients:
+    """Thread-safe. Clients are untyped: which operations there are is data of the library."""
+
+    def __init__(self, account: Cloud1Account) -> None:
+        self._account = account
+        self._guard = threading.Lock()
+        self._session: Any = None
+        self._made: dict[tuple[str, bool], Any] = {}
+
+    def of(self, service: str, *, once: bool = False) -> Any:
+        """`once`: one that makes each call a single time, whatever comes of it."""
+        with self._guard:
+            if (service, once) not in self._made:
+                self._made[service, once] = self._new(service, _ONCE if once else _TRYING)
+            return self._made[service, once]
+
+    def _new(self, service: str, trying: Trying) -> Any:
+        if self._account.is_half:
+            raise FabricError(no_credentials())
+        try:
+            self._session = self._session or session_of(self._account)
+        except ImportError as error:
+            raise FabricError(_not_installed(error)) from error
+        return client_of(self._session, service, self._account, trying)
+
+    def close(self) -> None:
+        with self._guard:
+            for client in self._made.values():
+                client.close()
+            self._made.clear()
+
+
+def no_credentials() -> Problem:
+    message = "`cloud1-lambda` needs credentials"
+    return Problem("credentials/missing", message, hint=f"set {CREDENTIALS}")
+
+
+def _not_installed(error: ImportError) -> Problem:
+    return Problem(
+        "deploy/not-installed",
+        f"deploys to `cloud1-lambda` need a package that is not installed: {error.name or error}",
+        hint="pip install 'fabric-deploy[cloud]'",
+    )

@@ -1,0 +1,218 @@
+"""Functions at cloud1: each deploy makes a version ready, which nobody meets before the release."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.answers import CONFLICT, is_role_too_new
+from fabric.providers.cloud1.function_settings import (
+    architecture,
+    code_digest,
+    configuration,
+    differing,
+    function_name,
+    function_of,
+    mark_in,
+    tags_of,
+    version_in,
+)
+from fabric.providers.cloud1.versions import (
+    Cloud1Work,
+    described,
+    made_under,
+    patiently,
+    until_ready,
+)
+from fabric.providers.contract import CallWatch, DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.waiting import until
+from fabric.system.cloud1_account import code_of
+
+_LARGEST_ZIP = 50 * 1024 * 1024
+
+
+class _Making(Struct, frozen=True):
+    """One function on its way to be as it is ordered."""
+
+    work: Cloud1Work
+    address: DeploymentAddress
+    order: FunctionOrder
+    watch: CallWatch
+
+    @property
+    def name(self) -> str:
+        return function_name(self.address, self.order.name)
+
+    @property
+    def wanted(self) -> dict[str, object]:
+        return configuration(self.order, self.work.own.role_arn)
+
+
+def made(
+    work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder, watch: CallWatch
+) -> LiveFunction:
+    making = _Making(work, address, order, watch)
+    then = _then(making)
+    if then is not None:
+        _set_beside(making, then)
+        return _live(making, str(then["Configuration"]["FunctionArn"]))
+    found = described(work, making.name)
+    if found is None:
+        arn = _created(making)
+        if arn:
+            return _live(making, arn)
+        found = described(work, making.name)
+    if found is None:
+        why = "it was there when it was to be made, and was gone a moment later"
+        raise FabricError(Problem("provider/failed", f"function `{order.name}`: {why}"))
+    _set_beside(making, found)
+    return _live(making, _brought_up(making, found["Configuration"]))
+
+
+def _then(making: _Making) -> dict[str, Any] | None:
+    """The version that once was just this order, if it is still there."""
+    version = version_in(making.order.version)
+    if not version:
+        return None
+    found = described(making.work, making.name, version)
+    if found is None or not _is_as_ordered(making, found["Configuration"]):
+        return None
+    return found
+
+
+def _is_as_ordered(making: _Making, one: Mapping[str, Any]) -> bool:
+    same_code = one["CodeSha256"] == code_digest(making.order.artifact.sha256)
+    return same_code and mark_in(one.get("Description")) == making.order.mark
+
+
+def _created(making: _Making) -> str:
+    """The id of its first version; empty where it was there already, perhaps by this very call,
+    whose answer was lost."""
+    from botocore.exceptions import ClientError
+
+    def create() -> str | None:
+        try:
+            answer = making.work.functions.create_function(
+                FunctionName=making.name,
+                Code=_code(making),
+                Architectures=[architecture(making.order)],
+                Tags=tags_of(making.address, making.order),
+                Publish=True,
+                **making.wanted,
+            )
+        except ClientError as error:
+            if is_role_too_new(error):
+                making.watch.hear(f"{making.order.name}: the role cannot be assumed yet, waiting")
+                refused.append(error)
+                return None
+            if code_of(error) in CONFLICT:
+                return ""
+            raise
+        return f"{function_of(answer['FunctionArn'])}:{answer['Version']}"
+
+    refused: list[ClientError] = []
+    arn = until(create, making.work.waiting, making.watch)
+    if arn is None:
+        raise refused[-1]
+    if arn:
+        until_ready(making.work, making.name, making.watch)
+        _set_concurrency(making, None)
+    return arn
+
+
+def _brought_up(making: _Making, found: Mapping[str, Any]) -> str:
+    """The id of a version that is as ordered: the newest, or a new one. The settings go first, for
+    the code's own call publishes both."""
+    functions, order = making.work.functions, making.order
+    digest = code_digest(order.artifact.sha256)
+    changed = differing(making.wanted, found)
+    is_same_code = found["CodeSha256"] == digest and found.get("Architectures", ["x86_64"]) == [
+        architecture(order)
+    ]
+    if not changed and is_same_code:
+        there = made_under(making.work, making.name, order.name, order.mark)
+        if there and there.artifact_sha256 == order.artifact.sha256:
+            return there.resource_id
+    if changed:
+        patiently(
+            making.work,
+            making.watch,
+            lambda: functions.update_function_configuration(FunctionName=making.name, **changed),
+        )
+        until_ready(making.work, making.name, making.watch)
+    if is_same_code:
+        answer = patiently(
+            making.work,
+            making.watch,
+            lambda: functions.publish_version(FunctionName=making.name, CodeSha256=digest),
+        )
+    else:
+        answer = patiently(
+            making.work,
+            making.watch,
+            lambda: functions.update_function_code(
+                FunctionName=making.name,
+                Architectures=[architecture(order)],
+                Publish=True,
+                **_code(making),
+            ),
+        )
+        until_ready(making.work, making.name, making.watch)
+    return f"{function_of(answer['FunctionArn'])}:{answer['Version']}"
+
+
+def _set_beside(making: _Making, found: Mapping[str, Any]) -> None:
+    """What belongs to the function and to no version of it: tags, and its share of all calls."""
+    functions, arn = making.work.functions, function_of(found["Configuration"]["FunctionArn"])
+    wanted, there = tags_of(making.address, making.order), found.get("Tags") or {}
+    new = {name: text for name, text in wanted.items() if there.get(name) != text}
+    old = [name for name in there if name not in wanted and not name.startswith("aws:")]
+    if new:
+        functions.tag_resource(Resource=arn, Tags=new)
+    if old:
+        functions.untag_resource(Resource=arn, TagKeys=old)
+    share = (found.get("Concurrency") or {}).get("ReservedConcurrentExecutions")
+    _set_concurrency(making, share)
+
+
+def _set_concurrency(making: _Making, there: int | None) -> None:
+    functions, wanted = making.work.functions, making.order.reserved_concurrency
+    if wanted == there:
+        return
+    if wanted is None:
+        functions.delete_function_concurrency(FunctionName=making.name)
+    else:
+        functions.put_function_concurrency(
+            FunctionName=making.name, ReservedConcurrentExecutions=wanted
+        )
+
+
+def _code(making: _Making) -> dict[str, object]:
+    content = making.order.artifact.path.read_bytes()
+    if len(content) <= _LARGEST_ZIP:
+        return {"ZipFile": content}
+    bucket, name = making.work.own.artifact_bucket, making.order.artifact.sha256
+    if not bucket:
+        message = (
+            f"the archive of `{making.order.name}` has {len(content):,} bytes, and more than "
+            f"{_LARGEST_ZIP:,} have to go through a bucket"
+        )
+        hint = "name one as `artifactBucket` below `extensions.cloud1-lambda`, or include less"
+        raise FabricError(Problem("deploy/archive-too-large", message, hint))
+    key = f"fabric/{name}.zip"
+    making.work.clients.of("s3").put_object(Bucket=bucket, Key=key, Body=content)
+    return {"S3Bucket": bucket, "S3Key": key}
+
+
+def _live(making: _Making, arn: str) -> LiveFunction:
+    order = making.order
+    making.watch.hear(f"{order.name}: version {version_in(arn)} is ready")
+    return LiveFunction(
+        order.name,
+        making.name,
+        arn,
+        artifact_sha256=order.artifact.sha256,
+        mark=order.mark,
+        triggers=order.triggers,
+    )

@@ -1,0 +1,249 @@
+"""The HTTP address of a service at cloud1: one API, a way in for each function, its routes."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.answers import CONFLICT, GONE, unless
+from fabric.providers.cloud1.function_settings import own_tags
+from fabric.providers.cloud1.gateway_plan import GatewayRoute, WantedGateway, cors_configuration
+from fabric.providers.cloud1.side_by_side import side_by_side
+from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.contract import CallWatch, DeploymentAddress
+from fabric.providers.waiting import until
+from fabric.system.cloud1_account import code_of
+
+_SERVICE = "apigatewayv2"
+_STAGE = "$default"
+_SERVER_ERROR, _TOO_MANY = 500, 429
+T = TypeVar("T")
+_API, _ENDPOINT, _DIGEST = "api", "endpoint", "gateway"
+
+
+class _Gateway(Struct, frozen=True):
+    """One API and what is asked of it."""
+
+    work: Cloud1Work
+    address: DeploymentAddress
+    wanted: WantedGateway
+    watch: CallWatch
+    id: str = ""
+
+    @property
+    def calls(self) -> Any:
+        return self.work.clients.of(_SERVICE)
+
+    @property
+    def single(self) -> Any:
+        """For what would be made twice where an answer is lost: never tried again by itself."""
+        return self.work.clients.of(_SERVICE, once=True)
+
+
+def released_gateway(
+    work: Cloud1Work,
+    asked: tuple[DeploymentAddress, WantedGateway, frozenset[str]],
+    kept: Mapping[str, str],
+    watch: CallWatch,
+) -> dict[str, str]:
+    """What is to be kept of it. Functions that are met for the first time have to let it in again,
+    also where all else is as it was."""
+    address, wanted, fresh = asked
+    fresh &= wanted.aliases.keys()
+    if not wanted.routes:
+        removed_gateway(work, address, kept)
+        return {}
+    if kept.get(_DIGEST) == wanted.digest and not fresh and kept.get(_API):
+        return {name: kept[name] for name in (_API, _ENDPOINT, _DIGEST)}
+    gateway = _Gateway(work, address, wanted, watch)
+    api = _existing(gateway, kept.get(_API, "")) or _created(gateway)
+    gateway = _Gateway(work, address, wanted, watch, api["ApiId"])
+    _share(gateway, api)
+    ways = _ways_in(gateway, fresh)
+    _set_routes(gateway, ways)
+    _drop_ways(gateway, ways)
+    with unless(CONFLICT):
+        gateway.calls.create_stage(ApiId=gateway.id, StageName=_STAGE, AutoDeploy=True)
+    return {_API: gateway.id, _ENDPOINT: api["ApiEndpoint"], _DIGEST: wanted.digest}
+
+
+def endpoint_in(kept: Mapping[str, str]) -> str:
+    return kept.get(_ENDPOINT, "")
+
+
+def removed_gateway(work: Cloud1Work, address: DeploymentAddress, kept: Mapping[str, str]) -> None:
+    """Also where nobody knows of it any more: its tags say whose it is."""
+    calls = work.clients.of(_SERVICE)
+    known = {kept[_API]} if kept.get(_API) else set()
+    for api in known | {one["ApiId"] for one in _tagged(calls, address)}:
+        with unless(GONE):
+            calls.delete_api(ApiId=api)
+
+
+def _existing(gateway: _Gateway, known: str) -> Mapping[str, Any] | None:
+    from botocore.exceptions import ClientError
+
+    if known:
+        try:
+            found: Mapping[str, Any] = gateway.calls.get_api(ApiId=known)
+        except ClientError as error:
+            if code_of(error) not in GONE:
+                raise
+        else:
+            return found
+    return next(iter(_tagged(gateway.calls, gateway.address)), None)
+
+
+def _tagged(calls: Any, address: DeploymentAddress) -> list[Mapping[str, Any]]:
+    wanted = own_tags(address).items()
+    apis = _pages(calls, "get_apis", "Items")
+    ours = (one for one in apis if wanted <= (one.get("Tags") or {}).items())
+    return sorted(ours, key=lambda one: str(one["ApiId"]))
+
+
+def _created(gateway: _Gateway) -> Mapping[str, Any]:
+    def create() -> Mapping[str, Any] | None:
+        return _once(
+            lambda: _new_api(gateway),
+            lambda: next(iter(_tagged(gateway.calls, gateway.address)), None),
+        )
+
+    made = until(create, gateway.work.waiting, gateway.watch)
+    return _sure(made, "an HTTP API")
+
+
+def _new_api(gateway: _Gateway) -> Mapping[str, Any]:
+    tags = own_tags(gateway.address)
+    made: Mapping[str, Any] = gateway.single.create_api(
+        Name=gateway.wanted.name, ProtocolType="HTTP", Tags=tags
+    )
+    return made
+
+
+def _share(gateway: _Gateway, api: Mapping[str, Any]) -> None:
+    """What pages of other origins may do."""
+    there = api.get("CorsConfiguration") or {}
+    if not gateway.wanted.cors:
+        if there:
+            gateway.calls.delete_cors_configuration(ApiId=gateway.id)
+        return
+    wanted = cors_configuration(gateway.wanted.cors)
+    if any(there.get(name, type(value)()) != value for name, value in wanted.items()):
+        gateway.calls.update_api(ApiId=gateway.id, CorsConfiguration=wanted)
+
+
+def _ways_in(gateway: _Gateway, fresh: frozenset[str]) -> dict[str, str]:
+    """The integration of each function that is met here. A function lets the API in before there
+    is one: an integration that is there works."""
+    there = _integrations(gateway)
+    aliases = gateway.wanted.aliases
+    missing = {alias for alias in aliases.values() if alias not in there}
+    new = {aliases[one] for one in fresh} | missing
+    side_by_side(lambda alias: _let_in(gateway, alias), sorted(new))
+    made = side_by_side(lambda alias: _integrated(gateway, alias), sorted(missing))
+    return {**there, **dict(zip(sorted(missing), made, strict=True))}
+
+
+def _integrations(gateway: _Gateway) -> dict[str, str]:
+    found = _pages(gateway.calls, "get_integrations", "Items", ApiId=gateway.id)
+    return {one["IntegrationUri"]: one["IntegrationId"] for one in found}
+
+
+def _let_in(gateway: _Gateway, alias: str) -> None:
+    partition, region, account = alias.split(":")[1], alias.split(":")[3], alias.split(":")[4]
+    with unless(CONFLICT):
+        gateway.work.functions.add_permission(
+            FunctionName=alias,
+            StatementId=_statement(gateway),
+            Action="lambda:InvokeFunction",
+            Principal="apigateway.amazonaws.com",
+            SourceArn=f"arn:{partition}:execute-api:{region}:{account}:{gateway.id}/*",
+        )
+
+
+def _statement(gateway: _Gateway) -> str:
+    return f"fabric-http-{gateway.id}"
+
+
+def _integrated(gateway: _Gateway, alias: str) -> str:
+    def integrate() -> str | None:
+        return _once(
+            lambda: str(
+                gateway.single.create_integration(
+                    ApiId=gateway.id,
+                    IntegrationType="AWS_PROXY",
+                    IntegrationUri=alias,
+                    PayloadFormatVersion="2.0",
+                )["IntegrationId"]
+            ),
+            lambda: _integrations(gateway).get(alias),
+        )
+
+    return _sure(until(integrate, gateway.work.waiting, gateway.watch), "an integration")
+
+
+def _set_routes(gateway: _Gateway, ways: Mapping[str, str]) -> None:
+    found = _pages(gateway.calls, "get_routes", "Items", ApiId=gateway.id)
+    there = {one["RouteKey"]: one for one in found}
+    wanted = {one.key: one for one in gateway.wanted.routes}
+
+    def put(route: GatewayRoute) -> None:
+        target = f"integrations/{ways[route.alias]}"
+        asked = {"Target": target, "AuthorizationType": route.authorization}
+        old = there.get(route.key)
+        if old is None:
+            with unless(CONFLICT):  # made by this very call, whose answer was lost
+                gateway.calls.create_route(ApiId=gateway.id, RouteKey=route.key, **asked)
+        elif any(old.get(name, "NONE") != value for name, value in asked.items()):
+            gateway.calls.update_route(ApiId=gateway.id, RouteId=old["RouteId"], **asked)
+
+    side_by_side(put, list(wanted.values()))
+    gone = [one["RouteId"] for key, one in there.items() if key not in wanted]
+    side_by_side(lambda route: _delete(gateway.calls.delete_route, gateway, RouteId=route), gone)
+
+
+def _drop_ways(gateway: _Gateway, ways: Mapping[str, str]) -> None:
+    """Integrations of functions that no route leads to any more."""
+    wanted = frozenset(gateway.wanted.aliases.values())
+    for alias, integration in ways.items():
+        if alias in wanted:
+            continue
+        _delete(gateway.calls.delete_integration, gateway, IntegrationId=integration)
+        with unless(GONE):
+            gateway.work.functions.remove_permission(
+                FunctionName=alias, StatementId=_statement(gateway)
+            )
+
+
+def _delete(call: Callable[..., object], gateway: _Gateway, **which: str) -> None:
+    with unless(GONE):
+        call(ApiId=gateway.id, **which)
+
+
+def _pages(calls: Any, operation: str, rows: str, **asked: str) -> Iterable[Mapping[str, Any]]:
+    for page in calls.get_paginator(operation).paginate(**asked):
+        yield from page[rows]
+
+
+def _once(make: Callable[[], T], look: Callable[[], T | None]) -> T | None:
+    """A thing that a second call would make twice: after an answer that was lost, or not given for
+    now, it is looked for. None: it is not there, and the call may be made again."""
+    from botocore import exceptions as wrong
+
+    try:
+        return make()
+    except (wrong.HTTPClientError, wrong.ConnectionError):
+        return look()
+    except wrong.ClientError as error:
+        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+        if status < _SERVER_ERROR and status != _TOO_MANY:
+            raise
+        return look()
+
+
+def _sure(found: T | None, what: str) -> T:
+    if found is None:
+        message = f"the provider gave no answer for a minute when {what} was to be made"
+        raise FabricError(Problem("provider/unreachable", message, "run the command again"))
+    return found

@@ -1,0 +1,86 @@
+"""The HTTP address that a service is to have at cloud1. No effects."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from fabric.model.cors import Cors, cors_of
+from fabric.model.hashing import digest_fields
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.function_settings import alias_of, triggers_of
+from fabric.providers.contract import DeploymentAddress, LiveFunction
+
+_NO_AUTHORIZER, _BY_KEY = "NONE", "AWS_IAM"
+
+
+class GatewayRoute(Struct, frozen=True, order=True):
+    key: str
+    function: str
+    alias: str
+    authorization: str = _NO_AUTHORIZER
+
+
+class WantedGateway(Struct, frozen=True):
+    name: str
+    routes: tuple[GatewayRoute, ...]
+    cors: tuple[Cors, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        routes = (f"{one.key} {one.alias} {one.authorization}" for one in self.routes)
+        return digest_fields((self.name, *routes, "", *map(repr, self.cors)))
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Each function that is met here, with its address."""
+        return {one.function: one.alias for one in self.routes}
+
+
+def wanted_gateway(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> WantedGateway:
+    routes, cors = [], []
+    for one in functions:
+        for trigger in triggers_of(one.triggers, "http"):
+            key = f"{trigger.get('method') or 'GET'} {trigger.get('path') or '/'}"
+            said = _authorization(one.name, trigger.get("authorizer"))
+            routes.append(GatewayRoute(key, one.name, alias_of(one.resource_id), said))
+            cors.append(cors_of(_text(trigger.get("cors"))))
+    found = dict.fromkeys(one for one in cors if one is not None)
+    return WantedGateway(f"{address.service}-{address.stage}", tuple(sorted(routes)), tuple(found))
+
+
+def cors_configuration(all_cors: Sequence[Cors]) -> dict[str, object]:
+    """One for the whole address: what any of its routes allows."""
+    credentials = any(one.credentials for one in all_cors)
+    headers = _union(one.headers for one in all_cors)
+    found: dict[str, object] = {
+        "AllowOrigins": _union(one.origins for one in all_cors),
+        "AllowMethods": _union(one.methods for one in all_cors),
+        "AllowHeaders": headers or ([] if credentials else ["*"]),
+        "ExposeHeaders": _union(one.exposed for one in all_cors),
+        "AllowCredentials": credentials,
+    }
+    ages = [int(one.max_age) for one in all_cors if one.max_age.isdigit()]
+    return {**found, "MaxAge": max(ages)} if ages else found
+
+
+def _union(parts: Iterable[tuple[str, ...]]) -> list[str]:
+    return sorted({text for part in parts for text in part})
+
+
+def _authorization(function: str, authorizer: object) -> str:
+    if not authorizer:
+        return _NO_AUTHORIZER
+    if authorizer == _BY_KEY:
+        return _BY_KEY
+    message = f"function `{function}` asks for an authorizer that fabric cannot make at cloud1"
+    hint = f"`{_BY_KEY}` is the one that it can; anything else takes a deploy command"
+    raise FabricError(Problem("deploy/authorizer", message, hint))
+
+
+def _text(cors: object) -> str:
+    if isinstance(cors, bool):
+        return "true" if cors else ""
+    if isinstance(cors, dict):
+        return json.dumps(cors, sort_keys=True)
+    return str(cors or "")

@@ -1,0 +1,42 @@
+"""cloud1's deployer from what surrounds a run: whose account, whose role, at which address."""
+
+import json
+
+from msgspec import ValidationError, convert
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.cloud1.deployer import Cloud1Lambda
+from fabric.providers.cloud1.function_settings import OwnSettings
+from fabric.providers.connections import Connections
+from fabric.providers.redaction import redaction_of
+from fabric.providers.run_command import CommandEnvironment
+from fabric.system.cloud1_account import account_of
+
+_ENDPOINTS = ("CLOUD1_API_BASE_URL", "AWS_ENDPOINT_URL")
+_ROLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
+
+
+def cloud1_lambda(
+    around: CommandEnvironment, extension: str, connections: Connections
+) -> Cloud1Lambda:
+    env = around.env.reveal()
+    account = account_of(env, _ENDPOINTS)
+
+    def connect(region: str) -> Cloud1Clients:
+        asked = replace(account, region=region or account.region)
+        return connections.shared(("cloud1", asked), lambda: Cloud1Clients(asked))
+
+    hide = redaction_of(around.hide.reveal(), env.items())
+    return Cloud1Lambda(connect, _own(extension, env.get(_ROLE, "")), hide)
+
+
+def _own(extension: str, role: str) -> OwnSettings:
+    """The role of the config is the closer one."""
+    try:
+        said = convert(json.loads(extension), OwnSettings)
+    except ValidationError as error:
+        message = f"`extensions.cloud1-lambda` does not fit: {error}"
+        raise FabricError(Problem("config/type", message)) from error
+    return replace(said, role_arn=said.role_arn or role)

@@ -1,0 +1,128 @@
+"""What functions and versions are at cloud1, and when they can be used."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.answers import GONE, is_busy
+from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.cloud1.function_settings import (
+    ALIAS,
+    NEWEST,
+    OwnSettings,
+    archive_digest,
+    function_of,
+    mark_in,
+)
+from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.waiting import WAITING, Waiting, until
+from fabric.system.cloud1_account import code_of
+
+
+class Cloud1Work(Struct, frozen=True):
+    """What every call needs: clients, the config's own settings, and how long to wait."""
+
+    clients: Cloud1Clients
+    own: OwnSettings
+    waiting: Waiting = WAITING
+
+    @property
+    def functions(self) -> Any:
+        return self.clients.of("lambda")
+
+
+def made_under(work: Cloud1Work, name: str, function: str, mark: str) -> LiveFunction | None:
+    """The newest version of this mark. The function itself may have been left between two."""
+    found = [one for one in versions(work, name) if mark_in(one.get("Description")) == mark]
+    newest = max(found, key=lambda one: int(one["Version"]), default=None)
+    return None if newest is None else _live(name, function, newest)
+
+
+def met(work: Cloud1Work, name: str, function: str) -> LiveFunction | None:
+    """The version that users meet."""
+    found = described(work, name, ALIAS)
+    return None if found is None else _live(name, function, found["Configuration"])
+
+
+def _live(name: str, function: str, version: Mapping[str, Any]) -> LiveFunction:
+    return LiveFunction(
+        function,
+        name,
+        f"{function_of(version['FunctionArn'])}:{version['Version']}",
+        artifact_sha256=archive_digest(version.get("CodeSha256")),
+        mark=mark_in(version.get("Description")),
+    )
+
+
+def versions(work: Cloud1Work, name: str) -> Iterator[dict[str, Any]]:
+    """Those that were published; none where there is no such function."""
+    from botocore.exceptions import ClientError
+
+    pages = work.functions.get_paginator("list_versions_by_function")
+    try:
+        for page in pages.paginate(FunctionName=name):
+            yield from (one for one in page["Versions"] if one["Version"] != NEWEST)
+    except ClientError as error:
+        if code_of(error) not in GONE:
+            raise
+
+
+def described(work: Cloud1Work, name: str, version: str = "") -> dict[str, Any] | None:
+    """One call for all of it. Looks have a far higher rate than anything else that is asked."""
+    from botocore.exceptions import ClientError
+
+    more = {"Qualifier": version} if version else {}
+    try:
+        found: dict[str, Any] = work.functions.get_function(FunctionName=name, **more)
+    except ClientError as error:
+        if code_of(error) in GONE:
+            return None
+        raise
+    return found
+
+
+def until_ready(work: Cloud1Work, name: str, watch: CallWatch) -> None:
+    def look() -> bool | None:
+        found = described(work, name)
+        one = found["Configuration"] if found else {}
+        _refuse_failed(name, one)
+        states = (one.get("State", "Active"), one.get("LastUpdateStatus", "Successful"))
+        return True if found and states == ("Active", "Successful") else None
+
+    if until(look, work.waiting, watch) is None:
+        message = f"function `{name}` is not ready after a minute"
+        hint = "look at its state at the provider, then deploy again"
+        raise FabricError(Problem("provider/not-ready", message, hint))
+
+
+def _refuse_failed(name: str, one: Mapping[str, Any]) -> None:
+    for state, reason in (("State", "StateReason"), ("LastUpdateStatus", "LastUpdateStatusReason")):
+        if one.get(state) == "Failed":
+            why = one.get(reason, "it does not say why")
+            message = f"function `{name}` cannot be made ready: {why}"
+            raise FabricError(Problem("provider/refused", message))
+
+
+def patiently(
+    work: Cloud1Work, watch: CallWatch, call: Callable[[], Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    """Whoever changes what is being changed is asked to come back: so this does."""
+    from botocore.exceptions import ClientError
+
+    busy: list[ClientError] = []
+
+    def once() -> Mapping[str, Any] | None:
+        try:
+            return call()
+        except ClientError as error:
+            if not is_busy(error):
+                raise
+            busy.append(error)
+            return None
+
+    answer = until(once, work.waiting, watch)
+    if answer is None:
+        raise busy[-1]
+    return answer

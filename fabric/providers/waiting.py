@@ -1,0 +1,57 @@
+"""To look again and again until a provider is ready, at most for so long, and not past a stop."""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import CallWatch
+
+T = TypeVar("T")
+# A stop is noticed within this.
+_NAP = 0.25
+
+
+class Waiting(Struct, frozen=True):
+    """`most` seconds of pauses in all; each is longer than the last, up to `cap`."""
+
+    base: float = 0.1
+    cap: float = 5.0
+    most: float = 60.0
+    sleep: Callable[[float], None] = time.sleep
+    random: Callable[[], float] = random.random
+
+    def pauses(self) -> Iterator[float]:
+        """Between a half and the whole of what is due: who waits side by side comes back apart."""
+        spent, due = 0.0, self.base
+        while spent < self.most:
+            pause = min(due * (1 + self.random()) / 2, self.most - spent)
+            yield pause
+            spent += pause
+            due = min(self.cap, due * 2)
+
+
+WAITING = Waiting()
+
+
+def until(look: Callable[[], T | None], waiting: Waiting, watch: CallWatch) -> T | None:
+    """What `look` finds in the end; None when all time was spent."""
+    found = look()
+    for pause in waiting.pauses():
+        if found is not None:
+            return found
+        _nap(pause, waiting, watch)
+        found = look()
+    return found
+
+
+def _nap(seconds: float, waiting: Waiting, watch: CallWatch) -> None:
+    while seconds > 0:
+        if watch.is_to_end():
+            message = "the run was stopped while it waited for the provider"
+            raise FabricError(Problem("provider/interrupted", message))
+        waiting.sleep(min(seconds, _NAP))
+        seconds -= _NAP

@@ -1,0 +1,98 @@
+"""Whose keys cloud1's services are asked with, at which endpoint; and boto3's clients for them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from fabric.model.secret import Secret
+from fabric.system.http_client import CONNECT_SECONDS, READ_SECONDS
+
+CREDENTIALS = "CLOUD1_ACCESS_KEY_ID and CLOUD1_SECRET_ACCESS_KEY"
+_OWN_KEYS = ("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY")
+_REGIONS = ("CLOUD1_REGION", "AWS_REGION", "AWS_DEFAULT_REGION")
+_FIRST_REGION = "us-east-1"
+# What services call it when the caller is not who he has to be, or may not do it.
+REFUSED = frozenset(
+    "AccessDenied AccessDeniedException AllAccessDisabled ExpiredToken ExpiredTokenException"
+    " InvalidAccessKeyId InvalidClientTokenId InvalidToken SignatureDoesNotMatch"
+    " UnrecognizedClientException 401 403".split()
+)
+THROTTLED = frozenset(
+    "SlowDown Throttling ThrottlingException TooManyRequestsException RequestLimitExceeded"
+    " ProvisionedThroughputExceededException".split()
+)
+
+
+class Cloud1Account(Struct, frozen=True):
+    """Keys that are empty are left to the client's own chain: profiles, roles, metadata."""
+
+    key_id: Secret[str]
+    secret: Secret[str]
+    token: Secret[str]
+    region: str
+    endpoint: str
+
+    @property
+    def is_half(self) -> bool:
+        """Whether one of the two keys is missing."""
+        return bool(self.key_id) != bool(self.secret)
+
+
+class Trying(Struct, frozen=True):
+    """How a client goes on after what may go away by itself, and its calls at a time."""
+
+    mode: str
+    tries: int
+    at_once: int = 10
+
+
+def account_of(env: Mapping[str, str], endpoints: Sequence[str]) -> Cloud1Account:
+    """`endpoints` are variables, of which the first that is set names the address."""
+    family = "CLOUD1" if any(env.get(name) for name in _OWN_KEYS) else "AWS"
+    return Cloud1Account(
+        key_id=Secret(env.get(f"{family}_ACCESS_KEY_ID", "")),
+        secret=Secret(env.get(f"{family}_SECRET_ACCESS_KEY", "")),
+        token=Secret(env.get(f"{family}_SESSION_TOKEN", "")),
+        region=next((env[name] for name in _REGIONS if env.get(name)), ""),
+        endpoint=next((env[name] for name in endpoints if env.get(name)), ""),
+    )
+
+
+def session_of(account: Cloud1Account) -> Any:
+    """boto3's, which is untyped. Importing it is the caller's risk."""
+    import boto3
+
+    return boto3.session.Session(
+        aws_access_key_id=account.key_id.reveal() or None,
+        aws_secret_access_key=account.secret.reveal() or None,
+        aws_session_token=account.token.reveal() or None,
+        region_name=account.region or None,
+    )
+
+
+def client_of(session: Any, service: str, account: Cloud1Account, trying: Trying) -> Any:
+    """A thread-safe client; raises what boto3 raises."""
+    from botocore.config import Config
+
+    config = Config(
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=READ_SECONDS,
+        retries={"mode": trying.mode, "total_max_attempts": trying.tries},
+        max_pool_connections=trying.at_once,
+        # Stores that only speak the same protocol do not all know the newer checksums.
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        s3={"addressing_style": "path" if account.endpoint else "auto"},
+    )
+    return session.client(
+        service,
+        region_name=session.region_name or _FIRST_REGION,
+        endpoint_url=account.endpoint or None,
+        config=config,
+    )
+
+
+def code_of(error: Any) -> str:
+    """The name of an error that a service answered with."""
+    return str(error.response.get("Error", {}).get("Code", ""))
