@@ -112,6 +112,7 @@ class Command(Struct, frozen=True):
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
         """No command answers questions: what is not known is settled by running it again."""
+        del address, function, mark
         return None
 
     def _redaction(self, variables: Iterable[tuple[str, str]]) -> Redaction:

@@ -68,6 +68,7 @@ class Simulated(Struct, frozen=True):
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
         """There is nobody to ask: what is simulated stands in the record only."""
+        del address, function, mark
         return None
 
 
