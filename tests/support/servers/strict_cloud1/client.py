@@ -121,6 +121,14 @@ class StrictCloud1:
         """How often a change is looked at before it is done; 1 where nothing is said."""
         self._ask("looks", looks)
 
+    def fire_rule(self, name: str) -> None:
+        """The time of a rule of the default bus comes now."""
+        assert self._ask("fire", {"region": self.region, "rule": name}), f"no rule {name} is on"
+
+    def fire_schedule(self, name: str) -> None:
+        asked = {"region": self.region, "schedule": name}
+        assert self._ask("fire", asked), f"no schedule {name} is on"
+
     def left(self) -> dict[str, list[str]]:
         """All that a deployer could have left behind, by kind."""
         return dict(self._ask("left"))
