@@ -261,6 +261,13 @@ def test_a_schedule_calls_the_function_by_its_role(cloud1: StrictCloud1) -> None
     assert cloud1.left()["schedules"] == ["default/nightly"]
 
 
+def test_a_call_without_waiting_is_carried_out_later(cloud1: StrictCloud1) -> None:
+    recording(cloud1)
+    asked = {"FunctionName": "hello", "Qualifier": "live", "InvocationType": "Event"}
+    assert cloud1.client("lambda").invoke(**asked, Payload=b"7")["StatusCode"] == 202
+    until(lambda: given(cloud1) == [7])
+
+
 def test_policies_of_roles_are_among_what_is_left(cloud1: StrictCloud1) -> None:
     role_of(cloud1)
     statement = {"Effect": "Allow", "Action": "sqs:*", "Resource": "*"}

@@ -1,7 +1,5 @@
 """HTTP APIs: kept as they are described, and answered by the functions themselves."""
 
-import json
-
 import pytest
 
 from tests.servers.strict_cloud1.refused import refused
@@ -182,13 +180,23 @@ def test_an_api_answers_for_origins_itself(cloud1: StrictCloud1) -> None:
     assert "access-control-allow-origin" not in other.headers
 
 
+def test_credentials_are_not_for_every_origin(cloud1: StrictCloud1) -> None:
+    cors = {"AllowOrigins": ["*"], "AllowCredentials": True}
+    with refused("BadRequestException"):
+        cloud1.client("apigatewayv2").create_api(
+            Name="shop", ProtocolType="HTTP", CorsConfiguration=cors
+        )
+
+
 def test_a_body_that_is_not_text_comes_and_goes_as_base64(cloud1: StrictCloud1) -> None:
     echo = """export const handler = async (event) => ({ statusCode: 200,
         body: event.body, isBase64Encoded: event.isBase64Encoded, cookies: ["a=b", "c=d"] })"""
     arn = live(cloud1, Code={"ZipFile": archive(index_mjs=echo)})
     api = expose(cloud1, arn, "POST /echo")
-    text = cloud1.http("POST", f"{api['ApiEndpoint']}/echo", json.dumps([1]).encode())
-    assert text.json == [1]
+    url = f"{api['ApiEndpoint']}/echo"
+    assert cloud1.http("POST", url, b"text").text == "text"
+    answer = cloud1.http("POST", url, b"\xff\x00\xfe")
+    assert (answer.body, answer.headers["set-cookie"]) == (b"\xff\x00\xfe", "a=b, c=d")
 
 
 def test_a_warm_function_keeps_what_it_knows(cloud1: StrictCloud1) -> None:

@@ -8,6 +8,7 @@ import urllib.request
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from email.message import Message
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,15 @@ def strict_server(folder: Path) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class HttpAnswer:
+    """Names of headers are in small letters; one that comes twice is joined."""
+
     status: int
-    text: str
+    body: bytes
     headers: dict[str, str]
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
 
     @property
     def json(self) -> Any:
@@ -71,6 +78,7 @@ class StrictCloud1:
             "AWS_ACCESS_KEY_ID": self.key,
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
         }
 
     def client(self, service: str) -> Any:
@@ -150,10 +158,10 @@ class StrictCloud1:
         asked = urllib.request.Request(url, body, headers or {}, method=method)  # noqa: S310
         try:
             with urllib.request.urlopen(asked) as answer:  # noqa: S310 - on this machine
-                return HttpAnswer(answer.status, answer.read().decode(), dict(answer.headers))
+                return HttpAnswer(answer.status, answer.read(), _headers(answer.headers))
         except urllib.error.HTTPError as error:
             with error:
-                return HttpAnswer(error.code, error.read().decode(), dict(error.headers))
+                return HttpAnswer(error.code, error.read(), _headers(error.headers))
 
     def close(self) -> None:
         for client in self._clients.values():
@@ -164,6 +172,10 @@ class StrictCloud1:
         answer = self.http("POST", f"{self.endpoint}/_server/{what}?key={self.key}", body)
         assert answer.status == 200, answer.text
         return answer.json
+
+
+def _headers(given: Message) -> dict[str, str]:
+    return {name.lower(): ", ".join(given.get_all(name, ())) for name in given}
 
 
 @cache

@@ -22,7 +22,11 @@ from tests.support.servers.strict_cloud1.invocations import (
 )
 from tests.support.servers.strict_cloud1.mapping_calls import MAPPING_CALLS
 from tests.support.servers.strict_cloud1.permission_calls import PERMISSION_CALLS, allows
-from tests.support.servers.strict_cloud1.refusals import RefusalError, not_written
+from tests.support.servers.strict_cloud1.refusals import (
+    RefusalError,
+    not_found,
+    not_written,
+)
 from tests.support.servers.strict_cloud1.setting_calls import SETTING_CALLS
 
 _OPERATIONS = {
@@ -43,6 +47,7 @@ class Cloud:
     later: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(16))
 
     def perform(self, service: str, operation: str, region: Region, asked: Fields) -> Fields:
+        _must_be_near(region, asked.get("FunctionName", ""))
         if (service, operation) == ("lambda", "Invoke"):
             return self._invoke(region, asked)
         found = _OPERATIONS[service].get(operation)
@@ -118,3 +123,16 @@ class Cloud:
     def close(self) -> None:
         self.later.shutdown(wait=False, cancel_futures=True)
         self.children.close()
+
+
+def _must_be_near(region: Region, function: str) -> None:
+    """A whole ARN is of this region and this account."""
+    if not function.startswith("arn:"):
+        return
+    place, number = function.split(":")[3:5]
+    if place != region.name:
+        raise not_found(
+            f"Functions from '{place}' are not reachable in this region ('{region.name}')"
+        )
+    if number != region.account.number:
+        raise RefusalError(403, "AccessDeniedException", f"not authorized on resource: {function}")
