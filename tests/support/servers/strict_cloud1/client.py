@@ -13,8 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import boto3
-
 from tests.support.project import REPO
 from tests.support.servers.process import Command, free_port, listens, running
 
@@ -137,6 +135,10 @@ class StrictCloud1:
         asked = {"region": self.region, "schedule": name}
         assert self._ask("fire", asked), f"no schedule {name} is on"
 
+    def forget(self) -> None:
+        """The account is closed, and its warm functions are ended."""
+        self._ask("forget", {})
+
     def left(self) -> dict[str, list[str]]:
         """All that a deployer could have left behind, by kind."""
         return dict(self._ask("left"))
@@ -164,6 +166,7 @@ class StrictCloud1:
                 return HttpAnswer(error.code, error.read(), _headers(error.headers))
 
     def close(self) -> None:
+        """Ends the clients; the account stays for others that have its key."""
         for client in self._clients.values():
             client.close()
 
@@ -180,6 +183,9 @@ def _headers(given: Message) -> dict[str, str]:
 
 @cache
 def _session() -> Any:
+    # Every session of tests loads this file; few of them need it.
+    import boto3
+
     return boto3.session.Session()
 
 

@@ -51,6 +51,7 @@ class SideChannel:
             "throttle": _throttle,
             "looks": _looks,
             "fire": self._fire,
+            "forget": self._forget,
         }
 
     def _fire(self, account: Account, body: bytes) -> bool:
@@ -60,6 +61,11 @@ class SideChannel:
         if "rule" in asked:
             return fire_rule(self._cloud, region, asked["rule"])
         return fire_schedule(self._cloud, region, asked["schedule"])
+
+    def _forget(self, account: Account, _: bytes) -> None:
+        """The account is closed; what moto has of it stays, and nobody asks for it again."""
+        self._cloud.children.forget_account(account.number)
+        self._cloud.accounts.by_key.pop(account.key)
 
     def answered(self, request: Request) -> Answer:
         known = self._known.get(request.path.removeprefix("/_server/"))
