@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import boto3
 import pytest
 from botocore.exceptions import ConnectionClosedError, HTTPClientError
 from msgspec import structs
@@ -9,6 +10,7 @@ from msgspec import structs
 from tests.servers.strict_cloud1.refused import refused
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 from tests.support.servers.strict_cloud1.faults import Fault, Faults, Throttle
+from tests.support.servers.strict_cloud1.invocations import ROLE_TOKEN
 from tests.support.servers.strict_cloud1.samples import create, role_of, settle
 
 pytestmark = pytest.mark.slow
@@ -42,6 +44,21 @@ def test_calls_of_others_are_not_counted(cloud1: StrictCloud1) -> None:
     role_of(cloud1)
     assert other.calls() == {}
     other.close()
+
+
+def test_calls_of_functions_are_neither_counted_nor_refused(cloud1: StrictCloud1) -> None:
+    cloud1.fault("*", status=500)
+    client = boto3.client(
+        "lambda",
+        endpoint_url=cloud1.endpoint,
+        region_name=cloud1.region,
+        aws_access_key_id=cloud1.key,
+        aws_secret_access_key="of-a-function",  # noqa: S106
+        aws_session_token=ROLE_TOKEN,
+    )
+    assert client.list_functions()["Functions"] == []
+    client.close()
+    assert cloud1.calls() == {}
 
 
 def test_a_planned_refusal_comes_after_those_that_are_skipped(cloud1: StrictCloud1) -> None:

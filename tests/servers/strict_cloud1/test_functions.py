@@ -1,5 +1,7 @@
 """Functions, as the strict server keeps them."""
 
+import io
+import zipfile
 from typing import Any
 
 import pytest
@@ -151,6 +153,16 @@ def test_an_archive_over_50_mb_is_refused(cloud1: StrictCloud1) -> None:
     assert refusal.status == 413
 
 
+def test_an_archive_that_unpacks_to_250_mb_is_refused(cloud1: StrictCloud1) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("index.mjs", "")
+        # What the list of the archive says is believed.
+        archive.filelist[0].file_size = 250 * 1024 * 1024
+    with refused("InvalidParameterValueException", "Unzipped size must be smaller"):
+        create(cloud1, Code={"ZipFile": made.getvalue()})
+
+
 def test_an_archive_may_come_from_a_bucket(cloud1: StrictCloud1) -> None:
     bucket = f"archives-{cloud1.account}"
     cloud1.client("s3").create_bucket(Bucket=bucket)
@@ -215,6 +227,8 @@ def test_a_function_is_of_its_region(cloud1: StrictCloud1) -> None:
         abroad.client("lambda").get_function(FunctionName="hello")
     arn = create(abroad, Role=role_of(cloud1))["FunctionArn"]
     assert arn == f"arn:aws:lambda:eu-west-1:{cloud1.account}:function:hello:1"
+    with refused("ResourceNotFoundException", "are not reachable in this region"):
+        cloud1.client("lambda").get_function(FunctionName=arn)
     abroad.close()
 
 

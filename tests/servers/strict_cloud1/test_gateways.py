@@ -1,7 +1,5 @@
 """HTTP APIs: kept as they are described, and answered by the functions themselves."""
 
-import json
-
 import pytest
 
 from tests.servers.strict_cloud1.refused import refused
@@ -14,6 +12,7 @@ from tests.support.servers.strict_cloud1.samples import (
     expose,
     integrate,
     live,
+    permit,
     update,
 )
 
@@ -65,6 +64,29 @@ def test_without_permission_on_the_alias_the_answer_is_500(cloud1: StrictCloud1)
         Principal="apigateway.amazonaws.com",
     )
     assert cloud1.http_get(url).status == 500
+
+
+def test_a_permission_is_for_the_routes_that_it_names(cloud1: StrictCloud1) -> None:
+    arn = live(cloud1)
+    gateway = cloud1.client("apigatewayv2")
+    ident = gateway.create_api(Name="shop", ProtocolType="HTTP")["ApiId"]
+    gateway.create_stage(ApiId=ident, StageName="$default", AutoDeploy=True)
+    target = integrate(cloud1, ident, arn)
+    for key in ("GET /a", "POST /a"):
+        gateway.create_route(ApiId=ident, RouteKey=key, Target=target)
+    permit(cloud1, arn, ident, "*/GET/a")
+    url = f"{gateway.get_api(ApiId=ident)['ApiEndpoint']}/a"
+    assert cloud1.http("GET", url).status == 200
+    assert cloud1.http("POST", url, b"").status == 500
+
+
+def test_an_alias_of_a_version_that_is_still_made_answers_500(cloud1: StrictCloud1) -> None:
+    create(cloud1)
+    made = cloud1.client("lambda").create_alias(
+        FunctionName="hello", Name="live", FunctionVersion="1"
+    )
+    url = f"{expose(cloud1, made['AliasArn'])['ApiEndpoint']}/hello/ada"
+    assert [cloud1.http_get(url).status for _ in range(2)] == [500, 200]
 
 
 def test_a_path_without_a_route_is_not_found(cloud1: StrictCloud1) -> None:
@@ -182,13 +204,23 @@ def test_an_api_answers_for_origins_itself(cloud1: StrictCloud1) -> None:
     assert "access-control-allow-origin" not in other.headers
 
 
+def test_credentials_are_not_for_every_origin(cloud1: StrictCloud1) -> None:
+    cors = {"AllowOrigins": ["*"], "AllowCredentials": True}
+    with refused("BadRequestException"):
+        cloud1.client("apigatewayv2").create_api(
+            Name="shop", ProtocolType="HTTP", CorsConfiguration=cors
+        )
+
+
 def test_a_body_that_is_not_text_comes_and_goes_as_base64(cloud1: StrictCloud1) -> None:
     echo = """export const handler = async (event) => ({ statusCode: 200,
         body: event.body, isBase64Encoded: event.isBase64Encoded, cookies: ["a=b", "c=d"] })"""
     arn = live(cloud1, Code={"ZipFile": archive(index_mjs=echo)})
     api = expose(cloud1, arn, "POST /echo")
-    text = cloud1.http("POST", f"{api['ApiEndpoint']}/echo", json.dumps([1]).encode())
-    assert text.json == [1]
+    url = f"{api['ApiEndpoint']}/echo"
+    assert cloud1.http("POST", url, b"text").text == "text"
+    answer = cloud1.http("POST", url, b"\xff\x00\xfe")
+    assert (answer.body, answer.headers["set-cookie"]) == (b"\xff\x00\xfe", "a=b, c=d")
 
 
 def test_a_warm_function_keeps_what_it_knows(cloud1: StrictCloud1) -> None:

@@ -15,7 +15,9 @@ def serve(port: int, folder: Path) -> None:
 
     from tests.support.servers.strict_cloud1.children import Children
     from tests.support.servers.strict_cloud1.cloud import Cloud
+    from tests.support.servers.strict_cloud1.deliveries import take_over
     from tests.support.servers.strict_cloud1.front import Front
+    from tests.support.servers.strict_cloud1.moto_services import MotoServices
 
     class Handler(WSGIRequestHandler):
         """Connections are kept; head and body leave together."""
@@ -27,13 +29,16 @@ def serve(port: int, folder: Path) -> None:
             """Nobody reads it."""
 
     cloud = Cloud(f"http://127.0.0.1:{port}", Children(folder))
-    front = Front(cloud, DomainDispatcherApplication(create_backend_app))
+    take_over(cloud)
+    services = MotoServices(cloud, DomainDispatcherApplication(create_backend_app))
+    front = Front(cloud, services)
     server = make_server("127.0.0.1", port, front, threaded=True, request_handler=Handler)
     try:
         server.serve_forever()
     except KeyboardInterrupt:
         pass
     finally:
+        services.close()
         cloud.close()
 
 

@@ -17,9 +17,19 @@ from tests.support.servers.strict_cloud1.refusals import not_found
 
 @dataclass
 class EventSourceMapping:
+    """`transition` is its state until it was looked at so often; messages do not wait for that."""
+
     shown: Fields
     looks: int = 0
-    is_leaving: bool = False
+    transition: str = ""
+
+    @property
+    def is_leaving(self) -> bool:
+        return self.transition == "Deleting"
+
+    @property
+    def is_enabled(self) -> bool:
+        return not self.is_leaving and self.shown["State"] == "Enabled"
 
 
 @dataclass

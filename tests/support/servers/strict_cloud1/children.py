@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -105,6 +105,7 @@ class Children:
     """`folder` holds the unpacked archives; a version's children are found by its ARN."""
 
     folder: Path
+    most_idle: int = 24
     _idle: dict[str, list[Child]] = field(default_factory=dict)
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
@@ -117,9 +118,26 @@ class Children:
         if outcome.answer is None:
             child.end()
         else:
-            with self._turn:
-                self._idle.setdefault(key, []).append(child)
+            self._keep(key, child)
         return outcome
+
+    def _keep(self, key: str, child: Child) -> None:
+        """For the next call; the oldest makes room."""
+        with self._turn:
+            self._idle.setdefault(key, []).append(child)
+            surplus = self._oldest() if self._count() > self.most_idle else None
+        if surplus:
+            surplus.end()
+
+    def _count(self) -> int:
+        return sum(len(idle) for idle in self._idle.values())
+
+    def _oldest(self) -> Child:
+        key = next(key for key, idle in self._idle.items() if idle)
+        child = self._idle[key].pop(0)
+        if not self._idle[key]:
+            del self._idle[key]
+        return child
 
     def _warm(self, key: str) -> Child | None:
         with self._turn:
@@ -158,15 +176,17 @@ class Children:
 
     def forget(self, arn: str) -> None:
         """Those of a function that is gone, or of one version of it."""
-        with self._turn:
-            keys = [one for one in self._idle if one.startswith((f"{arn} ", f"{arn}:"))]
-            children = [child for key in keys for child in self._idle.pop(key)]
-        for child in children:
-            child.end()
+        self._end(lambda key: key.startswith((f"{arn} ", f"{arn}:")))
+
+    def forget_account(self, number: str) -> None:
+        self._end(lambda key: f":{number}:" in key)
 
     def close(self) -> None:
+        self._end(lambda _: True)
+
+    def _end(self, concerns: Callable[[str], bool]) -> None:
         with self._turn:
-            children = [child for idle in self._idle.values() for child in idle]
-            self._idle.clear()
+            keys = [one for one in self._idle if concerns(one)]
+            children = [child for key in keys for child in self._idle.pop(key)]
         for child in children:
             child.end()

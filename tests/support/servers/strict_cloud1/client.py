@@ -8,11 +8,10 @@ import urllib.request
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from email.message import Message
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-import boto3
 
 from tests.support.project import REPO
 from tests.support.servers.process import Command, free_port, listens, running
@@ -45,9 +44,15 @@ def strict_server(folder: Path) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class HttpAnswer:
+    """Names of headers are in small letters; one that comes twice is joined."""
+
     status: int
-    text: str
+    body: bytes
     headers: dict[str, str]
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
 
     @property
     def json(self) -> Any:
@@ -71,6 +76,7 @@ class StrictCloud1:
             "AWS_ACCESS_KEY_ID": self.key,
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
         }
 
     def client(self, service: str) -> Any:
@@ -121,6 +127,18 @@ class StrictCloud1:
         """How often a change is looked at before it is done; 1 where nothing is said."""
         self._ask("looks", looks)
 
+    def fire_rule(self, name: str) -> None:
+        """The time of a rule of the default bus comes now."""
+        assert self._ask("fire", {"region": self.region, "rule": name}), f"no rule {name} is on"
+
+    def fire_schedule(self, name: str) -> None:
+        asked = {"region": self.region, "schedule": name}
+        assert self._ask("fire", asked), f"no schedule {name} is on"
+
+    def forget(self) -> None:
+        """The account is closed, and its warm functions are ended."""
+        self._ask("forget", {})
+
     def left(self) -> dict[str, list[str]]:
         """All that a deployer could have left behind, by kind."""
         return dict(self._ask("left"))
@@ -142,12 +160,13 @@ class StrictCloud1:
         asked = urllib.request.Request(url, body, headers or {}, method=method)  # noqa: S310
         try:
             with urllib.request.urlopen(asked) as answer:  # noqa: S310 - on this machine
-                return HttpAnswer(answer.status, answer.read().decode(), dict(answer.headers))
+                return HttpAnswer(answer.status, answer.read(), _headers(answer.headers))
         except urllib.error.HTTPError as error:
             with error:
-                return HttpAnswer(error.code, error.read().decode(), dict(error.headers))
+                return HttpAnswer(error.code, error.read(), _headers(error.headers))
 
     def close(self) -> None:
+        """Ends the clients; the account stays for others that have its key."""
         for client in self._clients.values():
             client.close()
 
@@ -158,8 +177,15 @@ class StrictCloud1:
         return answer.json
 
 
+def _headers(given: Message) -> dict[str, str]:
+    return {name.lower(): ", ".join(given.get_all(name, ())) for name in given}
+
+
 @cache
 def _session() -> Any:
+    # Every session of tests loads this file; few of them need it.
+    import boto3
+
     return boto3.session.Session()
 
 

@@ -20,12 +20,17 @@ from tests.support.servers.strict_cloud1.invocations import (
     parsed,
     run,
 )
+from tests.support.servers.strict_cloud1.mapping_calls import MAPPING_CALLS
 from tests.support.servers.strict_cloud1.permission_calls import PERMISSION_CALLS, allows
-from tests.support.servers.strict_cloud1.refusals import RefusalError, not_written
+from tests.support.servers.strict_cloud1.refusals import (
+    RefusalError,
+    not_found,
+    not_written,
+)
 from tests.support.servers.strict_cloud1.setting_calls import SETTING_CALLS
 
 _OPERATIONS = {
-    "lambda": FUNCTION_CALLS | ALIAS_CALLS | PERMISSION_CALLS | SETTING_CALLS,
+    "lambda": FUNCTION_CALLS | ALIAS_CALLS | PERMISSION_CALLS | SETTING_CALLS | MAPPING_CALLS,
     "apigatewayv2": GATEWAY_CALLS,
 }
 OWN_SERVICES = frozenset(_OPERATIONS)
@@ -42,6 +47,7 @@ class Cloud:
     later: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(16))
 
     def perform(self, service: str, operation: str, region: Region, asked: Fields) -> Fields:
+        _must_be_near(region, asked.get("FunctionName", ""))
         if (service, operation) == ("lambda", "Invoke"):
             return self._invoke(region, asked)
         found = _OPERATIONS[service].get(operation)
@@ -99,9 +105,34 @@ class Cloud:
         return False
 
     def send(self, region: Region, arn: str, service: str, source: str, event: object) -> None:
-        """Without waiting; what is not allowed is not delivered, and nobody is told."""
-        self.later.submit(self.call_for, region, arn, service, source, event)
+        """Without waiting; what is not allowed now is not delivered, and nobody is told."""
+        with self.turn:
+            if self.is_allowed(region, arn, service, source):
+                self.later.submit(self.call_for, region, arn, service, source, event)
+
+    def region_of(self, number: str, arn: str) -> Region | None:
+        """Where an account has what an ARN names."""
+        account = self.accounts.numbered(number)
+        return account.region(arn.split(":")[3], self.server) if account else None
+
+    def call_by_role(self, region: Region, arn: str, event: object) -> Called:
+        """As a service calls on behalf of a role: no policy of the function is asked."""
+        version, own_arn = self._chosen(region, Reference.of(arn))
+        return run(self.children, region, version, event, own_arn)
 
     def close(self) -> None:
         self.later.shutdown(wait=False, cancel_futures=True)
         self.children.close()
+
+
+def _must_be_near(region: Region, function: str) -> None:
+    """A whole ARN is of this region and this account."""
+    if not function.startswith("arn:"):
+        return
+    place, number = function.split(":")[3:5]
+    if place != region.name:
+        raise not_found(
+            f"Functions from '{place}' are not reachable in this region ('{region.name}')"
+        )
+    if number != region.account.number:
+        raise RefusalError(403, "AccessDeniedException", f"not authorized on resource: {function}")

@@ -17,4 +17,5 @@ def strict_cloud1_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 def cloud1(strict_cloud1_server: str) -> Iterator[StrictCloud1]:
     account = StrictCloud1(strict_cloud1_server)
     yield account
+    account.forget()
     account.close()

@@ -13,16 +13,17 @@ from msgspec import Struct
 
 from tests.support.servers.strict_cloud1.accounts import Account, Region
 from tests.support.servers.strict_cloud1.cloud import OWN_SERVICES, Cloud
+from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.described import Described, answer
 from tests.support.servers.strict_cloud1.faults import Fault
 from tests.support.servers.strict_cloud1.gateway_requests import Answer, answered, message
 from tests.support.servers.strict_cloud1.invocations import ROLE_TOKEN
+from tests.support.servers.strict_cloud1.moto_checks import Asked
+from tests.support.servers.strict_cloud1.moto_services import MotoServices
 from tests.support.servers.strict_cloud1.refusals import RefusalError, error_answer
 from tests.support.servers.strict_cloud1.side_channel import SideChannel
 
 Environ = dict[str, Any]
-Start = Callable[[str, list[tuple[str, str]]], object]
-Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 _CREDENTIAL = re.compile(r"Credential=([^/,]+)/\d+/([^/]+)/([^/]+)/aws4_request")
 _API = re.compile(r"/_api/(\w+)(/.*)?")
 _BODY = "strict_cloud1.body"
@@ -36,7 +37,7 @@ class Signed(Struct, frozen=True):
 
 
 class Front:
-    def __init__(self, cloud: Cloud, moto: Application) -> None:
+    def __init__(self, cloud: Cloud, moto: MotoServices) -> None:
         self._cloud = cloud
         self._moto = moto
         self._side = SideChannel(cloud)
@@ -105,31 +106,26 @@ class Front:
         return None
 
     def _carried_out(self, call: "ServiceCall") -> Answer:
-        service, asked = call.described.name, {}
+        asked: Fields = {}
+        service = call.described.name
         try:
             if call.protocol in _CHECKED_HERE:
                 asked = call.described.parameters(call.operation, call.labels, call.request)
             region = call.account.region(call.signed.region, self._cloud.server)
             if service in OWN_SERVICES:
-                result = self._cloud.perform(service, call.operation.name, region, asked)
-                status, headers, body = answer(call.operation, result)
-                return Answer(status, tuple(headers.items()), body)
+                return self._performed(call, region, asked)
+            given = Asked(call.request.path, asked, call.environ[_BODY])
+            return self._moto.answer(call.name, call.environ, region, given)
         except RefusalError as refusal:
             return _refused(call.protocol, refusal)
-        return self._by_moto(call, region)
 
-    def _by_moto(self, call: "ServiceCall", region: Region) -> Answer:
-        environ = {**call.environ, "HTTP_X_MOTO_ACCOUNT_ID": call.account.number}
-        environ["wsgi.input"] = io.BytesIO(environ[_BODY])
-        head: list[Any] = []
-
-        def start(status: str, headers: list[tuple[str, str]], *_: object) -> None:
-            head[:] = [int(status.split()[0]), headers]
-
-        with self._cloud.turn:
-            body = b"".join(self._moto(environ, start))
-        kept = [one for one in head[1] if one[0].lower() not in {"content-length", "connection"}]
-        return Answer(head[0], tuple(kept), body)
+    def _performed(self, call: "ServiceCall", region: Region, asked: Fields) -> Answer:
+        service = call.described.name
+        result = self._cloud.perform(service, call.operation.name, region, asked)
+        if call.operation.name.endswith("EventSourceMapping"):
+            self._moto.wake()
+        status, headers, body = answer(call.operation, result)
+        return Answer(status, tuple(headers.items()), body)
 
 
 class ServiceCall(Struct, frozen=True):

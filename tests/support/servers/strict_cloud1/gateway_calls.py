@@ -72,6 +72,7 @@ def _must_have_room(rows: dict[str, Fields], kind: str) -> None:
 def _create(region: Region, asked: Fields) -> Fields:
     if asked["ProtocolType"] != "HTTP":
         raise not_written("only HTTP APIs are kept here")
+    _check_cors(asked.get("CorsConfiguration", {}))
     ident = _ident()
     own = {
         "ApiId": ident,
@@ -84,6 +85,11 @@ def _create(region: Region, asked: Fields) -> Fields:
     return region.gateways[ident].shown
 
 
+def _check_cors(cors: Fields) -> None:
+    if cors.get("AllowCredentials") and "*" in cors.get("AllowOrigins", []):
+        raise _bad("Allow-credentials is not supported with a * origin")
+
+
 def _get(region: Region, asked: Fields) -> Fields:
     return _gateway(region, asked).shown
 
@@ -94,6 +100,7 @@ def _list(region: Region, asked: Fields) -> Fields:
 
 def _update(region: Region, asked: Fields) -> Fields:
     shown = _gateway(region, asked).shown
+    _check_cors(asked.get("CorsConfiguration", {}))
     shown |= _without_own(asked)
     return shown
 

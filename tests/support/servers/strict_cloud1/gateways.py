@@ -38,7 +38,7 @@ class Gateway:
         """The most specific route: whole paths, then variables, then greedy ones, then methods."""
         found = [
             (_rank(route["RouteKey"]), Hit(route, variables))
-            for route in self.routes.values()
+            for route in list(self.routes.values())
             if (variables := _variables(route["RouteKey"], method, path)) is not None
         ]
         return max(found, key=lambda one: one[0])[1] if found else None

@@ -71,7 +71,9 @@ def sha256_of(content: bytes) -> str:
 
 
 def check_settings(region: Region, settings: Fields) -> None:
-    must_be_assumable(region, settings["Role"], "lambda.amazonaws.com", _CANNOT_BE_ASSUMED)
+    must_be_assumable(
+        region, settings["Role"], "lambda.amazonaws.com", wrong_value(_CANNOT_BE_ASSUMED)
+    )
     if not _RUNS_HERE.fullmatch(settings["Runtime"]):
         raise wrong_value(
             f"The runtime parameter of {settings['Runtime']} is no longer supported for creating"
@@ -84,12 +86,12 @@ def check_settings(region: Region, settings: Fields) -> None:
 _CANNOT_BE_ASSUMED = "The role defined for the function cannot be assumed by Lambda."
 
 
-def must_be_assumable(region: Region, arn: str, service: str, otherwise: str) -> None:
+def must_be_assumable(region: Region, arn: str, service: str, otherwise: RefusalError) -> None:
     """The role is there, and its trust names the service."""
     roles = iam_backends[region.account.number]["aws"].roles.values()
     role = next((one for one in roles if one.arn == arn), None)
     if role is None or service not in _trusted(role.assume_role_policy_document):
-        raise wrong_value(otherwise)
+        raise otherwise
 
 
 def _trusted(document: str) -> frozenset[str]:

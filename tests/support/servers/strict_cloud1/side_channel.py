@@ -10,11 +10,12 @@ from werkzeug.wrappers import Request
 
 from tests.support.servers.strict_cloud1.accounts import Account
 from tests.support.servers.strict_cloud1.cloud import Cloud
+from tests.support.servers.strict_cloud1.deliveries import fire_rule, fire_schedule
 from tests.support.servers.strict_cloud1.faults import Fault, Faults, Throttle
 from tests.support.servers.strict_cloud1.gateway_requests import Answer
 from tests.support.servers.strict_cloud1.leftovers import left
 
-Asked = Callable[[Account, bytes], Any]
+_Answerer = Callable[[Account, bytes], Any]
 
 
 def _reset(account: Account, _: bytes) -> None:
@@ -40,7 +41,7 @@ class SideChannel:
 
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
-        self._known: dict[str, Asked] = {
+        self._known: dict[str, _Answerer] = {
             "calls": lambda account, _: Counter(name for name, _ in account.calls),
             "answers": lambda account, _: account.calls,
             "left": lambda account, _: left(account),
@@ -49,7 +50,22 @@ class SideChannel:
             "fault": _fault,
             "throttle": _throttle,
             "looks": _looks,
+            "fire": self._fire,
+            "forget": self._forget,
         }
+
+    def _fire(self, account: Account, body: bytes) -> bool:
+        """A rule or a schedule of a region, at once."""
+        asked = msgspec.json.decode(body, type=dict[str, str])
+        region = account.region(asked["region"], self._cloud.server)
+        if "rule" in asked:
+            return fire_rule(self._cloud, region, asked["rule"])
+        return fire_schedule(self._cloud, region, asked["schedule"])
+
+    def _forget(self, account: Account, _: bytes) -> None:
+        """The account is closed; what moto has of it stays, and nobody asks for it again."""
+        self._cloud.children.forget_account(account.number)
+        self._cloud.accounts.by_key.pop(account.key)
 
     def answered(self, request: Request) -> Answer:
         known = self._known.get(request.path.removeprefix("/_server/"))

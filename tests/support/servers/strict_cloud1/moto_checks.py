@@ -1,0 +1,129 @@
+"""What moto takes and an account refuses: asked before moto is."""
+
+import re
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from msgspec import Struct
+
+from tests.support.servers.strict_cloud1.accounts import Region
+from tests.support.servers.strict_cloud1.cloud import Cloud
+from tests.support.servers.strict_cloud1.constraints import Fields
+from tests.support.servers.strict_cloud1.packages import must_be_assumable
+from tests.support.servers.strict_cloud1.refusals import RefusalError, not_written
+from tests.support.servers.strict_cloud1.schedule_expressions import is_at, is_rate_or_cron
+
+
+class Asked(Struct, frozen=True):
+    """A request to a service of moto's; `members` are read where its protocol is JSON."""
+
+    path: str
+    members: Fields
+    body: bytes
+
+
+def _notifications(cloud: Cloud, region: Region, asked: Asked) -> None:
+    """A function that does not let the bucket call it, or two that want the same event."""
+    bucket = asked.path.strip("/").partition("/")[0]
+    rows = list(ET.fromstring(asked.body).iterfind("{*}CloudFunctionConfiguration"))  # noqa: S314
+    for row in rows:
+        arn = row.findtext("{*}CloudFunction", "")
+        source = f"arn:aws:s3:::{bucket}"
+        if not cloud.is_allowed(region, arn, "s3.amazonaws.com", source):
+            raise _wrong("Unable to validate the following destination configurations")
+    idents = [row.findtext("{*}Id") for row in rows if row.findtext("{*}Id")]
+    if len(set(idents)) < len(idents):
+        raise _wrong("Same ID used for multiple configurations. IDs must be unique")
+    if any(_overlap(one, other) for one, other in combinations(rows, 2)):
+        raise _wrong(
+            "Configurations overlap. Configurations on the same bucket cannot share a common event"
+            " type."
+        )
+
+
+def _wrong(message: str) -> RefusalError:
+    return RefusalError(400, "InvalidArgument", message)
+
+
+def _overlap(one: ET.Element, other: ET.Element) -> bool:
+    if not any(_same_event(a, b) for a in _events(one) for b in _events(other)):
+        return False
+    mine, theirs = _filter(one), _filter(other)
+    starts = (
+        mine["prefix"].startswith(theirs["prefix"]),
+        theirs["prefix"].startswith(mine["prefix"]),
+    )
+    ends = mine["suffix"].endswith(theirs["suffix"]), theirs["suffix"].endswith(mine["suffix"])
+    return any(starts) and any(ends)
+
+
+def _events(row: ET.Element) -> list[str]:
+    return [one.text or "" for one in row.iterfind("{*}Event")]
+
+
+def _same_event(one: str, other: str) -> bool:
+    return one == other or any(
+        wide.endswith(":*") and narrow.startswith(wide[:-1])
+        for wide, narrow in ((one, other), (other, one))
+    )
+
+
+def _filter(row: ET.Element) -> dict[str, str]:
+    rules = row.iterfind("{*}Filter/{*}S3Key/{*}FilterRule")
+    named = {
+        one.findtext("{*}Name", "").lower(): one.findtext("{*}Value", "") or "" for one in rules
+    }
+    return {"prefix": "", "suffix": "", **named}
+
+
+def _rule(cloud: Cloud, region: Region, asked: Asked) -> None:
+    expression = asked.members.get("ScheduleExpression")
+    if not expression and not asked.members.get("EventPattern"):
+        message = "Parameter(s) EventPattern or ScheduleExpression must be specified."
+        raise RefusalError(400, "ValidationException", message)
+    if expression and not is_rate_or_cron(expression):
+        message = "Parameter ScheduleExpression is not valid."
+        raise RefusalError(400, "ValidationException", message)
+
+
+def _schedule(cloud: Cloud, region: Region, asked: Asked) -> None:
+    """A role that the service can take on, a function that is there, a time that can come."""
+    expression, target = asked.members["ScheduleExpression"], asked.members["Target"]
+    if not is_rate_or_cron(expression) and not is_at(expression):
+        message = f"Invalid Schedule Expression {expression}."
+        raise RefusalError(400, "ValidationException", message)
+    zone = asked.members.get("ScheduleExpressionTimezone", "UTC")
+    if not re.fullmatch(r"UTC|[A-Z]\w+(/[\w+-]+)+", zone):
+        message = f"The ScheduleExpressionTimezone you provided is invalid: {zone}"
+        raise RefusalError(400, "ValidationException", message)
+    must_be_assumable(
+        region,
+        target["RoleArn"],
+        "scheduler.amazonaws.com",
+        RefusalError(400, "ValidationException", _SCHEDULER_ROLE),
+    )
+
+
+_SCHEDULER_ROLE = (
+    "The execution role you provide must allow AWS EventBridge Scheduler to assume the role."
+)
+
+
+def _targets(cloud: Cloud, region: Region, asked: Asked) -> None:
+    for one in asked.members["Targets"]:
+        unheeded = set(one) - {"Id", "Arn", "Input", "InputTransformer"}
+        if ":lambda:" in one["Arn"] and unheeded:
+            raise not_written(f"{sorted(unheeded)} of a target")
+
+
+Check = Callable[[Cloud, Region, Asked], Any]
+
+CHECKS: dict[str, Check] = {
+    "s3.PutBucketNotificationConfiguration": _notifications,
+    "events.PutRule": _rule,
+    "events.PutTargets": _targets,
+    "scheduler.CreateSchedule": _schedule,
+    "scheduler.UpdateSchedule": _schedule,
+}
