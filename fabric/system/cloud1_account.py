@@ -85,12 +85,25 @@ def client_of(session: Any, service: str, account: Cloud1Account, trying: Trying
         response_checksum_validation="when_required",
         s3={"addressing_style": "path" if account.endpoint else "auto"},
     )
-    return session.client(
+    client = session.client(
         service,
         region_name=session.region_name or _FIRST_REGION,
         endpoint_url=account.endpoint or None,
         config=config,
     )
+    client.meta.events.register("before-parse.*.*", _refuse_half)
+    return client
+
+
+def _refuse_half(operation_model: Any, response_dict: Mapping[str, Any], **_: object) -> None:
+    """An answer that was cut off is none: boto3 would take what is there of it for all of it."""
+    from botocore.exceptions import ResponseStreamingError
+
+    body, said = response_dict["body"], response_dict["headers"].get("content-length", "")
+    if operation_model.http.get("method") == "HEAD" or not isinstance(body, bytes):
+        return
+    if said.isdigit() and len(body) < int(said):
+        raise ResponseStreamingError(error=f"the answer to {operation_model.name} was cut off")
 
 
 def code_of(error: Any) -> str:

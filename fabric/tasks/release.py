@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from fabric.graph.decide import Action, Decision
 from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
-from fabric.model.records.changes import ReleaseDone
-from fabric.model.records.record import Mode, RecordRef
+from fabric.model.problems import FabricError
+from fabric.model.records.changes import ReleaseDone, broken_off, doubted
+from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ReleaseInputs
@@ -46,12 +47,17 @@ class ReleaseKind:
         locked_record.require_lock()
         functions = self._functions(ref, locked_record, inputs.functions)
         deployer = self._tools.deployers.deployer(ref, mode)
-        record = locked_record.record
+        record = self._as_known(locked_record.record)
         full_address = replace(self._tools.deployers.full_address(ref), previous=record)
         watch = watch_of(task, shop)
-        with shop.away():
-            released = deployer.release(full_address, functions, record.outputs, watch)
-            self._tools.deployers.check_health(ref, mode, released)
+        try:
+            with shop.away():
+                released = deployer.release(full_address, functions, record.outputs, watch)
+                self._tools.deployers.check_health(ref, mode, released)
+        except FabricError:
+            if mode is Mode.REAL:
+                locked_record.add(broken_off(task.id, record))
+            raise
         outside = self._tools.records.as_found(inputs.stage, inputs.outside)
         known = Known(task, self.code(task), joined(digests_of(upstream), outside))
         key = release_key(known, inputs, locked_record.record)
@@ -60,6 +66,10 @@ class ReleaseKind:
         locked_record.add(done, durable=mode is Mode.REAL)
         output = release_output(locked_record.record)
         return Made(output.digest, facts=output.facts, keep=False)
+
+    def _as_known(self, record: Record) -> Record:
+        """Whoever forces a release wants what is there to be looked at."""
+        return replace(record, kept=doubted(record.kept)) if self._tools.force else record
 
     def _functions(
         self, ref: RecordRef, locked_record: OpenRecord, names: tuple[str, ...]

@@ -8,7 +8,7 @@ from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_remove
 from fabric.graph.plan import Known
 from fabric.model.problems import FabricError
-from fabric.model.records.changes import FunctionGone, FunctionUnsure, ReleaseDone
+from fabric.model.records.changes import FunctionGone, FunctionUnsure, ReleaseDone, broken_off
 from fabric.model.records.record import Mode
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
@@ -51,6 +51,8 @@ class RemoveKind:
             if inputs.mode != Mode.SIMULATED:
                 for name in gone:
                     locked_record.add(FunctionUnsure(task.id, name))
+            if inputs.mode == Mode.REAL:
+                locked_record.add(broken_off(task.id, locked_record.record))
             raise
         for name in gone:
             locked_record.add(FunctionGone(task.id, name))

@@ -16,6 +16,7 @@ from fabric.model.records.changes import (
     FunctionUnsure,
     ReleaseDone,
     UnitDone,
+    broken_off,
 )
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.task import EntryKind, InputEntry, Output, Task
@@ -106,8 +107,13 @@ class RestoreKind:
         record = locked_record.record
         full_address = replace(self._tools.deployers.full_address(ref), previous=record)
         functions = lives_of(locked_record, names)
-        with shop.away():
-            released = deployer.release(full_address, functions, given, watch_of(task, shop))
+        try:
+            with shop.away():
+                released = deployer.release(full_address, functions, given, watch_of(task, shop))
+        except FabricError:
+            if inputs.mode == Mode.REAL:
+                locked_record.add(broken_off(task.id, record))
+            raise
         endpoint, outputs, kept = released.endpoint, released.outputs, released.kept
         locked_record.add(ReleaseDone(task.id, endpoint, outputs, target.release_key, kept))
 

@@ -5,7 +5,7 @@ from typing import TypeAlias
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
-from fabric.model.records.record import FunctionRecord, Intent, Mode, Operation, Record
+from fabric.model.records.record import DOUBT, FunctionRecord, Intent, Mode, Operation, Record
 from fabric.model.records.record_document import (
     Document,
     FunctionDocument,
@@ -62,7 +62,8 @@ def applied(record: Record, entry: RecordChange) -> Record:
             return replace(record, functions=functions)
         case FunctionGone(name=name):
             rest = [one for one in record.functions if one.name != name]
-            return replace(record, functions=tuple(rest))
+            kept = tuple(pair for pair in record.kept if not pair[0].endswith(f":{name}"))
+            return replace(record, functions=tuple(rest), kept=kept)
         case FunctionUnsure(name=name):
             was = record.function(name) or FunctionRecord(name, key="", artifact_sha256="")
             unsure = applied(record, FunctionDone(entry.task, replace(was, key="")))
@@ -80,7 +81,19 @@ def made_unsure(record: Record) -> Record:
     for intent in record.pending:
         for name in functions_of(record, intent):
             record = applied(record, FunctionUnsure(intent.task, name))
-    return replace(record, release_key="") if record.pending else record
+    if not record.pending:
+        return record
+    return replace(record, release_key="", kept=doubted(record.kept))
+
+
+def doubted(kept: Pairs) -> Pairs:
+    """What a release left, once it may have become otherwise: where things are to be looked for."""
+    return (*(pair for pair in kept if pair != DOUBT), DOUBT)
+
+
+def broken_off(task: str, record: Record) -> ReleaseDone:
+    """A release that failed has done nobody knows how much of what it was to do."""
+    return ReleaseDone(task, record.endpoint, record.outputs, "", doubted(record.kept))
 
 
 def functions_of(record: Record, intent: Intent) -> list[str]:

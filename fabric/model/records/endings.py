@@ -35,6 +35,7 @@ def taken_back(base: Record, record: Record) -> Record:
         functions=record.functions if _by_name(record) != _by_name(base) else base.functions,
         endpoint=record.endpoint,
         outputs=record.outputs if dict(record.outputs) != dict(base.outputs) else base.outputs,
+        kept=record.kept,
     )
 
 

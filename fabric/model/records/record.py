@@ -94,11 +94,15 @@ class Intent(Struct, frozen=True, rename="camel"):
     at: str = ""
 
 
+DOUBT = ("doubt", "yes")
+
+
 class Record(Struct, frozen=True):
     """The state of record. `serial` grows by one with each write, `fence` with each holder of the
     lock; `salt` keys the digests of environment values for the life of the lineage. `kept` is what
     the last release left for the provider's next call: it describes what is there now, so nothing
-    ever goes back to an earlier one."""
+    ever goes back to an earlier one. With `DOUBT` in it a later release broke off, or was told to
+    look for itself. A name that ends in `:` and a function's goes when that function does."""
 
     ref: RecordRef
     provider_id: str

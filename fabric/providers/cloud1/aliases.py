@@ -6,8 +6,9 @@ from msgspec import Struct
 
 from fabric.providers.cloud1.answers import CONFLICT, GONE
 from fabric.providers.cloud1.function_settings import ALIAS, version_in
+from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.side_by_side import side_by_side
-from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.cloud1.versions import Cloud1Work, described
 from fabric.providers.contract import CallWatch, LiveFunction
 from fabric.system.cloud1_account import code_of
 
@@ -22,14 +23,15 @@ class CutOver(Struct, frozen=True):
 
 
 def cut_over(
-    work: Cloud1Work, functions: Sequence[LiveFunction], kept: Mapping[str, str], watch: CallWatch
+    work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptState, watch: CallWatch
 ) -> CutOver:
     """Only what is not as the last release left it is asked for."""
-    moved = [one for one in functions if kept.get(_VERSION + one.name) != _version(one)]
+    known = alias_versions(work, functions, kept)
+    moved = [one for one in functions if known.get(one.name) != version_of(one)]
 
     def move(one: LiveFunction) -> bool:
-        is_fresh = _point(work, one, is_known=_VERSION + one.name in kept)
-        watch.hear(f"{one.name}: alias `{ALIAS}` leads to version {_version(one)}")
+        is_fresh = _point(work, one, is_known=one.name in known)
+        watch.hear(f"{one.name}: alias `{ALIAS}` leads to version {version_of(one)}")
         return is_fresh
 
     made = side_by_side(move, moved)
@@ -37,27 +39,47 @@ def cut_over(
     return CutOver(frozenset(one.name for one in moved), frozenset(fresh))
 
 
+def alias_versions(
+    work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptState
+) -> dict[str, str]:
+    """Where aliases lead, of those that there are: as it was kept, or else looked up by the call
+    that has the highest rate."""
+    if kept.is_sure:
+        found = [kept_version(kept.texts, one.name) for one in functions]
+    else:
+        found = side_by_side(lambda one: _looked_up(work, one), functions)
+    return {one.name: text for one, text in zip(functions, found, strict=True) if text}
+
+
+def _looked_up(work: Cloud1Work, one: LiveFunction) -> str:
+    found = described(work, one.resource_name, ALIAS)
+    return "" if found is None else str(found["Configuration"]["Version"])
+
+
 def kept_versions(functions: Sequence[LiveFunction]) -> dict[str, str]:
-    return {_VERSION + one.name: _version(one) for one in functions}
+    return {_VERSION + one.name: version_of(one) for one in functions}
+
+
+def kept_version(texts: Mapping[str, str], name: str) -> str:
+    return texts.get(_VERSION + name, "")
 
 
 def _point(work: Cloud1Work, one: LiveFunction, *, is_known: bool) -> bool:
-    """Whether the alias had to be made."""
+    """Whether the alias had to be made; an answer that was lost leaves that open, so it counts."""
     from botocore.exceptions import ClientError
 
-    asked = {"FunctionName": one.resource_name, "Name": ALIAS, "FunctionVersion": _version(one)}
+    asked = {"FunctionName": one.resource_name, "Name": ALIAS, "FunctionVersion": version_of(one)}
     ways = (work.functions.update_alias, work.functions.create_alias)
     first, second = ways if is_known else ways[::-1]
-    is_made = first is work.functions.create_alias
     try:
         first(**asked)
     except ClientError as error:
         if code_of(error) not in GONE | CONFLICT:
             raise
         second(**asked)
-        is_made = not is_made
-    return is_made
+        return True
+    return not is_known
 
 
-def _version(one: LiveFunction) -> str:
+def version_of(one: LiveFunction) -> str:
     return version_in(one.resource_id)

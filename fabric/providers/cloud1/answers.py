@@ -12,6 +12,8 @@ from fabric.system.cloud1_account import REFUSED, THROTTLED, code_of
 _SERVER_ERROR = 500
 _WORDS_END = 600
 GONE = frozenset(("ResourceNotFoundException", "NotFoundException", "NoSuchEntity", "NoSuchBucket"))
+MISSING_QUEUE = frozenset(("AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"))
+DENIED = frozenset(("AccessDenied", "AccessDeniedException"))
 # Of a change that is under way, or was made by somebody else just now: after a moment it may do.
 BUSY = frozenset(
     (
@@ -22,8 +24,15 @@ BUSY = frozenset(
     )
 )
 CONFLICT = frozenset(("ResourceConflictException", "ConflictException"))
-_UNDER_WAY = "in progress"
+_UNDER_WAY = ("in progress", "concurrent")
+_ALREADY = "already exist"
 _ROLE_TOO_NEW = "cannot be assumed"
+# What was allowed a moment ago is not known everywhere at once.
+_NOT_KNOWN_YET = (
+    "does not have permissions to call",
+    "to assume the role",
+    "Unable to validate the following destination",
+)
 
 
 @contextlib.contextmanager
@@ -61,10 +70,17 @@ def is_role_too_new(error: Any) -> bool:
     return _ROLE_TOO_NEW in _said(error)
 
 
+def is_there_already(error: Any) -> bool:
+    """Perhaps made by this very call, whose answer was lost."""
+    return code_of(error) in CONFLICT and _ALREADY in _said(error)
+
+
 def is_busy(error: Any) -> bool:
     """Whether the same call may do after a moment."""
-    code = code_of(error)
-    return code in BUSY or (code in CONFLICT and _UNDER_WAY in _said(error))
+    code, said = code_of(error), _said(error)
+    if code in BUSY or (code in CONFLICT and any(words in said for words in _UNDER_WAY)):
+        return True
+    return any(words in said for words in _NOT_KNOWN_YET)
 
 
 def _answer_problem(whose: str, error: Any) -> Problem:

@@ -1,7 +1,7 @@
 """cloud1 by its own interface: versions of functions, an alias that users meet, ways to be met."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,14 +9,12 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.cloud1.aliases import cut_over, kept_versions
-from fabric.providers.cloud1.answers import GONE, explained, unless
+from fabric.providers.cloud1.answers import explained
 from fabric.providers.cloud1.clients import Cloud1Clients
-from fabric.providers.cloud1.function_settings import OwnSettings, alias_of, function_name
+from fabric.providers.cloud1.function_settings import OwnSettings, function_name
 from fabric.providers.cloud1.functions import made
-from fabric.providers.cloud1.gateway import endpoint_in, released_gateway, removed_gateway
-from fabric.providers.cloud1.gateway_plan import wanted_gateway
-from fabric.providers.cloud1.side_by_side import side_by_side
+from fabric.providers.cloud1.releasing import released
+from fabric.providers.cloud1.removing import destroyed, dissolved
 from fabric.providers.cloud1.versions import Cloud1Work, made_under, met
 from fabric.providers.contract import (
     UNWATCHED,
@@ -27,7 +25,6 @@ from fabric.providers.contract import (
     LiveFunction,
     Released,
 )
-from fabric.providers.naming import function_endpoint
 from fabric.providers.redaction import Redaction, redaction_of
 from fabric.providers.waiting import WAITING, Waiting
 
@@ -69,15 +66,8 @@ class Cloud1Lambda(Struct, frozen=True):
         given: Pairs,  # noqa: ARG002 - deploys of single functions give nothing besides
         watch: CallWatch = UNWATCHED,
     ) -> Released:
-        kept = _kept(address)
         with self._told(f"`{address.service}`"):
-            work = self._work(address)
-            moved = cut_over(work, functions, kept, watch)
-            asked = (address, wanted_gateway(address, functions), moved.fresh)
-            gateway = released_gateway(work, asked, kept, watch)
-        left = {**kept_versions(functions), **gateway}
-        endpoint = endpoint_in(gateway)
-        return Released(endpoint, _outputs(address, endpoint, functions), tuple(left.items()))
+            return released(self._work(address), address, functions, watch)
 
     def destroy(
         self,
@@ -86,8 +76,7 @@ class Cloud1Lambda(Struct, frozen=True):
         watch: CallWatch = UNWATCHED,
     ) -> None:
         with self._told(f"`{address.service}`"):
-            work = self._work(address)
-            side_by_side(lambda one: _gone(work, address, one, watch), functions)
+            destroyed(self._work(address), address, functions, watch)
 
     def dissolve(
         self,
@@ -96,8 +85,7 @@ class Cloud1Lambda(Struct, frozen=True):
         watch: CallWatch = UNWATCHED,
     ) -> None:
         with self._told(f"`{address.service}`"):
-            removed_gateway(self._work(address), address, _kept(address))
-        self.destroy(address, functions, watch)
+            dissolved(self._work(address), address, functions, watch)
 
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
@@ -118,29 +106,6 @@ class Cloud1Lambda(Struct, frozen=True):
             raise FabricError(*(_hidden(one, hide) for one in error.problems)) from error
 
 
-def _gone(
-    work: Cloud1Work, address: DeploymentAddress, one: LiveFunction, watch: CallWatch
-) -> None:
-    name = one.resource_name or function_name(address, one.name)
-    with unless(GONE):
-        work.functions.delete_function(FunctionName=name)
-    watch.hear(f"{one.name}: deleted, with all of its versions")
-
-
-def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Others receive what stays the same from version to version."""
-    outputs = {"url": endpoint, "region": address.region}
-    for one in functions:
-        below = function_endpoint(endpoint, one.triggers)
-        if below:
-            outputs[f"url_{one.name}"] = below
-        outputs[f"arn_{one.name}"] = alias_of(one.resource_id)
-    return tuple((name, text) for name, text in outputs.items() if text)
-
-
 def _hidden(problem: Problem, hide: Redaction) -> Problem:
-    return replace(problem, message=hide.text(problem.message.encode()))
-
-
-def _kept(address: DeploymentAddress) -> Mapping[str, str]:
-    return dict(address.previous.kept) if address.previous else {}
+    message, hint = (hide.text(text.encode()) for text in (problem.message, problem.hint))
+    return replace(problem, message=message, hint=hint)

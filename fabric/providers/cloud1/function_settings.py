@@ -52,7 +52,7 @@ def configuration(order: FunctionOrder, role: str) -> dict[str, object]:
         "Handler": order.artifact.handler,
         "Runtime": _RUNTIMES.get(order.artifact.runtime, order.artifact.runtime),
         "MemorySize": _count(settings.get("memory", ""), _MEMORY),
-        "Timeout": _count(settings.get("timeout", ""), _TIMEOUT),
+        "Timeout": timeout_of(settings),
         "Environment": {"Variables": dict(order.env.reveal())},
         "Layers": list(order.layers),
     }
@@ -66,6 +66,11 @@ def differing(wanted: Fields, found: Fields) -> dict[str, object]:
         "Layers": [one["Arn"] for one in _rows(found.get("Layers"))],
     }
     return {name: value for name, value in wanted.items() if there.get(name) != value}
+
+
+def timeout_of(settings: Mapping[str, str]) -> int:
+    """In seconds."""
+    return _count(settings.get("timeout", ""), _TIMEOUT)
 
 
 def architecture(order: FunctionOrder) -> str:

@@ -4,11 +4,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import CONFLICT, GONE, unless
 from fabric.providers.cloud1.function_settings import own_tags
 from fabric.providers.cloud1.gateway_plan import GatewayRoute, WantedGateway, cors_configuration
+from fabric.providers.cloud1.kept import KeptState
+from fabric.providers.cloud1.permissions import for_gateway, let_in, shut_out
 from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import CallWatch, DeploymentAddress
@@ -22,7 +25,7 @@ T = TypeVar("T")
 _API, _ENDPOINT, _DIGEST = "api", "endpoint", "gateway"
 
 
-class _Gateway(Struct, frozen=True):
+class GatewayOrder(Struct, frozen=True):
     """One API and what is asked of it."""
 
     work: Cloud1Work
@@ -42,30 +45,36 @@ class _Gateway(Struct, frozen=True):
 
 
 def released_gateway(
-    work: Cloud1Work,
-    asked: tuple[DeploymentAddress, WantedGateway, frozenset[str]],
-    kept: Mapping[str, str],
-    watch: CallWatch,
+    gateway: GatewayOrder, closed: frozenset[str], kept: KeptState
 ) -> dict[str, str]:
-    """What is to be kept of it. Functions that are met for the first time have to let it in again,
-    also where all else is as it was."""
-    address, wanted, fresh = asked
-    fresh &= wanted.aliases.keys()
+    """What is to be kept of it. Functions that are `closed` have to let it in again, also where all
+    else is as it was."""
+    wanted = gateway.wanted
+    closed &= wanted.aliases.keys()
     if not wanted.routes:
-        removed_gateway(work, address, kept)
+        _without_routes(gateway, kept)
         return {}
-    if kept.get(_DIGEST) == wanted.digest and not fresh and kept.get(_API):
-        return {name: kept[name] for name in (_API, _ENDPOINT, _DIGEST)}
-    gateway = _Gateway(work, address, wanted, watch)
-    api = _existing(gateway, kept.get(_API, "")) or _created(gateway)
-    gateway = _Gateway(work, address, wanted, watch, api["ApiId"])
+    if kept.sure(_DIGEST) == wanted.digest and not closed and kept.texts.get(_API):
+        return {name: kept.texts[name] for name in (_API, _ENDPOINT, _DIGEST)}
+    api = _existing(gateway, api_in(kept.texts)) or _created(gateway)
+    gateway = replace(gateway, id=api["ApiId"])
     _share(gateway, api)
-    ways = _ways_in(gateway, fresh)
+    ways = _ways_in(gateway, closed)
     _set_routes(gateway, ways)
     _drop_ways(gateway, ways)
     with unless(CONFLICT):
         gateway.calls.create_stage(ApiId=gateway.id, StageName=_STAGE, AutoDeploy=True)
     return {_API: gateway.id, _ENDPOINT: api["ApiEndpoint"], _DIGEST: wanted.digest}
+
+
+def _without_routes(gateway: GatewayOrder, kept: KeptState) -> None:
+    """A service that never had any is not looked for."""
+    if kept.texts.get(_API) or not kept.is_sure:
+        removed_gateway(gateway.work, gateway.address, kept.texts)
+
+
+def api_in(kept: Mapping[str, str]) -> str:
+    return kept.get(_API, "")
 
 
 def endpoint_in(kept: Mapping[str, str]) -> str:
@@ -81,7 +90,7 @@ def removed_gateway(work: Cloud1Work, address: DeploymentAddress, kept: Mapping[
             calls.delete_api(ApiId=api)
 
 
-def _existing(gateway: _Gateway, known: str) -> Mapping[str, Any] | None:
+def _existing(gateway: GatewayOrder, known: str) -> Mapping[str, Any] | None:
     from botocore.exceptions import ClientError
 
     if known:
@@ -102,7 +111,7 @@ def _tagged(calls: Any, address: DeploymentAddress) -> list[Mapping[str, Any]]:
     return sorted(ours, key=lambda one: str(one["ApiId"]))
 
 
-def _created(gateway: _Gateway) -> Mapping[str, Any]:
+def _created(gateway: GatewayOrder) -> Mapping[str, Any]:
     def create() -> Mapping[str, Any] | None:
         return _once(
             lambda: _new_api(gateway),
@@ -113,7 +122,7 @@ def _created(gateway: _Gateway) -> Mapping[str, Any]:
     return _sure(made, "an HTTP API")
 
 
-def _new_api(gateway: _Gateway) -> Mapping[str, Any]:
+def _new_api(gateway: GatewayOrder) -> Mapping[str, Any]:
     tags = own_tags(gateway.address)
     made: Mapping[str, Any] = gateway.single.create_api(
         Name=gateway.wanted.name, ProtocolType="HTTP", Tags=tags
@@ -121,7 +130,7 @@ def _new_api(gateway: _Gateway) -> Mapping[str, Any]:
     return made
 
 
-def _share(gateway: _Gateway, api: Mapping[str, Any]) -> None:
+def _share(gateway: GatewayOrder, api: Mapping[str, Any]) -> None:
     """What pages of other origins may do."""
     there = api.get("CorsConfiguration") or {}
     if not gateway.wanted.cors:
@@ -133,40 +142,27 @@ def _share(gateway: _Gateway, api: Mapping[str, Any]) -> None:
         gateway.calls.update_api(ApiId=gateway.id, CorsConfiguration=wanted)
 
 
-def _ways_in(gateway: _Gateway, fresh: frozenset[str]) -> dict[str, str]:
+def _ways_in(gateway: GatewayOrder, closed: frozenset[str]) -> dict[str, str]:
     """The integration of each function that is met here. A function lets the API in before there
     is one: an integration that is there works."""
     there = _integrations(gateway)
     aliases = gateway.wanted.aliases
     missing = {alias for alias in aliases.values() if alias not in there}
-    new = {aliases[one] for one in fresh} | missing
-    side_by_side(lambda alias: _let_in(gateway, alias), sorted(new))
+    new = {aliases[one] for one in closed} | missing
+    side_by_side(
+        lambda alias: let_in(gateway.work, alias, for_gateway(alias, gateway.id), gateway.watch),
+        sorted(new),
+    )
     made = side_by_side(lambda alias: _integrated(gateway, alias), sorted(missing))
     return {**there, **dict(zip(sorted(missing), made, strict=True))}
 
 
-def _integrations(gateway: _Gateway) -> dict[str, str]:
+def _integrations(gateway: GatewayOrder) -> dict[str, str]:
     found = _pages(gateway.calls, "get_integrations", "Items", ApiId=gateway.id)
     return {one["IntegrationUri"]: one["IntegrationId"] for one in found}
 
 
-def _let_in(gateway: _Gateway, alias: str) -> None:
-    partition, region, account = alias.split(":")[1], alias.split(":")[3], alias.split(":")[4]
-    with unless(CONFLICT):
-        gateway.work.functions.add_permission(
-            FunctionName=alias,
-            StatementId=_statement(gateway),
-            Action="lambda:InvokeFunction",
-            Principal="apigateway.amazonaws.com",
-            SourceArn=f"arn:{partition}:execute-api:{region}:{account}:{gateway.id}/*",
-        )
-
-
-def _statement(gateway: _Gateway) -> str:
-    return f"fabric-http-{gateway.id}"
-
-
-def _integrated(gateway: _Gateway, alias: str) -> str:
+def _integrated(gateway: GatewayOrder, alias: str) -> str:
     def integrate() -> str | None:
         return _once(
             lambda: str(
@@ -183,7 +179,7 @@ def _integrated(gateway: _Gateway, alias: str) -> str:
     return _sure(until(integrate, gateway.work.waiting, gateway.watch), "an integration")
 
 
-def _set_routes(gateway: _Gateway, ways: Mapping[str, str]) -> None:
+def _set_routes(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
     found = _pages(gateway.calls, "get_routes", "Items", ApiId=gateway.id)
     there = {one["RouteKey"]: one for one in found}
     wanted = {one.key: one for one in gateway.wanted.routes}
@@ -203,20 +199,17 @@ def _set_routes(gateway: _Gateway, ways: Mapping[str, str]) -> None:
     side_by_side(lambda route: _delete(gateway.calls.delete_route, gateway, RouteId=route), gone)
 
 
-def _drop_ways(gateway: _Gateway, ways: Mapping[str, str]) -> None:
+def _drop_ways(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
     """Integrations of functions that no route leads to any more."""
     wanted = frozenset(gateway.wanted.aliases.values())
     for alias, integration in ways.items():
         if alias in wanted:
             continue
         _delete(gateway.calls.delete_integration, gateway, IntegrationId=integration)
-        with unless(GONE):
-            gateway.work.functions.remove_permission(
-                FunctionName=alias, StatementId=_statement(gateway)
-            )
+        shut_out(gateway.work, alias, for_gateway(alias, gateway.id))
 
 
-def _delete(call: Callable[..., object], gateway: _Gateway, **which: str) -> None:
+def _delete(call: Callable[..., object], gateway: GatewayOrder, **which: str) -> None:
     with unless(GONE):
         call(ApiId=gateway.id, **which)
 

@@ -1,0 +1,135 @@
+"""Buckets whose events functions are called with. The document that says so is shared with others:
+only entries under our own names are touched, and all of it is written at once."""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.answers import unless
+from fabric.providers.cloud1.versions import Cloud1Work, patiently
+from fabric.providers.cloud1.wires import BucketWire
+from fabric.providers.contract import CallWatch
+from fabric.system.cloud1_account import code_of
+
+_ROWS = "LambdaFunctionConfigurations"
+_TRIES = 3
+_NO_BUCKET = frozenset(("404", "NoSuchBucket"))
+_FORBIDDEN = "403"
+_FIRST_REGION = "us-east-1"
+_OWNED = frozenset(("BucketAlreadyOwnedByYou",))
+
+Row: TypeAlias = Mapping[str, Any]
+
+
+class BucketEntries(Struct, frozen=True):
+    """What a bucket is to say: these, in place of all that `are_ours`."""
+
+    rows: tuple[Row, ...]
+    are_ours: Callable[[Row], bool]
+
+
+class _BucketLocks:
+    """One for each bucket, whoever asks in this process: the last to write would win."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+
+    def of(self, bucket: str) -> threading.Lock:
+        with self._guard:
+            return self._locks.setdefault(bucket, threading.Lock())
+
+
+_LOCKS = _BucketLocks()
+
+
+def has_bucket(work: Cloud1Work, bucket: str) -> bool:
+    """One that may not be looked at is there."""
+    from botocore.exceptions import ClientError
+
+    try:
+        work.clients.of("s3").head_bucket(Bucket=bucket)
+    except ClientError as error:
+        if code_of(error) in _NO_BUCKET:
+            return False
+        if code_of(error) != _FORBIDDEN:
+            raise
+    return True
+
+
+def make_bucket(work: Cloud1Work, bucket: str, tags: Mapping[str, str]) -> None:
+    storage = work.clients.of("s3")
+    region = storage.meta.region_name
+    place = {"CreateBucketConfiguration": {"LocationConstraint": region}}
+    with unless(_OWNED):
+        storage.create_bucket(Bucket=bucket, **({} if region == _FIRST_REGION else place))
+    rows = [{"Key": name, "Value": value} for name, value in tags.items()]
+    storage.put_bucket_tagging(Bucket=bucket, Tagging={"TagSet": rows})
+
+
+def entry_of(wire: BucketWire, alias: str) -> Row:
+    rules = [
+        {"Name": name, "Value": value}
+        for name, value in (("prefix", wire.prefix), ("suffix", wire.suffix))
+        if value
+    ]
+    only = {"Filter": {"Key": {"FilterRules": rules}}} if rules else {}
+    return {"Id": wire.name, "LambdaFunctionArn": alias, "Events": list(wire.events), **only}
+
+
+def set_entries(work: Cloud1Work, bucket: str, entries: BucketEntries, watch: CallWatch) -> None:
+    """Read again after it was written: others write the same document, and know of no lock."""
+    with _LOCKS.of(bucket), unless(_NO_BUCKET if not entries.rows else frozenset()):
+        for _ in range(_TRIES):
+            document = _document(work, bucket)
+            if _is_said(document, entries):
+                return
+            _write(work, bucket, (document, entries), watch)
+        if not _is_said(_document(work, bucket), entries):
+            raise FabricError(_contested(bucket))
+
+
+def _document(work: Cloud1Work, bucket: str) -> dict[str, Any]:
+    found = work.clients.of("s3").get_bucket_notification_configuration(Bucket=bucket)
+    return {name: value for name, value in found.items() if name != "ResponseMetadata"}
+
+
+def _with_entries(document: Mapping[str, Any], entries: BucketEntries) -> dict[str, Any]:
+    others = [row for row in document.get(_ROWS, ()) if not entries.are_ours(row)]
+    return {**document, _ROWS: [*others, *entries.rows]}
+
+
+def _write(
+    work: Cloud1Work, bucket: str, said: tuple[dict[str, Any], BucketEntries], watch: CallWatch
+) -> None:
+    """What others say that leads nowhere any more must not keep ours in."""
+    document, entries = said
+    more = {} if entries.rows else {"SkipDestinationValidation": True}
+    storage = work.clients.of("s3")
+    patiently(
+        work,
+        watch,
+        lambda: storage.put_bucket_notification_configuration(
+            Bucket=bucket, NotificationConfiguration=_with_entries(document, entries), **more
+        ),
+    )
+
+
+def _is_said(document: Mapping[str, Any], entries: BucketEntries) -> bool:
+    there = (row for row in document.get(_ROWS, ()) if entries.are_ours(row))
+    return sorted(map(_plain, there)) == sorted(map(_plain, entries.rows))
+
+
+def _plain(row: Row) -> tuple[object, ...]:
+    """However the service spells it back."""
+    rules = ((row.get("Filter") or {}).get("Key") or {}).get("FilterRules") or ()
+    filters = sorted((one["Name"].lower(), one["Value"]) for one in rules)
+    return row["Id"], row["LambdaFunctionArn"], sorted(row["Events"]), filters
+
+
+def _contested(bucket: str) -> Problem:
+    message = f"somebody else keeps changing what the bucket `{bucket}` tells of its events"
+    return Problem("provider/contested", message, "deploy again once they are done")

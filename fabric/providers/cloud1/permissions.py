@@ -1,0 +1,112 @@
+"""Who may call a function's alias: each source of events has a statement of its own there."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from fabric.model.hashing import digest_fields
+from fabric.providers.cloud1.answers import GONE, is_there_already, unless
+from fabric.providers.cloud1.versions import Cloud1Work, patiently
+from fabric.providers.contract import CallWatch
+from fabric.system.cloud1_account import code_of
+
+_DIGEST = 16
+_OURS = "fabric-"
+
+
+class Arn(NamedTuple):
+    """The parts of one that all that belongs to a function shares."""
+
+    partition: str
+    region: str
+    account: str
+
+    def of(self, service: str, rest: str) -> str:
+        return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{rest}"
+
+
+class Permission(NamedTuple):
+    """`account` narrows a source whose own name says nothing of one."""
+
+    name: str
+    principal: str
+    source: str
+    account: str = ""
+
+
+def home_of(alias: str) -> Arn:
+    _, partition, _, region, account, *_ = alias.split(":")
+    return Arn(partition, region, account)
+
+
+def for_gateway(alias: str, api: str) -> Permission:
+    source = home_of(alias).of("execute-api", f"{api}/*")
+    return Permission(f"{_OURS}http-{api}", "apigateway.amazonaws.com", source)
+
+
+def for_rule(alias: str, bus: str, name: str) -> Permission:
+    source = home_of(alias).of("events", rule_path(bus, name))
+    return Permission(_named("rule", source), "events.amazonaws.com", source)
+
+
+def for_bucket(alias: str, bucket: str) -> Permission:
+    home = home_of(alias)
+    source = f"arn:{home.partition}:s3:::{bucket}"
+    return Permission(_named("bucket", source), "s3.amazonaws.com", source, home.account)
+
+
+def rule_path(bus: str, name: str) -> str:
+    return f"rule/{name}" if bus == "default" else f"rule/{bus}/{name}"
+
+
+def _named(kind: str, source: str) -> str:
+    return f"{_OURS}{kind}-{digest_fields((source,))[:_DIGEST]}"
+
+
+def let_in(work: Cloud1Work, alias: str, permission: Permission, watch: CallWatch) -> None:
+    from botocore.exceptions import ClientError
+
+    more = {"SourceAccount": permission.account} if permission.account else {}
+    asked = {
+        "FunctionName": alias,
+        "StatementId": permission.name,
+        "Action": "lambda:InvokeFunction",
+        "Principal": permission.principal,
+        "SourceArn": permission.source,
+        **more,
+    }
+    try:
+        patiently(work, watch, lambda: _added(work, asked))
+    except ClientError as error:
+        if not is_there_already(error):
+            raise
+
+
+def _added(work: Cloud1Work, asked: Mapping[str, str]) -> Mapping[str, Any]:
+    made: Mapping[str, Any] = work.functions.add_permission(**asked)
+    return made
+
+
+def shut_out(work: Cloud1Work, alias: str, permission: Permission) -> None:
+    with unless(GONE):
+        work.functions.remove_permission(FunctionName=alias, StatementId=permission.name)
+
+
+def sources_let_in(work: Cloud1Work, alias: str) -> frozenset[str]:
+    """Those that fabric has let in. One call, of the kind that has a high rate of its own."""
+    from botocore.exceptions import ClientError
+
+    try:
+        policy = json.loads(work.functions.get_policy(FunctionName=alias)["Policy"])
+    except ClientError as error:
+        if code_of(error) in GONE:
+            return frozenset()
+        raise
+    rows = (row for row in policy["Statement"] if row.get("Sid", "").startswith(_OURS))
+    return frozenset(_source(row) for row in rows) - {""}
+
+
+def _source(row: dict[str, Any]) -> str:
+    """Whatever the letters of the key are."""
+    conditions = (row.get("Condition") or {}).get("ArnLike") or {}
+    return next((str(one) for key, one in conditions.items() if key.lower() == "aws:sourcearn"), "")

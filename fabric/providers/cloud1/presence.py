@@ -1,0 +1,89 @@
+"""What has to be there before a function can be met by it: asked for before the first change."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.buckets import has_bucket
+from fabric.providers.cloud1.function_settings import timeout_of
+from fabric.providers.cloud1.queues import QueueFound, found_queue
+from fabric.providers.cloud1.rules import has_bus
+from fabric.providers.cloud1.side_by_side import side_by_side
+from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.cloud1.wires import BucketWire, QueueWire, RuleWire, Wire
+from fabric.providers.contract import DeploymentAddress
+
+T = TypeVar("T")
+FunctionWires: TypeAlias = Mapping[str, tuple[Wire, ...]]
+
+
+class _Places(Struct, frozen=True):
+    queues: Mapping[str, QueueFound | None]
+    buses: Mapping[str, bool]
+    buckets: Mapping[str, bool]
+
+
+def missing_buckets(
+    work: Cloud1Work, address: DeploymentAddress, functions: FunctionWires
+) -> tuple[str, ...]:
+    """Those that are to be made. Raises for all else that is missing or does not fit."""
+    wires = [wire for found in functions.values() for wire in found]
+    places = _Places(
+        _each((one.queue for one in wires if isinstance(one, QueueWire)), work, found_queue),
+        _each((one.bus for one in wires if isinstance(one, RuleWire)), work, has_bus),
+        _each((one.bucket for one in wires if isinstance(one, BucketWire)), work, has_bucket),
+    )
+    problems = [
+        problem
+        for name, found in functions.items()
+        for wire in found
+        for problem in _problems(name, wire, places, _timeout(address, name))
+    ]
+    if problems:
+        raise FabricError(*problems)
+    return tuple(bucket for bucket, is_there in places.buckets.items() if not is_there)
+
+
+def _each(
+    names: Iterable[str], work: Cloud1Work, look: Callable[[Cloud1Work, str], T]
+) -> dict[str, T]:
+    asked = sorted(set(names))
+    return dict(zip(asked, side_by_side(lambda name: look(work, name), asked), strict=True))
+
+
+def _problems(function: str, wire: Wire, places: _Places, timeout: int) -> Iterator[Problem]:
+    match wire:
+        case QueueWire(queue=queue):
+            yield from _of_queue(function, queue, places.queues[queue], timeout)
+        case RuleWire(bus=bus) if not places.buses[bus]:
+            yield _missing(function, f"bus `{bus}`")
+        case BucketWire(bucket=bucket, is_existing=True) if not places.buckets[bucket]:
+            yield _missing(function, f"bucket `{bucket}`")
+        case _:
+            return
+
+
+def _of_queue(
+    function: str, queue: str, found: QueueFound | None, timeout: int
+) -> Iterator[Problem]:
+    if found is None:
+        yield _missing(function, f"queue `{queue}`")
+    elif found.hidden_for < timeout:
+        message = (
+            f"function `{function}` may take {timeout} s, and the queue `{queue}` gives a message "
+            f"to the next one after {found.hidden_for} s"
+        )
+        hint = "make the queue's visibility timeout longer, or the function's timeout shorter"
+        yield Problem("deploy/queue-timeout", message, hint)
+
+
+def _missing(function: str, what: str) -> Problem:
+    message = f"function `{function}` has a trigger of the {what}, and there is none"
+    return Problem("deploy/missing-source", message, "make it, or correct its name or region")
+
+
+def _timeout(address: DeploymentAddress, function: str) -> int:
+    record = address.previous.function(function) if address.previous else None
+    return timeout_of(dict(record.settings if record else ()))

@@ -1,0 +1,95 @@
+"""Versions that nobody can go back to any more, taken away: what is kept of code is not free.
+
+The provider is not asked which there are: numbers only grow, and a release keeps those that it
+knows of. So a change of a function costs a call more only where a version is to go.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from fabric.providers.cloud1.aliases import CutOver, kept_version, version_of
+from fabric.providers.cloud1.answers import GONE, unless
+from fabric.providers.cloud1.function_settings import version_in
+from fabric.providers.cloud1.kept import KeptState
+from fabric.providers.cloud1.side_by_side import side_by_side
+from fabric.providers.cloud1.versions import Cloud1Work, versions
+from fabric.providers.contract import CallWatch, DeploymentAddress, LiveFunction
+
+_KEPT = "versions:"
+# More than that between two releases, and the provider is asked.
+_MANY = 50
+
+
+class _Pruning(Struct, frozen=True):
+    work: Cloud1Work
+    named: frozenset[tuple[str, str]]
+    kept: KeptState
+    fresh: frozenset[str]
+    watch: CallWatch
+
+
+def pruned(
+    work: Cloud1Work,
+    asked: tuple[DeploymentAddress, Sequence[LiveFunction], CutOver],
+    kept: KeptState,
+    watch: CallWatch,
+) -> dict[str, str]:
+    """What is to be kept of versions: the numbers of those that are there."""
+    address, functions, cut = asked
+    named = frozenset(_named(address, functions, kept))
+    pruning = _Pruning(work, named, kept, cut.fresh, watch)
+    moved = [one for one in functions if one.name in cut.moved]
+    left = side_by_side(lambda one: _left(pruning, one), moved)
+    new = {
+        _KEPT + one.name: " ".join(map(str, numbers))
+        for one, numbers in zip(moved, left, strict=True)
+    }
+    old = {_KEPT + one.name: kept.texts.get(_KEPT + one.name, "") for one in functions}
+    return {name: text for name, text in {**old, **new}.items() if text}
+
+
+def _named(
+    address: DeploymentAddress, functions: Sequence[LiveFunction], kept: KeptState
+) -> Iterator[tuple[str, str]]:
+    """Versions that somebody meets, or that a record can go back to."""
+    yield from ((one.name, version_of(one)) for one in functions)
+    yield from ((name, kept_version(kept.texts, name)) for name in (one.name for one in functions))
+    record = address.previous
+    if record is not None:
+        rows = (*record.functions, *(one for past in record.history for one in past.functions))
+        yield from ((one.name, version_in(one.resource_id)) for one in rows)
+
+
+def _left(pruning: _Pruning, one: LiveFunction) -> list[int]:
+    there = _there(pruning, one)
+    stale = [number for number in there if (one.name, str(number)) not in pruning.named]
+    gone = {number for number in stale if _is_deleted(pruning, one, number)}
+    return sorted(there - gone)
+
+
+def _there(pruning: _Pruning, one: LiveFunction) -> set[int]:
+    """Also what was made by a run that never came to its release."""
+    newest = int(version_of(one))
+    known = {int(text) for text in pruning.kept.texts.get(_KEPT + one.name, "").split()}
+    if newest == 1 or newest in known:
+        return known | {newest}
+    if known and max(known) < newest <= max(known) + _MANY:
+        return known | set(range(max(known) + 1, newest + 1))
+    return {int(row["Version"]) for row in versions(pruning.work, one.resource_name)}
+
+
+def _is_deleted(pruning: _Pruning, one: LiveFunction, number: int) -> bool:
+    """What cannot be deleted keeps nobody from being served: it is said, and tried again."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        with unless(GONE):
+            pruning.work.functions.delete_function(
+                FunctionName=one.resource_name, Qualifier=str(number)
+            )
+    except (ClientError, BotoCoreError) as error:
+        pruning.watch.hear(f"{one.name}: version {number} could not be deleted: {error}")
+        return False
+    pruning.watch.hear(f"{one.name}: version {number}, which nothing goes back to, is deleted")
+    return True

@@ -1,0 +1,109 @@
+"""A release at cloud1: the moment when users and events meet what deploys have made ready."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fabric.model.task import Pairs
+from fabric.providers.cloud1.aliases import CutOver, cut_over, kept_versions
+from fabric.providers.cloud1.buckets import make_bucket
+from fabric.providers.cloud1.function_settings import alias_of, own_tags
+from fabric.providers.cloud1.gateway import GatewayOrder, api_in, endpoint_in, released_gateway
+from fabric.providers.cloud1.gateway_plan import WantedGateway, wanted_gateway
+from fabric.providers.cloud1.kept import KeptState, kept_in
+from fabric.providers.cloud1.presence import missing_buckets
+from fabric.providers.cloud1.pruning import pruned
+from fabric.providers.cloud1.side_by_side import side_by_side
+from fabric.providers.cloud1.statements import set_statements
+from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.cloud1.wired_now import NOT_LOOKED, WiredNow, wired_now
+from fabric.providers.cloud1.wires import wanted_wires
+from fabric.providers.cloud1.wiring import Wiring, changed_functions, wire_up, wired_texts
+from fabric.providers.contract import CallWatch, DeploymentAddress, LiveFunction, Released
+from fabric.providers.naming import function_endpoint
+
+
+class _Releasing(Struct, frozen=True):
+    """All that is wanted, worked out before the first call."""
+
+    address: DeploymentAddress
+    functions: Sequence[LiveFunction]
+    kept: KeptState
+    gateway: WantedGateway
+    wiring: Wiring
+
+
+def released(
+    work: Cloud1Work,
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],
+    watch: CallWatch,
+) -> Released:
+    releasing = _planned(work, address, functions, watch)
+    kept, wiring = releasing.kept, releasing.wiring
+    changed = changed_functions(wiring, kept)
+    new = missing_buckets(work, address, {name: wiring.wanted_of(name) for name in changed})
+    statements = set_statements(work, address, kept, watch)
+    side_by_side(lambda bucket: make_bucket(work, bucket, own_tags(address)), new)
+    cut = cut_over(work, functions, kept, watch)
+    now = _looked_at(releasing, cut)
+    gateway = _gateway(releasing, cut, now)
+    wire_up(wiring, changed | cut.fresh, kept, now)
+    left = {
+        **_of_leaving(releasing),
+        **statements,
+        **gateway,
+        **kept_versions(functions),
+        **wired_texts(wiring, kept.salt),
+        **pruned(work, (address, functions, cut), kept, watch),
+    }
+    endpoint = endpoint_in(gateway)
+    return Released(endpoint, _outputs(address, endpoint, functions), tuple(left.items()))
+
+
+def _planned(
+    work: Cloud1Work,
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],
+    watch: CallWatch,
+) -> _Releasing:
+    aliases = {one.name: alias_of(one.resource_id) for one in functions}
+    wiring = Wiring(work, aliases, wanted_wires(address, functions, work.own), watch)
+    gateway = wanted_gateway(address, functions)
+    return _Releasing(address, functions, kept_in(address), gateway, wiring)
+
+
+def _looked_at(releasing: _Releasing, cut: CutOver) -> WiredNow:
+    """Where nobody is sure how the last release ended. Nothing can lead to an alias that was just
+    made."""
+    if releasing.kept.is_sure:
+        return NOT_LOOKED
+    wiring = releasing.wiring
+    older = {name: alias for name, alias in wiring.aliases.items() if name not in cut.fresh}
+    return wired_now(wiring.work, releasing.address, older)
+
+
+def _gateway(releasing: _Releasing, cut: CutOver, now: WiredNow) -> dict[str, str]:
+    wiring, kept = releasing.wiring, releasing.kept
+    closed = cut.fresh | now.unknown_to(api_in(kept.texts))
+    order = GatewayOrder(wiring.work, releasing.address, releasing.gateway, wiring.watch)
+    return released_gateway(order, closed, kept)
+
+
+def _of_leaving(releasing: _Releasing) -> dict[str, str]:
+    """What leads to functions that nobody asks for any more: they are taken away after this."""
+    record = releasing.address.previous
+    staying = releasing.wiring.aliases
+    names = [one.name for one in record.functions if one.name not in staying] if record else []
+    return releasing.kept.of_functions(names)
+
+
+def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]) -> Pairs:
+    """Others receive what stays the same from version to version."""
+    outputs = {"url": endpoint, "region": address.region}
+    for one in functions:
+        below = function_endpoint(endpoint, one.triggers)
+        if below:
+            outputs[f"url_{one.name}"] = below
+        outputs[f"arn_{one.name}"] = alias_of(one.resource_id)
+    return tuple((name, text) for name, text in outputs.items() if text)

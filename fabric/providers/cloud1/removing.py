@@ -1,0 +1,52 @@
+"""What a service has at cloud1, taken away: what leads to it first, then its functions."""
+
+from collections.abc import Sequence
+
+from fabric.providers.cloud1.answers import GONE, unless
+from fabric.providers.cloud1.function_settings import function_name
+from fabric.providers.cloud1.gateway import removed_gateway
+from fabric.providers.cloud1.kept import kept_in
+from fabric.providers.cloud1.side_by_side import side_by_side
+from fabric.providers.cloud1.statements import drop_statements
+from fabric.providers.cloud1.unwiring import planned_unwiring, unwire, unwire_service
+from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.contract import CallWatch, DeploymentAddress, LiveFunction
+
+
+def destroyed(
+    work: Cloud1Work,
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],
+    watch: CallWatch,
+) -> None:
+    unwire(planned_unwiring(work, address, functions, kept_in(address), watch))
+    _delete(work, address, functions, watch)
+
+
+def dissolved(
+    work: Cloud1Work,
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],
+    watch: CallWatch,
+) -> None:
+    kept = kept_in(address)
+    unwiring = planned_unwiring(work, address, functions, kept, watch)
+    removed_gateway(work, address, kept.texts)
+    unwire_service(unwiring)
+    _delete(work, address, functions, watch)
+    drop_statements(work, address, kept, watch)
+
+
+def _delete(
+    work: Cloud1Work,
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],
+    watch: CallWatch,
+) -> None:
+    def delete(one: LiveFunction) -> None:
+        name = one.resource_name or function_name(address, one.name)
+        with unless(GONE):
+            work.functions.delete_function(FunctionName=name)
+        watch.hear(f"{one.name}: deleted, with all of its versions")
+
+    side_by_side(delete, functions)

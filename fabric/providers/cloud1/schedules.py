@@ -1,0 +1,73 @@
+"""Schedules as cloud1 reads them. No effects."""
+
+from collections.abc import Iterator
+
+_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_WEEK = len(_DAYS)
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_ANY, _OPEN = "*", "?"
+# By these names the day begins when it does for a rule.
+_UTC = frozenset(
+    "UTC UCT GMT GMT0 GMT+0 GMT-0 Greenwich Universal Zulu Etc/UTC Etc/UCT Etc/GMT Etc/GMT0"
+    " Etc/GMT+0 Etc/GMT-0 Etc/Greenwich Etc/Universal Etc/Zulu".split()
+)
+
+
+def own_expression(schedule: str) -> str:
+    """Five fields as six. A ValueError says what six of cloud1's cannot say."""
+    if schedule.startswith(("rate(", "cron(")):
+        return schedule
+    minute, hour, day, month, weekday = schedule.upper().split()
+    if _ANY not in (day, weekday):
+        raise ValueError("it has a day of the month and a day of the week, and may have one")
+    days = _OPEN if weekday != _ANY else day
+    weekdays = _OPEN if weekday == _ANY else _weekdays(weekday)
+    fields = (_stepped(minute), _stepped(hour), _stepped(days), _stepped(_numbered(month)))
+    return f"cron({' '.join(fields)} {weekdays} *)"
+
+
+def is_bound_to(zone: str, schedule: str) -> bool:
+    """Whether it matters where on earth the schedule is read."""
+    return bool(zone) and zone not in _UTC and not schedule.startswith("rate(")
+
+
+def _weekdays(field: str) -> str:
+    """By their names: numbers begin elsewhere at cloud1."""
+    found = {day % _WEEK for item in field.split(",") for day in _days(item)}
+    return ",".join(_DAYS[day] for day in sorted(found))
+
+
+def _days(item: str) -> Iterator[int]:
+    span, slash, step = item.partition("/")
+    if span == _ANY:
+        low, high = 0, _WEEK - 1
+    else:
+        first, dash, last = span.partition("-")
+        low = _day(first)
+        high = _day(last) if dash else (_WEEK - 1 if slash else low)
+    high += _WEEK if high < low else 0
+    yield from range(low, high + 1, int(step or 1))
+
+
+def _day(text: str) -> int:
+    return _DAYS.index(text) if text in _DAYS else int(text)
+
+
+def _numbered(months: str) -> str:
+    for number, name in enumerate(_MONTHS, 1):
+        months = months.replace(name, str(number))
+    return months
+
+
+def _stepped(field: str) -> str:
+    """A range with steps is spelled out."""
+    return ",".join(part for item in field.split(",") for part in _parts(item))
+
+
+def _parts(item: str) -> Iterator[str]:
+    span, slash, step = item.partition("/")
+    low, dash, high = span.partition("-")
+    if slash and dash:
+        yield from map(str, range(int(low), int(high) + 1, int(step)))
+    else:
+        yield item

@@ -1,0 +1,100 @@
+"""The rights that a config gives the role of its functions: a policy of this service's own."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.answers import DENIED, GONE, unless
+from fabric.providers.cloud1.kept import KeptState
+from fabric.providers.cloud1.versions import Cloud1Work, patiently
+from fabric.providers.contract import CallWatch, DeploymentAddress
+from fabric.providers.naming import shortened
+from fabric.providers.payloads import as_json, statements_of
+from fabric.system.cloud1_account import REFUSED, code_of
+
+_KEPT = "statements"
+_NAME_LENGTH = 128
+_PLURALS = {"actions": "Action", "resources": "Resource"}
+
+
+class RolePolicy(Struct, frozen=True):
+    role: str
+    name: str
+    text: str
+
+    def kept_text(self, salt: str) -> str:
+        return f"{self.role} {digest_fields((salt, self.text))}"
+
+
+def set_statements(
+    work: Cloud1Work, address: DeploymentAddress, kept: KeptState, watch: CallWatch
+) -> dict[str, str]:
+    """What is to be kept of them."""
+    policy = _policy(work, address)
+    said = policy.kept_text(kept.salt) if policy.text else ""
+    was = kept.texts.get(_KEPT, "")
+    if policy.text and kept.sure(_KEPT) != said:
+        _put(work, policy, watch)
+        watch.hear(f"role {policy.role}: policy `{policy.name}` says what the config does")
+    if was and (not policy.text or _role_in(was) != policy.role):
+        _delete(work, _role_in(was), policy.name, watch)
+    return {_KEPT: said} if said else {}
+
+
+def drop_statements(
+    work: Cloud1Work, address: DeploymentAddress, kept: KeptState, watch: CallWatch
+) -> None:
+    """Also those of a release that broke off and never told of them: whoever may not ask for them
+    has none."""
+    policy, known = _policy(work, address), _role_in(kept.texts.get(_KEPT, ""))
+    if known:
+        _delete(work, known, policy.name, watch)
+    if not kept.is_sure and policy.role not in ("", known):
+        with unless(REFUSED):
+            _delete(work, policy.role, policy.name, watch)
+
+
+def _role_in(kept: str) -> str:
+    return kept.partition(" ")[0]
+
+
+def _policy(work: Cloud1Work, address: DeploymentAddress) -> RolePolicy:
+    role = work.own.role_arn.rpartition("/")[2]
+    name = shortened(f"fabric-{address.service}-{address.stage}", _NAME_LENGTH)
+    statements = [_statement(one) for one in statements_of(address.extension)]
+    document = {"Version": "2012-10-17", "Statement": statements}
+    return RolePolicy(role, name, as_json(document) if statements else "")
+
+
+def _statement(said: Any) -> dict[str, object]:
+    """Keys that a config's schema leaves open are the service's own, under a capital."""
+    return {_PLURALS.get(name, name[:1].upper() + name[1:]): one for name, one in said.items()}
+
+
+def _put(work: Cloud1Work, policy: RolePolicy, watch: CallWatch) -> None:
+    from botocore.exceptions import ClientError
+
+    asked = {"RoleName": policy.role, "PolicyName": policy.name, "PolicyDocument": policy.text}
+    try:
+        patiently(work, watch, lambda: work.clients.of("iam").put_role_policy(**asked))
+    except ClientError as error:
+        if code_of(error) not in DENIED:
+            raise
+        raise FabricError(_denied(policy)) from error
+
+
+def _denied(policy: RolePolicy) -> Problem:
+    message = f"the policy `{policy.name}` may not be put on the role `{policy.role}`"
+    hint = (
+        "allow `iam:PutRolePolicy` and `iam:DeleteRolePolicy` on that role; or give it this policy "
+        f"yourself, and take `iam.role.statements` out of the config: {policy.text}"
+    )
+    return Problem("credentials/refused", message, hint)
+
+
+def _delete(work: Cloud1Work, role: str, name: str, watch: CallWatch) -> None:
+    asked = {"RoleName": role, "PolicyName": name}
+    with unless(GONE):
+        patiently(work, watch, lambda: work.clients.of("iam").delete_role_policy(**asked))

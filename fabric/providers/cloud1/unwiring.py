@@ -1,0 +1,98 @@
+"""What leads events to functions is taken away before they are."""
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError
+from fabric.providers.cloud1.buckets import BucketEntries, Row, set_entries
+from fabric.providers.cloud1.function_settings import alias_of
+from fabric.providers.cloud1.kept import KeptState
+from fabric.providers.cloud1.side_by_side import side_by_side
+from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.cloud1.wired_now import NOT_LOOKED, wired_now
+from fabric.providers.cloud1.wires import (
+    BucketWire,
+    QueueWire,
+    Wire,
+    bare,
+    owner_of,
+    shown_wire,
+    wires_of,
+)
+from fabric.providers.cloud1.wiring import drop_wire, is_of, known_wires
+from fabric.providers.contract import CallWatch, DeploymentAddress, LiveFunction
+
+
+class Unwiring(Struct, frozen=True):
+    """Functions that are about to go: their aliases, and what leads to them."""
+
+    work: Cloud1Work
+    owner: str
+    aliases: Mapping[str, str]
+    wires: Mapping[str, tuple[Wire, ...]]
+    watch: CallWatch
+
+
+def planned_unwiring(
+    work: Cloud1Work,
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],
+    kept: KeptState,
+    watch: CallWatch,
+) -> Unwiring:
+    """By what was kept, what the record says was ordered, and what is there where neither may be
+    all of it."""
+    there = [one for one in functions if one.resource_id]
+    aliases = {one.name: alias_of(one.resource_id) for one in there}
+    now = NOT_LOOKED if kept.is_sure else wired_now(work, address, aliases)
+    wires = {
+        one.name: (
+            *known_wires(one.name, kept),
+            *_ordered(address, one),
+            *now.wires.get(one.name, ()),
+        )
+        for one in there
+    }
+    found = {name: tuple(sorted(set(some), key=repr)) for name, some in wires.items()}
+    return Unwiring(work, owner_of(address), aliases, found, watch)
+
+
+def _ordered(address: DeploymentAddress, one: LiveFunction) -> tuple[Wire, ...]:
+    """What can never have been made is not in the way of a removal."""
+    with contextlib.suppress(FabricError):
+        return tuple(map(bare, wires_of(address, one)))
+    return ()
+
+
+def unwire(unwiring: Unwiring) -> None:
+    """Of these functions alone: others of the service stay as they are."""
+    gone = frozenset(unwiring.aliases.values())
+    _unwire(unwiring, lambda row: row.get("LambdaFunctionArn") in gone)
+
+
+def unwire_service(unwiring: Unwiring) -> None:
+    _unwire(unwiring, lambda _: True)
+    stays = [wire for wire in _all(unwiring) if isinstance(wire, QueueWire | BucketWire)]
+    if stays:
+        listed = ", ".join(map(shown_wire, stays))
+        unwiring.watch.hear(f"stays, with all that is in it: {listed}")
+
+
+def _unwire(unwiring: Unwiring, is_chosen: Callable[[Row], bool]) -> None:
+    entries = BucketEntries((), lambda row: is_of(row, unwiring.owner) and is_chosen(row))
+    buckets = [wire.bucket for wire in _all(unwiring) if isinstance(wire, BucketWire)]
+    side_by_side(
+        lambda bucket: set_entries(unwiring.work, bucket, entries, unwiring.watch), buckets
+    )
+    side_by_side(lambda name: _drop_all(unwiring, name), sorted(unwiring.wires))
+
+
+def _all(unwiring: Unwiring) -> list[Wire]:
+    return sorted({wire for wires in unwiring.wires.values() for wire in wires}, key=repr)
+
+
+def _drop_all(unwiring: Unwiring, name: str) -> None:
+    for wire in unwiring.wires[name]:
+        drop_wire(unwiring.work, wire, unwiring.aliases[name], unwiring.watch)

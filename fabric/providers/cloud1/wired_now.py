@@ -1,0 +1,59 @@
+"""What leads events to functions at this moment, by what the provider says of their aliases."""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from fabric.providers.cloud1.permissions import sources_let_in
+from fabric.providers.cloud1.queues import mappings_of, queue_in
+from fabric.providers.cloud1.rules import schedules_there
+from fabric.providers.cloud1.side_by_side import side_by_side
+from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.cloud1.wires import BucketWire, RuleWire, Wire, name_prefix
+from fabric.providers.contract import DeploymentAddress
+
+
+class WiredNow(Struct, frozen=True):
+    """By function: who may call it, and the wires that were found."""
+
+    sources: Mapping[str, frozenset[str]] = {}
+    wires: Mapping[str, tuple[Wire, ...]] = {}
+
+    def unknown_to(self, api: str) -> frozenset[str]:
+        """Functions that do not let this API in."""
+        return frozenset(
+            name
+            for name, sources in self.sources.items()
+            if not any(api and source.endswith(f":{api}/*") for source in sources)
+        )
+
+
+NOT_LOOKED = WiredNow()
+
+
+def wired_now(work: Cloud1Work, address: DeploymentAddress, aliases: Mapping[str, str]) -> WiredNow:
+    """`aliases` by function. Queues and schedules are listed once for all of them."""
+    if not aliases:
+        return NOT_LOOKED
+    names = sorted(aliases)
+    sources = side_by_side(lambda name: sources_let_in(work, aliases[name]), names)
+    listed: dict[str, list[Wire]] = {}
+    for mapping in mappings_of(work):
+        listed.setdefault(mapping["FunctionArn"], []).append(queue_in(mapping))
+    for alias, schedules in schedules_there(work, name_prefix(address)).items():
+        listed.setdefault(alias, []).extend(schedules)
+    by_name = dict(zip(names, sources, strict=True))
+    wires = {name: (*_wires(by_name[name]), *listed.get(aliases[name], ())) for name in names}
+    return WiredNow(by_name, wires)
+
+
+def _wires(sources: Iterable[str]) -> list[Wire]:
+    found: list[Wire] = []
+    for source in sorted(sources):
+        service, rest = source.split(":")[2], source.split(":", 5)[5]
+        if service == "events":
+            bus, _, name = rest.removeprefix("rule/").rpartition("/")
+            found.append(RuleWire(bus or "default", name))
+        elif service == "s3":
+            found.append(BucketWire(rest))
+    return found

@@ -1,0 +1,219 @@
+"""By what a function is met beside HTTP: rules, schedules, queues, buckets. No effects."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec import json as typed_json
+
+from fabric.model.hashing import digest_fields
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.function_settings import OwnSettings
+from fabric.providers.cloud1.schedules import is_bound_to, own_expression
+from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.naming import resource_name, shortened
+
+_DIGEST = 12
+_LONG_NAME = 64 - _DIGEST - 1
+_SHORTENED_BY = 9
+_OWNER_DIGEST = 8
+_OURS, _THEIRS = "objstore1:", "s3:"
+
+
+class RuleWire(Struct, frozen=True, tag="rule", omit_defaults=True):
+    """Of a bus: by a schedule of UTC, or by a pattern, which is JSON."""
+
+    bus: str
+    name: str
+    schedule: str = ""
+    pattern: str = ""
+
+
+class ScheduleWire(Struct, frozen=True, tag="schedule", omit_defaults=True):
+    """Of a time zone."""
+
+    name: str
+    schedule: str = ""
+    zone: str = ""
+
+
+class QueueWire(Struct, frozen=True, tag="queue", omit_defaults=True):
+    queue: str
+    batch_size: int = 0
+    window: int = 0
+    response: str = ""
+    is_enabled: bool = True
+
+
+class BucketWire(Struct, frozen=True, tag="bucket", omit_defaults=True):
+    bucket: str
+    name: str = ""
+    events: tuple[str, ...] = ()
+    prefix: str = ""
+    suffix: str = ""
+    is_existing: bool = False
+
+
+Wire: TypeAlias = RuleWire | ScheduleWire | QueueWire | BucketWire
+
+
+class Wired(Struct, frozen=True):
+    """What a release has made for a function: where to find it, and a digest of how it is."""
+
+    digest: str
+    wires: tuple[Wire, ...]
+
+
+class ServiceWires(Struct, frozen=True):
+    """`owner` begins the names of what a service has in a document that it shares."""
+
+    owner: str
+    functions: Mapping[str, tuple[Wire, ...]]
+
+
+def wanted_wires(
+    address: DeploymentAddress, functions: Sequence[LiveFunction], own: OwnSettings
+) -> ServiceWires:
+    """Raises for all that cannot be made."""
+    problems: list[Problem] = []
+    found = {}
+    for one in functions:
+        found[one.name] = wires_of(address, one)
+        problems += _problems(one.name, found[one.name], own)
+    if problems:
+        raise FabricError(*problems)
+    return ServiceWires(owner_of(address), found)
+
+
+def wires_of(address: DeploymentAddress, one: LiveFunction) -> tuple[Wire, ...]:
+    return tuple(
+        dict.fromkeys(wire for text in one.triggers for wire in _wires(address, one, text))
+    )
+
+
+def owner_of(address: DeploymentAddress) -> str:
+    """Names joined by hyphens may be those of two services; a digest is not."""
+    ident = digest_fields((address.service, address.stage))[:_OWNER_DIGEST]
+    return f"fabric-{address.service}-{address.stage}-{ident}-"
+
+
+def name_prefix(address: DeploymentAddress) -> str:
+    """What the names of all rules and schedules of a service begin with."""
+    return resource_name(address, "")[: _LONG_NAME - _SHORTENED_BY]
+
+
+def _wires(address: DeploymentAddress, one: LiveFunction, text: str) -> Iterator[Wire]:
+    trigger = json.loads(text)
+    ident = digest_fields((address.service, address.stage, one.name, text))[:_DIGEST]
+    name = f"{shortened(resource_name(address, one.name), _LONG_NAME)}-{ident}"
+    match trigger["type"]:
+        case "cron":
+            yield _timed(name, one.name, trigger)
+        case "eventbus":
+            pattern = json.dumps(trigger.get("pattern", {}), sort_keys=True)
+            yield RuleWire(last_part(trigger.get("bus", "default")), name, pattern=pattern)
+        case "queue":
+            yield _queue(trigger)
+        case "storage":
+            yield _bucket(owner_of(address) + ident, trigger)
+        case _:
+            return
+
+
+def _timed(name: str, function: str, trigger: Mapping[str, Any]) -> Wire:
+    said, zone = trigger["schedule"], trigger.get("timezone", "")
+    try:
+        schedule = own_expression(said)
+    except ValueError as error:
+        message = f"function `{function}`: cloud1 cannot keep the schedule `{said}`: {error}"
+        raise FabricError(
+            Problem("deploy/schedule", message, "make two schedules of it")
+        ) from error
+    if is_bound_to(zone, schedule):
+        return ScheduleWire(name, schedule, zone)
+    return RuleWire("default", name, schedule)
+
+
+def _queue(trigger: Mapping[str, Any]) -> QueueWire:
+    return QueueWire(
+        last_part(trigger["queue"]),
+        trigger.get("batchSize", 10),
+        trigger.get("maximumBatchingWindowSeconds", 0),
+        trigger.get("functionResponseType", ""),
+        trigger.get("enabled", True),
+    )
+
+
+def _bucket(name: str, trigger: Mapping[str, Any]) -> BucketWire:
+    events = (event.replace(_OURS, _THEIRS, 1) for event in trigger["events"])
+    return BucketWire(
+        last_part(trigger["bucket"]),
+        name,
+        tuple(sorted(events)),
+        trigger.get("prefix", ""),
+        trigger.get("suffix", ""),
+        trigger.get("existingBucket", False),
+    )
+
+
+def last_part(text: str) -> str:
+    """The name at the end of an ARN or an address; a name is its own."""
+    return text.rpartition("/")[2].rpartition(":")[2]
+
+
+def _problems(function: str, wires: tuple[Wire, ...], own: OwnSettings) -> Iterator[Problem]:
+    queues: set[str] = set()
+    for wire in wires:
+        match wire:
+            case ScheduleWire(zone=zone) if not own.scheduler_role_arn:
+                yield Problem(
+                    "deploy/timezone",
+                    f"function `{function}`: rules of cloud1 keep UTC, and its schedule is one of "
+                    f"{zone}",
+                    "name a role as `schedulerRoleArn` below `extensions.cloud1-lambda`: one that "
+                    "scheduler.amazonaws.com may take on, and that may invoke the function",
+                )
+            case QueueWire(queue=queue) if queue in queues:
+                message = f"function `{function}` has two triggers of the queue `{queue}`"
+                yield Problem("deploy/same-queue", message, "cloud1 knows one: leave one out")
+            case QueueWire(queue=queue):
+                queues.add(queue)
+            case _:
+                continue
+
+
+def bare(wire: Wire) -> Wire:
+    """Where it is, without how it is."""
+    match wire:
+        case RuleWire(bus=bus, name=name):
+            return RuleWire(bus, name)
+        case ScheduleWire(name=name):
+            return ScheduleWire(name)
+        case QueueWire(queue=queue):
+            return QueueWire(queue)
+        case BucketWire(bucket=bucket):
+            return BucketWire(bucket)
+
+
+def shown_wire(wire: Wire) -> str:
+    match wire:
+        case RuleWire(name=name):
+            return f"rule `{name}`"
+        case ScheduleWire(name=name):
+            return f"schedule `{name}`"
+        case QueueWire(queue=queue):
+            return f"queue `{queue}`"
+        case BucketWire(bucket=bucket):
+            return f"bucket `{bucket}`"
+
+
+def wired_text(wires: tuple[Wire, ...], alias: str, salt: str) -> str:
+    """For what is kept: a pattern may hold what nobody is to read there."""
+    said = typed_json.encode(wires).decode()
+    places = tuple(dict.fromkeys(map(bare, wires)))
+    return typed_json.encode(Wired(digest_fields((salt, alias, said)), places)).decode()
+
+
+def wired_in(text: str) -> tuple[Wire, ...]:
+    return typed_json.decode(text, type=Wired).wires if text else ()

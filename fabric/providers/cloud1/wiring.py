@@ -1,0 +1,143 @@
+"""What leads events to functions: made and taken away as a release and a removal want it."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from fabric.providers.cloud1.buckets import BucketEntries, Row, entry_of, set_entries
+from fabric.providers.cloud1.kept import KeptState
+from fabric.providers.cloud1.permissions import for_bucket, for_rule, let_in, shut_out
+from fabric.providers.cloud1.queues import drop_queue, set_queue
+from fabric.providers.cloud1.rules import drop_rule, drop_schedule, set_rule, set_schedule
+from fabric.providers.cloud1.side_by_side import side_by_side
+from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.cloud1.wired_now import WiredNow
+from fabric.providers.cloud1.wires import (
+    BucketWire,
+    QueueWire,
+    RuleWire,
+    ScheduleWire,
+    ServiceWires,
+    Wire,
+    bare,
+    shown_wire,
+    wired_in,
+    wired_text,
+)
+from fabric.providers.contract import CallWatch
+
+_KEPT = "wired:"
+_Before: TypeAlias = Mapping[str, frozenset[Wire]]
+
+
+class Wiring(Struct, frozen=True):
+    """One service: its functions' aliases, and what is to lead to them."""
+
+    work: Cloud1Work
+    aliases: Mapping[str, str]
+    wanted: ServiceWires
+    watch: CallWatch
+
+    def wanted_of(self, name: str) -> tuple[Wire, ...]:
+        return self.wanted.functions.get(name, ())
+
+    def bare_of(self, name: str) -> frozenset[Wire]:
+        return frozenset(map(bare, self.wanted_of(name)))
+
+
+def wired_texts(wiring: Wiring, salt: str) -> dict[str, str]:
+    """What is to be kept: only of functions that are met by more than HTTP."""
+    return {
+        _KEPT + name: wired_text(wires, wiring.aliases[name], salt)
+        for name, wires in wiring.wanted.functions.items()
+        if wires
+    }
+
+
+def changed_functions(wiring: Wiring, kept: KeptState) -> frozenset[str]:
+    """Those that are not known to be met just as they are to be."""
+    new = wired_texts(wiring, kept.salt)
+    names = wiring.wanted.functions
+    if not kept.is_sure:
+        return frozenset(names)
+    return frozenset(
+        name for name in names if new.get(_KEPT + name, "") != kept.texts.get(_KEPT + name, "")
+    )
+
+
+def wire_up(wiring: Wiring, names: frozenset[str], kept: KeptState, now: WiredNow) -> None:
+    """What is new comes before what is old goes: between the two no event is lost."""
+    before = {name: known_wires(name, kept) | frozenset(now.wires.get(name, ())) for name in names}
+    ordered = sorted(name for name in names if wiring.wanted_of(name) or before[name])
+    side_by_side(lambda name: _set_all(wiring, name), ordered)
+    side_by_side(lambda bucket: _tell(wiring, bucket), _buckets(wiring, before))
+    side_by_side(lambda name: _drop_all(wiring, name, before[name]), ordered)
+
+
+def known_wires(name: str, kept: KeptState) -> frozenset[Wire]:
+    return frozenset(wired_in(kept.texts.get(_KEPT + name, "")))
+
+
+def _set_all(wiring: Wiring, name: str) -> None:
+    for wire in wiring.wanted_of(name):
+        _set(wiring, wire, wiring.aliases[name])
+        wiring.watch.hear(f"{name}: {shown_wire(wire)} leads to it")
+
+
+def _set(wiring: Wiring, wire: Wire, alias: str) -> None:
+    work, watch = wiring.work, wiring.watch
+    match wire:
+        case RuleWire():
+            set_rule(work, wire, alias, watch)
+        case ScheduleWire():
+            set_schedule(work, wire, alias, watch)
+        case QueueWire():
+            set_queue(work, wire, alias, watch)
+        case BucketWire(bucket=bucket):  # which is told of all its functions at once, after this
+            let_in(work, alias, for_bucket(alias, bucket), watch)
+
+
+def _buckets(wiring: Wiring, before: _Before) -> list[str]:
+    wires = [wire for name, old in before.items() for wire in (*old, *wiring.wanted_of(name))]
+    return sorted({wire.bucket for wire in wires if isinstance(wire, BucketWire)})
+
+
+def _tell(wiring: Wiring, bucket: str) -> None:
+    rows = tuple(
+        entry_of(wire, wiring.aliases[name])
+        for name, wires in sorted(wiring.wanted.functions.items())
+        for wire in wires
+        if isinstance(wire, BucketWire) and wire.bucket == bucket
+    )
+    owner = wiring.wanted.owner
+    entries = BucketEntries(rows, lambda row: is_of(row, owner))
+    set_entries(wiring.work, bucket, entries, wiring.watch)
+
+
+def is_of(row: Row, owner: str) -> bool:
+    return str(row.get("Id", "")).startswith(owner)
+
+
+def _drop_all(wiring: Wiring, name: str, before: frozenset[Wire]) -> None:
+    alias = wiring.aliases[name]
+    for wire in sorted(before - wiring.bare_of(name), key=repr):
+        drop_wire(wiring.work, wire, alias, wiring.watch)
+        match wire:
+            case RuleWire(bus=bus, name=rule):
+                shut_out(wiring.work, alias, for_rule(alias, bus, rule))
+            case BucketWire(bucket=bucket):
+                shut_out(wiring.work, alias, for_bucket(alias, bucket))
+        wiring.watch.hear(f"{name}: {shown_wire(wire)} no longer leads to it")
+
+
+def drop_wire(work: Cloud1Work, wire: Wire, alias: str, watch: CallWatch) -> None:
+    match wire:
+        case RuleWire():
+            drop_rule(work, wire, watch)
+        case ScheduleWire():
+            drop_schedule(work, wire)
+        case QueueWire():
+            drop_queue(work, wire, alias, watch)
+        case BucketWire():  # told already
+            return
