@@ -69,8 +69,13 @@ def released_gateway(
 
 def _without_routes(gateway: GatewayOrder, kept: KeptState) -> None:
     """A service that never had any is not looked for."""
-    if kept.texts.get(_API) or not kept.is_sure:
+    api = api_in(kept.texts)
+    ways: dict[str, str] = {}
+    with unless(GONE):
+        ways = _integrations(replace(gateway, id=api)) if api else {}
+    if api or not kept.is_sure:
         removed_gateway(gateway.work, gateway.address, kept.texts)
+    side_by_side(lambda alias: shut_out(gateway.work, alias, for_gateway(alias, api)), sorted(ways))
 
 
 def api_in(kept: Mapping[str, str]) -> str:

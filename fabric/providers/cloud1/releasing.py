@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.task import Pairs
 from fabric.providers.cloud1.aliases import CutOver, cut_over, kept_versions
@@ -48,7 +49,7 @@ def released(
     cut = cut_over(work, functions, kept, watch)
     now = _looked_at(releasing, cut)
     gateway = _gateway(releasing, cut, now)
-    wire_up(wiring, changed | cut.fresh, kept, now)
+    wire_up(replace(wiring, fresh=cut.fresh), changed | cut.fresh, kept, now)
     left = {
         **_of_leaving(releasing),
         **statements,

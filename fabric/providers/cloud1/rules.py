@@ -71,7 +71,7 @@ def set_schedule(work: Cloud1Work, wire: ScheduleWire, alias: str, watch: CallWa
         "ScheduleExpressionTimezone": wire.zone,
         "FlexibleTimeWindow": {"Mode": "OFF"},
         "State": "ENABLED",
-        "Target": {"Arn": alias, "RoleArn": work.own.scheduler_role_arn},
+        "Target": {"Arn": alias, "RoleArn": wire.role},
     }
 
     def put() -> Mapping[str, Any]:

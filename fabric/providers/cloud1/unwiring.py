@@ -74,10 +74,6 @@ def unwire(unwiring: Unwiring) -> None:
 
 def unwire_service(unwiring: Unwiring) -> None:
     _unwire(unwiring, lambda _: True)
-    stays = [wire for wire in _all(unwiring) if isinstance(wire, QueueWire | BucketWire)]
-    if stays:
-        listed = ", ".join(map(shown_wire, stays))
-        unwiring.watch.hear(f"stays, with all that is in it: {listed}")
 
 
 def _unwire(unwiring: Unwiring, is_chosen: Callable[[Row], bool]) -> None:
@@ -96,3 +92,7 @@ def _all(unwiring: Unwiring) -> list[Wire]:
 def _drop_all(unwiring: Unwiring, name: str) -> None:
     for wire in unwiring.wires[name]:
         drop_wire(unwiring.work, wire, unwiring.aliases[name], unwiring.watch)
+    stays = [wire for wire in unwiring.wires[name] if isinstance(wire, QueueWire | BucketWire)]
+    if stays:
+        listed = ", ".join(map(shown_wire, stays))
+        unwiring.watch.hear(f"{name}: what led to it stays, with all that is in it: {listed}")

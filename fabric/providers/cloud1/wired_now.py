@@ -33,12 +33,13 @@ NOT_LOOKED = WiredNow()
 
 def wired_now(work: Cloud1Work, address: DeploymentAddress, aliases: Mapping[str, str]) -> WiredNow:
     """`aliases` by function. Queues and schedules are listed once for all of them."""
+    only = next(iter(aliases.values())) if len(aliases) == 1 else ""
     if not aliases:
         return NOT_LOOKED
     names = sorted(aliases)
     sources = side_by_side(lambda name: sources_let_in(work, aliases[name]), names)
     listed: dict[str, list[Wire]] = {}
-    for mapping in mappings_of(work):
+    for mapping in mappings_of(work, only):
         listed.setdefault(mapping["FunctionArn"], []).append(queue_in(mapping))
     for alias, schedules in schedules_there(work, name_prefix(address)).items():
         listed.setdefault(alias, []).extend(schedules)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec import json as typed_json
+from msgspec.structs import replace
 
 from fabric.model.hashing import digest_fields
 from fabric.model.problems import FabricError, Problem
@@ -36,6 +37,7 @@ class ScheduleWire(Struct, frozen=True, tag="schedule", omit_defaults=True):
     name: str
     schedule: str = ""
     zone: str = ""
+    role: str = ""
 
 
 class QueueWire(Struct, frozen=True, tag="queue", omit_defaults=True):
@@ -79,17 +81,18 @@ def wanted_wires(
     problems: list[Problem] = []
     found = {}
     for one in functions:
-        found[one.name] = wires_of(address, one)
-        problems += _problems(one.name, found[one.name], own)
+        found[one.name] = wires_of(address, one, own.scheduler_role_arn)
+        problems += _problems(one.name, found[one.name])
     if problems:
         raise FabricError(*problems)
     return ServiceWires(owner_of(address), found)
 
 
-def wires_of(address: DeploymentAddress, one: LiveFunction) -> tuple[Wire, ...]:
-    return tuple(
-        dict.fromkeys(wire for text in one.triggers for wire in _wires(address, one, text))
-    )
+def wires_of(address: DeploymentAddress, one: LiveFunction, role: str = "") -> tuple[Wire, ...]:
+    """`role` is the one that schedules take on."""
+    found = (wire for text in one.triggers for wire in _wires(address, one, text))
+    wires = (replace(wire, role=role) if isinstance(wire, ScheduleWire) else wire for wire in found)
+    return tuple(dict.fromkeys(wires))
 
 
 def owner_of(address: DeploymentAddress) -> str:
@@ -162,11 +165,11 @@ def last_part(text: str) -> str:
     return text.rpartition("/")[2].rpartition(":")[2]
 
 
-def _problems(function: str, wires: tuple[Wire, ...], own: OwnSettings) -> Iterator[Problem]:
+def _problems(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]:
     queues: set[str] = set()
     for wire in wires:
         match wire:
-            case ScheduleWire(zone=zone) if not own.scheduler_role_arn:
+            case ScheduleWire(zone=zone, role=""):
                 yield Problem(
                     "deploy/timezone",
                     f"function `{function}`: rules of cloud1 keep UTC, and its schedule is one of "
@@ -194,6 +197,12 @@ def bare(wire: Wire) -> Wire:
             return QueueWire(queue)
         case BucketWire(bucket=bucket):
             return BucketWire(bucket)
+
+
+def is_told_by_name(wire: Wire) -> bool:
+    """Whether it is another one as soon as anything of it is: its name is a digest of it all. What
+    a bucket tells is looked at with the whole bucket."""
+    return isinstance(wire, RuleWire | BucketWire)
 
 
 def shown_wire(wire: Wire) -> str:

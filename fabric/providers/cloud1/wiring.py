@@ -21,6 +21,7 @@ from fabric.providers.cloud1.wires import (
     ServiceWires,
     Wire,
     bare,
+    is_told_by_name,
     shown_wire,
     wired_in,
     wired_text,
@@ -32,12 +33,14 @@ _Before: TypeAlias = Mapping[str, frozenset[Wire]]
 
 
 class Wiring(Struct, frozen=True):
-    """One service: its functions' aliases, and what is to lead to them."""
+    """One service: its functions' aliases, and what is to lead to them. Those of `fresh` functions
+    were just made: whatever led there before has to be let in again."""
 
     work: Cloud1Work
     aliases: Mapping[str, str]
     wanted: ServiceWires
     watch: CallWatch
+    fresh: frozenset[str] = frozenset()
 
     def wanted_of(self, name: str) -> tuple[Wire, ...]:
         return self.wanted.functions.get(name, ())
@@ -70,7 +73,7 @@ def wire_up(wiring: Wiring, names: frozenset[str], kept: KeptState, now: WiredNo
     """What is new comes before what is old goes: between the two no event is lost."""
     before = {name: known_wires(name, kept) | frozenset(now.wires.get(name, ())) for name in names}
     ordered = sorted(name for name in names if wiring.wanted_of(name) or before[name])
-    side_by_side(lambda name: _set_all(wiring, name), ordered)
+    side_by_side(lambda name: _set_all(wiring, name, kept), ordered)
     side_by_side(lambda bucket: _tell(wiring, bucket), _buckets(wiring, before))
     side_by_side(lambda name: _drop_all(wiring, name, before[name]), ordered)
 
@@ -79,8 +82,11 @@ def known_wires(name: str, kept: KeptState) -> frozenset[Wire]:
     return frozenset(wired_in(kept.texts.get(_KEPT + name, "")))
 
 
-def _set_all(wiring: Wiring, name: str) -> None:
+def _set_all(wiring: Wiring, name: str, kept: KeptState) -> None:
+    settled = known_wires(name, kept) if kept.is_sure and name not in wiring.fresh else frozenset()
     for wire in wiring.wanted_of(name):
+        if is_told_by_name(wire) and bare(wire) in settled:
+            continue
         _set(wiring, wire, wiring.aliases[name])
         wiring.watch.hear(f"{name}: {shown_wire(wire)} leads to it")
 

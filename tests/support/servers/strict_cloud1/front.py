@@ -114,7 +114,8 @@ class Front:
             region = call.account.region(call.signed.region, self._cloud.server)
             if service in OWN_SERVICES:
                 return self._performed(call, region, asked)
-            given = Asked(call.request.path, asked, call.environ[_BODY])
+            headers = dict(call.request.headers)
+            given = Asked(call.request.path, asked, call.environ[_BODY], headers)
             return self._moto.answer(call.name, call.environ, region, given)
         except RefusalError as refusal:
             return _refused(call.protocol, refusal)

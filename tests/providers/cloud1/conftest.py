@@ -1,0 +1,16 @@
+"""A service of its own at a strict cloud1 for each test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.cloud1_site import Site
+from tests.support.servers.strict_cloud1.client import StrictCloud1
+
+
+@pytest.fixture
+def site(cloud1: StrictCloud1, tmp_path: Path) -> Iterator[Site]:
+    made = Site(cloud1, tmp_path)
+    yield made
+    made.close()

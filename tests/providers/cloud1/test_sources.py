@@ -1,0 +1,266 @@
+"""Every kind of trigger brings its events to the function, for as long as it is in the config."""
+
+import json
+from typing import Any
+
+import pytest
+
+from fabric.model.problems import FabricError, Problem
+from tests.support.cloud1_site import Site, changing, make_queue, trigger
+from tests.support.servers.strict_cloud1.samples import role_of
+from tests.support.until import until
+
+pytestmark = pytest.mark.slow
+
+_CREATED = "objstore1:ObjectCreated:*"
+
+
+def came(site: Site, function: str = "hello", count: int = 1) -> list[Any]:
+    until(lambda: len(site.given(function)) >= count, "no event came")
+    return site.given(function)
+
+
+def refused(site: Site, *triggers: str, timeout: int = 3) -> tuple[Problem, ...]:
+    """And nothing is met: neither by its alias, nor by a rule."""
+    order = site.order("hello", *triggers, timeout=timeout)
+    site.deploy(order)
+    site.cloud1.reset()
+    with pytest.raises(FabricError) as found:
+        site.release(["hello"])
+    assert changing(site.cloud1) == {}
+    return found.value.problems
+
+
+def uploads(site: Site) -> str:
+    """Names of buckets are everybody's."""
+    return f"uploads-{site.cloud1.account}"
+
+
+def put(site: Site, key: str) -> None:
+    site.cloud1.client("s3").put_object(Bucket=uploads(site), Key=key, Body=b"x")
+
+
+def test_a_schedule_of_utc_is_a_rule(site: Site) -> None:
+    site.up(site.order("hello", trigger("cron", schedule="0 12 * * 1-5", timezone="Etc/UTC")))
+    (rule,) = site.cloud1.left()["rules"]
+    name = rule.removeprefix("default/")
+    events = site.cloud1.client("events")
+    shown = events.describe_rule(Name=name)["ScheduleExpression"]
+    assert shown == "cron(0 12 ? * MON,TUE,WED,THU,FRI *)"
+    site.cloud1.fire_rule(name)
+    assert came(site)[0]["detail-type"] == "Scheduled Event"
+
+
+def test_a_schedule_of_a_time_zone_takes_a_role(site: Site) -> None:
+    asked = trigger("cron", schedule="cron(0 12 * * ? *)", timezone="Europe/Berlin")
+    (problem,) = refused(site, asked)
+    assert problem.code == "deploy/timezone"
+    assert "schedulerRoleArn" in problem.hint
+    site.extension["schedulerRoleArn"] = role_of(site.cloud1)
+    site.up(site.order("hello", asked))
+    (name,) = site.cloud1.left()["schedules"]
+    site.cloud1.fire_schedule(name.removeprefix("default/"))
+    assert came(site)[0]["source"] == "aws.scheduler"
+    site.up(site.order("hello", trigger("cron", schedule="cron(0 12 * * ? *)")))
+    assert [kind for kind in site.cloud1.left() if kind in ("rules", "schedules")] == ["rules"]
+
+
+def test_a_rate_has_no_time_zone(site: Site) -> None:
+    site.up(site.order("hello", trigger("cron", schedule="rate(2 hours)", timezone="Asia/Tokyo")))
+    assert "schedules" not in site.cloud1.left()
+
+
+def test_another_role_of_schedules_reaches_them(site: Site) -> None:
+    asked = trigger("cron", schedule="cron(0 12 * * ? *)", timezone="Europe/Berlin")
+    site.extension["schedulerRoleArn"] = role_of(site.cloud1)
+    site.up(site.order("hello", asked))
+    site.extension["schedulerRoleArn"] = site.cloud1.role("clock")
+    site.up(site.order("hello", asked))
+    (name,) = site.cloud1.left()["schedules"]
+    found = site.cloud1.client("scheduler").get_schedule(Name=name.removeprefix("default/"))
+    assert found["Target"]["RoleArn"].endswith("role/clock")
+
+
+def test_a_bus_brings_what_fits_a_pattern(site: Site) -> None:
+    events = site.cloud1.client("events")
+    events.create_event_bus(Name="orders")
+    pattern = {"source": ["shop"], "detail": {"paid": [True]}}
+    site.up(site.order("hello", trigger("eventbus", pattern=pattern, bus="orders")))
+    for paid in (False, True):
+        detail = json.dumps({"paid": paid})
+        entry = {"Source": "shop", "DetailType": "order", "Detail": detail}
+        events.put_events(Entries=[{**entry, "EventBusName": "orders"}, entry])
+    assert [one["detail"] for one in came(site)] == [{"paid": True}]
+
+
+def test_a_queue_is_emptied_by_the_function(site: Site) -> None:
+    url = make_queue(site.cloud1)
+    response = "ReportBatchItemFailures"
+    asked = {"queue": "work", "batchSize": 2, "functionResponseType": response}
+    site.up(site.order("hello", trigger("queue", **asked)))
+    entries = [{"Id": one, "MessageBody": one} for one in ("good", "bad")]
+    site.cloud1.client("sqs").send_message_batch(QueueUrl=url, Entries=entries)
+
+    def left() -> list[str]:
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        found = site.cloud1.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)
+        return [found["Attributes"][name] for name in names]
+
+    until(lambda: left() == ["0", "1"])
+
+
+@pytest.mark.parametrize(
+    ("members", "shown"),
+    [
+        ({"batchSize": 7}, ("Enabled", 7, 0)),
+        ({"batchSize": 20, "maximumBatchingWindowSeconds": 5}, ("Enabled", 20, 5)),
+        ({"enabled": False}, ("Disabled", 10, 0)),
+    ],
+    ids=["size", "window", "off"],
+)
+def test_settings_of_a_queue_follow_the_config(
+    site: Site, members: dict[str, Any], shown: tuple[str, int, int]
+) -> None:
+    make_queue(site.cloud1)
+    site.up(site.order("hello", trigger("queue", queue="work")))
+    site.up(site.order("hello", trigger("queue", queue="work", **members)))
+    client = site.cloud1.client("lambda")
+    client.list_event_source_mappings()
+    (found,) = client.list_event_source_mappings()["EventSourceMappings"]
+    window = found["MaximumBatchingWindowInSeconds"]
+    assert (found["State"], found["BatchSize"], window) == shown
+
+
+def test_a_queue_may_be_named_by_its_arn(site: Site) -> None:
+    make_queue(site.cloud1)
+    arn = f"arn:aws:sqs:{site.cloud1.region}:{site.cloud1.account}:work"
+    site.up(site.order("hello", trigger("queue", queue=arn)))
+    assert len(site.cloud1.left()["mappings"]) == 1
+
+
+def test_a_queue_that_comes_back_at_once_is_waited_for(site: Site) -> None:
+    make_queue(site.cloud1)
+    asked = trigger("queue", queue="work")
+    site.up(site.order("hello", asked))
+    site.cloud1.changes_take(3)
+    site.up(site.order("hello"))
+    site.up(site.order("hello", asked))
+    assert len(site.cloud1.left()["mappings"]) == 1
+
+
+def test_a_bucket_tells_of_what_fits(site: Site) -> None:
+    asked = trigger("storage", bucket=uploads(site), events=[_CREATED], prefix="in-", suffix=".txt")
+    site.up(site.order("hello", asked))
+    for key in ("out-a.txt", "in-a.png", "in-a.txt"):
+        put(site, key)
+    keys = [record["s3"]["object"]["key"] for one in came(site) for record in one["Records"]]
+    assert keys == ["in-a.txt"]
+
+
+def test_a_bucket_that_is_made_carries_the_names_of_its_service(site: Site) -> None:
+    site.up(site.order("hello", trigger("storage", bucket=uploads(site), events=[_CREATED])))
+    tags = site.cloud1.client("s3").get_bucket_tagging(Bucket=uploads(site))["TagSet"]
+    assert {one["Key"]: one["Value"] for one in tags} == {
+        "fabric:service": "shop",
+        "fabric:stage": "dev",
+    }
+
+
+def test_a_bucket_moves_from_one_function_to_another(site: Site) -> None:
+    asked = trigger("storage", bucket=uploads(site), events=[_CREATED])
+    site.up(site.order("hello", asked))
+    site.up(site.order("bye", asked))
+    put(site, "a")
+    assert came(site, "bye")
+    assert site.given("hello") == []
+    assert len(site.cloud1.left()["notifications"]) == 1
+
+
+def test_what_others_say_of_a_bucket_stays(site: Site) -> None:
+    client = site.cloud1.client("s3")
+    client.create_bucket(Bucket=uploads(site))
+    site.up(site.order("other"))
+    foreign = {"Id": "theirs", "Events": ["s3:ObjectRemoved:*"]}
+    arn = f"{site.live('other').resource_id.rpartition(':')[0]}:live"
+    site.cloud1.client("lambda").add_permission(
+        FunctionName=arn,
+        StatementId="theirs",
+        Action="lambda:InvokeFunction",
+        Principal="s3.amazonaws.com",
+    )
+    client.put_bucket_notification_configuration(
+        Bucket=uploads(site),
+        NotificationConfiguration={
+            "LambdaFunctionConfigurations": [{**foreign, "LambdaFunctionArn": arn}]
+        },
+    )
+    asked = trigger("storage", bucket=uploads(site), events=[_CREATED], existingBucket=True)
+    site.up(site.order("other"), site.order("hello", asked))
+    assert len(site.cloud1.left()["notifications"]) == 2
+    site.up(site.order("other"), site.order("hello"))
+    assert site.cloud1.left()["notifications"] == [f"{uploads(site)}/theirs"]
+
+
+def test_queues_and_buckets_stay_and_are_named(site: Site) -> None:
+    make_queue(site.cloud1)
+    wanted = (
+        trigger("queue", queue="work"),
+        trigger("storage", bucket=uploads(site), events=[_CREATED]),
+    )
+    site.up(site.order("hello", *wanted))
+    site.dissolve()
+    assert site.cloud1.left() == {}
+    assert site.cloud1.client("s3").list_buckets()["Buckets"]
+    told = [line for line in site.talk if "stays" in line]
+    assert told == [
+        "hello: what led to it stays, with all that is in it: "
+        f"bucket `{uploads(site)}`, queue `work`"
+    ]
+
+
+def test_all_that_has_to_be_there_is_asked_for_before_anything_is_changed(site: Site) -> None:
+    problems = refused(
+        site,
+        trigger("queue", queue="none"),
+        trigger("eventbus", pattern={"source": ["a"]}, bus="none"),
+        trigger("storage", bucket="none-of-this-name", events=[_CREATED], existingBucket=True),
+    )
+    assert [one.message.partition("the ")[2] for one in problems] == [
+        "queue `none`, and there is none",
+        "bus `none`, and there is none",
+        "bucket `none-of-this-name`, and there is none",
+    ]
+    assert all("`hello`" in one.message for one in problems)
+
+
+def test_a_queue_that_forgets_a_message_before_the_function_ends_is_refused(site: Site) -> None:
+    make_queue(site.cloud1, visibility=5)
+    (problem,) = refused(site, trigger("queue", queue="work"), timeout=6)
+    assert problem.code == "deploy/queue-timeout"
+
+
+def test_two_triggers_of_one_queue_are_refused(site: Site) -> None:
+    asked = [trigger("queue", queue="work", batchSize=size) for size in (1, 2)]
+    (problem,) = refused(site, *asked)
+    assert problem.code == "deploy/same-queue"
+
+
+def test_a_schedule_that_cloud1_cannot_say_is_refused(site: Site) -> None:
+    (problem,) = refused(site, trigger("cron", schedule="0 12 1 * 1"))
+    assert problem.code == "deploy/schedule"
+
+
+def test_what_is_asked_of_one_function_leaves_the_others_alone(site: Site) -> None:
+    make_queue(site.cloud1)
+    hello = [trigger("cron", schedule="rate(1 hour)"), trigger("queue", queue="work")]
+    site.up(site.order("hello", *hello), site.order("bye"))
+    site.cloud1.reset()
+    site.up(site.order("hello", *hello), site.order("bye", trigger("cron", schedule="rate(1 day)")))
+    asked = {name: count for name, count in changing(site.cloud1).items() if "Function" not in name}
+    assert asked == {
+        "events.PutRule": 1,
+        "events.PutTargets": 1,
+        "lambda.AddPermission": 1,
+        "lambda.PublishVersion": 1,
+        "lambda.UpdateAlias": 1,
+    }
