@@ -1,0 +1,151 @@
+"""What cloud1 answers instead of doing as asked: waited for, told, or found by the next run."""
+
+from typing import Any
+
+import pytest
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.waiting import Waiting
+from tests.support.cloud1_site import HTTP, Site, changing, make_queue, trigger
+
+pytestmark = pytest.mark.slow
+
+_EVERY_HOUR = trigger("cron", schedule="rate(1 hour)")
+_FROM_QUEUE = trigger("queue", queue="work")
+_STATEMENT = {"effect": "Allow", "actions": ["sqs:*"], "resources": ["*"]}
+_REFUSED = {"status": 400, "code": "InvalidParameterValueException"}
+
+
+def failing(site: Site, *triggers: str, word: str = "one") -> Problem:
+    with pytest.raises(FabricError) as found:
+        site.up(site.order("hello", *triggers, word=word))
+    (problem,) = found.value.problems
+    return problem
+
+
+def said(site: Site) -> str:
+    assert site.record is not None
+    return site.cloud1.http_get(site.record.endpoint + "/hello").text
+
+
+def test_what_a_broken_off_release_has_made_is_found_by_the_next(site: Site) -> None:
+    make_queue(site.cloud1)
+    site.up(site.order("hello", HTTP))
+    site.cloud1.fault("lambda.CreateEventSourceMapping", **_REFUSED)
+    failing(site, HTTP, _EVERY_HOUR, _FROM_QUEUE)
+    assert len(site.cloud1.left()["rules"]) == 1
+    site.up(site.order("hello", HTTP))
+    assert "rules" not in site.cloud1.left()
+
+
+def test_what_a_broken_off_release_has_made_goes_with_the_service(site: Site) -> None:
+    make_queue(site.cloud1)
+    site.cloud1.fault("lambda.CreateEventSourceMapping", **_REFUSED)
+    site.extension["iam"] = {"role": {"statements": [_STATEMENT]}}
+    failing(site, HTTP, _EVERY_HOUR, _FROM_QUEUE)
+    site.deploy(site.order("hello"))
+    site.dissolve()
+    assert site.cloud1.left() == {}
+
+
+def test_after_a_broken_off_release_users_are_led_back(site: Site) -> None:
+    make_queue(site.cloud1)
+    before = site.order("hello", HTTP)
+    site.up(before)
+    site.cloud1.fault("lambda.CreateEventSourceMapping", **_REFUSED)
+    failing(site, HTTP, _FROM_QUEUE, word="two")
+    assert said(site) == "two"
+    site.up(before)
+    assert said(site) == "one"
+
+
+def test_a_role_that_was_just_made_is_waited_for(site: Site) -> None:
+    site.cloud1.role_is_slow(3)
+    site.up(site.order("hello", HTTP))
+    assert said(site) == "one"
+    assert site.cloud1.calls()["lambda.CreateFunction"] == 4
+
+
+def test_a_role_that_never_can_be_assumed_is_told_with_what_to_do(site: Site) -> None:
+    site.waiting = Waiting(base=0.001, cap=0.001, most=0.01)
+    site.cloud1.role_is_slow(1000)
+    problem = failing(site, HTTP)
+    assert problem.code == "provider/role"
+    assert "20 to 60 seconds" in problem.hint
+
+
+@pytest.mark.parametrize(
+    ("operation", "words"),
+    [
+        (
+            "lambda.CreateEventSourceMapping",
+            "The provided execution role does not have permissions to call ReceiveMessage on SQS",
+        ),
+        (
+            "s3.PutBucketNotificationConfiguration",
+            "Unable to validate the following destination configurations",
+        ),
+    ],
+    ids=["rights", "bucket"],
+)
+def test_what_is_not_known_everywhere_yet_is_waited_for(
+    site: Site, operation: str, words: str
+) -> None:
+    make_queue(site.cloud1)
+    bucket = f"uploads-{site.cloud1.account}"
+    asked = trigger("storage", bucket=bucket, events=["objstore1:ObjectCreated:*"])
+    site.cloud1.fault(operation, times=2, message=words, **_REFUSED)
+    site.up(site.order("hello", _FROM_QUEUE, asked))
+    assert site.cloud1.calls()[operation] == 3
+
+
+@pytest.mark.parametrize("login", ["expired", "unknown", "denied"])
+@pytest.mark.parametrize(
+    "operation", ["lambda.GetFunction", "events.PutRule", "iam.PutRolePolicy", "sqs.GetQueueUrl"]
+)
+def test_refused_credentials_are_said_at_once(site: Site, operation: str, login: str) -> None:
+    make_queue(site.cloud1)
+    site.extension["iam"] = {"role": {"statements": [_STATEMENT]}}
+    site.cloud1.fault(operation, login=login, times=1000)
+    assert failing(site, _EVERY_HOUR, _FROM_QUEUE).code == "credentials/refused"
+    assert site.cloud1.calls()[operation] == 1
+
+
+def test_a_throttled_account_gets_there(site: Site) -> None:
+    site.cloud1.throttle(every=4)
+    site.up(site.order("hello", HTTP, _EVERY_HOUR))
+    assert said(site) == "one"
+    left = {kind: len(names) for kind, names in site.cloud1.left().items()}
+    assert left == {"apis": 1, "functions": 1, "rules": 1}
+    assert 429 in {status for _, status in site.cloud1.answers()}
+
+
+def test_a_rule_whose_target_was_refused_is_no_success(site: Site) -> None:
+    site.up(site.order("hello", HTTP))
+    client = site.cloud1.client("lambda")
+    site.deploy(site.order("hello", HTTP, _EVERY_HOUR))
+    events = site.deployer.connect("").of("events")
+
+    def delete(**_: object) -> None:
+        client.delete_alias(FunctionName="shop-dev-hello", Name="live")
+
+    events.meta.events.register("before-call.events.PutTargets", delete)
+    with pytest.raises(FabricError, match="could not be led"):
+        site.release(["hello"])
+
+
+@pytest.mark.parametrize("operation", ["events.PutRule", "events.PutTargets"])
+def test_whoever_changes_the_same_rule_is_waited_for(site: Site, operation: str) -> None:
+    code = "ConcurrentModificationException"
+    site.cloud1.fault(operation, status=400, code=code, times=2)
+    site.up(site.order("hello", _EVERY_HOUR))
+    assert changing(site.cloud1)[operation] == 3
+
+
+def test_no_message_shows_a_value(site: Site) -> None:
+    value = "hidden-from-everybody"
+    site.cloud1.fault("lambda.CreateFunction", message=f"bad: {value}", **_REFUSED)
+    with pytest.raises(FabricError) as found:
+        site.up(site.order("hello", HTTP, DB_PASSWORD=value))
+    texts: list[Any] = [(one.message, one.hint) for one in found.value.problems]
+    assert value not in repr(texts)
