@@ -9,14 +9,14 @@ from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import ReleaseDone, broken_off, doubted
-from fabric.model.records.record import Mode, Record, RecordRef
+from fabric.model.records.record import Mode, Record
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ReleaseInputs
 from fabric.providers.contract import LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import digests_of, joined, ref_of, with_outside
-from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
+from fabric.tasks.deploy_tools import DeployTools, FunctionValues, OpenRecord, watch_of
 
 _VERSION = "1"
 
@@ -45,7 +45,7 @@ class ReleaseKind:
         ref, mode = ref_of(inputs), Mode(inputs.mode)
         locked_record = self._tools.records.locked_record(ref)
         locked_record.require_lock()
-        functions = self._functions(ref, locked_record, inputs.functions)
+        functions = released_functions(self._tools.values, locked_record, inputs.functions)
         deployer = self._tools.deployers.deployer(ref, mode)
         record = self._as_known(locked_record.record)
         full_address = replace(self._tools.deployers.full_address(ref), previous=record)
@@ -71,18 +71,20 @@ class ReleaseKind:
         """Whoever forces a release wants what is there to be looked at."""
         return replace(record, kept=doubted(record.kept)) if self._tools.force else record
 
-    def _functions(
-        self, ref: RecordRef, locked_record: OpenRecord, names: tuple[str, ...]
-    ) -> tuple[LiveFunction, ...]:
-        """With the triggers of the config, where those of the record are the same without what is
-        secret in them."""
-        values = {name: self._tools.values.values(ref, name) for name in names}
-        return tuple(
-            replace(one, triggers=values[one.name].triggers)
-            if one.triggers == values[one.name].shown_triggers
-            else one
-            for one in lives_of(locked_record, names)
-        )
+
+def released_functions(
+    all_values: FunctionValues, locked_record: OpenRecord, names: tuple[str, ...]
+) -> tuple[LiveFunction, ...]:
+    """With the triggers of the config, where those of the record are the same without what is
+    secret in them."""
+    ref = locked_record.record.ref
+    values = {name: all_values.values(ref, name) for name in names}
+    return tuple(
+        replace(one, triggers=values[one.name].triggers)
+        if one.triggers == values[one.name].shown_triggers
+        else one
+        for one in lives_of(locked_record, names)
+    )
 
 
 def lives_of(locked_record: OpenRecord, names: tuple[str, ...]) -> tuple[LiveFunction, ...]:

@@ -27,7 +27,7 @@ from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import order_of, ref_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
 from fabric.tasks.past_environment import PastEnvironment, PastFunction
-from fabric.tasks.release import lives_of
+from fabric.tasks.release import released_functions
 
 _VERSION = "1"
 _NO_TAGS = digest_fields((repr(()),))
@@ -106,7 +106,7 @@ class RestoreKind:
         given = locked_record.record.outputs if inputs.functions else target.outputs
         record = locked_record.record
         full_address = replace(self._tools.deployers.full_address(ref), previous=record)
-        functions = lives_of(locked_record, names)
+        functions = released_functions(self._tools.values, locked_record, names)
         try:
             with shop.away():
                 released = deployer.release(full_address, functions, given, watch_of(task, shop))

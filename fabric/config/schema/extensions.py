@@ -35,6 +35,13 @@ _CLOUD1 = Fields(
         Field("region", FILLED, "The region to deploy to.", "eu-central-1"),
         Field("roleArn", FILLED, "The execution role.", "arn:aws:iam::123456789012:role/run"),
         Field(
+            "schedulerRoleArn",
+            FILLED,
+            "The role that calls functions by schedules of a time zone.",
+            "arn:aws:iam::123456789012:role/clock",
+        ),
+        Field("artifactBucket", FILLED, "Where archives go that one call cannot take.", "archives"),
+        Field(
             "iam",
             Fields(
                 (Field("role", _ROLE, "The role that functions run as.", {"statements": []}),),

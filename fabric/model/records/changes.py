@@ -83,7 +83,8 @@ def made_unsure(record: Record) -> Record:
             record = applied(record, FunctionUnsure(intent.task, name))
     if not record.pending:
         return record
-    return replace(record, release_key="", kept=doubted(record.kept))
+    kept = doubted(record.kept) if record.mode is Mode.REAL else record.kept
+    return replace(record, release_key="", kept=kept)
 
 
 def doubted(kept: Pairs) -> Pairs:

@@ -1,0 +1,168 @@
+"""The command line over all of it: what a user does in a day, and how often cloud1 is asked."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.support.cloud1_site import changing, make_queue
+from tests.support.in_process import project
+from tests.support.project import Done, Project
+from tests.support.servers.strict_cloud1.client import StrictCloud1
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+
+_HEAD = "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.11, region: us-east-1}\n"
+_EVERY_HOUR = "{type: cron, schedule: rate(1 hour)}"
+_FROM_QUEUE = "{type: queue, queue: work}"
+
+
+@dataclass
+class Shop:
+    """A project of functions with their triggers."""
+
+    cloud1: StrictCloud1
+    project: Project
+    functions: dict[str, list[str]] = field(default_factory=dict)
+    role: str = ""
+
+    def __post_init__(self) -> None:
+        self.role = self.cloud1.role()
+
+    def has(self, name: str, word: str, *triggers: str) -> None:
+        """At an address of its own, besides."""
+        self.functions[name] = [f"{{type: http, path: /{name}}}", *triggers]
+        answer = {"statusCode": 200, "body": word}
+        text = f"def handler(event, context):\n    return {answer!r}\n"
+        self.project.write({f"{name}.py": text})
+
+    def run(self, *words: str) -> Done:
+        rows = [
+            f"  - {{name: {name}, entry: {name}.py, triggers: [{', '.join(triggers)}]}}\n"
+            for name, triggers in self.functions.items()
+        ]
+        self.project.write({"fabric.yml": f"{_HEAD}functions:\n{''.join(rows)}"})
+        env = {
+            **self.cloud1.environment,
+            "FABRIC_CLOUD1_REAL_DEPLOY": "1",
+            "FABRIC_CLOUD1_LAMBDA_ROLE_ARN": self.role,
+        }
+        return self.project.json(*words, env=env)
+
+    def ran(self, *words: str) -> dict[str, int]:
+        """The calls that a success took."""
+        self.cloud1.reset()
+        done = self.run(*words)
+        assert done.code == 0, done.out + done.err
+        return self.cloud1.calls()
+
+    def said(self, name: str) -> str:
+        """What users are answered."""
+        done = self.run("outputs")
+        url = done.result["services"][0]["outputs"]["url"]
+        answer = self.cloud1.http_get(f"{url}/{name}")
+        return answer.text if answer.status == 200 else str(answer.status)
+
+
+@pytest.fixture
+def shop(cloud1: StrictCloud1, tmp_path: Path) -> Shop:
+    made = Shop(cloud1, project(tmp_path, sources={}))
+    make_queue(cloud1)
+    made.has("hello", "one", _EVERY_HOUR, _FROM_QUEUE)
+    made.has("bye", "bye")
+    return made
+
+
+def test_a_day_of_a_service(shop: Shop) -> None:
+    shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
+    assert shop.ran("deploy") == {}
+    shop.has("hello", "two", _EVERY_HOUR, _FROM_QUEUE)
+    calls = shop.ran("deploy")
+    assert (shop.said("hello"), sum(calls.values())) == ("two", 8)
+    assert shop.ran("rollback") == {"lambda.GetFunction": 1, "lambda.UpdateAlias": 1}
+    assert shop.said("hello") == "one"
+    shop.ran("remove", "--yes")
+    assert shop.cloud1.left() == {}
+    assert shop.run("remove", "--yes").code == 0
+
+
+def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(shop: Shop) -> None:
+    shop.has("late", "late", _EVERY_HOUR)
+    shop.ran("deploy")
+    assert len(shop.cloud1.left()["rules"]) == 2
+    shop.has("hello", "one", _FROM_QUEUE)
+    del shop.functions["late"]
+    shop.ran("deploy")
+    left = {kind: len(names) for kind, names in shop.cloud1.left().items()}
+    assert left == {"apis": 1, "functions": 2, "mappings": 1}
+
+
+def test_a_way_back_takes_triggers_along(shop: Shop) -> None:
+    shop.ran("deploy")
+    before = shop.cloud1.left()
+    shop.has("hello", "two", "{type: cron, schedule: rate(1 day)}")
+    shop.ran("deploy")
+    shop.ran("rollback")
+    assert shop.cloud1.left() == before
+
+
+def test_one_function_is_removed_and_deployed_again(shop: Shop) -> None:
+    shop.ran("deploy")
+    before = shop.cloud1.left()
+    shop.ran("remove", "--function", "hello", "--yes")
+    assert not {"rules", "mappings"} & shop.cloud1.left().keys()
+    shop.ran("deploy")
+    assert shop.cloud1.left() == before
+    assert shop.said("hello") == "one"
+
+
+def test_force_brings_back_what_somebody_took_away(shop: Shop) -> None:
+    shop.ran("deploy")
+    before = shop.cloud1.left()
+    events = shop.cloud1.client("events")
+    (name,) = (one.removeprefix("default/") for one in before["rules"])
+    events.remove_targets(Rule=name, Ids=["fabric"])
+    events.delete_rule(Name=name)
+    assert shop.ran("deploy") == {}
+    shop.ran("deploy", "--force")
+    assert shop.cloud1.left() == before
+
+
+def test_a_release_that_breaks_off_is_put_right_by_the_next(shop: Shop) -> None:
+    shop.has("hello", "one")
+    shop.ran("deploy")
+    shop.has("hello", "two", _EVERY_HOUR, _FROM_QUEUE)
+    asked = {"status": 400, "code": "InvalidParameterValueException"}
+    shop.cloud1.fault("lambda.CreateEventSourceMapping", **asked)
+    assert shop.run("deploy").error["code"] == "provider/refused"
+    assert shop.said("hello") == "two"
+    shop.has("hello", "one")
+    shop.ran("deploy")
+    assert shop.said("hello") == "one"
+    assert not {"rules", "mappings"} & shop.cloud1.left().keys()
+
+
+def test_a_release_that_breaks_off_is_taken_back(shop: Shop) -> None:
+    shop.has("hello", "one")
+    shop.ran("deploy")
+    shop.has("hello", "two", _EVERY_HOUR, _FROM_QUEUE)
+    asked = {"status": 400, "code": "InvalidParameterValueException"}
+    shop.cloud1.fault("lambda.CreateEventSourceMapping", **asked)
+    assert shop.run("deploy", "--rollback-on-failure").code != 0
+    assert shop.said("hello") == "one"
+    assert not {"rules", "mappings"} & shop.cloud1.left().keys()
+    shop.ran("deploy")
+    assert shop.said("hello") == "two"
+
+
+def test_a_queue_that_is_missing_stops_the_release_before_anybody_meets_it(shop: Shop) -> None:
+    shop.has("hello", "one")
+    shop.ran("deploy")
+    shop.has("hello", "two", "{type: queue, queue: none}")
+    shop.cloud1.reset()
+    error = shop.run("deploy").error
+    assert error["code"] == "deploy/missing-source"
+    assert "`hello`" in error["message"]
+    assert shop.said("hello") == "one"
+    assert "lambda.UpdateAlias" not in changing(shop.cloud1)
