@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -119,6 +119,26 @@ class CallWatch(Struct, frozen=True):
 
 
 UNWATCHED = CallWatch()
+
+
+class FunctionAnswer(Struct, frozen=True):
+    """What a function gave back, as text, and what it said meanwhile; `failure` is why it gave
+    nothing."""
+
+    response: str
+    logs: str = ""
+    ms: int = 0
+    failure: str = ""
+
+
+@runtime_checkable
+class Caller(Protocol):
+    """A deployer that can call what it deployed, also where that has no address."""
+
+    def call(
+        self, address: DeploymentAddress, function: LiveFunction, event: bytes
+    ) -> FunctionAnswer:
+        """Call what users meet, and wait for it."""
 
 
 class Deployer(Protocol):

@@ -16,6 +16,7 @@ from fabric.providers.cloud1.function_settings import OwnSettings, alias_of, fun
 from fabric.providers.cloud1.functions import made
 from fabric.providers.cloud1.gateway import endpoint_in, released_gateway, removed_gateway
 from fabric.providers.cloud1.gateway_plan import wanted_gateway
+from fabric.providers.cloud1.invocation import invoked
 from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work, made_under, met
 from fabric.providers.contract import (
@@ -23,6 +24,7 @@ from fabric.providers.contract import (
     CallWatch,
     Deployed,
     DeploymentAddress,
+    FunctionAnswer,
     FunctionOrder,
     LiveFunction,
     Released,
@@ -106,6 +108,14 @@ class Cloud1Lambda(Struct, frozen=True):
         with self._told(f"function `{function}`"):
             work = self._work(address)
             return made_under(work, name, function, mark) if mark else met(work, name, function)
+
+    def call(
+        self, address: DeploymentAddress, function: LiveFunction, event: bytes
+    ) -> FunctionAnswer:
+        with self._told(f"function `{function.name}`"):
+            answer = invoked(self._work(address), function, event)
+        hide = self.hide.over
+        return replace(answer, logs=hide(answer.logs), failure=hide(answer.failure))
 
     @contextlib.contextmanager
     def _told(self, whose: str, variables: Iterable[tuple[str, str]] = ()) -> Iterator[None]:
