@@ -22,7 +22,7 @@ from fabric.daemon.cache.answers import CachedAnswers, Store, owner_of
 from fabric.daemon.cache.owed_clears import OwedClears
 from fabric.daemon.changes import AfterChange, WorldChanges
 from fabric.daemon.endpoints import ConfigEndpoints, Endpoints, workspace_of
-from fabric.daemon.exchange import ApiRoute
+from fabric.daemon.exchange import ApiRoute, RequestOrigin
 from fabric.daemon.metrics import Gauge, Metrics
 from fabric.daemon.options import ServerKind, ServerOptions
 from fabric.daemon.page.dashboard import Dashboard, ShownProject
@@ -127,8 +127,8 @@ def _heard(around: ServerSurroundings, metrics: Metrics) -> RequestSpans | None:
 
 def _listening(
     counts: RunCounts, spans: RequestSpans | None
-) -> Callable[[RunInfo, str], Sequence[Listener]]:
-    def listen(info: RunInfo, request: str) -> Sequence[Listener]:
+) -> Callable[[RunInfo, RequestOrigin], Sequence[Listener]]:
+    def listen(info: RunInfo, request: RequestOrigin) -> Sequence[Listener]:
         return (*counts.listeners(info), *(spans.listeners(info, request) if spans else ()))
 
     return listen
