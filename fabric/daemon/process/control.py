@@ -54,7 +54,7 @@ def start(order: ServeOrder, settings: Settings) -> StartedDaemon:
 
 def _settled(folder: Path) -> RunningDaemon | UnknownDaemon | None:
     """Of two starts at once, the other one's daemon serves as well when both have returned."""
-    end = time.monotonic() + _START_SECONDS
+    end = time.monotonic() + _ANSWER_SECONDS
     while isinstance(found := running_in(folder), UnknownDaemon) and time.monotonic() < end:
         time.sleep(_LOOK)
     return found
