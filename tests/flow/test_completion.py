@@ -1,6 +1,5 @@
 """Completion as a shell asks for it."""
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -163,13 +162,11 @@ ask fabricd st; ask fabricd start --work; ask fabric pac
     assert shell(tmp_path, "bash", asked) == "start stop status\n--workspace\npackage\n"
 
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish here")
 def test_the_daemon_is_completed_in_a_real_fish(tmp_path: Path) -> None:
     asked = "source SCRIPT; complete -C 'fabricd sto'; complete -C 'fabric pac'"
     assert shell(tmp_path, "fish", asked).split()[:2] == ["stop", "package"]
 
 
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh here")
 def test_the_daemon_is_completed_in_a_real_zsh(tmp_path: Path) -> None:
     asked = """
 compdef() { print -r -- "$@" }
