@@ -18,8 +18,8 @@ from fabric.runtimes.calls.child import ChildLife, HandlerChild
 from fabric.runtimes.calls.child_process import ChildStart
 from fabric.runtimes.calls.folder import FunctionFolder
 from fabric.runtimes.calls.function import LocalFunction
-from fabric.runtimes.calls.keeper import ChildKeeper
 from fabric.runtimes.calls.program import environment_of, program_of, said_to
+from fabric.system.child_keeper import ChildKeeper
 from fabric.system.disk import write_problem
 from fabric.system.event_loop import EventLoop
 
