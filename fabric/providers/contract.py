@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 
 from fabric.model.catalog import DeployUnit
+from fabric.model.problems import Problem
 from fabric.model.records.record import Record
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
@@ -43,6 +44,26 @@ class FunctionOrder(Struct, frozen=True):
     mark: str = ""
     secret: frozenset[str] = frozenset()
     version: str = ""
+
+
+class FunctionDraft(Struct, frozen=True):
+    """A function as a config has it, before anything is built: `variables` are the names of its
+    environment."""
+
+    name: str
+    settings: Pairs = ()
+    triggers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    provisioned_concurrency: int | None = None
+
+
+class Unfit(Struct, frozen=True):
+    """What of a draft a deployer cannot do; `trigger` is its number where one of them is meant."""
+
+    function: str
+    problem: Problem
+    trigger: int | None = None
 
 
 class ResourceAddress(Struct, frozen=True):
@@ -151,6 +172,12 @@ class Deployer(Protocol):
     @property
     def unit(self) -> DeployUnit:
         """What one `deploy` replaces: a function, or the whole service."""
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unfit]:
+        """What it cannot do, told without a call: when a service is planned, and again before
+        the first change."""
 
     def deploy(
         self,

@@ -18,6 +18,7 @@ from fabric.providers.cloud1.gateway import endpoint_in, released_gateway, remov
 from fabric.providers.cloud1.gateway_plan import wanted_gateway
 from fabric.providers.cloud1.invocation import invoked
 from fabric.providers.cloud1.side_by_side import side_by_side
+from fabric.providers.cloud1.unfit import unfit_drafts
 from fabric.providers.cloud1.versions import Cloud1Work, made_under, met
 from fabric.providers.contract import (
     UNWATCHED,
@@ -25,9 +26,11 @@ from fabric.providers.contract import (
     Deployed,
     DeploymentAddress,
     FunctionAnswer,
+    FunctionDraft,
     FunctionOrder,
     LiveFunction,
     Released,
+    Unfit,
 )
 from fabric.providers.naming import function_endpoint
 from fabric.providers.redaction import Redaction, redaction_of
@@ -49,6 +52,11 @@ class Cloud1Lambda(Struct, frozen=True):
 
     def _work(self, address: DeploymentAddress) -> Cloud1Work:
         return Cloud1Work(self.connect(address.region), self.own, self.waiting)
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unfit]:
+        return tuple(unfit_drafts(self.own, address, functions))
 
     def deploy(
         self,
@@ -74,8 +82,9 @@ class Cloud1Lambda(Struct, frozen=True):
         kept = _kept(address)
         with self._told(f"`{address.service}`"):
             work = self._work(address)
+            gateway_wanted = wanted_gateway(address, functions)
             moved = cut_over(work, functions, kept, watch)
-            asked = (address, wanted_gateway(address, functions), moved.fresh)
+            asked = (address, gateway_wanted, moved.fresh)
             gateway = released_gateway(work, asked, kept, watch)
         left = {**kept_versions(functions), **gateway}
         endpoint = endpoint_in(gateway)
