@@ -35,6 +35,18 @@ _CLOUD1 = Fields(
         Field("region", FILLED, "The region to deploy to.", "eu-central-1"),
         Field("roleArn", FILLED, "The execution role.", "arn:aws:iam::123456789012:role/run"),
         Field(
+            "artifactBucket",
+            FILLED,
+            "The bucket that archives of more than 50 MB go through.",
+            "my-artifacts",
+        ),
+        Field(
+            "schedulerRoleArn",
+            FILLED,
+            "The role under which schedules in a time zone call their functions.",
+            "arn:aws:iam::123456789012:role/schedules",
+        ),
+        Field(
             "iam",
             Fields(
                 (Field("role", _ROLE, "The role that functions run as.", {"statements": []}),),

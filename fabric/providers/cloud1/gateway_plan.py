@@ -73,7 +73,7 @@ def authorizer_problem(function: str, authorizer: object) -> Problem | None:
         return None
     message = f"function `{function}` asks for an authorizer that fabric cannot make at cloud1"
     hint = f"`{_BY_KEY}` is the one that it can; anything else takes a deploy command"
-    return Problem("deploy/unfit", message, hint)
+    return Problem("config/unfit", message, hint)
 
 
 def _authorization(function: str, authorizer: object) -> str:

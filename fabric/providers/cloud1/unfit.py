@@ -9,7 +9,7 @@ from fabric.providers.cloud1.function_settings import RUNTIMES, OwnSettings
 from fabric.providers.cloud1.gateway_plan import authorizer_problem
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
 
-_CODE = "deploy/unfit"
+_CODE = "config/unfit"
 _MOST_ROUTES = 300
 _RUNTIME = re.compile(r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])")
 _LAYER = re.compile(r"arn:[a-z-]+:lambda:([a-z0-9-]+):\d+:layer:[^:]+:\d+")
