@@ -162,6 +162,14 @@ class Caller(Protocol):
         """Call what users meet, and wait for it."""
 
 
+@runtime_checkable
+class Identified(Protocol):
+    """A deployer that can ask its provider who we are."""
+
+    def identity(self, address: DeploymentAddress) -> str:
+        """Whom the provider takes us for; raises where it knows nobody, or lets nobody look."""
+
+
 class Deployer(Protocol):
     """One provider in one mode. Thread-safe; raises a FabricError when the provider refuses.
 

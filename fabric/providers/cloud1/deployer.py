@@ -16,6 +16,7 @@ from fabric.providers.cloud1.function_settings import OwnSettings, alias_of, fun
 from fabric.providers.cloud1.functions import made
 from fabric.providers.cloud1.gateway import endpoint_in, released_gateway, removed_gateway
 from fabric.providers.cloud1.gateway_plan import wanted_gateway
+from fabric.providers.cloud1.identity import identity
 from fabric.providers.cloud1.invocation import invoked
 from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.unfit import unfit_drafts
@@ -118,6 +119,10 @@ class Cloud1Lambda(Struct, frozen=True):
             work = self._work(address)
             return made_under(work, name, function, mark) if mark else met(work, name, function)
 
+    def identity(self, address: DeploymentAddress) -> str:
+        with self._told("`cloud1-lambda`"):
+            return identity(self._work(address))
+
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
@@ -158,7 +163,7 @@ def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[Live
 
 
 def _hidden(problem: Problem, hide: Redaction) -> Problem:
-    return replace(problem, message=hide.text(problem.message.encode()))
+    return replace(problem, message=hide.over(problem.message))
 
 
 def _kept(address: DeploymentAddress) -> Mapping[str, str]:
