@@ -1,6 +1,6 @@
 #!/bin/sh
-# System packages that only the tests need: a PostgreSQL and a Redis server, git, and Chromium to
-# look at pages with. Quick when all are there.
+# System packages that only the tests need: a PostgreSQL and a Redis server, git, Chromium to
+# look at pages with, and the shells that complete words. Quick when all are there.
 # No daemon is started: the tests start servers of their own, on free ports.
 set -eu
 settings=/etc/postgresql-common/createcluster.conf
@@ -26,6 +26,10 @@ has_browser() {
 
 has_redis() {
     command -v redis-server >/dev/null 2>&1 && command -v openssl >/dev/null 2>&1
+}
+
+has_shells() {
+    command -v zsh >/dev/null 2>&1 && command -v fish >/dev/null 2>&1
 }
 
 as_root() {
@@ -55,14 +59,19 @@ install_redis() {
     as_root apt-get update -qq && install redis-server openssl
 }
 
-install_missing() {
-    { has_git || install_git; } && { has_postgres || install_postgres; } &&
-        { has_browser || install_browser; } && { has_redis || install_redis; }
+install_shells() {
+    as_root apt-get update -qq && install zsh fish
 }
 
-has_git && has_postgres && has_browser && has_redis && exit 0
+install_missing() {
+    { has_git || install_git; } && { has_postgres || install_postgres; } &&
+        { has_browser || install_browser; } && { has_redis || install_redis; } &&
+        { has_shells || install_shells; }
+}
+
+has_git && has_postgres && has_browser && has_redis && has_shells && exit 0
 command -v apt-get >/dev/null 2>&1 || {
-    echo "the tests need git, PostgreSQL (initdb on PATH), redis-server and Chromium" >&2
+    echo "the tests need git, PostgreSQL (initdb on PATH), redis-server, Chromium, zsh and fish" >&2
     exit 1
 }
 try=1

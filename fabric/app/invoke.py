@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -11,61 +11,28 @@ from msgspec.structs import replace
 
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
+from fabric.app.deployed_function import Called, called_of, entries_of, of_project
 from fabric.app.project.files import config_in
 from fabric.app.project.kept_source import or_kept
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import Project, open_project
-from fabric.app.read_receipts import found_receipt
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.graph.compile import ServiceUnit
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction, receipt_of
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
 from fabric.model.secret import Secret
-from fabric.model.spelling import nearest
 from fabric.model.task import Pairs
+from fabric.providers.contract import Caller, LiveFunction
 from fabric.state.records.archives import archive_path, find_archive
-from fabric.state.records.receipts import receipt_path
-from fabric.state.records.transaction import peek
 from fabric.state.store import RecordStore
 
 _SECONDS = 900.0
 _SHOWN = 4_000
 _PARAMETER = re.compile(r"\{([A-Za-z0-9_.-]+\+?)\}")
-
-
-class Called(Struct, frozen=True):
-    """A function as a receipt has it, and the deployment that it belongs to."""
-
-    entry: ReceiptEntry
-    function: ReceiptFunction
-
-    @property
-    def name(self) -> str:
-        return self.function.name
-
-    @property
-    def url(self) -> str:
-        """Its own address; that of its service with its path, where it answers to http at all."""
-        own = self.entry.outputs.get(f"url_{self.name}") or self.function.endpoint
-        if own or self._http is None or not self.entry.endpoint:
-            return own
-        path = str(self._http.get("path") or "/")
-        return f"{self.entry.endpoint.rstrip('/')}/{path.lstrip('/')}"
-
-    @property
-    def method(self) -> str:
-        said = str((self._http or {}).get("method") or "POST").upper()
-        return "POST" if said == "ANY" else said
-
-    @property
-    def _http(self) -> Mapping[str, object] | None:
-        triggers = (one for one in self.function.triggers if isinstance(one, dict))
-        return next((one for one in triggers if one.get("type") == "http"), None)
 
 
 class Answer(Struct, frozen=True):
@@ -82,11 +49,13 @@ def invoke_run(request: Request, settings: Settings, payload: bytes) -> Report:
     where = or_kept(request.where, settings)
     home = Path(where.home or config_in(settings.cwd / where.config).parent / ".fabric")
     project = _project(request, settings)
-    entries = _entries(home, stage, project, settings)
-    called = _called(_of_project(entries, project, request.where.provider), request, stage)
+    entries = entries_of(home, stage, project, settings)
+    called = called_of(of_project(entries, project, request.where.provider), request, stage)
     if called.entry.mode is Mode.SIMULATED:
         return _here(request, called, event, (home, project, settings))
-    return _there(request, called, event)
+    return _by_provider(request, called, event, (project, settings)) or _there(
+        request, called, event
+    )
 
 
 def _event(payload: bytes) -> str:
@@ -105,79 +74,6 @@ def _project(request: Request, settings: Settings) -> Project | None:
     if not config_in(settings.cwd / where.config).is_file():
         return None
     return open_project(where, settings)
-
-
-def _entries(
-    home: Path, stage: str, project: Project | None, settings: Settings
-) -> list[ReceiptEntry]:
-    """From the receipt; a project whose state others write too may have none here yet."""
-    receipt = found_receipt(receipt_path(home, stage))
-    if receipt.deployments:
-        return receipt.deployments
-    recorded = _recorded(project, settings) if project else []
-    if receipt.damage and not recorded:
-        raise FabricError(receipt.damage)
-    return recorded
-
-
-def _recorded(project: Project, settings: Settings) -> list[ReceiptEntry]:
-    """What shared back ends say."""
-    placements = [placement_of(unit, project.workspace, project.home) for unit in project.units]
-    back_ends = BackEnds(settings)
-    try:
-        remote = [placement for placement in placements if not placement.is_own_folder]
-        records = [peek(back_ends.record_store(placement), placement.ref) for placement in remote]
-    finally:
-        back_ends.close()
-    return [receipt_of(record) for record in records if record]
-
-
-def _of_project(
-    entries: list[ReceiptEntry], project: Project | None, provider: str
-) -> list[ReceiptEntry]:
-    """Several services may share a folder and its receipt; of a service's own providers the one
-    that its config names comes first."""
-    if project is None:
-        return entries
-    own = {unit.service: unit.config.provider.label for unit in project.units}
-    found = [one for one in entries if one.service in own]
-    named = [one for one in found if own[one.service] == one.provider]
-    return named if named and not provider else found
-
-
-def _called(entries: list[ReceiptEntry], request: Request, stage: str) -> Called:
-    provider = request.where.provider
-    found = [
-        Called(entry, function)
-        for entry in entries
-        if provider in ("", entry.provider)
-        for function in entry.functions
-    ]
-    if not found:
-        hint = "`fabric deploy`; if it was deployed, `fabric state reconcile --fix` writes receipts"
-        message = f"there is no receipt of a deployment in stage `{stage}`"
-        raise FabricError(Problem("invoke/not-deployed", message, hint))
-    asked = next(iter(request.functions), "")
-    chosen = [one for one in found if asked in ("", one.name)]
-    if not chosen:
-        raise FabricError(_no_function(asked, [one.name for one in found], stage))
-    if asked and len(chosen) > 1:
-        places = ", ".join(sorted(one.entry.provider for one in chosen))
-        hint = f"--provider, of {places}"
-        raise FabricError(Problem("usage/no-provider", "which deployment is meant?", hint))
-    if not asked and len(chosen) > 1:
-        names = ", ".join(sorted({one.name for one in chosen}))
-        raise FabricError(
-            Problem("usage/no-function", "which function is meant?", hint=f"--function, of {names}")
-        )
-    return chosen[0]
-
-
-def _no_function(asked: str, known: list[str], stage: str) -> Problem:
-    guess = nearest(asked, known)
-    hint = f"did you mean `{guess}`?" if guess else f"deployed are: {', '.join(sorted(known))}"
-    message = f"no function `{asked}` is deployed in stage `{stage}`"
-    return Problem("invoke/not-deployed", message, hint)
 
 
 def _here(
@@ -248,6 +144,41 @@ def _env(called: Called, project: Project | None, settings: Settings) -> Secret[
         return scope.tools.values.values(placement.ref, called.name).env
 
 
+def _by_provider(
+    request: Request, called: Called, event: str, place: tuple[Project | None, Settings]
+) -> Report | None:
+    """Where a provider can call its functions itself, their logs come back; None where not."""
+    project, settings = place
+    unit = _unit_of(called, project)
+    if project is None or unit is None or called.entry.mode is not Mode.REAL:
+        return None
+    placement = placement_of(unit, project.workspace, project.home)
+    if placement.ref.provider != called.entry.provider:
+        return None
+    function = LiveFunction(called.name, called.function.resource_name, called.function.resource_id)
+    options = ScopeOptions(lambda: project.units)
+    with open_deploy_scope((placement,), settings, options) as scope:
+        deployers = scope.tools.deployers
+        deployer = deployers.deployer(placement.ref, Mode.REAL)
+        if not isinstance(deployer, Caller):
+            return None
+        answer = deployer.call(deployers.address(placement.ref), function, event.encode())
+    report = _report(request, called, Answer(_json(answer.response), answer.ms, answer.logs))
+    if not answer.failure:
+        return report
+    message = f"`{called.name}` failed: {answer.failure}"
+    problems = (Problem("invoke/failed", message, frame=answer.logs[-_SHOWN:].strip()),)
+    return replace(report, text="", notes="", problems=problems, exit_code=ExitCode.FAILED)
+
+
+def _json(text: str) -> Json:
+    try:
+        found: Json = json.loads(text)
+    except ValueError:
+        return text
+    return found
+
+
 def _there(request: Request, called: Called, event: str) -> Report:
     from fabric.system import http_check
 
@@ -257,11 +188,7 @@ def _there(request: Request, called: Called, event: str) -> Report:
         raise FabricError(Problem("invoke/no-endpoint", message, hint))
     url = _with_parameters(called, event)
     answer = http_check.called(called.method, url, event.encode(), _SECONDS)
-    try:
-        response: Json = json.loads(answer.text)
-    except ValueError:
-        response = answer.text
-    report = _report(request, called, Answer(response, answer.ms))
+    report = _report(request, called, Answer(_json(answer.text), answer.ms))
     if answer.status < 400:  # noqa: PLR2004 - from here on HTTP says that it failed
         return report
     message = f"`{called.name}` at {url} answered {answer.status}"

@@ -103,6 +103,7 @@ def _live(
     from fabric.app.deploy.no_way_back import told_ways_back
     from fabric.app.deploy.preview import preview
     from fabric.app.deploy.scope import ScopeOptions, lost_records, mismatch, open_deploy_scope
+    from fabric.app.deploy.unfit_functions import unfit_problems
     from fabric.state.records.unwritten import unwritten_problem
 
     units = partial(units_of, work, request, settings)
@@ -112,6 +113,9 @@ def _live(
     lost = lost_records(scope, caps_of(request.concurrency, settings.cores).total)
     if lost:
         raise FabricError(*lost)
+    unfit = tuple(unfit_problems(scope))
+    if unfit:
+        raise FabricError(*unfit)
     opening = SessionOptions(file_time_ns(settings.cwd), create=False, tools=scope.tools)
     session = stack.enter_context(Session(Path(work.info.workspace), settings, opening))
     seen = preview(session, work, scope)

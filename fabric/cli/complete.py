@@ -25,6 +25,15 @@ def names_of(kind: str) -> Complete:
     return complete
 
 
+def one_of(words: Sequence[str]) -> Complete:
+    """One of a few words."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+        return [word for word in words if word.startswith(begun)]
+
+    return complete
+
+
 def choices_for(option: str) -> Complete:
     """Words for an option of a new project that go with what the line says so far."""
 

@@ -6,7 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.daemon.exchange import ApiAnswer, refusal
+from fabric.daemon.exchange import ApiAnswer, RequestOrigin, refusal
 from fabric.daemon.runs.daemon_run import DaemonRun, RunStatus
 from fabric.daemon.runs.run_queue import RunWork
 from fabric.daemon.statuses import OK, status_of
@@ -21,12 +21,12 @@ _CUT_OFF = Problem("run/cancelled", "the run was cut off")
 
 
 class WorldChange(Struct, frozen=True):
-    """`told` is what a good answer says of its report; `request` is the id of who asked for it."""
+    """`told` is what a good answer says of its report; `request` is what asked for it."""
 
     command: str
     work: RunWork
     told: Callable[[Report], JsonObject]
-    request: str
+    request: RequestOrigin
 
 
 class RunsOfChanges(Protocol):
@@ -47,7 +47,7 @@ class WorldChanges:
         self,
         runs: RunsOfChanges,
         after: AfterChange,
-        listen: Callable[[RunInfo, str], Sequence[Listener]] = lambda _info, _request: (),
+        listen: Callable[[RunInfo, RequestOrigin], Sequence[Listener]] = lambda _info, _request: (),
     ) -> None:
         self._runs = runs
         self._after = after
@@ -70,7 +70,7 @@ class WorldChanges:
     def ended(self, stage: str, outcome: Report | FabricError) -> None:
         self._after(stage, outcome)
 
-    def listeners(self, make: MakeListeners, request: str) -> MakeListeners:
+    def listeners(self, make: MakeListeners, request: RequestOrigin) -> MakeListeners:
         return lambda info: (*make(info), *self._listen(info, request))
 
 

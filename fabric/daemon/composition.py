@@ -19,9 +19,10 @@ from fabric.daemon.actions import Actions, action_routes
 from fabric.daemon.api_routes import config_routes, deploy_routes
 from fabric.daemon.application import Application, NoRuns, ServerSurroundings
 from fabric.daemon.cache.answers import CachedAnswers, Store, owner_of
+from fabric.daemon.cache.owed_clears import OwedClears
 from fabric.daemon.changes import AfterChange, WorldChanges
 from fabric.daemon.endpoints import ConfigEndpoints, Endpoints, workspace_of
-from fabric.daemon.exchange import ApiRoute
+from fabric.daemon.exchange import ApiRoute, RequestOrigin
 from fabric.daemon.metrics import Gauge, Metrics
 from fabric.daemon.options import ServerKind, ServerOptions
 from fabric.daemon.page.dashboard import Dashboard, ShownProject
@@ -68,19 +69,19 @@ def _config_api(around: ServerSurroundings) -> Application:
 def _daemon(around: ServerSurroundings) -> Application:
     options, settings = around.options, around.settings
     workspace = workspace_of(options, settings)
-    runs = Runs(workspace / ".fabric" / "daemon" / "runs", settings, around.log.failed)
+    own = workspace / ".fabric" / "daemon"
+    owed = OwedClears(own / "owed-clears", lambda message: around.log.say("cache", message=message))
+    runs = Runs(own / "runs", settings, around.log.failed, tell_lost=owed.keep)
     metrics = Metrics(_gauges(runs))
     spans = _heard(around, metrics)
     with contextlib.ExitStack() as stack:
-        store = _store(options, stack)
+        store = _store(options, owed, stack)
         counts = RunCounts(metrics)
         listen = _listening(counts, spans)
         changes = WorldChanges(runs, _after(store, counts), listen)
         endpoints = Endpoints(options, settings, changes, has_keys=around.has_keys)
         routes = [*config_routes(endpoints), *deploy_routes(endpoints)]
         if store is not None:
-            for stage in runs.lost_stages:
-                store.clear(stage)
             routes = _cached(routes, endpoints, (around, store, metrics))
         routes += [*action_routes(Actions(endpoints)), *run_routes(RunEndpoints(runs))]
         sessions = _sessions(around, workspace)
@@ -126,8 +127,8 @@ def _heard(around: ServerSurroundings, metrics: Metrics) -> RequestSpans | None:
 
 def _listening(
     counts: RunCounts, spans: RequestSpans | None
-) -> Callable[[RunInfo, str], Sequence[Listener]]:
-    def listen(info: RunInfo, request: str) -> Sequence[Listener]:
+) -> Callable[[RunInfo, RequestOrigin], Sequence[Listener]]:
+    def listen(info: RunInfo, request: RequestOrigin) -> Sequence[Listener]:
         return (*counts.listeners(info), *(spans.listeners(info, request) if spans else ()))
 
     return listen
@@ -144,16 +145,18 @@ def _itself(around: ServerSurroundings, readiness: Readiness, metrics: Metrics) 
     )
 
 
-def _store(options: ServerOptions, stack: contextlib.ExitStack) -> "RedisStore | None":
+def _store(
+    options: ServerOptions, owed: OwedClears, stack: contextlib.ExitStack
+) -> "RedisStore | None":
     if not options.cache.url:
         return None
     from fabric.daemon.cache.redis_store import RedisStore  # an extra of its own
 
-    return stack.enter_context(
-        contextlib.closing(
-            RedisStore(options.cache.url, options.cache.prefix, options.cache.patience)
-        )
-    )
+    store = RedisStore(options.cache.url, options.cache.prefix, owed, options.cache.patience)
+    stack.callback(store.close)
+    for stage in owed.stages:
+        store.clear(stage)
+    return store
 
 
 def _after(store: Store | None, counts: RunCounts) -> AfterChange:

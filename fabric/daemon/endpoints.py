@@ -144,7 +144,7 @@ class Endpoints(ConfigEndpoints):
         def work(listeners: MakeListeners) -> Report:
             return deploy(request, asked.settings, options, listeners)
 
-        return self._carried_out(call, asked, WorldChange("deploy", work, deployed, call.id))
+        return self._carried_out(call, asked, WorldChange("deploy", work, deployed, call.origin))
 
     def remove(self, call: ApiCall) -> ApiAnswer:
         asked = self._asked(call, SecretUse.HIDDEN)
@@ -154,7 +154,7 @@ class Endpoints(ConfigEndpoints):
         def work(listeners: MakeListeners) -> Report:
             return remove(request, asked.settings, options, listeners)
 
-        return self._carried_out(call, asked, WorldChange("remove", work, removed, call.id))
+        return self._carried_out(call, asked, WorldChange("remove", work, removed, call.origin))
 
     def _carried_out(self, call: ApiCall, asked: AskedConfig, change: WorldChange) -> ApiAnswer:
         """Who it would be, is known before it is anybody's turn."""

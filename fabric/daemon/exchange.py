@@ -20,6 +20,13 @@ class Right(Enum):
     CHANGE = "change"
 
 
+class RequestOrigin(Struct, frozen=True):
+    """Which request something comes from, and what that said of its own caller's span."""
+
+    id: str
+    traceparent: str = ""
+
+
 class ApiCall(Struct, frozen=True):
     """A request that passed the door. `values` are the variable parts of its path, `id` stands in
     the log beside whatever is said of it, `right` is what its caller may do."""
@@ -31,6 +38,10 @@ class ApiCall(Struct, frozen=True):
     body: bytes = b""
     client: str = ""
     right: Right = Right.CHANGE
+
+    @property
+    def origin(self) -> RequestOrigin:
+        return RequestOrigin(self.id, self.headers.get("traceparent", ""))
 
 
 class ApiAnswer(Struct, frozen=True):

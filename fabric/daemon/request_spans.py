@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from fabric.daemon.exchange import RequestOrigin
 from fabric.daemon.server.access_log import LineLog
 from fabric.daemon.server.tasks import AccessLine
 from fabric.engine.bus import Listener
@@ -10,7 +11,8 @@ from fabric.engine.run_info import RunInfo
 from fabric.manifest import VERSION
 from fabric.model.problems import FabricError
 from fabric.system.clock import Clock
-from fabric.system.tracing import FinishedSpan, SpanExport, first_place, is_wanted
+from fabric.system.traceparent import place_said
+from fabric.system.tracing import FinishedSpan, SpanExport, SpanPlace, first_place, is_wanted
 
 _FAILED = 500
 
@@ -20,6 +22,7 @@ class RequestSpans:
         self._export, self._clock = export, clock
 
     def requested(self, line: AccessLine) -> None:
+        place, parent = _places(RequestOrigin(line.id, line.traceparent))
         now = int(self._clock.now().timestamp() * 1000) * 1_000_000
         about: dict[str, str | int] = {
             "method": line.method,
@@ -33,20 +36,30 @@ class RequestSpans:
         self._export.add(
             FinishedSpan(
                 f"{line.method} {line.route}",
-                first_place(line.id),
+                place,
                 now - int(line.ms * 1_000_000),
                 now,
                 about,
+                parent,
                 is_request=True,
                 has_failed=line.status >= _FAILED,
             )
         )
 
-    def listeners(self, info: RunInfo, request: str) -> Sequence[Listener]:
-        return (RunSpans(info.run, self._export.add, first_place(request)),)
+    def listeners(self, info: RunInfo, request: RequestOrigin) -> Sequence[Listener]:
+        place, _ = _places(request)
+        return (RunSpans(info.run, self._export.add, place),)
 
     def close(self) -> None:
         self._export.close()
+
+
+def _places(request: RequestOrigin) -> tuple[SpanPlace, SpanPlace | None]:
+    """Of the request, and of what it belongs to: its caller's span, where it names one."""
+    place, parent = first_place(request.id), place_said(request.traceparent)
+    if parent is None:
+        return place, None
+    return SpanPlace(parent.trace, place.span, parent.is_sampled), parent
 
 
 def request_spans(

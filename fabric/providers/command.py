@@ -13,9 +13,11 @@ from fabric.providers.contract import (
     CallWatch,
     Deployed,
     DeploymentAddress,
+    FunctionDraft,
     FunctionOrder,
     LiveFunction,
     Released,
+    Unfit,
 )
 from fabric.providers.naming import function_endpoint, resource_name
 from fabric.providers.order_document import deploy_order, remove_order
@@ -41,6 +43,13 @@ class Command(Struct, frozen=True):
     @property
     def unit(self) -> DeployUnit:
         return DeployUnit.SERVICE
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unfit]:
+        """What a command can do only the command knows."""
+        del address, functions
+        return ()
 
     def deploy(
         self,

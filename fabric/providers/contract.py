@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from fabric.model.catalog import DeployUnit
+from fabric.model.problems import Problem
 from fabric.model.records.record import Record
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
@@ -43,6 +44,26 @@ class FunctionOrder(Struct, frozen=True):
     mark: str = ""
     secret: frozenset[str] = frozenset()
     version: str = ""
+
+
+class FunctionDraft(Struct, frozen=True):
+    """A function as a config has it, before anything is built: `variables` are the names of its
+    environment."""
+
+    name: str
+    settings: Pairs = ()
+    triggers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    provisioned_concurrency: int | None = None
+
+
+class Unfit(Struct, frozen=True):
+    """What of a draft a deployer cannot do; `trigger` is its number where one of them is meant."""
+
+    function: str
+    problem: Problem
+    trigger: int | None = None
 
 
 class ResourceAddress(Struct, frozen=True):
@@ -121,6 +142,34 @@ class CallWatch(Struct, frozen=True):
 UNWATCHED = CallWatch()
 
 
+class FunctionAnswer(Struct, frozen=True):
+    """What a function gave back, as text, and what it said meanwhile; `failure` is why it gave
+    nothing."""
+
+    response: str
+    logs: str = ""
+    ms: int = 0
+    failure: str = ""
+
+
+@runtime_checkable
+class Caller(Protocol):
+    """A deployer that can call what it deployed, also where that has no address."""
+
+    def call(
+        self, address: DeploymentAddress, function: LiveFunction, event: bytes
+    ) -> FunctionAnswer:
+        """Call what users meet, and wait for it."""
+
+
+@runtime_checkable
+class Identified(Protocol):
+    """A deployer that can ask its provider who we are."""
+
+    def identity(self, address: DeploymentAddress) -> str:
+        """Whom the provider takes us for; raises where it knows nobody, or lets nobody look."""
+
+
 class Deployer(Protocol):
     """One provider in one mode. Thread-safe; raises a FabricError when the provider refuses.
 
@@ -131,6 +180,12 @@ class Deployer(Protocol):
     @property
     def unit(self) -> DeployUnit:
         """What one `deploy` replaces: a function, or the whole service."""
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unfit]:
+        """What it cannot do, told without a call: when a service is planned, and again before
+        the first change."""
 
     def deploy(
         self,

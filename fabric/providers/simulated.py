@@ -11,9 +11,11 @@ from fabric.providers.contract import (
     CallWatch,
     Deployed,
     DeploymentAddress,
+    FunctionDraft,
     FunctionOrder,
     LiveFunction,
     Released,
+    Unfit,
 )
 from fabric.providers.naming import function_endpoint, resource_name
 
@@ -24,6 +26,13 @@ class Simulated(Struct, frozen=True):
     """Names follow from the site alone: the same question has the same answer on any machine."""
 
     unit: DeployUnit
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unfit]:
+        """Whatever a config may say, nothing is done with it."""
+        del address, functions
+        return ()
 
     def deploy(
         self,

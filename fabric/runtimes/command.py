@@ -5,7 +5,6 @@ of its surroundings is in its key (`PATH`, `HOME`) or is the same everywhere.
 """
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards, within
 from fabric.runtimes.nodejs.tsconfig import ancestors
 from fabric.runtimes.seen import merge, place, tried
 from fabric.system.disk import is_executable, read_bytes
+from fabric.system.owned_folder import temporary_folder
 from fabric.system.process import run_child
 
 # Raise when the surroundings of a command change.
@@ -41,8 +41,7 @@ def build(entry: EntryFile, inputs: BuildInputs, parent: Mapping[str, str]) -> B
     """Run the command. Its inputs are what was there before it ran, with the content of then."""
     seen = looked_at(entry, inputs)
     before = _contents(entry.workspace, seen.files)
-    with tempfile.TemporaryDirectory(prefix="fabric-build-") as name:
-        folder = Path(name)
+    with temporary_folder("build") as folder:
         out, temporary = folder / "out", folder / "tmp"
         out.mkdir()
         temporary.mkdir()

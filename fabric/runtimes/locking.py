@@ -1,14 +1,13 @@
 """One lock for every target of a service: which version counts where, as environment markers."""
 
-import tempfile
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.pip import Pip, Target
 from fabric.runtimes.requirements import Pin, normal_name
+from fabric.system.owned_folder import temporary_folder
 
 _MACHINES = ("x86_64", "aarch64")
 
@@ -82,5 +81,5 @@ def _near(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ..
 def _resolved(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ...]:
     exact = {normal_name(pin.name): pin.version for _, pins in reversed(found) for pin in pins}
     lines = "".join(f"{name}=={version}\n" for name, version in sorted(exact.items()))
-    with tempfile.TemporaryDirectory(prefix="fabric-vendor-") as folder:
-        return pip.resolve(text, target, Path(folder), lines)
+    with temporary_folder("vendor") as folder:
+        return pip.resolve(text, target, folder, lines)

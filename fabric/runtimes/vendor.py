@@ -1,7 +1,6 @@
 """Third-party packages of Python functions: from a lock to files, for the target's platform."""
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from fabric.runtimes.requirements import (
 from fabric.runtimes.seen import merge
 from fabric.runtimes.wheels import unpack
 from fabric.system.disk import write_atomic
+from fabric.system.owned_folder import temporary_folder
 
 
 def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
@@ -68,8 +68,7 @@ def _target(inputs: VendorInputs) -> Target:
 def _fetched(pip: Pip, text: str, target: Target, lock: str) -> Built:
     own = any(map(is_own_lock, text.splitlines()))
     locked = own or has_hashes(text)
-    with tempfile.TemporaryDirectory(prefix="fabric-vendor-") as name:
-        folder = Path(name)
+    with temporary_folder("vendor") as folder:
         wheels = pip.download(text, target, folder, locked=locked)
         files = {file.path: file for wheel in wheels for file in unpack(wheel)}
         missing = pip.missing(text, target, folder) if locked else ()

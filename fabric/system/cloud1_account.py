@@ -40,11 +40,13 @@ class Cloud1Account(Struct, frozen=True):
 
 
 class Trying(Struct, frozen=True):
-    """How a client goes on after what may go away by itself, and its calls at a time."""
+    """How a client goes on after what may go away by itself, its calls at a time, and how long
+    it listens to one."""
 
     mode: str
     tries: int
     at_once: int = 10
+    seconds: float = READ_SECONDS
 
 
 def account_of(env: Mapping[str, str], endpoints: Sequence[str]) -> Cloud1Account:
@@ -77,7 +79,7 @@ def client_of(session: Any, service: str, account: Cloud1Account, trying: Trying
 
     config = Config(
         connect_timeout=CONNECT_SECONDS,
-        read_timeout=READ_SECONDS,
+        read_timeout=trying.seconds,
         retries={"mode": trying.mode, "total_max_attempts": trying.tries},
         max_pool_connections=trying.at_once,
         # Stores that only speak the same protocol do not all know the newer checksums.

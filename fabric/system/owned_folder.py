@@ -1,8 +1,11 @@
 """Folders that a killed process leaves and the next one sweeps: their names say whose they are."""
 
 import contextlib
+import functools
+import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +25,35 @@ def owned_folder(above: Path) -> Iterator[Path]:
     make_folder(above, 0o700)
     with tempfile.TemporaryDirectory(prefix=f"{this_mark()}.", dir=above) as made:
         yield Path(made)
+
+
+@contextlib.contextmanager
+def temporary_folder(purpose: str, top: Path | None = None) -> Iterator[Path]:
+    """A new folder for this process alone, where the system has its temporary ones. What killed
+    processes left of this purpose goes the first time that one is asked for."""
+    top = top or Path(tempfile.gettempdir())
+    _sweep_temporary(purpose, top)
+    prefix = f"fabric-{purpose}-{this_mark()}."
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=top) as made:
+        yield Path(made)
+
+
+@functools.cache
+def _sweep_temporary(purpose: str, top: Path) -> None:
+    """That place is everybody's: only folders of our own are touched, and no links."""
+    prefix = f"fabric-{purpose}-"
+    for one in top.glob(f"{prefix}*"):
+        found = _NAME.fullmatch(one.name.removeprefix(prefix))
+        if found and found[1] and is_mark_dead(Mark(found[1])) and _is_own_folder(one):
+            shutil.rmtree(one, ignore_errors=True)
+
+
+def _is_own_folder(path: Path) -> bool:
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def sweep_owned(above: Path, now: float) -> None:

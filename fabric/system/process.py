@@ -1,6 +1,7 @@
 """Children: own session, so that a Ctrl-C reaches fabric first, and no inherited descriptors."""
 
 import contextlib
+import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.system.child_group import child_group, forget, signal_group
+from fabric.system.child_keeper import kept
 
 
 class CannotStartError(FabricError):
@@ -34,20 +36,41 @@ def run_child(
     timeout: float = 900,
     stdin: bytes = b"",
 ) -> ChildResult:
-    """Run to the end and collect both streams. A time-out ends the whole session of the child."""
-    child = start_child(argv, cwd=cwd, env=env)
+    """Run to the end and collect both streams. A time-out ends the whole session of the child, and
+    so does the end of this process, however it comes about."""
+    reader, writer = os.pipe()
+    with (
+        os.fdopen(writer, "wb") as ours,
+        kept(reader, lambda: _reading(reader, argv, cwd, env)) as child,
+    ):
+        child.stdin = ours
+        out, err = _heard_out(child, argv[0], stdin, timeout)
+    forget(child)
+    return ChildResult(child.returncode, out, err)
+
+
+def _reading(
+    reader: int, argv: Sequence[str], cwd: Path, env: Mapping[str, str] | None
+) -> subprocess.Popen[bytes]:
     try:
-        out, err = child.communicate(stdin, timeout)
+        return start_child(argv, cwd=cwd, env=env, stdin=reader)
+    finally:
+        os.close(reader)
+
+
+def _heard_out(
+    child: subprocess.Popen[bytes], program: str, stdin: bytes, timeout: float
+) -> tuple[bytes, bytes]:
+    try:
+        return child.communicate(stdin, timeout)
     except subprocess.TimeoutExpired as error:
         end_child(child)
         raise FabricError(
-            Problem("process/timeout", f"`{argv[0]}` did not end within {timeout:.0f} s")
+            Problem("process/timeout", f"`{program}` did not end within {timeout:.0f} s")
         ) from error
     except BaseException:
         end_child(child)
         raise
-    forget(child)
-    return ChildResult(child.returncode, out, err)
 
 
 def start_child(  # noqa: PLR0913 - a child, and what joins it to us

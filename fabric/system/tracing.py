@@ -30,10 +30,12 @@ Tell: TypeAlias = Callable[[str], None]
 
 
 class SpanPlace(Struct, frozen=True):
-    """Where a span stands: in which trace, and which one it is. In digits of 16."""
+    """Where a span stands: in which trace, and which one it is. In digits of 16. Whoever began the
+    trace may have said that it is not sampled."""
 
     trace: str
     span: str
+    is_sampled: bool = True
 
 
 class FinishedSpan(Struct, frozen=True):
@@ -63,7 +65,7 @@ def first_place(name: str) -> SpanPlace:
 
 def place_below(parent: SpanPlace, name: str) -> SpanPlace:
     digest = hashlib.sha256(f"{parent.trace} {parent.span} {name}".encode()).hexdigest()
-    return SpanPlace(parent.trace, digest[:_SPAN_LETTERS])
+    return SpanPlace(parent.trace, digest[:_SPAN_LETTERS], parent.is_sampled)
 
 
 class SpanExport:
@@ -153,7 +155,7 @@ def _context(parent: SpanPlace | None) -> "Context":
 
     if parent is None:
         return Context()
-    flags = TraceFlags(TraceFlags.SAMPLED)
+    flags = TraceFlags(TraceFlags.SAMPLED if parent.is_sampled else TraceFlags.DEFAULT)
     place = SpanContext(int(parent.trace, 16), int(parent.span, 16), True, flags)  # noqa: FBT003
     return set_span_in_context(NonRecordingSpan(place), Context())
 

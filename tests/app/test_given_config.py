@@ -172,6 +172,33 @@ def test_no_path_of_a_callers_config_leads_out_not_even_by_a_link(
     assert first.code == "config/not-trusted"
 
 
+@pytest.mark.parametrize(
+    ("function", "lines"),
+    [
+        ("{name: a, entry: out/a.py}", [5]),
+        ("{name: a, entry: src/a.py, include: [src/**,\n    'out/*',\n    out/x]}", [6, 7]),
+        ("{name: a, entry: src/a.js,\n    build: {tsconfig: out/tsconfig.json}}", [6]),
+        ("{name: '${stage}', entry: out/a.py}", [0]),
+    ],
+)
+def test_a_link_that_leads_out_is_told_with_its_line(
+    place: Workplace, function: str, lines: list[int]
+) -> None:
+    (place.root / "out").symlink_to("/etc")
+    runtime = HEAD.replace("python3.11", "nodejs20.x") if "tsconfig" in function else HEAD
+    found = problems_of(f"# a request\n{runtime}functions:\n  - {function}\n", callers(place))
+    assert [one.where and one.where.line for one in found] == lines
+    assert {one.where and one.where.file for one in found} == {"request body"}
+    assert all(("out" in one.frame) == bool(line) for one, line in zip(found, lines, strict=True))
+
+
+def test_a_link_of_the_whole_build_is_told_with_its_line(place: Workplace) -> None:
+    (place.root / "out").symlink_to("/etc")
+    head = HEAD.replace("python3.11", "nodejs20.x") + "build: {tsconfig: out/tsconfig.json}\n"
+    (found,) = problems_of(head + FUNCTION.replace("a.py", "a.js"), callers(place))
+    assert str(found.where) == "request body:3:19"
+
+
 def test_validating_and_resolving_look_at_no_other_file(place: Workplace) -> None:
     (place.root / "src" / "a.py").unlink()
     (place.root.parent / "fabric.compose.yml").write_text("[[[")

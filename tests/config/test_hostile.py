@@ -157,6 +157,31 @@ def test_hostile_input_takes_under_200_megabytes(name: str) -> None:
     assert int(done.stdout) < 200 * 1024
 
 
+_MANY = "- a\n" * 60_010
+COUNTED: dict[str, tuple[str, str, int]] = {
+    "a list": (f"x:\n{_MANY}", "config/too-big", 59_999),
+    "a list in brackets": ("x: [" + "a,\n" * 60_010 + "]", "config/too-big", 59_998),
+    "a map": ("".join(f"k{n}: 1\n" for n in range(30_010)), "config/too-big", 30_000),
+    "a tag before them": (f"x: !!str a\ny:\n{_MANY}", "config/tag", 1),
+    "an alias before them": (f"x: *nobody\ny:\n{_MANY}", "config/too-big", 59_999),
+    "damage before them": (f"x: a: b\ny:\n{_MANY}", "config/syntax", 1),
+}
+
+
+@pytest.mark.parametrize("case", list(COUNTED))
+def test_values_that_are_too_many_are_told_by_the_first_of_them(case: str) -> None:
+    """Faults that only show once something is made of what stands before come after that."""
+    text, code, line = COUNTED[case]
+    with pytest.raises(FabricError) as caught:
+        read("fabric.yml", text.encode())
+    where = caught.value.first.where
+    assert (caught.value.first.code, where and where.line) == (code, line)
+
+
+def test_as_many_values_as_there_may_be_are_read() -> None:
+    read("fabric.yml", ("x:\n" + "- a\n" * 59_997).encode())
+
+
 def test_a_key_may_be_anchored_and_its_text_used_again() -> None:
     head = b"service: &a shop\nprovider: {name: host1, runtime: nodejs}\n"
     text = head + b"&key functions: [{name: *a, entry: *key}]\n"

@@ -131,3 +131,51 @@ def test_a_word_with_a_colon_is_completed_in_a_real_bash(tmp_path: Path) -> None
         env=env, cwd=made.root, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout == "shop/one\n", done.stderr
+
+
+def shell(folder: Path, program: str, asked: str) -> str:
+    """What a real shell says, with both commands where it looks for them."""
+    made = project(folder)
+    tools = folder / "bin"
+    tools.mkdir()
+    for name, door in (("fabric", "main"), ("fabricd", "daemon_main")):
+        call = f"import sys; from fabric.__main__ import {door}; sys.exit({door}())"
+        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{call}" "$@"\n')
+        (tools / name).chmod(0o755)
+    (folder / "script").write_text(made.fabric("completion", program).out)
+    env = environment(made.home)
+    env["PATH"] = f"{tools}:{env['PATH']}"
+    argv = [program, "-c", asked.replace("SCRIPT", str(folder / "script"))]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_the_daemon_is_completed_in_a_real_bash(tmp_path: Path) -> None:
+    asked = """
+source SCRIPT
+ask() {
+    COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; _fabric_completion "$1" "${@: -1}" ""
+    echo "${COMPREPLY[@]}"
+}
+ask fabricd st; ask fabricd start --work; ask fabric pac
+"""
+    assert shell(tmp_path, "bash", asked) == "start stop status\n--workspace\npackage\n"
+
+
+def test_the_daemon_is_completed_in_a_real_fish(tmp_path: Path) -> None:
+    asked = "source SCRIPT; complete -C 'fabricd sto'; complete -C 'fabric pac'"
+    assert shell(tmp_path, "fish", asked).split()[:2] == ["stop", "package"]
+
+
+def test_the_daemon_is_completed_in_a_real_zsh(tmp_path: Path) -> None:
+    asked = """
+compdef() { print -r -- "$@" }
+compadd() { print -r -- $plain }
+_describe() { print -r -- $described }
+source SCRIPT
+words=(fabricd sto); CURRENT=2; _fabric_completion
+words=(fabric build --no-ca); CURRENT=3; _fabric_completion
+"""
+    said = shell(tmp_path, "zsh", asked).splitlines()
+    assert said[:2] == ["_fabric_completion fabric fabricd", "stop"]
+    assert said[2].startswith("--no-cache:")

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.daemons import Workspace, asked, ended, workspace
+from tests.support.daemons import Workspace, asked, ended, posted, workspace
 from tests.support.project import REPO
-from tests.support.until import until
+from tests.support.until import is_alive, until
 
 KEY = "a-key-that-nobody-sees"
 
@@ -84,7 +84,7 @@ def test_of_many_starts_at_once_exactly_one_wins(place: Workspace) -> None:
         begun = [place.begun(*words) for _ in range(3)]
         results = [ended(one).result for one in begun]
         assert sorted(one["started"] for one in results) == [False, False, True]
-        assert len({one["pid"] for one in results if "pid" in one}) == 1
+        assert len({(one["pid"], one["port"]) for one in results}) == 1
         assert place.fabricd("stop").code == 0
 
 
@@ -125,6 +125,27 @@ def test_after_a_kill_the_next_start_serves(place: Workspace) -> None:
     started = place.start()
     assert started["pid"] != killed["pid"]
     assert asked(started["port"], "/healthz")[0] == 200
+
+
+BUILDING = """\
+service: shop
+provider: {name: cloud1-lambda, runtime: python3.11}
+functions: [{name: one, entry: src/one.handler}]
+build: {command: [sh, -c, "trap '' TERM; echo $$ > pid.new; mv pid.new pid; sleep 600"]}
+"""
+
+
+def test_a_build_ends_with_a_daemon_that_was_killed(place: Workspace) -> None:
+    (place.root / "src").mkdir()
+    (place.root / "src" / "one.py").write_text("def handler(event, context): pass\n")
+    (place.root / "fabric.yml").write_text(BUILDING)
+    killed = place.start()
+    assert posted(killed["port"], "/deploy?wait=0")[0] == 202
+    until((place.root / "pid").exists)
+    build = int((place.root / "pid").read_text())
+    assert is_alive(build)
+    os.kill(killed["pid"], signal.SIGKILL)
+    until(lambda: not is_alive(build))
 
 
 def test_a_key_is_seen_by_nobody(place: Workspace) -> None:

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtimes.calls.test_pool import is_alive
 from tests.support.project import Project, environment, project
 from tests.support.served import Served, served
-from tests.support.until import until
+from tests.support.until import is_alive, until
 
 CONFIG = """\
 service: shop

@@ -36,9 +36,9 @@ def place(tmp_path: Path) -> Iterator[Workspace]:
         yield found
 
 
-def post(port: int, path: str) -> int:
+def post(port: int, path: str, **headers: str) -> int:
     client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    client.request("POST", path, CONFIG)
+    client.request("POST", path, CONFIG, headers)
     answer = client.getresponse()
     json.loads(answer.read())
     client.close()
@@ -73,6 +73,36 @@ def test_tasks_of_a_run_are_below_the_request_that_began_it(
     (task,) = collected.of("build:shop/hello")
     assert (task.trace, task.parent) == (request.trace, run.id)
     assert task.attributes["fabric.status"] == "ran"
+
+
+TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+
+
+def test_a_request_and_its_run_belong_to_the_span_of_the_caller(
+    place: Workspace, collected: Collector
+) -> None:
+    port = place.start(OTEL_EXPORTER_OTLP_ENDPOINT=collected.url)["port"]
+    assert post(port, "/deploy", traceparent=f"00-{TRACE}-{SPAN}-01") == 200
+    until(lambda: bool(collected.of("POST deploy") and collected.of("deploy")))
+    (request,), (run,) = collected.of("POST deploy"), collected.of("deploy")
+    assert (request.trace, request.parent) == (TRACE, SPAN)
+    assert (run.trace, run.parent) == (TRACE, request.id)
+    (task,) = collected.of("build:shop/hello")
+    assert (task.trace, task.parent) == (TRACE, run.id)
+    assert TRACE not in place.log
+
+
+def test_what_the_caller_does_not_sample_is_not_sent_and_what_is_malformed_is_ignored(
+    place: Workspace, collected: Collector
+) -> None:
+    port = place.start(OTEL_EXPORTER_OTLP_ENDPOINT=collected.url)["port"]
+    assert post(port, "/deploy", traceparent=f"00-{TRACE}-{SPAN}-00") == 200
+    assert post(port, "/validate", traceparent=f"00-{TRACE.upper()}-{SPAN}-01") == 200
+    until(lambda: bool(collected.of("POST validate")))
+    assert place.fabricd("stop").code == 0
+    assert {one.name for one in collected.spans} == {"GET healthz", "POST validate"}
+    (span,) = collected.of("POST validate")
+    assert (span.parent, span.trace == TRACE) == ("", False)
 
 
 def test_a_command_is_one_trace(tmp_path: Path, collected: Collector) -> None:

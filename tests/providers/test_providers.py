@@ -9,6 +9,7 @@ import pytest
 from fabric.model.catalog import PROVIDERS, DeployUnit, ProviderFacts
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.records.record import Mode
+from fabric.providers.cloud1.deployer import Cloud1Lambda
 from fabric.providers.command import Command
 from fabric.providers.contract import Deployed, Deployer, DeploymentAddress, FunctionOrder, Released
 from fabric.providers.registry import deployer_of
@@ -138,10 +139,7 @@ def test_a_provider_that_nothing_deploys_to_for_real_names_the_variable(
 
 def test_a_real_cloud1_without_a_role_says_so_first(tmp_path: Path) -> None:
     error = refused(lambda: deployer_of(CLOUD1.id, Mode.REAL, around(tmp_path)))
-    assert [one.code for one in error.problems] == [
-        "credentials/role-missing",
-        "deploy/no-deployer",
-    ]
+    assert [one.code for one in error.problems] == ["credentials/role-missing"]
     assert "FABRIC_CLOUD1_LAMBDA_ROLE_ARN" in error.first.hint
     assert error.exit_code is ExitCode.NO_CREDENTIALS
 
@@ -153,9 +151,9 @@ def test_a_real_cloud1_without_a_role_says_so_first(tmp_path: Path) -> None:
 def test_a_role_comes_from_the_environment_or_the_config(
     env: dict[str, str], extension: str, tmp_path: Path
 ) -> None:
-    surroundings = around(tmp_path, env)
-    error = refused(lambda: deployer_of(CLOUD1.id, Mode.REAL, surroundings, extension))
-    assert [one.code for one in error.problems] == ["deploy/no-deployer"]
+    deployer = deployer_of(CLOUD1.id, Mode.REAL, around(tmp_path, env), extension)
+    assert isinstance(deployer, Cloud1Lambda)
+    assert deployer.own.role_arn == "arn:r"
 
 
 def test_a_provider_of_another_version_is_named(tmp_path: Path) -> None:

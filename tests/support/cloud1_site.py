@@ -22,7 +22,7 @@ from fabric.model.records.changes import (
 from fabric.model.records.endings import deployed
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
 from fabric.model.secret import Secret
-from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.cloud1.clients import ONCE, Cloud1Clients
 from fabric.providers.cloud1.deployer import Cloud1Lambda
 from fabric.providers.contract import (
     Artifact,
@@ -34,7 +34,7 @@ from fabric.providers.contract import (
 )
 from fabric.providers.registry import deployer_of
 from fabric.providers.waiting import Waiting
-from fabric.system.cloud1_account import account_of
+from fabric.system.cloud1_account import Trying, account_of
 from tests.support.orders import around
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 from tests.support.servers.strict_cloud1.samples import archive, role_of
@@ -57,9 +57,9 @@ def trigger(kind: str, **members: object) -> str:
 class _OnceClients(Cloud1Clients):
     """A lost answer is told at once: what a second run makes of it is to be seen."""
 
-    def of(self, service: str, *, once: bool = False) -> Any:
-        del once
-        return super().of(service, once=True)
+    def of(self, service: str, trying: Trying = ONCE) -> Any:
+        del trying
+        return super().of(service, ONCE)
 
 
 @dataclass

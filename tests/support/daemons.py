@@ -81,8 +81,17 @@ def workspace(folder: Path) -> Iterator[Workspace]:
 
 
 def asked(port: int, path: str, **headers: str) -> tuple[int, Any]:
+    return _answer(port, "GET", path, headers)
+
+
+def posted(port: int, path: str, **headers: str) -> tuple[int, Any]:
+    """Without a body."""
+    return _answer(port, "POST", path, headers)
+
+
+def _answer(port: int, method: str, path: str, headers: Mapping[str, str]) -> tuple[int, Any]:
     client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     with contextlib.closing(client):
-        client.request("GET", path, headers=headers)
+        client.request(method, path, headers=headers)
         answer = client.getresponse()
         return answer.status, json.loads(answer.read())

@@ -21,3 +21,11 @@ def a_tick(folder: Path) -> None:
     """What was written until now is surely older than what is from now on."""
     later = file_time_ns(folder) + LONGEST_TICK_NS
     until(lambda: file_time_ns(folder) > later, "the clock stands still")
+
+
+def is_alive(pid: int) -> bool:
+    """A corpse that nobody has fetched is not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

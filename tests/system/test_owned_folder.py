@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fabric.app.left_payloads import sweep_payloads
 from fabric.system.clock import SystemClock
-from fabric.system.owned_folder import owned_folder, sweep_owned
+from fabric.system.owned_folder import owned_folder, sweep_owned, temporary_folder
 from fabric.system.process_identity import Mark, is_mark_dead, this_mark
 from tests.support.project import REPO
 
@@ -62,3 +62,26 @@ def test_a_pid_alone_proves_nothing() -> None:
     assert is_mark_dead(Mark(f"{pid}-{int(started) + 1}-{space}")), "the pid is another's now"
     assert not is_mark_dead(Mark(f"999999-1-{space[::-1]}")), "another namespace has its own pids"
     assert not is_mark_dead(Mark("1")), "a pid alone says nothing"
+
+
+def test_a_temporary_folder_of_a_killed_process_goes_with_the_next_one(tmp_path: Path) -> None:
+    script = (
+        "import os, sys\nfrom pathlib import Path\n"
+        "from fabric.system.owned_folder import temporary_folder\n"
+        "with temporary_folder('build', Path(sys.argv[1])):\n    os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=REPO, check=False)
+    (left,) = tmp_path.iterdir()
+    others = [
+        tmp_path / f"fabric-build-{this_mark()}.abc_1234",  # of a living process
+        tmp_path / "fabric-build-abc_1234",
+        tmp_path / left.name.replace("build", "vendor"),
+    ]
+    for one in others:
+        one.mkdir()
+    link = tmp_path / f"{left.name[:-8]}abc_1234"
+    link.symlink_to(others[0])
+    with temporary_folder("build", tmp_path) as made:
+        assert made.stat().st_mode & 0o777 == 0o700
+        assert sorted(tmp_path.iterdir()) == sorted([*others, link, made])
+    assert not made.exists()

@@ -16,6 +16,7 @@ from fabric.model.records.record import RecordRef
 from fabric.model.secrecy import without_values
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
+from fabric.providers.contract import FunctionDraft
 from fabric.tasks.deploy_tools import Values
 
 _TOO_LARGE = "deploy/environment-too-large"
@@ -56,6 +57,25 @@ class ConfigValues:
         None where it names no such function."""
         found = _function(self._work.config(ref), function)
         return None if found is None else Secret(found.env)
+
+    def drafts(self, ref: RecordRef) -> tuple[FunctionDraft, ...]:
+        """All functions of a service, as far as they are known before anything is built."""
+        config = self._work.config(ref)
+        unit = self._work.units.get(ref.service)
+        if config is None or unit is None:
+            return ()
+        hidden = config.secret_values.reveal()
+        return tuple(
+            FunctionDraft(
+                one.name,
+                spec_of(unit, one)[1],
+                _triggers(one, hidden),
+                one.layers,
+                tuple(name for name, _ in one.env),
+                one.provisioned_concurrency,
+            )
+            for one in config.functions
+        )
 
     def late_names(self, ref: RecordRef) -> tuple[str, ...]:
         """The variables that its upstreams give, live already or not."""

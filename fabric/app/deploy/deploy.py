@@ -25,6 +25,7 @@ from fabric.app.deploy.scope import (
     mismatch,
     open_deploy_scope,
 )
+from fabric.app.deploy.unfit_functions import unfit_problems
 from fabric.app.pinned import compiled_and_pinned
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
@@ -173,6 +174,7 @@ def refuse(scope: DeployScope, work: Compiled | None = None) -> None:
         *lost_records(scope),
         *missing,
         *(lost_addresses(work, scope) if work else ()),
+        *(unfit_problems(scope) if work else ()),
         *(
             problem
             for ref, placement in sorted(scope.placements.items())

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.build import problems_of
 from fabric.app.cache_place import cache_folder
 from fabric.app.doctor.machine import cache_checks, disk_checks, runtime_checks
 from fabric.app.doctor.surroundings import (
     ServiceUnderTest,
+    account_checks,
     credential_checks,
     deployer_checks,
     state_checks,
@@ -36,6 +38,8 @@ from fabric.model.task_inputs import ProbeInputs
 from fabric.system.clock import file_time_ns
 from fabric.tasks.probe import Look, ProbeKind, checks_in
 
+_ACCOUNT = "account"
+
 
 class _Patient(Struct, frozen=True):
     """What is to be looked at: without a config that loads, only what needs none."""
@@ -45,9 +49,19 @@ class _Patient(Struct, frozen=True):
     looks: Mapping[str, Look]
 
 
-def doctor(request: Request, settings: Settings, make_listeners: MakeListeners) -> Report:
+def doctor(
+    request: Request,
+    settings: Settings,
+    make_listeners: MakeListeners,
+    *,
+    offline: bool = False,
+) -> Report:
+    """`offline` asks no provider."""
     stage = settings.stage(request.where.stage)
     patient = _patient(request, settings, stage)
+    if offline:
+        looks = {name: look for name, look in patient.looks.items() if name != _ACCOUNT}
+        patient = replace(patient, looks=looks)
     graph = probe_graph(patient.ref, patient.looks)
     result = _ran(request, settings, (patient, graph), make_listeners)
     checks = _checks(graph, result, list(patient.looks))
@@ -82,6 +96,7 @@ def _with_config(project: Project, request: Request, settings: Settings) -> _Pat
         "config": lambda: _config(project, request),
         "credentials": lambda: credential_checks(where),
         "deployer": lambda: deployer_checks(where),
+        _ACCOUNT: lambda: account_checks(where),
         "state": lambda: state_checks(where),
         "runtimes": lambda: runtime_checks(unit, placement.env_place, settings),
     }

@@ -1,5 +1,6 @@
 """What a deploy reaches out for: credentials, a deployer for its mode, and the state back end."""
 
+import contextlib
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +21,8 @@ from fabric.model.checks import Check, failed, passed, warned
 from fabric.model.credentials import AWS_FILES, missing_groups
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
+from fabric.providers.connections import Connections
+from fabric.providers.contract import Identified
 from fabric.state.locks.conditional_writes import refuse_unconditional
 from fabric.state.locks.document import LockHolder, held_problem
 from fabric.state.records.listing import holder_of
@@ -77,13 +80,38 @@ def _has_aws_files(env: Mapping[str, str]) -> bool:
     return bool(home) and (Path(home) / ".aws" / "credentials").is_file()
 
 
+def account_checks(where: ServiceUnderTest) -> Iterator[Check]:
+    """Whether the provider knows us: only where it is deployed to for real, by fabric itself."""
+    placement = where.placement
+    if placement.mode != Mode.REAL:
+        return
+    with contextlib.closing(Connections()) as connections:
+        deployers = _deployers(where, connections)
+        try:
+            deployer = deployers.deployer(placement.ref, Mode.REAL)
+        except FabricError:  # told by the check of the deployer
+            return
+        if not isinstance(deployer, Identified):
+            return
+        try:
+            who = deployer.identity(deployers.address(placement.ref))
+        except FabricError as error:
+            yield from (failed("account", problem) for problem in error.problems)
+        else:
+            yield passed("account", f"`{placement.provider_id}` knows us as {who}")
+
+
+def _deployers(where: ServiceUnderTest, connections: Connections | None = None) -> PlacedDeployers:
+    units = Units(lambda: (where.unit,))
+    work = DeployWork({where.placement.ref: where.placement}, units, {}, where.settings)
+    nobody = RecordTransaction({}, lock_policy(where.settings))
+    return PlacedDeployers(work, UpstreamAddresses(nobody, units), connections)
+
+
 def deployer_checks(where: ServiceUnderTest) -> Iterator[Check]:
     """Whether there is somebody to deploy, and to remove again, in the mode that is asked for."""
     placement, facts = where.placement, where.facts
-    units = Units(lambda: (where.unit,))
-    work = DeployWork({placement.ref: placement}, units, {}, where.settings)
-    nobody = RecordTransaction({}, lock_policy(where.settings))
-    deployers = PlacedDeployers(work, UpstreamAddresses(nobody, units))
+    deployers = _deployers(where)
     try:
         deployers.deployer(placement.ref, Mode(placement.mode))
     except FabricError as error:

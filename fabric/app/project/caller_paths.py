@@ -1,36 +1,32 @@
 """Paths in a config that a caller sent: where links lead counts, not what they are called."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
+from fabric.config.rules.path_places import FunctionPath, paths_of, with_places
 from fabric.config.rules.strangers import CODE, HINT
 from fabric.config.values import Config
-from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.problems import FabricError, Problem
 
 _WILD = frozenset("*?[{")
 
 
-def refuse_ways_out(config: Config, folder: Path, workspace: Path) -> None:
-    """Raises for entries and includes that lead out of the workspace once links are followed."""
+def refuse_ways_out(config: Config, text: bytes, folder: Path, workspace: Path) -> None:
+    """Raises for entries and includes that lead out of the workspace once links are followed.
+    `text` is what the config was made of."""
     top = os.path.realpath(workspace)
-    problems = [
-        Problem(CODE, f"the path `{path}` of function `{name}` leads out of the workspace", HINT,
-                Place(config.file))
-        for name, path in _paths(config)
-        if not _is_below(os.path.realpath(folder / _fixed(path)), top)
-    ]  # fmt: skip
-    if problems:
-        raise FabricError(*problems)
+    found = [
+        (one, _problem(one))
+        for one in paths_of(config)
+        if not _is_below(os.path.realpath(folder / _fixed(one.path)), top)
+    ]
+    if found:
+        raise FabricError(*with_places(config, text, found))
 
 
-def _paths(config: Config) -> Iterator[tuple[str, str]]:
-    for function in config.functions:
-        yield function.name, function.entry
-        if function.build.tsconfig:
-            yield function.name, function.build.tsconfig
-        for pattern in function.include:
-            yield function.name, pattern
+def _problem(one: FunctionPath) -> Problem:
+    message = f"the path `{one.path}` of function `{one.function}` leads out of the workspace"
+    return Problem(CODE, message, HINT)
 
 
 def _fixed(pattern: str) -> str:

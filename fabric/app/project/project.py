@@ -120,7 +120,7 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
         config = load_one(
             EnvPlace(path.parent, workspace), path.name, _asked(where, stage, path), settings
         )
-        _refuse_ways_out(config, path, workspace, settings)
+        _refuse_ways_out(config, where, path, workspace, settings)
         row = ComposedService(ComposeService("", ""), path, config)
         project = _project(workspace, stage, RunServices((row,), ()), settings, looked_for)
         return replace(project, notes=not_obeyed(path))
@@ -129,7 +129,7 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
     rows = load_all(_with_upstreams(services, [entry]), owner, _asked(where, stage, path), settings)
     for row in rows:
         if row.file == path:
-            _refuse_ways_out(row.config, path, workspace, settings)
+            _refuse_ways_out(row.config, where, path, workspace, settings)
     run_services = _run_services(
         rows, frozenset(row.entry.name for row in rows if row.file == path)
     )
@@ -137,9 +137,11 @@ def _open_single(where: Where, stage: str, settings: Settings) -> Project:
     return replace(project, listed=tuple(services))
 
 
-def _refuse_ways_out(config: Config, file: Path, workspace: Path, settings: Settings) -> None:
+def _refuse_ways_out(
+    config: Config, where: Where, file: Path, workspace: Path, settings: Settings
+) -> None:
     if settings.bindable.is_restrained:
-        refuse_ways_out(config, file.parent, workspace)
+        refuse_ways_out(config, where.text or b"", file.parent, workspace)
 
 
 def _asked(where: Where, stage: str, path: Path) -> ConfigRequest:

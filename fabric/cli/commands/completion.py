@@ -1,4 +1,4 @@
-"""`fabric completion SHELL`: click's own completion, as a script to source."""
+"""`fabric completion SHELL`: click's own completion of both commands, as a script to source."""
 
 from typing import Annotated
 
@@ -13,7 +13,8 @@ _SHELLS = ("bash", "zsh", "fish")
 # what it is given in place of the last piece.
 _BASH = r"""
 _fabric_completion() {
-    local line="${COMP_LINE:0:COMP_POINT}" type value
+    local line="${COMP_LINE:0:COMP_POINT}" asked=_FABRIC_COMPLETE type value
+    [[ ${1##*/} != fabricd ]] || asked=_FABRICD_COMPLETE
     local -a words
     read -r -a words <<< "$line"
     [[ -n $line && $line == *[![:space:]] ]] || words+=("")
@@ -27,10 +28,49 @@ _fabric_completion() {
             plain) COMPREPLY+=("${value#"$cut"}") ;;
         esac
     done < <(env COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1)) \
-        _FABRIC_COMPLETE=bash_complete "$1")
+        "$asked=bash_complete" "$1")
 }
 
-complete -o nosort -F _fabric_completion fabric
+complete -o nosort -F _fabric_completion fabric fabricd
+"""
+# As click's, but for both commands: what lies on `fpath` is one function.
+_ZSH = r"""
+#compdef fabric fabricd
+
+_fabric_completion() {
+    local name="${words[1]:t}" asked=_FABRIC_COMPLETE
+    local -a plain described response
+    [[ $name != fabricd ]] || asked=_FABRICD_COMPLETE
+    (( $+commands[$name] )) || return 1
+
+    response=("${(@f)$(env COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT-1)) \
+        "$asked=zsh_complete" "$name")}")
+
+    for type key about in ${response}; do
+        if [[ $type == dir ]]; then
+            _path_files -/
+        elif [[ $type == file ]]; then
+            _path_files -f
+        elif [[ $about == _ ]]; then
+            plain+=("$key")
+        else
+            described+=("$key":"$about")
+        fi
+    done
+
+    if [[ -n $described ]]; then
+        _describe -V unsorted described -U
+    fi
+    if [[ -n $plain ]]; then
+        compadd -U -V unsorted -a plain
+    fi
+}
+
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    _fabric_completion "$@"
+else
+    compdef _fabric_completion fabric fabricd
+fi
 """
 
 
@@ -42,12 +82,15 @@ class CompletionFlags(Struct, frozen=True):
 @click.command(
     epilog=examples("""
 eval "$(fabric completion bash)"                          in ~/.bashrc
-fabric completion fish > ~/.config/fish/completions/fabric.fish
+fabric completion fish > ~/.config/fish/conf.d/fabric.fish
 """)
 )
 @flags_of(CompletionFlags)
 def completion(flags: CompletionFlags) -> int:
-    """Print a completion script for bash, zsh or fish."""
+    """Print a completion script for bash, zsh or fish.
+
+    It completes `fabric` and `fabricd`.
+    """
     from fabric.cli.answer import answer
     from fabric.model.outcomes.looked_up import DocumentOutcome
     from fabric.model.report import Report
@@ -58,13 +101,18 @@ def completion(flags: CompletionFlags) -> int:
 
 
 def _script(shell: str) -> str:
-    from click.shell_completion import get_completion_class
+    match shell:
+        case "bash":
+            return _BASH.strip("\n")
+        case "zsh":
+            return _ZSH.strip("\n")
+        case _:
+            return "\n\n".join(_fish(name) for name in ("fabric", "fabricd"))
+
+
+def _fish(name: str) -> str:
+    from click.shell_completion import FishComplete
 
     from fabric.cli.main import root
 
-    if shell == "bash":
-        return _BASH.strip("\n")
-    maker = get_completion_class(shell)
-    if maker is None:
-        raise click.UsageError(f"no completion for {shell}")
-    return maker(root(), {}, "fabric", "_FABRIC_COMPLETE").source().rstrip("\n")
+    return FishComplete(root(), {}, name, f"_{name.upper()}_COMPLETE").source().strip()

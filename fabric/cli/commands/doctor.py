@@ -1,5 +1,7 @@
 """`fabric doctor`: what is missing here, and what to do about it."""
 
+from typing import Annotated
+
 import click
 from msgspec import Struct
 
@@ -9,6 +11,9 @@ from fabric.cli.options import Events, PlaceFlags, ScreenFlags, examples
 
 class DoctorFlags(Struct, frozen=True):
     place: PlaceFlags
+    offline: Annotated[
+        bool, click.option("--offline", is_flag=True, help="Ask no provider who we are.")
+    ]
     events: Events
     screen: ScreenFlags
 
@@ -24,8 +29,9 @@ def doctor(flags: DoctorFlags) -> int:
     """Check the config, credentials, tools, the state back end and the cache.
 
     Missing credentials are a warning while deploys are simulated, and exit code 77 in real mode.
-    A back end that cannot be reached is exit code 69. Nothing is changed; in a back end that is
-    elsewhere one entry is written and taken away again.
+    A back end that cannot be reached is exit code 69. In real mode the provider is asked who we
+    are, unless `--offline` is given. Nothing is changed; in a back end that is elsewhere one entry
+    is written and taken away again.
     """
     from fabric.app.doctor.doctor import doctor as check_up
     from fabric.cli.perform import Order, perform, question
@@ -38,5 +44,6 @@ def doctor(flags: DoctorFlags) -> int:
             one,
             caller.settings,
             lambda _: [EventFile(caller.settings.cwd / flags.events)] if flags.events else [],
+            offline=flags.offline,
         ),
     )

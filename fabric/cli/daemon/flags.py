@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from msgspec import Struct
 
-from fabric.cli.complete import names_of
+from fabric.cli.complete import names_of, one_of
 from fabric.cli.options import ScreenFlags
 
 if TYPE_CHECKING:
@@ -179,7 +179,13 @@ def stage_option() -> "Option":
 
 class DaemonFlags(Struct, frozen=True):
     action: Annotated[
-        str | None, click.argument("action", required=False, metavar="[start|stop|restart|status]")
+        str | None,
+        click.argument(
+            "action",
+            required=False,
+            metavar="[start|stop|restart|status]",
+            shell_complete=one_of(ACTIONS),
+        ),
     ]
     port: Annotated[int, port_option(_DAEMON_PORT)]
     stage: Annotated[str, stage_option()]

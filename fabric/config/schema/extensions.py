@@ -35,12 +35,17 @@ _CLOUD1 = Fields(
         Field("region", FILLED, "The region to deploy to.", "eu-central-1"),
         Field("roleArn", FILLED, "The execution role.", "arn:aws:iam::123456789012:role/run"),
         Field(
+            "artifactBucket",
+            FILLED,
+            "The bucket that archives of more than 50 MB go through.",
+            "my-artifacts",
+        ),
+        Field(
             "schedulerRoleArn",
             FILLED,
-            "The role that calls functions by schedules of a time zone.",
-            "arn:aws:iam::123456789012:role/clock",
+            "The role under which schedules in a time zone call their functions.",
+            "arn:aws:iam::123456789012:role/schedules",
         ),
-        Field("artifactBucket", FILLED, "Where archives go that one call cannot take.", "archives"),
         Field(
             "iam",
             Fields(

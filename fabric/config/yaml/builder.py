@@ -120,8 +120,7 @@ class TreeBuilder:
             raise self._refusal("config/tag", message, event)
         self._count += 1
         if self._count - self._expanded > MAX_NODES:
-            message = f"the file has more than {MAX_NODES:,} values"
-            raise self._refusal("config/too-big", message, event)
+            raise too_big(self._file, event)
 
     def _leaf(self, event: LeafEvent) -> Scalar:
         text, mark = event.value, event.start_mark
@@ -203,7 +202,16 @@ class TreeBuilder:
         return self._refusal("config/depth", f"values are nested over {MAX_DEPTH} deep", event)
 
     def _where(self, event: YamlEvent) -> Place:
-        return Place(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
+        return _place(self._file, event)
 
     def _refusal(self, code: str, message: str, event: YamlEvent) -> FabricError:
         return FabricError(Problem(code, message, where=self._where(event)))
+
+
+def too_big(file: str, event: YamlEvent) -> FabricError:
+    message = f"the file has more than {MAX_NODES:,} values"
+    return FabricError(Problem("config/too-big", message, where=_place(file, event)))
+
+
+def _place(file: str, event: YamlEvent) -> Place:
+    return Place(file, event.start_mark.line + 1, event.start_mark.column + 1)

@@ -23,7 +23,7 @@ from yaml.events import (
     StreamStartEvent,
 )
 
-from fabric.config.yaml.builder import TreeBuilder
+from fabric.config.yaml.builder import MAX_DEPTH, MAX_NODES, TreeBuilder, too_big
 from fabric.config.yaml.decoding import decode
 from fabric.config.yaml.event_shapes import YamlEvent, YamlEvents
 from fabric.config.yaml.nodes import Node
@@ -31,6 +31,12 @@ from fabric.model.problems import FabricError, Place, Problem
 
 _BEST_LOADER: Callable[[str], YamlEvents] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _END: type[object] = StreamEndEvent
+_VALUES = frozenset((ScalarEvent, MappingStartEvent, SequenceStartEvent))
+_DEPTHS = {MappingStartEvent: 1, SequenceStartEvent: 1, MappingEndEvent: -1, SequenceEndEvent: -1}
+# With more events than this there are many aliases among them, which have a limit of their own.
+_MOST_EVENTS = 3 * MAX_NODES
+# About as many of them as values stand in what people and programs write.
+_SIGNS = (":", ",", "[", "{", "- ", "\n")
 # Tag directives are compared pairwise by libyaml, so many of them take quadratic time.
 _TAG_DIRECTIVE = re.compile(r"^%TAG", re.MULTILINE)
 
@@ -47,6 +53,8 @@ def read(file: str, raw: bytes, loader: Callable[[str], YamlEvents] = _BEST_LOAD
     """The document of a file; raises every kind of damage as problems with their places."""
     text = decode(file, raw)
     _refuse_tag_directives(file, text)
+    if sum(map(text.count, _SIGNS)) > MAX_NODES:
+        _refuse_too_many(file, loader(text))
     try:
         return _build(file, text, loader(text))
     except yaml.MarkedYAMLError as error:
@@ -61,6 +69,26 @@ def _refuse_tag_directives(file: str, text: str) -> None:
         line = text.count("\n", 0, found.start()) + 1
         where = Place(file, line, 1)
         raise FabricError(Problem("config/tag", "tag directives are not allowed", where=where))
+
+
+def _refuse_too_many(file: str, loader: YamlEvents) -> None:
+    """Values are counted first where there seem to be too many: nothing is made of those. Whatever
+    else is wrong before is told by whoever reads them."""
+    values = depth = 0
+    try:
+        for _ in range(_MOST_EVENTS):
+            event = loader.get_event()
+            kind = type(event)
+            values += kind in _VALUES
+            depth += _DEPTHS.get(kind, 0)
+            if kind is _END or depth > MAX_DEPTH or getattr(event, "tag", None) is not None:
+                return
+            if values > MAX_NODES:
+                raise too_big(file, event)
+    except (yaml.YAMLError, ValueError, OverflowError):
+        return
+    finally:
+        loader.dispose()
 
 
 def _syntax_problem(file: str, error: yaml.MarkedYAMLError, text: str) -> Problem:

@@ -2,7 +2,6 @@
 full, or no Redis at all: then nothing is found, and nothing kept."""
 
 import secrets
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -15,6 +14,7 @@ from redis.retry import Retry
 from fabric.daemon.cache.bounded_socket import BoundedSocket, within
 from fabric.daemon.cache.breaker import Breaker
 from fabric.daemon.cache.lookup import Lookup
+from fabric.daemon.cache.owed_clears import OwedClears
 from fabric.daemon.options import PATIENCE
 from fabric.model.problems import FabricError, Problem
 
@@ -41,16 +41,14 @@ class RedisStore:
     """Thread-safe. An outage costs one request a moment, and is noticed by all. Each text begins
     with the epoch of its stage: of another one it is not there any more, deleted or not."""
 
-    def __init__(self, url: str, prefix: str, patience: float = PATIENCE) -> None:
+    def __init__(self, url: str, prefix: str, owed: OwedClears, patience: float = PATIENCE) -> None:
         self._prefix = prefix
         self._patience = patience
         self._pool = _pool(url, patience / 2)
         self._client = redis.Redis(connection_pool=self._pool)
         self._keep = self._client.register_script(_KEEP)
         self._breaker = Breaker(time.monotonic)
-        self._lock = threading.Lock()
-        # Stages of which something was to be thrown away while the server could not be reached.
-        self._stale: set[str] = set()
+        self._owed = owed
 
     @property
     def is_well(self) -> bool:
@@ -58,7 +56,7 @@ class RedisStore:
 
     def answers(self) -> bool:
         """Asked now, unless it was found to be away a moment ago."""
-        return self._tried(lambda: bool(self._client.ping())) or False
+        return self._tried(self._ping) or False
 
     def find(self, key: str, stage: str) -> Lookup:
         return self._tried(lambda: self._find(key, stage)) or Lookup()
@@ -74,19 +72,27 @@ class RedisStore:
 
     def clear(self, stage: str) -> None:
         """Nothing of this stage is found any more, nor what was begun before is kept. Where that
-        cannot be done now, it is done before anything of the stage is looked for again."""
-        with self._lock:
-            self._stale.add(stage)
-        if self._tried(lambda: self._begin_epoch(stage)):
-            while self._tried(lambda: self._drop_some(stage)):
-                pass
+        cannot be done now, it is done before anything is looked for again."""
+        self._owed.add(stage)
+        if not self._tried(lambda: self._begin_epoch(stage)):
+            self._owed.keep((stage,))
+            return
+        while self._tried(lambda: self._drop_some(stage)):
+            pass
 
     def close(self) -> None:
         self._client.close()
 
-    def _find(self, key: str, stage: str) -> Lookup:
-        if stage in self._stale:
+    def _ping(self) -> bool:
+        self._pay()
+        return bool(self._client.ping())
+
+    def _pay(self) -> None:
+        for stage in self._owed.stages:
             self._begin_epoch(stage)
+
+    def _find(self, key: str, stage: str) -> Lookup:
+        self._pay()
         epoch_key, _ = self._own(stage)
         asked = ("GETRANGE", self._prefix + key, 0, MOST_BYTES + _EPOCH_LETTERS)
         text, epoch = self._both(asked, ("GET", epoch_key))
@@ -117,8 +123,7 @@ class RedisStore:
     def _begin_epoch(self, stage: str) -> bool:
         epoch_key, _ = self._own(stage)
         self._client.set(epoch_key, _new_epoch(), px=_EPOCH_MS)
-        with self._lock:
-            self._stale.discard(stage)
+        self._owed.paid(stage)
         return True
 
     def _drop_some(self, stage: str) -> bool:

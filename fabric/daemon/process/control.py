@@ -39,17 +39,25 @@ class StartedDaemon(Struct, frozen=True):
 
 def start(order: ServeOrder, settings: Settings) -> StartedDaemon:
     folder = Path(order.folder)
-    if found := running_in(folder):
+    if found := _settled(folder):
         return StartedDaemon(found, was_running=True)
     note = _launched(order, settings)
     if note is None:
         raise FabricError(_ended(order, "it ended before it served anything"))
     if note.is_other:
-        return StartedDaemon(running_in(folder) or UnknownDaemon(), was_running=True)
+        return StartedDaemon(_settled(folder) or UnknownDaemon(), was_running=True)
     if note.problems:
         raise FabricError(*note.problems)
     _ask_once(order, note.port)
     return StartedDaemon(running_in(folder) or UnknownDaemon())
+
+
+def _settled(folder: Path) -> RunningDaemon | UnknownDaemon | None:
+    """Of two starts at once, the other one's daemon serves as well when both have returned."""
+    end = time.monotonic() + _ANSWER_SECONDS
+    while isinstance(found := running_in(folder), UnknownDaemon) and time.monotonic() < end:
+        time.sleep(_LOOK)
+    return found
 
 
 def stop(folder: Path) -> RunningDaemon | None:

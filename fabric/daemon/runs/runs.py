@@ -33,8 +33,8 @@ class Runs:
     """Thread-safe. `folder` is where records are kept; one keeper at a time has it for its own.
 
     A run that was begun goes on, whoever goes away; each has a thread of its own while it is at
-    work. Runs that an earlier keeper had begun, and did not end, are lost: what they changed in
-    `lost_stages` nobody was told.
+    work. Runs that an earlier keeper had begun, and did not end, are lost: nobody was told what
+    they changed. `tell_lost` hears of their stages before they are on record as lost.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class Runs:
         settings: Settings,
         tell_bug: TellBug,
         limits: RunLimits = RunLimits(),  # noqa: B008 - a frozen value
+        tell_lost: Callable[[frozenset[str]], None] = lambda _stages: None,
     ) -> None:
         self._settings = settings
         self._tell_bug = tell_bug
@@ -54,9 +55,9 @@ class Runs:
         self.places = StreamPlaces()
         self._files.sweep()
         gone = tuple(self._files.lost())
+        tell_lost(frozenset(run.stage for run in gone))
         for run in gone:
             self._files.save(lost(run, self._now()))
-        self.lost_stages = frozenset(run.stage for run in gone)
         self._files.prune(settings.clock.now(), frozenset())
 
     def begin(self, command: str, service: str, stage: str, work: RunWork) -> str:

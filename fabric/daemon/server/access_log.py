@@ -30,7 +30,9 @@ class LineLog:
     def answered(self, line: AccessLine) -> None:
         for hear in self._hearers:
             hear(line)
-        self.say("request", **asdict(line))
+        facts = asdict(line)
+        del facts["traceparent"]
+        self.say("request", **facts)
 
     def failed(self, request_id: str, error: BaseException) -> None:
         """Where it was, and of which kind; its message may hold what nobody else is to read."""

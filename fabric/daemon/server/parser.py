@@ -15,6 +15,7 @@ _ONCE = (b"host", b"content-length", b"transfer-encoding", b"x-api-key", b"origi
 _LONGEST_LENGTH = 15
 _TOO_LARGE = 413
 _VERSIONS = ("1.0", "1.1")
+_BARE_NEWLINE = re.compile(rb"[^\r]\n")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 
 Admit = Callable[[CallHead, str], Admission]
@@ -46,6 +47,8 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
         was_head = not self.headers_finished
         consumed = int(super().received(data))
         if self.empty or (was_head and not (self.headers_finished or self.error)):
+            if not self.empty and self._has_bare_newline(len(data)):
+                self.refuse(malformed("a line of its head ends without CR"))
             return consumed
         if self.error and self.error.code != _TOO_LARGE:
             why = of_parser(self.error.code, self.error.body, self.adj.max_request_header_size)
@@ -55,6 +58,10 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
         elif self.error or (self.chunked and len(self.body_rcv) > self._rules.body_bytes):
             self.refuse(too_large(self._rules.body_bytes))
         return len(data) if self.refused else consumed
+
+    def _has_bare_newline(self, count: int) -> bool:
+        """Whether one is among the newest bytes of the head, which would never come to its end."""
+        return bool(_BARE_NEWLINE.search(self.header_plus.lstrip()[-count - 1 :]))
 
     def _ask(self) -> None:
         """A body that is announced too large comes with headers that are judged first."""

@@ -20,7 +20,8 @@ _LONGEST_PATH = 1000
 
 
 class AccessLine(Struct, frozen=True):
-    """What the log says of a request. No query: it may hold anything."""
+    """What the log says of a request. No query: it may hold anything. `traceparent` is what the
+    request says itself, and is for traces alone."""
 
     id: str
     client: str
@@ -30,6 +31,7 @@ class AccessLine(Struct, frozen=True):
     status: int
     ms: float
     bytes: int
+    traceparent: str = ""
 
 
 class Teller(Protocol):
@@ -69,6 +71,7 @@ class ServedTask(WSGITask):  # type: ignore[misc]
             int(self.status[:3]),
             round(seconds * 1000, 1),
             self.said,
+            request.headers.get("TRACEPARENT", ""),
         )
 
     def execute(self) -> None:

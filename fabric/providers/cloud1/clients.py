@@ -14,8 +14,11 @@ from fabric.system.cloud1_account import (
 
 AT_ONCE = 16
 # The client itself finds the rate that an account takes; a fixed one fails a large first deploy.
-_TRYING = Trying("adaptive", 10, AT_ONCE)
-_ONCE = Trying("standard", 1, AT_ONCE)
+PATIENT = Trying("adaptive", 10, AT_ONCE)
+# For what a second call would do twice.
+ONCE = Trying("standard", 1, AT_ONCE)
+# A function may take a quarter of an hour.
+CALLING = Trying("standard", 1, AT_ONCE, 910.0)
 
 
 class Cloud1Clients:
@@ -25,14 +28,13 @@ class Cloud1Clients:
         self._account = account
         self._guard = threading.Lock()
         self._session: Any = None
-        self._made: dict[tuple[str, bool], Any] = {}
+        self._made: dict[tuple[str, Trying], Any] = {}
 
-    def of(self, service: str, *, once: bool = False) -> Any:
-        """`once`: one that makes each call a single time, whatever comes of it."""
+    def of(self, service: str, trying: Trying = PATIENT) -> Any:
         with self._guard:
-            if (service, once) not in self._made:
-                self._made[service, once] = self._new(service, _ONCE if once else _TRYING)
-            return self._made[service, once]
+            if (service, trying) not in self._made:
+                self._made[service, trying] = self._new(service, trying)
+            return self._made[service, trying]
 
     def _new(self, service: str, trying: Trying) -> Any:
         if self._account.is_half:

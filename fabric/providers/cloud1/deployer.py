@@ -13,17 +13,23 @@ from fabric.providers.cloud1.answers import explained
 from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.cloud1.function_settings import OwnSettings, function_name
 from fabric.providers.cloud1.functions import made
+from fabric.providers.cloud1.identity import identity
+from fabric.providers.cloud1.invocation import invoked
 from fabric.providers.cloud1.releasing import released
 from fabric.providers.cloud1.removing import destroyed, dissolved
+from fabric.providers.cloud1.unfit import unfit_drafts
 from fabric.providers.cloud1.versions import Cloud1Work, made_under, met
 from fabric.providers.contract import (
     UNWATCHED,
     CallWatch,
     Deployed,
     DeploymentAddress,
+    FunctionAnswer,
+    FunctionDraft,
     FunctionOrder,
     LiveFunction,
     Released,
+    Unfit,
 )
 from fabric.providers.redaction import Redaction, redaction_of
 from fabric.providers.waiting import WAITING, Waiting
@@ -44,6 +50,11 @@ class Cloud1Lambda(Struct, frozen=True):
 
     def _work(self, address: DeploymentAddress) -> Cloud1Work:
         return Cloud1Work(self.connect(address.region), self.own, self.waiting)
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unfit]:
+        return tuple(unfit_drafts(self.own, address, functions))
 
     def deploy(
         self,
@@ -95,6 +106,18 @@ class Cloud1Lambda(Struct, frozen=True):
             work = self._work(address)
             return made_under(work, name, function, mark) if mark else met(work, name, function)
 
+    def identity(self, address: DeploymentAddress) -> str:
+        with self._told("`cloud1-lambda`"):
+            return identity(self._work(address))
+
+    def call(
+        self, address: DeploymentAddress, function: LiveFunction, event: bytes
+    ) -> FunctionAnswer:
+        with self._told(f"function `{function.name}`"):
+            answer = invoked(self._work(address), function, event)
+        hide = self.hide.over
+        return replace(answer, logs=hide(answer.logs), failure=hide(answer.failure))
+
     @contextlib.contextmanager
     def _told(self, whose: str, variables: Iterable[tuple[str, str]] = ()) -> Iterator[None]:
         """Services quote what they were sent: no message may carry a value on."""
@@ -107,5 +130,5 @@ class Cloud1Lambda(Struct, frozen=True):
 
 
 def _hidden(problem: Problem, hide: Redaction) -> Problem:
-    message, hint = (hide.text(text.encode()) for text in (problem.message, problem.hint))
+    message, hint = hide.over(problem.message), hide.over(problem.hint)
     return replace(problem, message=message, hint=hint)

@@ -13,7 +13,7 @@ ALIAS = "live"
 NEWEST = "$LATEST"
 _NAME_LENGTH = 64
 _MEMORY, _TIMEOUT = 128, 3
-_RUNTIMES = {"nodejs": "nodejs22.x", "python": "python3.12"}
+RUNTIMES = {"nodejs": "nodejs22.x", "python": "python3.12"}
 _ARCHITECTURES = {"": "x86_64", "x64": "x86_64", "amd64": "x86_64", "aarch64": "arm64"}
 _MARK = "fabric "
 
@@ -50,7 +50,7 @@ def configuration(order: FunctionOrder, role: str) -> dict[str, object]:
         "Description": marked(order.mark),
         "Role": role,
         "Handler": order.artifact.handler,
-        "Runtime": _RUNTIMES.get(order.artifact.runtime, order.artifact.runtime),
+        "Runtime": RUNTIMES.get(order.artifact.runtime, order.artifact.runtime),
         "MemorySize": _count(settings.get("memory", ""), _MEMORY),
         "Timeout": timeout_of(settings),
         "Environment": {"Variables": dict(order.env.reveal())},

@@ -32,7 +32,7 @@ from fabric.system.cloud1_account import code_of
 _LARGEST_ZIP = 50 * 1024 * 1024
 
 
-class _Making(Struct, frozen=True):
+class _FunctionMaking(Struct, frozen=True):
     """One function on its way to be as it is ordered."""
 
     work: Cloud1Work
@@ -52,7 +52,7 @@ class _Making(Struct, frozen=True):
 def made(
     work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder, watch: CallWatch
 ) -> LiveFunction:
-    making = _Making(work, address, order, watch)
+    making = _FunctionMaking(work, address, order, watch)
     then = _then(making)
     if then is not None:
         _set_beside(making, then)
@@ -70,7 +70,7 @@ def made(
     return _live(making, _brought_up(making, found["Configuration"]))
 
 
-def _then(making: _Making) -> dict[str, Any] | None:
+def _then(making: _FunctionMaking) -> dict[str, Any] | None:
     """The version that once was just this order, if it is still there."""
     version = version_in(making.order.version)
     if not version:
@@ -81,12 +81,12 @@ def _then(making: _Making) -> dict[str, Any] | None:
     return found
 
 
-def _is_as_ordered(making: _Making, one: Mapping[str, Any]) -> bool:
+def _is_as_ordered(making: _FunctionMaking, one: Mapping[str, Any]) -> bool:
     same_code = one["CodeSha256"] == code_digest(making.order.artifact.sha256)
     return same_code and mark_in(one.get("Description")) == making.order.mark
 
 
-def _created(making: _Making) -> str:
+def _created(making: _FunctionMaking) -> str:
     """The id of its first version; empty where it was there already, perhaps by this very call,
     whose answer was lost."""
     from botocore.exceptions import ClientError
@@ -121,7 +121,7 @@ def _created(making: _Making) -> str:
     return arn
 
 
-def _brought_up(making: _Making, found: Mapping[str, Any]) -> str:
+def _brought_up(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
     """The id of a version that is as ordered: the newest, or a new one. The settings go first, for
     the code's own call publishes both."""
     functions, order = making.work.functions, making.order
@@ -162,7 +162,7 @@ def _brought_up(making: _Making, found: Mapping[str, Any]) -> str:
     return f"{function_of(answer['FunctionArn'])}:{answer['Version']}"
 
 
-def _set_beside(making: _Making, found: Mapping[str, Any]) -> None:
+def _set_beside(making: _FunctionMaking, found: Mapping[str, Any]) -> None:
     """What belongs to the function and to no version of it: tags, and its share of all calls."""
     functions, arn = making.work.functions, function_of(found["Configuration"]["FunctionArn"])
     wanted, there = tags_of(making.address, making.order), found.get("Tags") or {}
@@ -176,7 +176,7 @@ def _set_beside(making: _Making, found: Mapping[str, Any]) -> None:
     _set_concurrency(making, share)
 
 
-def _set_concurrency(making: _Making, there: int | None) -> None:
+def _set_concurrency(making: _FunctionMaking, there: int | None) -> None:
     functions, wanted = making.work.functions, making.order.reserved_concurrency
     if wanted == there:
         return
@@ -188,7 +188,7 @@ def _set_concurrency(making: _Making, there: int | None) -> None:
         )
 
 
-def _code(making: _Making) -> dict[str, object]:
+def _code(making: _FunctionMaking) -> dict[str, object]:
     content = making.order.artifact.path.read_bytes()
     if len(content) <= _LARGEST_ZIP:
         return {"ZipFile": content}
@@ -205,7 +205,7 @@ def _code(making: _Making) -> dict[str, object]:
     return {"S3Bucket": bucket, "S3Key": key}
 
 
-def _live(making: _Making, arn: str) -> LiveFunction:
+def _live(making: _FunctionMaking, arn: str) -> LiveFunction:
     order = making.order
     making.watch.hear(f"{order.name}: version {version_in(arn)} is ready")
     return LiveFunction(

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import CONFLICT, GONE, unless
+from fabric.providers.cloud1.clients import ONCE
 from fabric.providers.cloud1.function_settings import own_tags
 from fabric.providers.cloud1.gateway_plan import GatewayRoute, WantedGateway, cors_configuration
 from fabric.providers.cloud1.kept import KeptState
@@ -41,7 +42,7 @@ class GatewayOrder(Struct, frozen=True):
     @property
     def single(self) -> Any:
         """For what would be made twice where an answer is lost: never tried again by itself."""
-        return self.work.clients.of(_SERVICE, once=True)
+        return self.work.clients.of(_SERVICE, ONCE)
 
 
 def released_gateway(

@@ -68,14 +68,19 @@ def _union(parts: Iterable[tuple[str, ...]]) -> list[str]:
     return sorted({text for part in parts for text in part})
 
 
-def _authorization(function: str, authorizer: object) -> str:
-    if not authorizer:
-        return _NO_AUTHORIZER
-    if authorizer == _BY_KEY:
-        return _BY_KEY
+def authorizer_problem(function: str, authorizer: object) -> Problem | None:
+    if not authorizer or authorizer == _BY_KEY:
+        return None
     message = f"function `{function}` asks for an authorizer that fabric cannot make at cloud1"
     hint = f"`{_BY_KEY}` is the one that it can; anything else takes a deploy command"
-    raise FabricError(Problem("deploy/authorizer", message, hint))
+    return Problem("config/unfit", message, hint)
+
+
+def _authorization(function: str, authorizer: object) -> str:
+    problem = authorizer_problem(function, authorizer)
+    if problem is not None:
+        raise FabricError(problem)
+    return _BY_KEY if authorizer else _NO_AUTHORIZER
 
 
 def _text(cors: object) -> str:

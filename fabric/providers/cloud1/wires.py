@@ -95,6 +95,14 @@ def wires_of(address: DeploymentAddress, one: LiveFunction, role: str = "") -> t
     return tuple(dict.fromkeys(wires))
 
 
+def wire_problems(address: DeploymentAddress, one: LiveFunction, role: str) -> tuple[Problem, ...]:
+    """What of its triggers cannot be made, whatever is there."""
+    try:
+        return tuple(_problems(one.name, wires_of(address, one, role)))
+    except FabricError as error:
+        return error.problems
+
+
 def owner_of(address: DeploymentAddress) -> str:
     """Names joined by hyphens may be those of two services; a digest is not."""
     ident = digest_fields((address.service, address.stage))[:_OWNER_DIGEST]
@@ -129,13 +137,15 @@ def _timed(name: str, function: str, trigger: Mapping[str, Any]) -> Wire:
     try:
         schedule = own_expression(said)
     except ValueError as error:
-        message = f"function `{function}`: cloud1 cannot keep the schedule `{said}`: {error}"
-        raise FabricError(
-            Problem("deploy/schedule", message, "make two schedules of it")
-        ) from error
+        raise FabricError(_unfit_schedule(function, said, str(error))) from error
     if is_bound_to(zone, schedule):
         return ScheduleWire(name, schedule, zone)
     return RuleWire("default", name, schedule)
+
+
+def _unfit_schedule(function: str, said: str, why: str) -> Problem:
+    message = f"function `{function}` has the schedule `{said}`, which cloud1 cannot keep: {why}"
+    return Problem("config/unfit", message, "make two triggers of it")
 
 
 def _queue(trigger: Mapping[str, Any]) -> QueueWire:
@@ -170,20 +180,26 @@ def _problems(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]:
     for wire in wires:
         match wire:
             case ScheduleWire(zone=zone, role=""):
-                yield Problem(
-                    "deploy/timezone",
-                    f"function `{function}`: rules of cloud1 keep UTC, and its schedule is one of "
-                    f"{zone}",
-                    "name a role as `schedulerRoleArn` below `extensions.cloud1-lambda`: one that "
-                    "scheduler.amazonaws.com may take on, and that may invoke the function",
-                )
+                yield _no_role(function, zone)
             case QueueWire(queue=queue) if queue in queues:
                 message = f"function `{function}` has two triggers of the queue `{queue}`"
-                yield Problem("deploy/same-queue", message, "cloud1 knows one: leave one out")
+                yield Problem("config/unfit", message, "leave one out: cloud1 knows one")
             case QueueWire(queue=queue):
                 queues.add(queue)
             case _:
                 continue
+
+
+def _no_role(function: str, zone: str) -> Problem:
+    message = (
+        f"function `{function}` has a schedule in `{zone}`, and cloud1 keeps those under a role of "
+        "their own"
+    )
+    hint = (
+        "name one as `schedulerRoleArn` below `extensions.cloud1-lambda`, which "
+        "scheduler.amazonaws.com may take on and which may invoke the function; or use UTC"
+    )
+    return Problem("config/unfit", message, hint)
 
 
 def bare(wire: Wire) -> Wire:

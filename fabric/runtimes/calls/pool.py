@@ -18,8 +18,8 @@ from fabric.runtimes.calls.child import ChildLife, HandlerChild
 from fabric.runtimes.calls.child_process import ChildStart
 from fabric.runtimes.calls.folder import FunctionFolder
 from fabric.runtimes.calls.function import LocalFunction
-from fabric.runtimes.calls.keeper import ChildKeeper
 from fabric.runtimes.calls.program import environment_of, program_of, said_to
+from fabric.system.child_keeper import ChildKeeper
 from fabric.system.disk import write_problem
 from fabric.system.event_loop import EventLoop
 
@@ -42,7 +42,7 @@ def _nobody_hears(_name: str, _end: CallEnd) -> None:
     pass
 
 
-class _Waiting(Struct):
+class _WaitingCall(Struct):
     event: bytes
     done: Done
 
@@ -77,7 +77,7 @@ class _Entry:
         self.name = function.name
         self.now = _Version(function)
         self.next: _Version | None = None
-        self.waiting: collections.deque[_Waiting] = collections.deque()
+        self.waiting: collections.deque[_WaitingCall] = collections.deque()
         self.calls: dict[HandlerChild, Done] = {}
         self.at_take_over: list[Callable[[], None]] = []
 
@@ -133,7 +133,7 @@ class HandlerPool:
     def call(self, name: str, event: bytes, done: Done) -> None:
         """`event` is JSON text in one line; `done` is called by the loop, once."""
         entry = self._entries[name]
-        entry.waiting.append(_Waiting(event, done))
+        entry.waiting.append(_WaitingCall(event, done))
         self._serve(entry)
 
     def when_ready(self, name: str, call: Callable[[], None]) -> None:

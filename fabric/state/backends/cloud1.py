@@ -44,7 +44,8 @@ def client(service: str, account: Cloud1Account, place: str, patience: Patience)
     if account.is_half:
         raise no_credentials(place, CREDENTIALS)
     try:
-        session = session_of(account)
+        with extra("cloud"):
+            session = session_of(account)
         return client_of(session, service, account, Trying("standard", patience.tries))
     except (BotoCoreError, ValueError) as error:
         raise failed(place, type(error).__name__) from None

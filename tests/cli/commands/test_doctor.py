@@ -11,6 +11,7 @@ from fabric.model.catalog import PROVIDERS, ProviderFacts
 from tests.support.in_process import project, typescript
 from tests.support.project import TYPESCRIPT_SOURCES, Done, Project, handler, service
 from tests.support.servers.process import free_port
+from tests.support.servers.strict_cloud1.client import StrictCloud1
 
 # Where no credentials of a user, nor of the machine, can be found.
 ROLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
@@ -218,3 +219,40 @@ def test_every_look_is_a_task_of_one_level(tmp_path: Path) -> None:
     assert "probe:shop/credentials@host1" in tasks
     assert all(task.startswith("probe:") for task in tasks)
     assert (events[1]["type"], events[-1]["type"]) == ("run_started", "run_ended")
+
+
+def of_cloud1(folder: Path, cloud1: StrictCloud1) -> tuple[Project, dict[str, str]]:
+    env = {**cloud1.environment, "FABRIC_CLOUD1_REAL_DEPLOY": "1", ROLE: cloud1.role()}
+    cloud1.reset()
+    return of_provider(folder, "cloud1-lambda"), env
+
+
+def test_a_provider_is_asked_who_we_are_before_anything_is_deployed_there(
+    tmp_path: Path, cloud1: StrictCloud1
+) -> None:
+    made, env = of_cloud1(tmp_path, cloud1)
+    done = made.json("doctor", env=env)
+    assert done.code == 0
+    assert cloud1.account in checks(done)["account"]["message"]
+    assert cloud1.calls() == {"sts.GetCallerIdentity": 1, "lambda.GetFunction": 1}
+
+
+@pytest.mark.parametrize("operation", ["sts.GetCallerIdentity", "lambda.GetFunction"])
+def test_who_is_not_known_or_may_not_look_is_told_so(
+    operation: str, tmp_path: Path, cloud1: StrictCloud1
+) -> None:
+    made, env = of_cloud1(tmp_path, cloud1)
+    cloud1.fault(operation, times=20, status=403, code="AccessDeniedException", message="not you")
+    done = made.json("doctor", env=env)
+    assert done.code == 77
+    assert checks(done)["account"]["ok"] is False
+    assert "not you" in checks(done)["account"]["message"]
+
+
+def test_nobody_is_asked_offline_or_while_deploys_are_simulated(
+    tmp_path: Path, cloud1: StrictCloud1
+) -> None:
+    made, env = of_cloud1(tmp_path, cloud1)
+    assert "account" not in checks(made.json("doctor", "--offline", env=env))
+    assert "account" not in checks(made.json("doctor", env=cloud1.environment))
+    assert cloud1.calls() == {}

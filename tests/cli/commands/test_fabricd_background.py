@@ -80,8 +80,13 @@ def test_one_that_has_not_said_who_it_is_is_not_signalled(tmp_path: Path) -> Non
         assert command(tmp_path, "stop").error["code"] == "daemon/unknown"
         assert command(tmp_path, "status").result == {"running": True}
         assert fabricd(tmp_path, "status").out == "fabricd is starting\n"
-        assert command(tmp_path, "start", *HERE).result["started"] is False
         assert command(tmp_path, *HERE).error["code"] == "daemon/running"
+
+
+@pytest.mark.slow
+def test_one_that_never_says_who_it_is_is_waited_for_and_not_doubled(tmp_path: Path) -> None:
+    with held(tmp_path, b"nonsense"):
+        assert command(tmp_path, "start", *HERE).result["started"] is False
 
 
 @pytest.mark.parametrize("change", [{"started": 1}, {"boot": "other"}, {"namespace": "other"}])

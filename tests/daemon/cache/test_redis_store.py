@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabric.daemon.cache.owed_clears import OwedClears
 from fabric.daemon.cache.redis_store import MOST_BYTES, RedisStore
 from fabric.model.problems import FabricError
 from tests.support.servers.redis import RedisServer, redis_server
@@ -23,6 +24,11 @@ PREFIX = "team:"
 PATIENT = 10.0
 
 
+def owed(folder: Path) -> OwedClears:
+    told: list[str] = []
+    return OwedClears(folder / "owed", told.append)
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     with redis_server(tmp_path_factory.mktemp("redis")) as made:
@@ -30,10 +36,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def store(server: RedisServer) -> Iterator[RedisStore]:
+def store(server: RedisServer, tmp_path: Path) -> Iterator[RedisStore]:
     with contextlib.closing(server.client()) as client:
         client.flushall()
-    with contextlib.closing(RedisStore(server.url, PREFIX, PATIENT)) as made:
+    with contextlib.closing(RedisStore(server.url, PREFIX, owed(tmp_path), PATIENT)) as made:
         yield made
 
 
@@ -131,11 +137,11 @@ def test_many_at_once_find_and_keep_without_a_mix_up(store: RedisStore) -> None:
 
 def test_a_client_certificate_opens_a_server_that_asks_for_one(tmp_path: Path) -> None:
     with redis_server(tmp_path, has_tls=True) as server:
-        store = RedisStore(server.url, PREFIX, PATIENT)
+        store = RedisStore(server.url, PREFIX, owed(tmp_path), PATIENT)
         assert kept(store, "plan:abc:dev", "dev")
         assert store.find("plan:abc:dev", "dev").text == b"text"
         store.close()
-        unknown = RedisStore(server.url.partition("&ssl_certfile")[0], PREFIX)
+        unknown = RedisStore(server.url.partition("&ssl_certfile")[0], PREFIX, owed(tmp_path))
         assert unknown.find("plan:abc:dev", "dev").epoch is None
         assert not unknown.is_well
         unknown.close()
@@ -143,7 +149,7 @@ def test_a_client_certificate_opens_a_server_that_asks_for_one(tmp_path: Path) -
 
 def test_a_server_that_went_away_and_came_back_has_nothing_stale(tmp_path: Path) -> None:
     with redis_server(tmp_path) as server:
-        store = RedisStore(server.url, PREFIX, 1.0)
+        store = RedisStore(server.url, PREFIX, owed(tmp_path), 1.0)
         kept(store, "plan:abc:dev", "dev")
         with contextlib.closing(server.client()) as client:
             client.client_pause(3_000)
@@ -159,6 +165,24 @@ def test_a_server_that_went_away_and_came_back_has_nothing_stale(tmp_path: Path)
         until(is_back)
         assert [one.text for one in found] == [None] * len(found)
         store.close()
+
+
+def test_what_was_owed_in_an_outage_is_paid_by_the_next_process(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as server:
+        with contextlib.closing(RedisStore(server.url, PREFIX, owed(tmp_path), PATIENT)) as store:
+            for stage in ("dev", "prod", "test"):
+                kept(store, f"plan:abc:{stage}", stage)
+        nobody = "redis://127.0.0.1:1/0"
+        with contextlib.closing(RedisStore(nobody, PREFIX, owed(tmp_path))) as store:
+            store.clear("dev")
+            store.clear("prod")
+        assert (tmp_path / "owed").read_text() == "dev\nprod\n"
+        next_one = owed(tmp_path)
+        with contextlib.closing(RedisStore(server.url, PREFIX, next_one, PATIENT)) as store:
+            assert store.find("plan:abc:test", "test").text == b"text"
+            assert not (tmp_path / "owed").exists()
+            assert store.find("plan:abc:dev", "dev").text is None
+            assert store.find("plan:abc:prod", "prod").text is None
 
 
 @contextlib.contextmanager
@@ -211,20 +235,20 @@ def nonsense(client: socket.socket) -> None:
 
 @pytest.mark.parametrize("say", [silent, slow, lying, web, nonsense], ids=lambda one: one.__name__)
 def test_whoever_is_no_redis_finds_nothing_and_is_left_alone(
-    say: Callable[[socket.socket], None],
+    say: Callable[[socket.socket], None], tmp_path: Path
 ) -> None:
-    with talker(say) as url, contextlib.closing(RedisStore(url, PREFIX)) as store:
+    with talker(say) as url, contextlib.closing(RedisStore(url, PREFIX, owed(tmp_path))) as store:
         assert store.find("plan:abc:dev", "dev").epoch is None
         assert not store.is_well
         assert store.find("plan:abc:dev", "dev").epoch is None
 
 
-def test_nobody_at_all_is_a_miss() -> None:
-    with contextlib.closing(RedisStore("redis://127.0.0.1:1/0", PREFIX)) as store:
+def test_nobody_at_all_is_a_miss(tmp_path: Path) -> None:
+    with contextlib.closing(RedisStore("redis://127.0.0.1:1/0", PREFIX, owed(tmp_path))) as store:
         assert store.find("plan:abc:dev", "dev").text is None
 
 
-def test_an_address_that_cannot_be_read_is_not_repeated() -> None:
+def test_an_address_that_cannot_be_read_is_not_repeated(tmp_path: Path) -> None:
     with pytest.raises(FabricError) as caught:
-        RedisStore("redis://user:canary@host:notaport/0", PREFIX)
+        RedisStore("redis://user:canary@host:notaport/0", PREFIX, owed(tmp_path))
     assert "canary" not in str(caught.value)

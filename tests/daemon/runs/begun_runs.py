@@ -73,17 +73,18 @@ class GatedWork:
 
 @dataclass
 class Keeper:
-    """Runs in a folder; `bugs` are those that it was told of."""
+    """Runs in a folder; `bugs` are those that it was told of, `lost` the stages of lost runs."""
 
     folder: Path
     limits: RunLimits = field(default_factory=RunLimits)
     bugs: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
     clock: Clock = field(default_factory=SystemClock)
 
     def __post_init__(self) -> None:
-        self.runs = Runs(
-            self.folder / "runs", settings(self.folder, self.clock), self._tell, self.limits
-        )
+        around = settings(self.folder, self.clock)
+        hear = self.lost.extend
+        self.runs = Runs(self.folder / "runs", around, self._tell, self.limits, hear)
 
     def _tell(self, run: str, error: BaseException) -> None:
         self.bugs.append(f"{run}: {error}")

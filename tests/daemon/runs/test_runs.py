@@ -212,8 +212,8 @@ def test_a_run_of_a_daemon_that_was_killed_is_lost(keeper: Keeper) -> None:
     with events.open("a") as file:
         file.write('{"type":"task_en')
     later = Keeper(keeper.folder)
+    assert later.lost == ["dev"]
     assert (later.status(run), later.code(run)) == ("failed", "run/lost")
-    assert later.runs.lost_stages == {"dev"}
     told = list(later.runs.stream(run))
     assert kinds(told) == ["run_started", "task_started", "run_ended"]
     assert numbers(told) == [1, 2, 3]

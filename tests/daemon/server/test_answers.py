@@ -102,4 +102,6 @@ def refuses(port: int) -> bool:
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:  # it stopped in the middle of taking this one
+        pass
     return False

@@ -54,7 +54,7 @@ def test_a_schedule_of_utc_is_a_rule(site: Site) -> None:
 def test_a_schedule_of_a_time_zone_takes_a_role(site: Site) -> None:
     asked = trigger("cron", schedule="cron(0 12 * * ? *)", timezone="Europe/Berlin")
     (problem,) = refused(site, asked)
-    assert problem.code == "deploy/timezone"
+    assert problem.code == "config/unfit"
     assert "schedulerRoleArn" in problem.hint
     site.extension["schedulerRoleArn"] = role_of(site.cloud1)
     site.up(site.order("hello", asked))
@@ -242,12 +242,12 @@ def test_a_queue_that_forgets_a_message_before_the_function_ends_is_refused(site
 def test_two_triggers_of_one_queue_are_refused(site: Site) -> None:
     asked = [trigger("queue", queue="work", batchSize=size) for size in (1, 2)]
     (problem,) = refused(site, *asked)
-    assert problem.code == "deploy/same-queue"
+    assert problem.code == "config/unfit"
 
 
 def test_a_schedule_that_cloud1_cannot_say_is_refused(site: Site) -> None:
     (problem,) = refused(site, trigger("cron", schedule="0 12 1 * 1"))
-    assert problem.code == "deploy/schedule"
+    assert problem.code == "config/unfit"
 
 
 def test_what_is_asked_of_one_function_leaves_the_others_alone(site: Site) -> None:

@@ -21,7 +21,7 @@ from fabric.runtimes.calls.pool import HandlerPool, PoolLimits
 from fabric.runtimes.contract import BuiltFile
 from fabric.system.event_loop import EventLoop
 from tests.support.bundler_cache import ENVIRONMENT
-from tests.support.until import until
+from tests.support.until import is_alive, until
 
 PARENT = {"PATH": ENVIRONMENT["PATH"]}
 ROOT = Path(__file__).parents[3]
@@ -159,13 +159,6 @@ def function(
     content = archive([BuiltFile(language.file, textwrap.dedent(text).encode())])
     code = CodeArchive(sha256(content).hexdigest(), lambda: content)
     return LocalFunction(name, code, "main.handler", language.runtime, Secret(()), timeout, memory)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def why(end: CallEnd) -> Failing | None:

@@ -1,0 +1,121 @@
+"""Which deployed function is meant, by the receipt or the records of other machines."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.project.place_services import placement_of
+from fabric.app.project.project import Project
+from fabric.app.read_receipts import found_receipt
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction, receipt_of
+from fabric.model.spelling import nearest
+from fabric.state.records.receipts import receipt_path
+from fabric.state.records.transaction import peek
+
+
+class Called(Struct, frozen=True):
+    """A function as a receipt has it, and the deployment that it belongs to."""
+
+    entry: ReceiptEntry
+    function: ReceiptFunction
+
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    @property
+    def url(self) -> str:
+        """Its own address; that of its service with its path, where it answers to http at all."""
+        own = self.entry.outputs.get(f"url_{self.name}") or self.function.endpoint
+        if own or self._http is None or not self.entry.endpoint:
+            return own
+        path = str(self._http.get("path") or "/")
+        return f"{self.entry.endpoint.rstrip('/')}/{path.lstrip('/')}"
+
+    @property
+    def method(self) -> str:
+        said = str((self._http or {}).get("method") or "POST").upper()
+        return "POST" if said == "ANY" else said
+
+    @property
+    def _http(self) -> Mapping[str, object] | None:
+        triggers = (one for one in self.function.triggers if isinstance(one, dict))
+        return next((one for one in triggers if one.get("type") == "http"), None)
+
+
+def entries_of(
+    home: Path, stage: str, project: Project | None, settings: Settings
+) -> list[ReceiptEntry]:
+    """From the receipt; a project whose state others write too may have none here yet."""
+    receipt = found_receipt(receipt_path(home, stage))
+    if receipt.deployments:
+        return receipt.deployments
+    recorded = _recorded(project, settings) if project else []
+    if receipt.damage and not recorded:
+        raise FabricError(receipt.damage)
+    return recorded
+
+
+def _recorded(project: Project, settings: Settings) -> list[ReceiptEntry]:
+    """What shared back ends say."""
+    placements = [placement_of(unit, project.workspace, project.home) for unit in project.units]
+    back_ends = BackEnds(settings)
+    try:
+        remote = [placement for placement in placements if not placement.is_own_folder]
+        records = [peek(back_ends.record_store(placement), placement.ref) for placement in remote]
+    finally:
+        back_ends.close()
+    return [receipt_of(record) for record in records if record]
+
+
+def of_project(
+    entries: list[ReceiptEntry], project: Project | None, provider: str
+) -> list[ReceiptEntry]:
+    """Several services may share a folder and its receipt; of a service's own providers the one
+    that its config names comes first."""
+    if project is None:
+        return entries
+    own = {unit.service: unit.config.provider.label for unit in project.units}
+    found = [one for one in entries if one.service in own]
+    named = [one for one in found if own[one.service] == one.provider]
+    return named if named and not provider else found
+
+
+def called_of(entries: list[ReceiptEntry], request: Request, stage: str) -> Called:
+    provider = request.where.provider
+    found = [
+        Called(entry, function)
+        for entry in entries
+        if provider in ("", entry.provider)
+        for function in entry.functions
+    ]
+    if not found:
+        hint = "`fabric deploy`; if it was deployed, `fabric state reconcile --fix` writes receipts"
+        message = f"there is no receipt of a deployment in stage `{stage}`"
+        raise FabricError(Problem("invoke/not-deployed", message, hint))
+    asked = next(iter(request.functions), "")
+    chosen = [one for one in found if asked in ("", one.name)]
+    if not chosen:
+        raise FabricError(_no_function(asked, [one.name for one in found], stage))
+    if asked and len(chosen) > 1:
+        places = ", ".join(sorted(one.entry.provider for one in chosen))
+        hint = f"--provider, of {places}"
+        raise FabricError(Problem("usage/no-provider", "which deployment is meant?", hint))
+    if not asked and len(chosen) > 1:
+        names = ", ".join(sorted({one.name for one in chosen}))
+        raise FabricError(
+            Problem("usage/no-function", "which function is meant?", hint=f"--function, of {names}")
+        )
+    return chosen[0]
+
+
+def _no_function(asked: str, known: list[str], stage: str) -> Problem:
+    guess = nearest(asked, known)
+    hint = f"did you mean `{guess}`?" if guess else f"deployed are: {', '.join(sorted(known))}"
+    message = f"no function `{asked}` is deployed in stage `{stage}`"
+    return Problem("invoke/not-deployed", message, hint)

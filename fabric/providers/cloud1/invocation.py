@@ -1,0 +1,34 @@
+"""One call of a function as users meet it, with the last of what it said."""
+
+import base64
+import json
+import time
+
+from fabric.providers.cloud1.clients import CALLING
+from fabric.providers.cloud1.function_settings import ALIAS
+from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.contract import FunctionAnswer, LiveFunction
+
+
+def invoked(work: Cloud1Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
+    began = time.perf_counter()
+    answer = work.clients.of("lambda", CALLING).invoke(
+        FunctionName=function.resource_name, Qualifier=ALIAS, LogType="Tail", Payload=event
+    )
+    response = answer["Payload"].read().decode(errors="replace")
+    ms = round((time.perf_counter() - began) * 1000)
+    logs = base64.b64decode(answer.get("LogResult", "")).decode(errors="replace")
+    failure = _failure(response) if answer.get("FunctionError") else ""
+    return FunctionAnswer(response, logs, ms, failure)
+
+
+def _failure(response: str) -> str:
+    """In the words of what was thrown, where there are such."""
+    try:
+        said = json.loads(response)
+    except ValueError:
+        return response
+    if not isinstance(said, dict):
+        return response
+    kind, message = said.get("errorType", ""), said.get("errorMessage", "")
+    return ": ".join(str(one) for one in (kind, message) if one) or response

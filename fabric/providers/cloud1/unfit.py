@@ -1,0 +1,95 @@
+"""What of a config cloud1 would refuse, or fabric cannot do there, as far as no call is needed."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from fabric.model.problems import Problem
+from fabric.providers.cloud1.function_settings import RUNTIMES, OwnSettings
+from fabric.providers.cloud1.gateway_plan import authorizer_problem
+from fabric.providers.cloud1.wires import wire_problems
+from fabric.providers.contract import DeploymentAddress, FunctionDraft, LiveFunction, Unfit
+
+_CODE = "config/unfit"
+_MOST_ROUTES = 300
+_RUNTIME = re.compile(r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])")
+_LAYER = re.compile(r"arn:[a-z-]+:lambda:([a-z0-9-]+):\d+:layer:[^:]+:\d+")
+# Those that the runtime sets itself, and takes from nobody.
+_RESERVED = frozenset(
+    """
+    _HANDLER _X_AMZN_TRACE_ID AWS_DEFAULT_REGION AWS_REGION AWS_EXECUTION_ENV
+    AWS_LAMBDA_FUNCTION_NAME AWS_LAMBDA_FUNCTION_MEMORY_SIZE AWS_LAMBDA_FUNCTION_VERSION
+    AWS_LAMBDA_INITIALIZATION_TYPE AWS_LAMBDA_LOG_GROUP_NAME AWS_LAMBDA_LOG_STREAM_NAME
+    AWS_ACCESS_KEY AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN
+    AWS_LAMBDA_RUNTIME_API LAMBDA_TASK_ROOT LAMBDA_RUNTIME_DIR
+    """.split()
+)
+
+
+def unfit_drafts(
+    own: OwnSettings, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+) -> Iterator[Unfit]:
+    for one in functions:
+        yield from (Unfit(one.name, problem) for problem in _of_function(one, address))
+        for number, text in enumerate(one.triggers):
+            problem = _of_trigger(one.name, json.loads(text))
+            if problem is not None:
+                yield Unfit(one.name, problem, number)
+        yield from _of_wires(own, address, one)
+    yield from _too_many_routes(functions)
+
+
+def _of_function(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
+    runtime = dict(one.settings).get("runtime", "")
+    if not _RUNTIME.fullmatch(RUNTIMES.get(runtime, runtime)):
+        yield _problem(one.name, f"has the runtime `{runtime}`, which cloud1 does not have")
+    for name in sorted(_RESERVED.intersection(one.variables)):
+        hint = "give it another name"
+        yield _problem(one.name, f"sets `{name}`, which cloud1 keeps for itself", hint)
+    if one.provisioned_concurrency:
+        hint = "leave it out, or deploy by a command"
+        why = "asks for `provisionedConcurrency`, which fabric does not set at cloud1 yet"
+        yield _problem(one.name, why, hint)
+    for layer in one.layers:
+        found = _LAYER.fullmatch(layer)
+        if found is None:
+            yield _problem(one.name, f"names the layer `{layer}`, which is no version's ARN")
+        elif address.region and found[1] != address.region:
+            why = f"is deployed to {address.region}, and its layer `{layer}` is elsewhere"
+            yield _problem(one.name, why, "a layer has to be in the function's own region")
+
+
+def _of_trigger(function: str, trigger: dict[str, object]) -> Problem | None:
+    is_http = trigger.get("type") == "http"
+    return authorizer_problem(function, trigger.get("authorizer")) if is_http else None
+
+
+def _of_wires(own: OwnSettings, address: DeploymentAddress, one: FunctionDraft) -> Iterator[Unfit]:
+    """Each trigger by itself, and then beside those before it."""
+    fitting: tuple[str, ...] = ()
+    for number, text in enumerate(one.triggers):
+        for triggers in ((text,), (*fitting, text)):
+            function = LiveFunction(one.name, "", "", triggers=triggers)
+            problems = wire_problems(address, function, own.scheduler_role_arn)
+            if problems:
+                yield from (Unfit(one.name, problem, number) for problem in problems)
+                break
+        else:
+            fitting = (*fitting, text)
+
+
+def _too_many_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+    routes = [
+        (one.name, number)
+        for one in functions
+        for number, text in enumerate(one.triggers)
+        if json.loads(text).get("type") == "http"
+    ]
+    if len(routes) > _MOST_ROUTES:
+        name, number = routes[_MOST_ROUTES]
+        why = f"has route {_MOST_ROUTES + 1:,} of {len(routes):,}; one address has {_MOST_ROUTES}"
+        yield Unfit(name, _problem(name, why, "make two services of it"), number)
+
+
+def _problem(function: str, why: str, hint: str = "") -> Problem:
+    return Problem(_CODE, f"function `{function}` {why}", hint)

@@ -1,0 +1,148 @@
+"""Ends children whose caller was killed: those that work on and do not look at their input."""
+
+import contextlib
+import functools
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+# Lines say who lives; at their end, whatever brought it about, those are ended. Of whoever is being
+# started only the pipe is known that its input will be: nobody else has that one.
+_SCRIPT = r"""
+cd /
+trap '' HUP INT TERM
+live=' ' soon=' '
+while read -r what one; do
+    case $what in
+        soon) soon="$soon$one " ;;
+        known) soon="${soon%% $one *} ${soon#* $one }" ;;
+        begun) live="$live$one " ;;
+        ended) live="${live%% $one *} ${live#* $one }" ;;
+    esac
+done
+for one in $soon; do
+    readers="s|.* /proc/\([0-9]*\)/.*pipe:.$one.$|\1|p"
+    for pid in $(ls -l /proc/[0-9]*/fd/0 | sed -n "$readers"); do live="$live$pid "; done
+done
+for one in $live; do kill -9 "-$one" || kill -9 "$one"; done
+[ -n "$1" ] || exit
+# Who is being ended may still write.
+for try in 1 2 3 4 5 6 7 8 9; do
+    rm -rf -- "$1" && [ ! -e "$1" ] && break
+    sleep 0.2
+done
+"""
+_UNDOES = {"known": "soon", "ended": "begun"}
+_STARTING = threading.Lock()
+
+
+class ChildKeeper:
+    """A small process beside the children, in no group of theirs. Thread-safe. `folder`, if there
+    is one, is taken away behind them. Where no process can be started, there is nobody to keep."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._said: set[tuple[str, int]] = set()
+        self._running = _started(folder)
+
+    @property
+    def pid(self) -> int | None:
+        return self._running[0] if self._running else None
+
+    def soon(self, pipe: int) -> None:
+        """A child is about to be started whose input is this pipe."""
+        self._say("soon", pipe)
+
+    def known(self, pipe: int) -> None:
+        self._say("known", pipe)
+
+    def begun(self, pid: int) -> None:
+        self._say("begun", pid)
+
+    def ended(self, pid: int) -> None:
+        self._say("ended", pid)
+
+    def close(self) -> None:
+        """All children have ended by now."""
+        if self._running is not None:
+            pid, pipe = self._running
+            os.close(pipe)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+    def _say(self, what: str, number: int) -> None:
+        with self._lock:
+            if what in _UNDOES:
+                self._said.discard((_UNDOES[what], number))
+            else:
+                self._said.add((what, number))
+            if not _is_told(self._running, [(what, number)]):
+                self._succeed()
+
+    def _succeed(self) -> None:
+        """Somebody ended it: another one takes its place, and is told all."""
+        self.close()
+        self._running = _started(self._folder)
+        _is_told(self._running, sorted(self._said))
+
+
+def _is_told(running: tuple[int, int] | None, said: Iterable[tuple[str, int]]) -> bool:
+    if running is not None:
+        try:
+            os.write(running[1], "".join(f"{what} {one}\n" for what, one in said).encode())
+        except BrokenPipeError:
+            return False
+    return True
+
+
+def _started(folder: Path | None) -> tuple[int, int] | None:
+    """Its number, and what it is told by. Faster than a `Popen`, which waits until it runs."""
+    theirs, ours = os.pipe()
+    try:
+        pid = os.posix_spawn(
+            "/bin/sh",
+            ["sh", "-c", _SCRIPT, "sh", str(folder or "")],
+            {"PATH": os.defpath},
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, theirs, 0),
+                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+            ],
+            setsid=True,
+        )
+    except OSError:
+        os.close(ours)
+        return None
+    finally:
+        os.close(theirs)
+    return pid, ours
+
+
+@contextlib.contextmanager
+def kept(
+    stdin: int, start: Callable[[], subprocess.Popen[bytes]]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """What `start` starts, with this pipe as its input. From its first moment to the end of this
+    its session ends with this process, however that ends."""
+    with _STARTING:
+        keeper = _of_process(os.getpid())
+    pipe = os.fstat(stdin).st_ino
+    keeper.soon(pipe)
+    try:
+        child = start()
+        keeper.begun(child.pid)
+    finally:
+        keeper.known(pipe)
+    try:
+        yield child
+    finally:
+        keeper.ended(child.pid)
+
+
+@functools.cache
+def _of_process(_pid: int) -> ChildKeeper:
+    """One for all; it ends by itself once the process has."""
+    return ChildKeeper()

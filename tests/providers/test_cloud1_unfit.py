@@ -1,0 +1,104 @@
+"""What of a config cloud1 would refuse, or fabric cannot do there: told without a call."""
+
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.providers.cloud1.function_settings import OwnSettings
+from fabric.providers.cloud1.unfit import unfit_drafts
+from fabric.providers.contract import FunctionDraft
+from tests.support.orders import address
+
+ROLE = OwnSettings(role_arn="arn:aws:iam::123456789012:role/run")
+GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))
+LAYER = "arn:aws:lambda:us-east-1:123456789012:layer:tools:3"
+BERLIN = json.dumps({"type": "cron", "schedule": "0 9 * * *", "timezone": "Europe/Berlin"})
+
+
+def told(*drafts: FunctionDraft, own: OwnSettings = ROLE, region: str = "us-east-1") -> list[str]:
+    found = unfit_drafts(own, address(region=region), drafts)
+    assert all(one.problem.code == "config/unfit" for one in found)
+    return [one.problem.message for one in unfit_drafts(own, address(region=region), drafts)]
+
+
+def http(path: str, **more: object) -> str:
+    return json.dumps({"type": "http", "method": "GET", "path": path, **more})
+
+
+def test_an_ordinary_function_fits() -> None:
+    full = replace(GOOD, triggers=(http("/"), http("/own", authorizer="AWS_IAM")), layers=(LAYER,))
+    assert told(full) == []
+
+
+@pytest.mark.parametrize("runtime", ["python3.27", "nodejs23.x", "ruby3.3", ""])
+def test_a_runtime_that_cloud1_does_not_have_is_named(runtime: str) -> None:
+    (message,) = told(replace(GOOD, settings=(("runtime", runtime),)))
+    assert f"`{runtime}`" in message
+
+
+@pytest.mark.parametrize("runtime", ["nodejs", "python", "nodejs20.x", "python3.12"])
+def test_runtimes_that_are_there_fit(runtime: str) -> None:
+    assert told(replace(GOOD, settings=(("runtime", runtime),))) == []
+
+
+@pytest.mark.parametrize("name", ["AWS_REGION", "_HANDLER", "AWS_SESSION_TOKEN"])
+def test_a_variable_that_cloud1_keeps_for_itself_is_named(name: str) -> None:
+    (message,) = told(replace(GOOD, variables=("MODE", name)))
+    assert f"`{name}`" in message
+
+
+def test_a_layer_has_to_be_a_version_in_the_region_of_its_function() -> None:
+    (elsewhere,) = told(replace(GOOD, layers=(LAYER,)), region="eu-west-1")
+    assert "eu-west-1" in elsewhere
+    (no_version,) = told(replace(GOOD, layers=(LAYER.rpartition(":")[0],)))
+    assert "no version's ARN" in no_version
+    assert told(replace(GOOD, layers=(LAYER,)), region="") == []
+
+
+def test_an_authorizer_of_ones_own_is_named_with_its_trigger() -> None:
+    draft = replace(GOOD, triggers=(http("/"), http("/x", authorizer={"jwt": "…"})))
+    (found,) = unfit_drafts(ROLE, address(), (draft,))
+    assert (found.function, found.trigger) == ("hello", 1)
+
+
+def test_a_schedule_in_a_time_zone_needs_the_role_of_schedules() -> None:
+    draft = replace(GOOD, triggers=(BERLIN,))
+    (message,) = told(draft)
+    assert "Europe/Berlin" in message
+    assert told(draft, own=replace(ROLE, scheduler_role_arn="arn:s")) == []
+
+
+@pytest.mark.parametrize(
+    ("schedule", "zone"), [("rate(5 minutes)", "Europe/Berlin"), ("0 9 * * *", "Etc/UTC")]
+)
+def test_a_schedule_to_which_the_zone_makes_no_difference_needs_none(
+    schedule: str, zone: str
+) -> None:
+    cron = json.dumps({"type": "cron", "schedule": schedule, "timezone": zone})
+    assert told(replace(GOOD, triggers=(cron,))) == []
+
+
+def test_a_schedule_that_cloud1_cannot_keep_is_named_with_its_trigger() -> None:
+    cron = json.dumps({"type": "cron", "schedule": "0 9 1 * mon"})
+    (found,) = unfit_drafts(ROLE, address(), (replace(GOOD, triggers=(http("/"), cron)),))
+    assert ("`0 9 1 * mon`" in found.problem.message, found.trigger) == (True, 1)
+
+
+def test_a_second_trigger_of_one_queue_is_named() -> None:
+    queues = [json.dumps({"type": "queue", "queue": "work", "batchSize": n}) for n in (1, 2)]
+    (found,) = unfit_drafts(ROLE, address(), (replace(GOOD, triggers=tuple(queues)),))
+    assert ("`work`" in found.problem.message, found.trigger) == (True, 1)
+
+
+def test_provisioned_concurrency_is_not_passed_over() -> None:
+    (message,) = told(replace(GOOD, provisioned_concurrency=2))
+    assert "provisionedConcurrency" in message
+
+
+def test_the_first_route_too_many_is_named() -> None:
+    routes = tuple(http(f"/{number}") for number in range(200))
+    assert told(replace(GOOD, triggers=routes)) == []
+    twice = replace(GOOD, name="other", triggers=routes)
+    (found,) = unfit_drafts(ROLE, address(), (replace(GOOD, triggers=routes), twice))
+    assert (found.function, found.trigger) == ("other", 100)
