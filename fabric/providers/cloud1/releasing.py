@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.task import Pairs
-from fabric.providers.cloud1.aliases import CutOver, cut_over, kept_versions
+from fabric.providers.cloud1.aliases import CutOver, cut_over, kept_versions, version_of
 from fabric.providers.cloud1.buckets import make_bucket
 from fabric.providers.cloud1.function_settings import alias_of, own_tags
 from fabric.providers.cloud1.gateway import GatewayOrder, api_in, endpoint_in, released_gateway
@@ -40,6 +40,8 @@ def released(
     functions: Sequence[LiveFunction],
     watch: CallWatch,
 ) -> Released:
+    # What a deploy has failed to make has no version, and is met by nobody.
+    functions = [one for one in functions if version_of(one)]
     releasing = _planned(work, address, functions, watch)
     kept, wiring = releasing.kept, releasing.wiring
     changed = changed_functions(wiring, kept)

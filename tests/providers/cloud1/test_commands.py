@@ -156,6 +156,17 @@ def test_a_release_that_breaks_off_is_taken_back(shop: Shop) -> None:
     assert shop.said("hello") == "two"
 
 
+def test_a_function_that_could_not_be_made_keeps_no_other_from_its_users(shop: Shop) -> None:
+    asked = {"status": 400, "code": "InvalidParameterValueException"}
+    shop.cloud1.fault("lambda.CreateFunction", **asked)
+    assert shop.run("deploy", "--keep-going").code == 2
+    assert len(shop.cloud1.left()["functions"]) == 1
+    shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
+    shop.ran("remove", "--yes")
+    assert shop.cloud1.left() == {}
+
+
 def test_a_queue_that_is_missing_stops_the_release_before_anybody_meets_it(shop: Shop) -> None:
     shop.has("hello", "one")
     shop.ran("deploy")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from fabric.model.problems import FabricError, Problem
+from fabric.model.records.changes import FunctionUnsure, applied
 from fabric.providers.waiting import Waiting
 from tests.support.cloud1_site import HTTP, Site, changing, make_queue, trigger
 
@@ -57,6 +58,16 @@ def test_after_a_broken_off_release_users_are_led_back(site: Site) -> None:
     assert said(site) == "two"
     site.up(before)
     assert said(site) == "one"
+
+
+def test_a_function_that_was_never_made_is_passed_over(site: Site) -> None:
+    site.up(site.order("hello", HTTP))
+    assert site.record is not None
+    site.record = applied(site.record, FunctionUnsure("deploy", "bye"))
+    site.release(["hello", "bye"])
+    assert said(site) == "one"
+    site.dissolve()
+    assert site.cloud1.left() == {}
 
 
 def test_a_role_that_was_just_made_is_waited_for(site: Site) -> None:
