@@ -1,0 +1,108 @@
+"""What belongs to a function beside its code: tags, its share of all calls, what it waits for."""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.model.hashing import digest_bytes
+from fabric.model.problems import FabricError
+from fabric.providers.contract import Artifact, FunctionOrder
+from fabric.providers.waiting import Waiting
+from tests.support.cloud1_site import HTTP, Site
+from tests.support.servers.strict_cloud1.samples import call
+
+pytestmark = pytest.mark.slow
+
+_BRIEF = Waiting(base=0.001, cap=0.001, most=0.01)
+
+
+def shown(site: Site) -> Any:
+    return site.cloud1.client("lambda").get_function(FunctionName="shop-dev-hello")
+
+
+def test_tags_and_shares_follow_the_config(site: Site) -> None:
+    order = site.order("hello")
+    site.up(replace(order, tags=(("team", "a"), ("old", "x")), reserved_concurrency=5))
+    site.up(replace(order, tags=(("team", "b"),), reserved_concurrency=7))
+    own = {"fabric:service": "shop", "fabric:stage": "dev", "fabric:function": "hello"}
+    assert shown(site)["Tags"] == {**own, "team": "b"}
+    assert shown(site)["Concurrency"] == {"ReservedConcurrentExecutions": 7}
+    site.up(order)
+    assert shown(site)["Tags"] == own
+    assert "Concurrency" not in shown(site)
+
+
+def test_what_a_config_says_no_more_goes_back_to_what_cloud1_takes(site: Site) -> None:
+    site.up(site.order("hello", timeout=30, MODE="dark"))
+    site.up(replace(site.order("hello"), settings=(), mark="plain"))
+    found = shown(site)["Configuration"]
+    assert (found["Timeout"], found["Environment"].get("Variables", {})) == (3, {})
+
+
+def large(site: Site, folder: Path) -> FunctionOrder:
+    path = folder / "large.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(
+            zipfile.ZipInfo("index.mjs"), "export const handler = async () => 'large';"
+        )
+        archive.writestr(zipfile.ZipInfo("zeros"), bytes(51 << 20))
+    content = path.read_bytes()
+    artifact = Artifact(path, digest_bytes(content), len(content), "index.handler", "nodejs20.x")
+    return replace(site.order("hello"), artifact=artifact)
+
+
+def test_a_large_archive_goes_through_a_bucket(site: Site, tmp_path: Path) -> None:
+    order = large(site, tmp_path)
+    with pytest.raises(FabricError, match="have to go through a bucket"):
+        site.up(order)
+    bucket = f"archives-{site.cloud1.account}"
+    site.cloud1.client("s3").create_bucket(Bucket=bucket)
+    site.extension["artifactBucket"] = bucket
+    site.up(order)
+    assert call(site.cloud1, "shop-dev-hello", "live") == "large"
+
+
+def test_a_function_that_never_gets_ready_is_said(site: Site) -> None:
+    site.waiting = _BRIEF
+    site.cloud1.changes_take(1000)
+    with pytest.raises(FabricError, match="is not ready after a minute"):
+        site.up(site.order("hello"))
+
+
+def test_a_function_that_others_keep_changing_is_said(site: Site) -> None:
+    site.up(site.order("hello"))
+    site.waiting = _BRIEF
+    code = "ResourceConflictException"
+    words = "An update is in progress for resource"
+    asked: dict[str, Any] = {"status": 409, "code": code, "message": words, "times": 1000}
+    site.cloud1.fault("lambda.UpdateFunctionConfiguration", **asked)
+    with pytest.raises(FabricError, match="in progress"):
+        site.up(site.order("hello", word="two"))
+
+
+def test_a_function_is_found_by_its_mark_met_or_not(site: Site) -> None:
+    order = site.order("hello")
+    site.up(order)
+    second = site.order("hello", word="two")
+    site.deploy(second)
+    deployer, address = site.deployer, site.address(site.record)
+    met = deployer.find(address, "hello")
+    made = deployer.find(address, "hello", second.mark)
+    assert met is not None
+    assert made is not None
+    assert (met.mark, made.mark) == (order.mark, second.mark)
+    assert deployer.find(address, "none") is None
+    assert deployer.find(address, "none", "mark") is None
+
+
+def test_a_record_that_lost_what_was_kept_finds_it_again(site: Site) -> None:
+    site.up(site.order("hello", HTTP))
+    assert site.record is not None
+    before = site.cloud1.left()
+    site.record = replace(site.record, kept=())
+    site.up(site.order("hello", HTTP, word="two"))
+    assert site.cloud1.left() == before
+    assert site.cloud1.http_get(f"{site.record.endpoint}/hello").text == "two"
