@@ -78,7 +78,8 @@ class DeploymentAddress(Struct, frozen=True):
 
     `extension` is the JSON text of the provider's own part of the config. `workflows` pairs a name
     with the JSON text of its steps, `secret_refs` a variable with a reference, never a value.
-    `previous` is what the record says before the call, with what the last release kept.
+    `previous` is what the record says before the call, with what the last release kept; with
+    `DOUBT` in that, what is there has to be looked at: it may be otherwise by now.
     """
 
     service: str

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
+from fabric.model.records.changes import FunctionGone, applied, broken_off, made_unsure
 from fabric.model.records.endings import HISTORY, deployed, failed, gone_back, snapshot, taken_back
 from fabric.model.records.record import (
+    DOUBT,
     Deployment,
     FunctionRecord,
     Intent,
@@ -214,3 +216,27 @@ def test_going_back_puts_an_old_deployment_first_again() -> None:
     back = gone_back(replace(running(record), functions=(ONE,)), record.history[1], "new", "later")
     assert [one.deployment_id for one in back.history] == ["first", "second"]
     assert (back.deployment_id, back.pending) == ("first", ())
+
+
+def test_what_a_release_kept_of_a_function_goes_with_it() -> None:
+    kept = (("api", "a"), ("version:one", "1"), ("version:two", "2"))
+    left = applied(base(kept=kept), FunctionGone("remove", "one"))
+    assert left.kept == (("api", "a"), ("version:two", "2"))
+
+
+def test_a_release_that_broke_off_leaves_what_was_kept_in_doubt() -> None:
+    record = base(kept=(("api", "a"),), release_key="key")
+    once = applied(record, broken_off("release", record))
+    assert (once.kept, once.release_key) == ((("api", "a"), DOUBT), "")
+    assert applied(once, broken_off("release", once)) == once
+
+
+def test_a_run_that_died_leaves_what_was_kept_in_doubt_where_something_is_real() -> None:
+    intent = Intent("release:shop", Operation.RELEASE)
+    for mode, doubt in ((Mode.REAL, (DOUBT,)), (Mode.COMMAND, ())):
+        assert made_unsure(base(mode=mode, pending=(intent,))).kept == doubt
+
+
+def test_what_was_kept_is_never_taken_back() -> None:
+    kept = (("version:one", "2"),)
+    assert taken_back(base(), running(base(), kept=kept)).kept == kept

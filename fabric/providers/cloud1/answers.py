@@ -80,7 +80,7 @@ def is_busy(error: Any) -> bool:
     code, said = code_of(error), _said(error)
     if code in BUSY or (code in CONFLICT and any(words in said for words in _UNDER_WAY)):
         return True
-    return any(words in said for words in _NOT_KNOWN_YET)
+    return code not in REFUSED and any(words in said for words in _NOT_KNOWN_YET)
 
 
 def _answer_problem(whose: str, error: Any) -> Problem:

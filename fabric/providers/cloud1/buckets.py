@@ -46,18 +46,19 @@ class _BucketLocks:
 _LOCKS = _BucketLocks()
 
 
-def has_bucket(work: Cloud1Work, bucket: str) -> bool:
-    """One that may not be looked at is there."""
+def bucket_region(work: Cloud1Work, bucket: str) -> str | None:
+    """None where there is no such bucket; nothing of one that may not be looked at."""
     from botocore.exceptions import ClientError
 
     try:
-        work.clients.of("s3").head_bucket(Bucket=bucket)
+        found = work.clients.of("s3").head_bucket(Bucket=bucket)
     except ClientError as error:
         if code_of(error) in _NO_BUCKET:
-            return False
+            return None
         if code_of(error) != _FORBIDDEN:
             raise
-    return True
+        return ""
+    return str(found.get("BucketRegion", ""))
 
 
 def make_bucket(work: Cloud1Work, bucket: str, tags: Mapping[str, str]) -> None:

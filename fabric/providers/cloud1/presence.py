@@ -6,7 +6,7 @@ from typing import TypeAlias, TypeVar
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.buckets import has_bucket
+from fabric.providers.cloud1.buckets import bucket_region
 from fabric.providers.cloud1.function_settings import timeout_of
 from fabric.providers.cloud1.queues import QueueFound, found_queue
 from fabric.providers.cloud1.rules import has_bus
@@ -22,18 +22,21 @@ FunctionWires: TypeAlias = Mapping[str, tuple[Wire, ...]]
 class _Places(Struct, frozen=True):
     queues: Mapping[str, QueueFound | None]
     buses: Mapping[str, bool]
-    buckets: Mapping[str, bool]
+    buckets: Mapping[str, str | None]
+    region: str
 
 
 def missing_buckets(
     work: Cloud1Work, address: DeploymentAddress, functions: FunctionWires
 ) -> tuple[str, ...]:
     """Those that are to be made. Raises for all else that is missing or does not fit."""
+    region = work.clients.of("lambda").meta.region_name
     wires = [wire for found in functions.values() for wire in found]
     places = _Places(
         _each((one.queue for one in wires if isinstance(one, QueueWire)), work, found_queue),
         _each((one.bus for one in wires if isinstance(one, RuleWire)), work, has_bus),
-        _each((one.bucket for one in wires if isinstance(one, BucketWire)), work, has_bucket),
+        _each((one.bucket for one in wires if isinstance(one, BucketWire)), work, bucket_region),
+        region,
     )
     problems = [
         problem
@@ -43,7 +46,7 @@ def missing_buckets(
     ]
     if problems:
         raise FabricError(*problems)
-    return tuple(bucket for bucket, is_there in places.buckets.items() if not is_there)
+    return tuple(bucket for bucket, there in places.buckets.items() if there is None)
 
 
 def _each(
@@ -59,8 +62,12 @@ def _problems(function: str, wire: Wire, places: _Places, timeout: int) -> Itera
             yield from _of_queue(function, queue, places.queues[queue], timeout)
         case RuleWire(bus=bus) if not places.buses[bus]:
             yield _missing(function, f"bus `{bus}`")
-        case BucketWire(bucket=bucket, is_existing=True) if not places.buckets[bucket]:
-            yield _missing(function, f"bucket `{bucket}`")
+        case BucketWire(bucket=bucket, is_existing=is_existing):
+            there = places.buckets[bucket]
+            if there is None and is_existing:
+                yield _missing(function, f"bucket `{bucket}`")
+            elif there and there != places.region:
+                yield _elsewhere(function, bucket, (there, places.region))
         case _:
             return
 
@@ -77,6 +84,15 @@ def _of_queue(
         )
         hint = "make the queue's visibility timeout longer, or the function's timeout shorter"
         yield Problem("deploy/queue-timeout", message, hint)
+
+
+def _elsewhere(function: str, bucket: str, regions: tuple[str, str]) -> Problem:
+    message = (
+        f"function `{function}` is in {regions[1]}, and the bucket `{bucket}` of its trigger is in "
+        f"{regions[0]}"
+    )
+    hint = "a bucket calls functions of its own region alone"
+    return Problem("deploy/other-region", message, hint)
 
 
 def _missing(function: str, what: str) -> Problem:

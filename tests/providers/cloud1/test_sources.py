@@ -239,6 +239,14 @@ def test_a_queue_that_forgets_a_message_before_the_function_ends_is_refused(site
     assert problem.code == "deploy/queue-timeout"
 
 
+def test_a_bucket_of_another_region_is_refused(site: Site) -> None:
+    elsewhere = {"LocationConstraint": "eu-west-1"}
+    client = site.cloud1.client("s3")
+    client.create_bucket(Bucket=uploads(site), CreateBucketConfiguration=elsewhere)
+    (problem,) = refused(site, trigger("storage", bucket=uploads(site), events=[_CREATED]))
+    assert problem.code == "deploy/other-region"
+
+
 def test_two_triggers_of_one_queue_are_refused(site: Site) -> None:
     asked = [trigger("queue", queue="work", batchSize=size) for size in (1, 2)]
     (problem,) = refused(site, *asked)
