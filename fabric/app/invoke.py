@@ -26,7 +26,7 @@ from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
-from fabric.providers.contract import Caller, LiveFunction
+from fabric.providers.contract import FunctionCaller, LiveFunction
 from fabric.state.records.archives import archive_path, find_archive
 from fabric.state.store import RecordStore
 
@@ -160,7 +160,7 @@ def _by_provider(
     with open_deploy_scope((placement,), settings, options) as scope:
         deployers = scope.tools.deployers
         deployer = deployers.deployer(placement.ref, Mode.REAL)
-        if not isinstance(deployer, Caller):
+        if not isinstance(deployer, FunctionCaller):
             return None
         answer = deployer.call(deployers.address(placement.ref), function, event.encode())
     report = _report(request, called, Answer(_json(answer.response), answer.ms, answer.logs))

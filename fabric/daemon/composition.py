@@ -70,15 +70,15 @@ def _daemon(around: ServerSurroundings) -> Application:
     options, settings = around.options, around.settings
     workspace = workspace_of(options, settings)
     own = workspace / ".fabric" / "daemon"
-    owed = OwedClears(own / "owed-clears", lambda message: around.log.say("cache", message=message))
-    runs = Runs(own / "runs", settings, around.log.failed, tell_lost=owed.keep)
+    owed = _owed_clears(around, own)
+    runs = Runs(own / "runs", settings, around.log.failed, tell_lost=owed.keep_all)
     metrics = Metrics(_gauges(runs))
     spans = _heard(around, metrics)
     with contextlib.ExitStack() as stack:
         store = _store(options, owed, stack)
         counts = RunCounts(metrics)
-        listen = _listening(counts, spans)
-        changes = WorldChanges(runs, _after(store, counts), listen)
+        after = _after(owed.add if store is None else store.clear, counts)
+        changes = WorldChanges(runs, after, _listening(counts, spans))
         endpoints = Endpoints(options, settings, changes, has_keys=around.has_keys)
         routes = [*config_routes(endpoints), *deploy_routes(endpoints)]
         if store is not None:
@@ -154,18 +154,26 @@ def _store(
 
     store = RedisStore(options.cache.url, options.cache.prefix, owed, options.cache.patience)
     stack.callback(store.close)
-    for stage in owed.stages:
-        store.clear(stage)
+    store.pay()
     return store
 
 
-def _after(store: Store | None, counts: RunCounts) -> AfterChange:
+def _owed_clears(around: ServerSurroundings, folder: Path) -> OwedClears:
+    cache, digest = around.options.cache, ""
+    if cache.url:
+        from fabric.daemon.cache.redis_store import cache_digest  # an extra of its own
+
+        digest = cache_digest(cache.url, cache.prefix)
+    tell = around.log.say
+    return OwedClears(folder / "owed-clears", lambda told: tell("cache", message=told), digest)
+
+
+def _after(clear: Callable[[str], object], counts: RunCounts) -> AfterChange:
     """Also what failed may have changed something."""
 
     def after(stage: str, outcome: Report | FabricError) -> None:
         counts.ended(outcome)
-        if store is not None:
-            store.clear(stage)
+        clear(stage)
 
     return after
 

@@ -154,7 +154,7 @@ class FunctionAnswer(Struct, frozen=True):
 
 
 @runtime_checkable
-class Caller(Protocol):
+class FunctionCaller(Protocol):
     """A deployer that can call what it deployed, also where that has no address."""
 
     def call(

@@ -34,6 +34,7 @@ for try in 1 2 3 4 5 6 7 8 9; do
     sleep 0.2
 done
 """
+_ERRORS = 2
 _UNDOES = {"known": "soon", "ended": "begun"}
 _STARTING = threading.Lock()
 
@@ -100,7 +101,10 @@ def _is_told(running: tuple[int, int] | None, said: Iterable[tuple[str, int]]) -
 
 def _started(folder: Path | None) -> tuple[int, int] | None:
     """Its number, and what it is told by. Faster than a `Popen`, which waits until it runs."""
-    theirs, ours = os.pipe()
+    try:
+        theirs, ours = os.pipe()
+    except OSError:
+        return None
     try:
         pid = os.posix_spawn(
             "/bin/sh",
@@ -110,6 +114,7 @@ def _started(folder: Path | None) -> tuple[int, int] | None:
                 (os.POSIX_SPAWN_DUP2, theirs, 0),
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+                *((os.POSIX_SPAWN_CLOSE, fd) for fd in _handed_down()),
             ],
             setsid=True,
         )
@@ -119,6 +124,16 @@ def _started(folder: Path | None) -> tuple[int, int] | None:
     finally:
         os.close(theirs)
     return pid, ours
+
+
+def _handed_down() -> Iterator[int]:
+    """What our own caller left open for all children, such as a lock: not for this one, which may
+    live on for a moment."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):  # one may be gone by now
+                if int(name) > _ERRORS and os.get_inheritable(int(name)):
+                    yield int(name)
 
 
 @contextlib.contextmanager

@@ -4,10 +4,15 @@ import contextlib
 import errno
 import fcntl
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
 from fabric.system.disk import make_private_file, read_bytes, write_all, write_problem
+
+# Whoever looks who holds it has it for an instant as well, together with others who look.
+_TRIES, _PAUSE_SECONDS = 20, 0.01
 
 
 class LifeLock:
@@ -17,14 +22,14 @@ class LifeLock:
         self._fd = fd
 
     @staticmethod
-    def take(path: Path) -> "LifeLock | None":
-        """None where another process holds it."""
+    def take(path: Path, pause: Callable[[float], None] = time.sleep) -> "LifeLock | None":
+        """None where another process holds it, and not only looks at it."""
         make_private_file(path)
         try:
             fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError as error:
             raise write_problem(path, error) from error
-        if not _is_locked(fd):
+        if not _is_locked_soon(fd, pause):
             os.close(fd)
             return None
         os.ftruncate(fd, 0)
@@ -65,6 +70,14 @@ def said_by_holder(path: Path) -> bytes | None:
         return None if _is_locked(fd, fcntl.LOCK_SH) else read_bytes(path)
     finally:
         os.close(fd)
+
+
+def _is_locked_soon(fd: int, pause: Callable[[float], None]) -> bool:
+    for _ in range(_TRIES):
+        if _is_locked(fd):
+            return True
+        pause(_PAUSE_SECONDS)
+    return False
 
 
 def _is_locked(fd: int, kind: int = fcntl.LOCK_EX) -> bool:

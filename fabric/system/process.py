@@ -38,7 +38,7 @@ def run_child(
 ) -> ChildResult:
     """Run to the end and collect both streams. A time-out ends the whole session of the child, and
     so does the end of this process, however it comes about."""
-    reader, writer = os.pipe()
+    reader, writer = _pipe(argv[0])
     with (
         os.fdopen(writer, "wb") as ours,
         kept(reader, lambda: _reading(reader, argv, cwd, env)) as child,
@@ -47,6 +47,13 @@ def run_child(
         out, err = _heard_out(child, argv[0], stdin, timeout)
     forget(child)
     return ChildResult(child.returncode, out, err)
+
+
+def _pipe(program: str) -> tuple[int, int]:
+    try:
+        return os.pipe()
+    except OSError as error:
+        raise _cannot_start(program, error) from error
 
 
 def _reading(
@@ -96,15 +103,16 @@ def start_child(  # noqa: PLR0913 - a child, and what joins it to us
             pass_fds=pass_fds,
         )
     except OSError as error:
-        raise CannotStartError(
-            Problem(
-                "process/cannot-start",
-                f"cannot start `{argv[0]}`: {(error.strerror or str(error)).lower()}",
-                hint="is it installed and on PATH?",
-            )
-        ) from error
+        raise _cannot_start(argv[0], error, "is it installed and on PATH?") from error
     group.add(child)
     return child
+
+
+def _cannot_start(program: str, error: OSError, hint: str = "") -> CannotStartError:
+    why = (error.strerror or str(error)).lower()
+    return CannotStartError(
+        Problem("process/cannot-start", f"cannot start `{program}`: {why}", hint)
+    )
 
 
 def ask_to_end(child: subprocess.Popen[bytes]) -> None:

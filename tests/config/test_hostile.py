@@ -164,6 +164,8 @@ COUNTED: dict[str, tuple[str, str, int]] = {
     "a map": ("".join(f"k{n}: 1\n" for n in range(30_010)), "config/too-big", 30_000),
     "a tag before them": (f"x: !!str a\ny:\n{_MANY}", "config/tag", 1),
     "an alias before them": (f"x: *nobody\ny:\n{_MANY}", "config/too-big", 59_999),
+    "documents before them": (f"--- 1\n--- 2\n--- x\n{_MANY}", "config/documents", 2),
+    "aliases": ("x: &a 1\ny:\n" + "- *a\n" * 200_010, "config/alias-limit", 200_003),
     "damage before them": (f"x: a: b\ny:\n{_MANY}", "config/syntax", 1),
 }
 

@@ -105,6 +105,17 @@ def test_what_the_caller_does_not_sample_is_not_sent_and_what_is_malformed_is_ig
     assert (span.parent, span.trace == TRACE) == ("", False)
 
 
+def test_a_caller_who_is_refused_has_no_place_in_anybodys_trace(
+    place: Workspace, collected: Collector
+) -> None:
+    given = {"FABRIC_DAEMON_API_KEY": "k" * 32, "OTEL_EXPORTER_OTLP_ENDPOINT": collected.url}
+    port = place.start(**given)["port"]
+    assert post(port, "/validate", traceparent=f"00-{TRACE}-{SPAN}-01") == 401
+    until(lambda: bool(collected.of("POST validate")))
+    (span,) = collected.of("POST validate")
+    assert (span.parent, span.trace == TRACE) == ("", False)
+
+
 def test_a_command_is_one_trace(tmp_path: Path, collected: Collector) -> None:
     made = project(tmp_path, sources=PYTHON_SOURCES)
     env = {"OTEL_EXPORTER_OTLP_ENDPOINT": collected.url}

@@ -1,5 +1,6 @@
 """What becomes of children whose caller ends without a word."""
 
+import fcntl
 import functools
 import os
 import signal
@@ -69,6 +70,17 @@ def test_a_keeper_that_somebody_ended_has_a_successor_that_knows_all() -> None:
         keeper.begun(second.pid)
         keeper.close()
         assert (first.wait(), second.wait()) == (-signal.SIGKILL, -signal.SIGKILL)
+
+
+def test_it_holds_nothing_open_that_its_caller_left_for_children(tmp_path: Path) -> None:
+    with (tmp_path / "lock").open("w") as ours:
+        fcntl.flock(ours, fcntl.LOCK_EX)
+        fcntl.fcntl(ours, fcntl.F_SETFD, 0)  # every child is handed it
+        keeper = ChildKeeper()
+    # Ours is closed: where another lock on the file can be had, nobody holds it open.
+    with (tmp_path / "lock").open("w") as again:
+        fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    keeper.close()
 
 
 def test_many_threads_tell_one_keeper() -> None:

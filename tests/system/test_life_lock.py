@@ -1,5 +1,7 @@
 """A lock that is held for a life."""
 
+import contextlib
+import fcntl
 import os
 import subprocess
 import sys
@@ -45,6 +47,26 @@ def test_what_stands_there_without_a_holder_is_about_nobody(tmp_path: Path) -> N
     assert said_by_holder(path) is None
     path.write_text("somebody")
     assert said_by_holder(path) is None
+
+
+def test_whoever_only_looks_at_it_keeps_nobody_from_it(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.touch(mode=0o600)
+    with contextlib.ExitStack() as looking:
+        fcntl.flock(looking.enter_context(path.open()), fcntl.LOCK_SH)
+        lock = LifeLock.take(path, lambda _seconds: looking.close())
+        assert lock is not None
+        lock.__exit__(None, None, None)
+
+
+def test_whoever_holds_it_is_waited_for_a_fifth_of_a_second_at_most(tmp_path: Path) -> None:
+    paused: list[float] = []
+    lock = LifeLock.take(tmp_path / "lock", paused.append)
+    assert lock is not None
+    with lock:
+        assert paused == []
+        assert LifeLock.take(tmp_path / "lock", paused.append) is None
+    assert 0.1 < sum(paused) < 0.3
 
 
 def test_it_is_for_its_owner_alone_and_no_link_is_followed(tmp_path: Path) -> None:

@@ -106,8 +106,7 @@ class TreeBuilder:
         self._count += known.weight
         self._expanded += known.weight
         if self._expanded > MAX_EXPANDED:
-            message = f"the aliases stand for more than {MAX_EXPANDED:,} values"
-            raise self._refusal("config/alias-limit", message, event)
+            raise too_expanded(self._file, event)
         if len(self._stack) + known.height > MAX_DEPTH:
             raise self._too_deep(event)
         if self._top is not None and self._top.entries is not None and self._top.key is None:
@@ -116,8 +115,7 @@ class TreeBuilder:
 
     def _accept(self, event: NodeStart) -> None:
         if event.tag is not None:
-            message = f"the tag `{shown(event.tag)}` is not allowed"
-            raise self._refusal("config/tag", message, event)
+            raise tagged(self._file, event, event.tag)
         self._count += 1
         if self._count - self._expanded > MAX_NODES:
             raise too_big(self._file, event)
@@ -211,6 +209,16 @@ class TreeBuilder:
 def too_big(file: str, event: YamlEvent) -> FabricError:
     message = f"the file has more than {MAX_NODES:,} values"
     return FabricError(Problem("config/too-big", message, where=_place(file, event)))
+
+
+def too_expanded(file: str, event: YamlEvent) -> FabricError:
+    message = f"the aliases stand for more than {MAX_EXPANDED:,} values"
+    return FabricError(Problem("config/alias-limit", message, where=_place(file, event)))
+
+
+def tagged(file: str, event: YamlEvent, tag: str) -> FabricError:
+    message = f"the tag `{shown(tag)}` is not allowed"
+    return FabricError(Problem("config/tag", message, where=_place(file, event)))
 
 
 def _place(file: str, event: YamlEvent) -> Place:

@@ -23,7 +23,15 @@ from yaml.events import (
     StreamStartEvent,
 )
 
-from fabric.config.yaml.builder import MAX_DEPTH, MAX_NODES, TreeBuilder, too_big
+from fabric.config.yaml.builder import (
+    MAX_DEPTH,
+    MAX_EXPANDED,
+    MAX_NODES,
+    TreeBuilder,
+    tagged,
+    too_big,
+    too_expanded,
+)
 from fabric.config.yaml.decoding import decode
 from fabric.config.yaml.event_shapes import YamlEvent, YamlEvents
 from fabric.config.yaml.nodes import Node
@@ -31,10 +39,9 @@ from fabric.model.problems import FabricError, Place, Problem
 
 _BEST_LOADER: Callable[[str], YamlEvents] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _END: type[object] = StreamEndEvent
+_DOCUMENTS, _ALIASES = frozenset((DocumentStartEvent,)), frozenset((AliasEvent,))
 _VALUES = frozenset((ScalarEvent, MappingStartEvent, SequenceStartEvent))
 _DEPTHS = {MappingStartEvent: 1, SequenceStartEvent: 1, MappingEndEvent: -1, SequenceEndEvent: -1}
-# With more events than this there are many aliases among them, which have a limit of their own.
-_MOST_EVENTS = 3 * MAX_NODES
 # About as many of them as values stand in what people and programs write.
 _SIGNS = (":", ",", "[", "{", "- ", "\n")
 # Tag directives are compared pairwise by libyaml, so many of them take quadratic time.
@@ -72,19 +79,25 @@ def _refuse_tag_directives(file: str, text: str) -> None:
 
 
 def _refuse_too_many(file: str, loader: YamlEvents) -> None:
-    """Values are counted first where there seem to be too many: nothing is made of those. Whatever
-    else is wrong before is told by whoever reads them."""
-    values = depth = 0
+    """Values are counted first where there seem to be too many: nothing is made of those, nor of
+    what a tag stands behind. Whatever else is wrong is told by whoever reads them."""
+    values = depth = documents = aliases = 0
     try:
-        for _ in range(_MOST_EVENTS):
+        while True:
             event = loader.get_event()
-            kind = type(event)
+            kind: type[object] = type(event)
             values += kind in _VALUES
             depth += _DEPTHS.get(kind, 0)
-            if kind is _END or depth > MAX_DEPTH or getattr(event, "tag", None) is not None:
+            documents += kind in _DOCUMENTS
+            aliases += kind in _ALIASES
+            if kind is _END or depth > MAX_DEPTH or documents > 1:
                 return
+            if (tag := getattr(event, "tag", None)) is not None:
+                raise tagged(file, event, tag)
             if values > MAX_NODES:
                 raise too_big(file, event)
+            if aliases > MAX_EXPANDED:  # each stands for one value at the least
+                raise too_expanded(file, event)
     except (yaml.YAMLError, ValueError, OverflowError):
         return
     finally:

@@ -1,6 +1,8 @@
-"""Stages whose answers are still to be thrown away, for the cache could not be reached.
+"""Stages whose answers are still to be thrown away, for their cache could not be reached.
 
-They lie in a file, a line each, so that the next daemon knows of them as well.
+A change of a stage makes old answers wrong in each cache that a daemon of the folder had, also
+while another one is used, or none. The file knows them by digests, one a line, with the stages that
+are owed to each, so that the next daemon knows of them as well.
 """
 
 import os
@@ -9,52 +11,86 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from msgspec import Struct
+
 from fabric.app.settings import STAGE_NAME
 from fabric.model.problems import FabricError
 from fabric.ownership import is_ours
 from fabric.system.disk import read_bytes, remove, sweep, write_atomic
 
+# Answers live for minutes: what so many other caches came after has none of ours any more.
+MOST_CACHES = 16
+_CACHE = re.compile("[0-9a-f]{16}")
 _STAGE = re.compile(STAGE_NAME)
 
 
-class OwedClears:
-    """Thread-safe. `tell` hears of a file that cannot be read or written. One process at a time
-    has the file for its own."""
+class OwedClear(Struct, frozen=True):
+    """The same stage may be owed once more while it is being cleared: the number tells which."""
 
-    def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
+    stage: str
+    number: int
+
+
+class OwedClears:
+    """Thread-safe. `cache` is the digest of the one that is used now, empty for none. `tell` hears
+    of a file that cannot be read or written. One process at a time has the file for its own."""
+
+    def __init__(self, path: Path, tell: Callable[[str], None], cache: str = "") -> None:
         self._path, self._tell = path, tell
         self._lock = threading.Lock()
+        self._number = 0
         sweep(path)
-        self._stages = set(self._read())
-        self._written = frozenset(self._stages)
+        self._written = self._read()
+        self._kept = _newest_last(self._parsed(self._written), cache)
+        self._own = self._kept.get(cache, set())
+        self._owed = {stage: self._next() for stage in sorted(self._own)}
+        self._write()
 
     @property
-    def stages(self) -> tuple[str, ...]:
+    def owed(self) -> tuple[OwedClear, ...]:
+        """To the cache that is used now."""
         with self._lock:
-            return tuple(sorted(self._stages))
+            return tuple(OwedClear(*one) for one in sorted(self._owed.items()))
 
-    def add(self, stage: str) -> None:
-        """For as long as it is being tried."""
+    def add(self, stage: str) -> OwedClear:
+        """To this cache for as long as it is being tried, to all others from now on."""
         with self._lock:
-            self._stages.add(stage)
+            self._owed[stage] = self._next()
+            for stages in self._kept.values():
+                if stages is not self._own:
+                    stages.add(stage)
+            self._write()
+            return OwedClear(stage, self._owed[stage])
 
-    def keep(self, stages: Iterable[str]) -> None:
-        """They could not be cleared now: that is not forgotten with this process."""
+    def keep(self, one: OwedClear) -> None:
+        """It could not be cleared now: that is not forgotten with this process."""
         with self._lock:
-            self._stages.update(stages)
+            self._owed.setdefault(one.stage, one.number)
+            self._own.add(one.stage)
             self._write()
 
-    def paid(self, stage: str) -> None:
+    def keep_all(self, stages: Iterable[str]) -> None:
+        """Nobody has tried to clear them in any cache."""
+        for stage in stages:
+            self.keep(self.add(stage))
+
+    def paid(self, one: OwedClear) -> None:
+        """What came to be owed since this was begun still is."""
         with self._lock:
-            self._stages.discard(stage)
-            if stage in self._written:
+            if self._owed.get(one.stage) == one.number:
+                del self._owed[one.stage]
+                self._own.discard(one.stage)
                 self._write()
 
+    def _next(self) -> int:
+        self._number += 1
+        return self._number
+
     def _write(self) -> None:
-        stages = frozenset(self._stages)
-        if stages == self._written:
+        lines = [" ".join((cache, *sorted(stages))) for cache, stages in self._kept.items()]
+        content = "".join(f"{line}\n" for line in lines).encode()
+        if content == self._written:
             return
-        content = "".join(f"{stage}\n" for stage in sorted(stages)).encode()
         try:
             if content:
                 write_atomic(self._path, content, mode=0o600, durable=True)
@@ -64,26 +100,41 @@ class OwedClears:
             self._tell(f"{error.first.message}: stages that are to be cleared are known no longer "
                        "than this process lives")  # fmt: skip
         else:
-            self._written = stages
+            self._written = content
 
-    def _read(self) -> list[str]:
-        """What is damaged hides nothing of the rest."""
+    def _read(self) -> bytes:
         if not os.path.lexists(self._path):
-            return []
+            return b""
         try:
-            lines = self._lines()
+            return self._content()
         except OSError as error:
             why = error.strerror or str(error)
             self._tell(f"{self._path} is not read ({why.lower()}): answers in the cache may be "
                        "older than the last deploy until their time is over")  # fmt: skip
-            return []
-        found = [line for line in lines if _STAGE.fullmatch(line)]
-        if len(found) < len(lines):
-            self._tell(f"{self._path} is damaged: {len(lines) - len(found)} of its lines are no "
-                       "stage, the others are cleared")  # fmt: skip
-        return found
+            return b""
 
-    def _lines(self) -> list[str]:
+    def _content(self) -> bytes:
         if self._path.is_symlink() or not is_ours(str(self._path)):
             raise OSError(0, "it is somebody else's, or others may write it")
-        return read_bytes(self._path).decode(errors="replace").splitlines()
+        return read_bytes(self._path)
+
+    def _parsed(self, content: bytes) -> dict[str, set[str]]:
+        """What is damaged hides nothing of the rest."""
+        lines = [line.split(" ") for line in content.decode(errors="replace").splitlines()]
+        caches: dict[str, set[str]] = {}
+        for cache, *stages in lines:
+            if _CACHE.fullmatch(cache):
+                found = caches.setdefault(cache, set())
+                found.update(stage for stage in stages if _STAGE.fullmatch(stage))
+        whole = sum(1 + len(stages) for stages in caches.values())
+        if damaged := sum(map(len, lines)) - whole:
+            self._tell(f"{self._path} is damaged: {damaged} of its words are no cache and no stage "
+                       "of one, the others are cleared")  # fmt: skip
+        return caches
+
+
+def _newest_last(caches: dict[str, set[str]], own: str) -> dict[str, set[str]]:
+    if not own:
+        return caches
+    others = [(cache, stages) for cache, stages in caches.items() if cache != own]
+    return {**dict(others[1 - MOST_CACHES :]), own: caches.get(own, set())}

@@ -1,6 +1,7 @@
 """Texts by key on a Redis server, of one stage each, with a time to live. It may be gone, slow,
 full, or no Redis at all: then nothing is found, and nothing kept."""
 
+import hashlib
 import secrets
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from redis.retry import Retry
 from fabric.daemon.cache.bounded_socket import BoundedSocket, within
 from fabric.daemon.cache.breaker import Breaker
 from fabric.daemon.cache.lookup import Lookup
-from fabric.daemon.cache.owed_clears import OwedClears
+from fabric.daemon.cache.owed_clears import OwedClear, OwedClears
 from fabric.daemon.options import PATIENCE
 from fabric.model.problems import FabricError, Problem
 
@@ -73,23 +74,30 @@ class RedisStore:
     def clear(self, stage: str) -> None:
         """Nothing of this stage is found any more, nor what was begun before is kept. Where that
         cannot be done now, it is done before anything is looked for again."""
-        self._owed.add(stage)
-        if not self._tried(lambda: self._begin_epoch(stage)):
-            self._owed.keep((stage,))
-            return
-        while self._tried(lambda: self._drop_some(stage)):
-            pass
+        self._clear(self._owed.add(stage))
+
+    def pay(self) -> None:
+        """What earlier processes owe to this cache is cleared now, or as soon as it can be."""
+        for one in self._owed.owed:
+            self._clear(one)
 
     def close(self) -> None:
         self._client.close()
+
+    def _clear(self, one: OwedClear) -> None:
+        if not self._tried(lambda: self._begin_epoch(one)):
+            self._owed.keep(one)
+            return
+        while self._tried(lambda: self._drop_some(one.stage)):
+            pass
 
     def _ping(self) -> bool:
         self._pay()
         return bool(self._client.ping())
 
     def _pay(self) -> None:
-        for stage in self._owed.stages:
-            self._begin_epoch(stage)
+        for one in self._owed.owed:
+            self._begin_epoch(one)
 
     def _find(self, key: str, stage: str) -> Lookup:
         self._pay()
@@ -120,10 +128,10 @@ class RedisStore:
         finally:
             self._pool.release(connection)
 
-    def _begin_epoch(self, stage: str) -> bool:
-        epoch_key, _ = self._own(stage)
+    def _begin_epoch(self, one: OwedClear) -> bool:
+        epoch_key, _ = self._own(one.stage)
         self._client.set(epoch_key, _new_epoch(), px=_EPOCH_MS)
-        self._owed.paid(stage)
+        self._owed.paid(one)
         return True
 
     def _drop_some(self, stage: str) -> bool:
@@ -164,6 +172,13 @@ class _Plain(Connection):
 class _Encrypted(SSLConnection):
     def _connect(self) -> BoundedSocket:
         return BoundedSocket(super()._connect())  # type: ignore[no-untyped-call]
+
+
+def cache_digest(url: str, prefix: str) -> str:
+    """Which cache it is, whoever asks it, and with what password."""
+    said = _pool(url, PATIENCE).connection_kwargs
+    place = (said.get("host", "localhost"), said.get("port", 6379), said.get("db", 0))
+    return hashlib.sha256(repr((place, prefix)).encode()).hexdigest()[:16]
 
 
 def _pool(url: str, step: float) -> ConnectionPool:

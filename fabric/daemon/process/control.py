@@ -4,11 +4,14 @@ import contextlib
 import http.client
 import os
 import select
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -28,6 +31,9 @@ _LOOK = 0.02
 _ANSWER_SECONDS = 10.0
 _START_SECONDS = 30.0
 STOP_SECONDS = 10.0
+# One that lost the lock to nobody who serves is started once more.
+_LAUNCHES = 2
+Launch: TypeAlias = Callable[[ServeOrder, Settings], StartNote | None]
 
 
 class StartedDaemon(Struct, frozen=True):
@@ -37,27 +43,47 @@ class StartedDaemon(Struct, frozen=True):
     was_running: bool = False
 
 
-def start(order: ServeOrder, settings: Settings) -> StartedDaemon:
-    folder = Path(order.folder)
-    if found := _settled(folder):
+def start(order: ServeOrder, settings: Settings, launch: Launch | None = None) -> StartedDaemon:
+    """Raises where nothing serves in the end, whoever's fault that is."""
+    for _ in range(_LAUNCHES):
+        if found := _settled(order):
+            return StartedDaemon(found, was_running=True)
+        note = (launch or launched)(order, settings)
+        if note is None:
+            raise FabricError(_ended(order, "it ended before it served anything"))
+        if not note.is_other:
+            return _started(order, note)
+    if found := _settled(order):
         return StartedDaemon(found, was_running=True)
-    note = _launched(order, settings)
-    if note is None:
-        raise FabricError(_ended(order, "it ended before it served anything"))
-    if note.is_other:
-        return StartedDaemon(_settled(folder) or UnknownDaemon(), was_running=True)
+    raise FabricError(_never_said(order))
+
+
+def _started(order: ServeOrder, note: StartNote) -> StartedDaemon:
     if note.problems:
         raise FabricError(*note.problems)
     _ask_once(order, note.port)
-    return StartedDaemon(running_in(folder) or UnknownDaemon())
+    return StartedDaemon(running_in(Path(order.folder)) or UnknownDaemon())
 
 
-def _settled(folder: Path) -> RunningDaemon | UnknownDaemon | None:
-    """Of two starts at once, the other one's daemon serves as well when both have returned."""
+def _settled(order: ServeOrder) -> RunningDaemon | None:
+    """Of two starts at once, the other one's daemon serves as well when both have returned. Raises
+    where somebody has the lock and does not say in time who that is: perhaps it is no daemon."""
     end = time.monotonic() + _ANSWER_SECONDS
-    while isinstance(found := running_in(folder), UnknownDaemon) and time.monotonic() < end:
+    while isinstance(found := running_in(Path(order.folder)), UnknownDaemon):
+        if time.monotonic() >= end:
+            raise FabricError(_never_said(order))
         time.sleep(_LOOK)
     return found
+
+
+def _never_said(order: ServeOrder) -> Problem:
+    path = lock_path(Path(order.folder))
+    message = f"the daemon could not be started: somebody holds {path} and does not say who it is"
+    hint = (
+        f"`lsof {shlex.quote(str(path))}` shows the process. Of a daemon that is still "
+        f"starting, {order.log} tells more: try again once it serves; end any other process"
+    )
+    return Problem("daemon/not-started", message, hint)
 
 
 def stop(folder: Path) -> RunningDaemon | None:
@@ -105,7 +131,7 @@ def _lasts(found: RunningDaemon) -> Problem:
     return Problem("daemon/still-ending", message, hint)
 
 
-def _launched(order: ServeOrder, settings: Settings) -> StartNote | None:
+def launched(order: ServeOrder, settings: Settings) -> StartNote | None:
     """What the new process says of itself: nothing, if it ended without a word."""
     ours, theirs = os.pipe()
     log = open_log(order.log)

@@ -21,6 +21,9 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 Admit = Callable[[CallHead, str], Admission]
 
 
+_NO_CR = malformed("a line of its head ends without CR")
+
+
 class ParserRules(Struct, frozen=True):
     """What the requests of one connection are read by; `peer` and `local` are its two ends."""
 
@@ -45,14 +48,17 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
     def received(self, data: bytes) -> int:
         """What follows a request that is refused is not looked at."""
         was_head = not self.headers_finished
+        begins = was_head and not self.header_plus
         consumed = int(super().received(data))
         if self.empty or (was_head and not (self.headers_finished or self.error)):
             if not self.empty and self._has_bare_newline(len(data)):
-                self.refuse(malformed("a line of its head ends without CR"))
+                self.refuse(_NO_CR)
             return consumed
         if self.error and self.error.code != _TOO_LARGE:
             why = of_parser(self.error.code, self.error.body, self.adj.max_request_header_size)
             self.refuse(self.refused or why)
+        elif begins and data[:1] == b"\n":
+            self.refuse(_NO_CR)
         elif was_head:
             self._ask()
         elif self.error or (self.chunked and len(self.body_rcv) > self._rules.body_bytes):

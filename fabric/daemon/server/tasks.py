@@ -71,7 +71,8 @@ class ServedTask(WSGITask):  # type: ignore[misc]
             int(self.status[:3]),
             round(seconds * 1000, 1),
             self.said,
-            request.headers.get("TRACEPARENT", ""),
+            # A stranger's spans are nobody's children.
+            "" if known.refused else request.headers.get("TRACEPARENT", ""),
         )
 
     def execute(self) -> None:

@@ -1,6 +1,7 @@
 """`runs`, `cache`, `completion`, `--events` and `--profile`."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -188,6 +189,7 @@ def test_the_completion_scripts_are_for_their_shell(tmp_path: Path) -> None:
     for shell, mark in marks.items():
         script = made.fabric("completion", shell).out
         assert mark in script
-        assert f"_FABRIC_COMPLETE={shell}_complete" in script
+        assert f"{shell}_complete" in script
+        assert {"_FABRIC_COMPLETE", "_FABRICD_COMPLETE"} <= set(re.findall(r"\w+", script))
         if found := shutil.which(shell):
             subprocess.run([found, "-n"], input=script, text=True, check=True)

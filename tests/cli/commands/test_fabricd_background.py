@@ -1,5 +1,7 @@
 """A daemon in the background, started and stopped by command lines of this process."""
 
+import contextlib
+import fcntl
 import os
 import socket
 import sys
@@ -14,7 +16,11 @@ from msgspec.structs import replace
 from fabric.app.settings import Settings
 from fabric.cli.daemon.main import run
 from fabric.cli.start import CommandStart
+from fabric.daemon.options import ServedProject, ServerKind
+from fabric.daemon.process.control import launched, start
+from fabric.daemon.process.order import ServeOrder
 from fabric.daemon.process.running import RunningDaemon, lock_path
+from fabric.daemon.process.start_note import StartNote
 from fabric.system.life_lock import LifeLock
 from fabric.system.process_identity import this_process
 from tests.cli.commands.test_fabricd import fabricd
@@ -31,10 +37,14 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path
 
 
+def settings_in(folder: Path, **env: str) -> Settings:
+    known = {**environment(folder), **env}
+    return Settings(known, folder, 2, stdout_is_terminal=False, stderr_is_terminal=False)
+
+
 def command(folder: Path, *words: str, **env: str) -> Done:
     """With the variables that a process of its own needs."""
-    known = {**environment(folder), **env}
-    settings = Settings(known, folder, 2, stdout_is_terminal=False, stderr_is_terminal=False)
+    settings = settings_in(folder, **env)
     with signals_as_before(), CliRunner().isolation() as (out, err, _):
         code = run([*words, "--json"], CommandStart(words, settings))
         sys.stdout.flush()
@@ -84,9 +94,51 @@ def test_one_that_has_not_said_who_it_is_is_not_signalled(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_one_that_never_says_who_it_is_is_waited_for_and_not_doubled(tmp_path: Path) -> None:
-    with held(tmp_path, b"nonsense"):
-        assert command(tmp_path, "start", *HERE).result["started"] is False
+@pytest.mark.parametrize("content", [b"", b"nonsense"])
+def test_one_that_never_says_who_it_is_is_waited_for_and_not_taken_for_a_daemon(
+    content: bytes, tmp_path: Path
+) -> None:
+    with held(tmp_path, content):
+        refused = command(tmp_path, "start", *HERE)
+    assert (refused.code, refused.error["code"]) == (1, "daemon/not-started")
+    assert str(lock_path(tmp_path)) in refused.error["message"]
+    assert "lsof" in refused.error["hint"]
+
+
+@contextlib.contextmanager
+def looked_at(folder: Path) -> Iterator[contextlib.ExitStack]:
+    """Its lock is never free, and nobody holds it for a daemon."""
+    lock_path(folder).parent.mkdir(mode=0o700)
+    lock_path(folder).touch(mode=0o600)
+    with contextlib.ExitStack() as looking:
+        fcntl.flock(looking.enter_context(lock_path(folder).open()), fcntl.LOCK_SH)
+        yield looking
+
+
+def test_a_start_that_lost_against_nobody_is_made_once_more(folder: Path) -> None:
+    with looked_at(folder) as looking:
+        notes: list[StartNote | None] = []
+
+        def launch(order: ServeOrder, settings: Settings) -> StartNote | None:
+            notes.append(launched(order, settings))
+            looking.close()
+            return notes[-1]
+
+        order = ServeOrder(
+            ServerKind.DAEMON, str(folder), "127.0.0.1", 0, ServedProject(str(folder))
+        )
+        started = start(order, settings_in(folder), launch)
+    assert [note.is_other for note in notes if note] == [True, False]
+    assert isinstance(started.daemon, RunningDaemon)
+    assert not started.was_running
+    assert asked(started.daemon.port, "/healthz")[0] == 200
+
+
+def test_a_start_that_loses_against_nobody_again_is_none(folder: Path) -> None:
+    with looked_at(folder):
+        refused = command(folder, "start", *HERE)
+        assert (refused.code, refused.error["code"]) == (1, "daemon/not-started")
+    assert fabricd(folder, "status").out == "no fabricd runs here\n"
 
 
 @pytest.mark.parametrize("change", [{"started": 1}, {"boot": "other"}, {"namespace": "other"}])

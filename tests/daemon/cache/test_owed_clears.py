@@ -1,18 +1,20 @@
-"""What is still to be cleared, over the lives of processes."""
+"""What is still to be cleared, over the lives of processes and of caches."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from fabric.daemon.cache.owed_clears import OwedClears
+from fabric.daemon.cache.owed_clears import MOST_CACHES, OwedClear, OwedClears
+
+HERE, THERE = "a" * 16, "b" * 16
 
 
 class Told(list[str]):
     """What the log was told."""
 
-    def owed(self, folder: Path) -> OwedClears:
-        return OwedClears(folder / "daemon" / "owed", self.append)
+    def owed(self, folder: Path, cache: str = HERE) -> OwedClears:
+        return OwedClears(folder / "daemon" / "owed", self.append, cache)
 
 
 @pytest.fixture
@@ -20,56 +22,122 @@ def told() -> Told:
     return Told()
 
 
+def stages(owed: OwedClears) -> list[str]:
+    return [one.stage for one in owed.owed]
+
+
+def written(folder: Path) -> list[str]:
+    return (folder / "daemon" / "owed").read_text().splitlines()
+
+
+def pay_all(owed: OwedClears) -> None:
+    for one in owed.owed:
+        owed.paid(one)
+
+
 def test_what_is_kept_is_known_to_the_next_one_and_to_nobody_else(
     tmp_path: Path, told: Told
 ) -> None:
-    told.owed(tmp_path).keep(("prod", "dev"))
+    told.owed(tmp_path).keep_all(("prod", "dev"))
     path = tmp_path / "daemon" / "owed"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert told.owed(tmp_path).stages == ("dev", "prod")
+    assert stages(told.owed(tmp_path)) == ["dev", "prod"]
     assert told == []
 
 
 def test_what_is_only_being_tried_is_not_written(tmp_path: Path, told: Told) -> None:
     owed = told.owed(tmp_path)
-    owed.add("dev")
-    assert owed.stages == ("dev",)
-    owed.paid("dev")
-    assert not (tmp_path / "daemon").exists()
+    one = owed.add("dev")
+    assert owed.owed == (one,)
+    assert written(tmp_path) == [HERE]
+    owed.paid(one)
+    assert owed.owed == ()
 
 
-def test_with_the_last_that_is_paid_the_file_goes(tmp_path: Path, told: Told) -> None:
+def test_what_is_paid_is_forgotten_and_its_cache_is_not(tmp_path: Path, told: Told) -> None:
     owed = told.owed(tmp_path)
-    owed.keep(("dev", "prod"))
-    owed.paid("dev")
-    assert told.owed(tmp_path).stages == ("prod",)
-    owed.paid("prod")
-    assert list((tmp_path / "daemon").iterdir()) == []
+    owed.keep_all(("dev", "prod"))
+    owed.paid(owed.owed[0])
+    assert stages(told.owed(tmp_path)) == ["prod"]
+    owed.paid(owed.owed[0])
+    assert written(tmp_path) == [HERE]
+
+
+def test_what_is_owed_to_one_cache_is_not_paid_to_another(tmp_path: Path, told: Told) -> None:
+    here = told.owed(tmp_path)
+    here.keep(here.add("dev"))
+    there = told.owed(tmp_path, THERE)
+    assert there.owed == ()
+    there.keep(there.add("prod"))
+    pay_all(there)
+    assert written(tmp_path) == [f"{HERE} dev prod", THERE]
+    assert stages(told.owed(tmp_path)) == ["dev", "prod"]
+
+
+def test_a_change_is_owed_to_all_caches_of_the_folder_and_at_once_to_those_not_in_use(
+    tmp_path: Path, told: Told
+) -> None:
+    told.owed(tmp_path)
+    told.owed(tmp_path, THERE).add("dev")
+    assert written(tmp_path) == [f"{HERE} dev", THERE]
+    told.owed(tmp_path, THERE).keep_all(["lost"])
+    assert written(tmp_path) == [f"{HERE} dev lost", f"{THERE} lost"]
+
+
+def test_a_change_without_a_cache_is_owed_to_those_before(tmp_path: Path, told: Told) -> None:
+    told.owed(tmp_path, "").add("dev")
+    assert not (tmp_path / "daemon").exists()
+    told.owed(tmp_path)
+    told.owed(tmp_path, "").add("dev")
+    assert stages(told.owed(tmp_path)) == ["dev"]
+
+
+def test_to_pay_an_old_debt_is_not_to_pay_a_newer_one(tmp_path: Path, told: Told) -> None:
+    owed = told.owed(tmp_path)
+    owed.keep(owed.add("dev"))
+    (begun,) = owed.owed
+    owed.keep(owed.add("dev"))
+    owed.paid(begun)
+    assert stages(owed) == ["dev"]
+    assert stages(told.owed(tmp_path)) == ["dev"]
+    pay_all(owed)
+    assert written(tmp_path) == [HERE]
+
+
+def test_so_many_caches_are_known_the_one_in_use_among_them(tmp_path: Path, told: Told) -> None:
+    names = [f"{number:016x}" for number in range(MOST_CACHES + 2)]
+    for name in names:
+        told.owed(tmp_path, name)
+    assert written(tmp_path) == names[2:]
+    told.owed(tmp_path, names[2])
+    assert written(tmp_path) == [*names[3:], names[2]]
 
 
 def test_what_a_killed_writer_left_goes(tmp_path: Path, told: Told) -> None:
-    told.owed(tmp_path).keep(("dev",))
+    told.owed(tmp_path).keep_all(("dev",))
     (tmp_path / "daemon" / ".owed.1-1-x.tmp").write_text("de")
-    assert told.owed(tmp_path).stages == ("dev",)
+    assert stages(told.owed(tmp_path)) == ["dev"]
     assert [path.name for path in (tmp_path / "daemon").iterdir()] == ["owed"]
 
 
 @pytest.mark.parametrize(
-    ("content", "stages"),
+    ("content", "found"),
     [
-        (b"dev\n\xff\x00\nprod\n", ("dev", "prod")),
-        (b"dev\nprod", ("dev", "prod")),
-        (b"../../etc\ndev\n", ("dev",)),
-        (b"x" * 100 + b"\n", ()),
+        (f"{HERE} dev \udcff\n{HERE} prod\n", ["dev", "prod"]),
+        (f"{HERE} dev prod", ["dev", "prod"]),
+        (f"dev\n{HERE} ../../etc dev\n", ["dev"]),
+        (f"{THERE} dev\n{HERE} " + "x" * 100 + "\n", []),
+        (f"\n{HERE}  dev\n", ["dev"]),
     ],
 )
-def test_of_a_damaged_file_what_can_be_read_counts_and_the_rest_is_told(
-    content: bytes, stages: tuple[str, ...], tmp_path: Path, told: Told
+def test_of_a_damaged_file_what_can_be_read_counts_and_the_rest_is_told_once(
+    content: str, found: list[str], tmp_path: Path, told: Told
 ) -> None:
     (tmp_path / "daemon").mkdir()
-    (tmp_path / "daemon" / "owed").write_bytes(content)
-    assert told.owed(tmp_path).stages == stages
-    assert ["damaged" in one for one in told] == [True] * (content != b"dev\nprod")
+    (tmp_path / "daemon" / "owed").write_bytes(content.encode(errors="surrogateescape"))
+    for _ in range(2):
+        assert stages(told.owed(tmp_path)) == found
+    assert ["damaged" in one for one in told] == [True] * (content != f"{HERE} dev prod")
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe", "folder", "writable"])
@@ -79,23 +147,24 @@ def test_what_is_no_file_of_ours_is_not_read_and_told(
     path = tmp_path / "daemon" / "owed"
     path.parent.mkdir()
     if kind == "link":
-        (tmp_path / "other").write_text("dev\n")
+        (tmp_path / "other").write_text(f"{HERE} dev\n")
         path.symlink_to(tmp_path / "other")
     elif kind == "pipe":
         os.mkfifo(path, 0o600)
     elif kind == "folder":
         path.mkdir()
     else:
-        path.write_text("dev\n")
+        path.write_text(f"{HERE} dev\n")
         path.chmod(0o666)
-    assert told.owed(tmp_path).stages == ()
-    (said,) = told
-    assert "is not read" in said
+    assert told.owed(tmp_path).owed == ()
+    assert "is not read" in told[0]
+    assert kind != "link" or (tmp_path / "other").read_text() == f"{HERE} dev\n"
 
 
 def test_where_it_cannot_be_written_that_is_told(tmp_path: Path, told: Told) -> None:
     (tmp_path / "daemon").write_text("in the way")
     owed = told.owed(tmp_path)
-    owed.keep(("dev",))
-    assert owed.stages == ("dev",)
     assert len(told) == 1
+    one = owed.add("dev")
+    owed.keep(one)
+    assert owed.owed == (OwedClear("dev", one.number),)

@@ -40,6 +40,7 @@ CASES = {
     "a line that ends early": (request("GET /", "A: b\nC: d"), 400),
     "newlines alone": (b"GET /readyz HTTP/1.1\nHost: localhost\n\n", 400),
     "a newline alone before the end": (b"GET /readyz HTTP/1.1\r\nHost: localhost\n", 400),
+    "a newline alone before the request": (b"\n" + request("GET /readyz"), 400),
     "NUL in the path": (request("GET /a%00b"), 400),
     "a path that is no text": (request("GET /dep%ffloy"), 400),
     "two slashes at the front": (request("GET //healthz"), 400),
