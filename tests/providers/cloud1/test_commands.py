@@ -1,74 +1,22 @@
 """The command line over all of it: what a user does in a day, and how often cloud1 is asked."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from tests.support.cloud1_shop import EVERY_HOUR, FROM_QUEUE, Shop
 from tests.support.cloud1_site import changing, make_queue
 from tests.support.in_process import project
-from tests.support.project import Done, Project
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
-
-_HEAD = "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.11, region: us-east-1}\n"
-_EVERY_HOUR = "{type: cron, schedule: rate(1 hour)}"
-_FROM_QUEUE = "{type: queue, queue: work}"
-
-
-@dataclass
-class Shop:
-    """A project of functions with their triggers."""
-
-    cloud1: StrictCloud1
-    project: Project
-    functions: dict[str, list[str]] = field(default_factory=dict)
-    role: str = ""
-
-    def __post_init__(self) -> None:
-        self.role = self.cloud1.role()
-
-    def has(self, name: str, word: str, *triggers: str) -> None:
-        """At an address of its own, besides."""
-        self.functions[name] = [f"{{type: http, path: /{name}}}", *triggers]
-        answer = {"statusCode": 200, "body": word}
-        text = f"def handler(event, context):\n    return {answer!r}\n"
-        self.project.write({f"{name}.py": text})
-
-    def run(self, *words: str) -> Done:
-        rows = [
-            f"  - {{name: {name}, entry: {name}.py, triggers: [{', '.join(triggers)}]}}\n"
-            for name, triggers in self.functions.items()
-        ]
-        self.project.write({"fabric.yml": f"{_HEAD}functions:\n{''.join(rows)}"})
-        env = {
-            **self.cloud1.environment,
-            "FABRIC_CLOUD1_REAL_DEPLOY": "1",
-            "FABRIC_CLOUD1_LAMBDA_ROLE_ARN": self.role,
-        }
-        return self.project.json(*words, env=env)
-
-    def ran(self, *words: str) -> dict[str, int]:
-        """The calls that a success took."""
-        self.cloud1.reset()
-        done = self.run(*words)
-        assert done.code == 0, done.out + done.err
-        return self.cloud1.calls()
-
-    def said(self, name: str) -> str:
-        """What users are answered."""
-        done = self.run("outputs")
-        url = done.result["services"][0]["outputs"]["url"]
-        answer = self.cloud1.http_get(f"{url}/{name}")
-        return answer.text if answer.status == 200 else str(answer.status)
 
 
 @pytest.fixture
 def shop(cloud1: StrictCloud1, tmp_path: Path) -> Shop:
     made = Shop(cloud1, project(tmp_path, sources={}))
     make_queue(cloud1)
-    made.has("hello", "one", _EVERY_HOUR, _FROM_QUEUE)
+    made.has("hello", "one", EVERY_HOUR, FROM_QUEUE)
     made.has("bye", "bye")
     return made
 
@@ -77,7 +25,7 @@ def test_a_day_of_a_service(shop: Shop) -> None:
     shop.ran("deploy")
     assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
     assert shop.ran("deploy") == {}
-    shop.has("hello", "two", _EVERY_HOUR, _FROM_QUEUE)
+    shop.has("hello", "two", EVERY_HOUR, FROM_QUEUE)
     calls = shop.ran("deploy")
     assert (shop.said("hello"), sum(calls.values())) == ("two", 8)
     assert shop.ran("rollback") == {"lambda.GetFunction": 1, "lambda.UpdateAlias": 1}
@@ -88,10 +36,10 @@ def test_a_day_of_a_service(shop: Shop) -> None:
 
 
 def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(shop: Shop) -> None:
-    shop.has("late", "late", _EVERY_HOUR)
+    shop.has("late", "late", EVERY_HOUR)
     shop.ran("deploy")
     assert len(shop.cloud1.left()["rules"]) == 2
-    shop.has("hello", "one", _FROM_QUEUE)
+    shop.has("hello", "one", FROM_QUEUE)
     del shop.functions["late"]
     shop.ran("deploy")
     left = {kind: len(names) for kind, names in shop.cloud1.left().items()}
@@ -132,7 +80,7 @@ def test_force_brings_back_what_somebody_took_away(shop: Shop) -> None:
 def test_a_release_that_breaks_off_is_put_right_by_the_next(shop: Shop) -> None:
     shop.has("hello", "one")
     shop.ran("deploy")
-    shop.has("hello", "two", _EVERY_HOUR, _FROM_QUEUE)
+    shop.has("hello", "two", EVERY_HOUR, FROM_QUEUE)
     asked = {"status": 400, "code": "InvalidParameterValueException"}
     shop.cloud1.fault("lambda.CreateEventSourceMapping", **asked)
     assert shop.run("deploy").error["code"] == "provider/refused"
@@ -146,7 +94,7 @@ def test_a_release_that_breaks_off_is_put_right_by_the_next(shop: Shop) -> None:
 def test_a_release_that_breaks_off_is_taken_back(shop: Shop) -> None:
     shop.has("hello", "one")
     shop.ran("deploy")
-    shop.has("hello", "two", _EVERY_HOUR, _FROM_QUEUE)
+    shop.has("hello", "two", EVERY_HOUR, FROM_QUEUE)
     asked = {"status": 400, "code": "InvalidParameterValueException"}
     shop.cloud1.fault("lambda.CreateEventSourceMapping", **asked)
     assert shop.run("deploy", "--rollback-on-failure").code != 0

@@ -1,5 +1,5 @@
 // One warm runtime of Node: an event a line on stdin, an answer a line on the descriptor that is
-// named. A line that ends with NUL says on stdout that all of what was printed is there.
+// named; the first is empty: it is there. A line that ends with NUL says on stdout that all of what was printed is there.
 "use strict";
 const path = require("path");
 const fs = require("fs");
@@ -36,6 +36,7 @@ function call(handler, event, context) {
 }
 
 let handler;
+fs.writeSync(descriptor, "\n");
 lines.on("line", async (line) => {
   const { event, context } = JSON.parse(line);
   const end = Date.now() + context.seconds * 1000;

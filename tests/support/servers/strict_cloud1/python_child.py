@@ -29,6 +29,8 @@ def load() -> Any:
 
 def main() -> None:
     answers = os.fdopen(int(os.environ.pop("RESULT_FD")), "w")  # noqa: TID251
+    answers.write("\n")
+    answers.flush()
     sys.path[0] = os.getcwd()  # noqa: PTH109 - as the runtime does it
     handler: Any = None
     for line in sys.stdin:
