@@ -66,11 +66,11 @@ class Served:
             return Answer(answer.status, dict(answer.headers.items()), answer.read())
 
     def until_said(self, words: str) -> None:
-        until(lambda: words in self.text or self.child.poll() is not None, self.text)
+        until(lambda: words in self.text or self.child.poll() is not None, lambda: self.text)
         assert words in self.text
 
     def until_answer(self, path: str, body: bytes) -> None:
-        until(lambda: self.get(path).body == body, self.text)
+        until(lambda: self.get(path).body == body, lambda: self.text)
 
     def type(self, line: str) -> None:
         assert self.child.stdin

@@ -10,10 +10,13 @@ SECONDS = 60.0
 LONGEST_TICK_NS = 20_000_000
 
 
-def until(holds: Callable[[], bool], failing: str = "it did not come about") -> None:
+def until(
+    holds: Callable[[], bool], failing: str | Callable[[], str] = "it did not come about"
+) -> None:
+    """`failing` may be asked for once it has been waited in vain."""
     end = time.monotonic() + SECONDS
     while not holds():
-        assert time.monotonic() < end, failing
+        assert time.monotonic() < end, failing if isinstance(failing, str) else failing()
         time.sleep(0.005)
 
 
