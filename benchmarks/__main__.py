@@ -10,6 +10,7 @@ from benchmarks.reliability.catalog import CAMPAIGNS
 from benchmarks.row import Options, Result, Row
 from benchmarks.rows import (
     calls,
+    cloud1,
     cold,
     compose,
     daemon,
@@ -48,6 +49,7 @@ MODULES = (
     daemon_requests,
     daemon_beside,
     daemon_memory,
+    cloud1,
 )
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 
