@@ -211,6 +211,21 @@ def test_a_project_that_is_broken_at_first_is_served_once_it_is_mended(shop: Pro
         server.until_answer("/users/7", b"well 7")
 
 
+def test_an_edit_in_the_middle_of_a_build_is_not_lost(shop: Project) -> None:
+    shop.write(
+        {
+            "fabric.yml": "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.11}\n"
+            "build: {command: [sh, build.sh]}\n"
+            "functions: [{name: word, entry: word.py, triggers: [{type: http, path: /}]}]\n",
+            "build.sh": "cp word.py $FABRIC_OUT_DIR\n"
+            "[ -e edited ] || { : >edited; echo 'def handler(e, c): return 2' >word.py; }\n",
+            "word.py": "def handler(e, c): return 1\n",
+        }
+    )
+    with served(shop, "--watch") as server:
+        server.until_answer("/", b"2")
+
+
 def test_a_variable_of_the_env_file_that_changes_is_given(shop: Project) -> None:
     shop.write(
         {

@@ -29,7 +29,11 @@ class PackagedFunction(Struct, frozen=True):
 class Artifacts(Struct, frozen=True):
     """`packages` by function; `broken` are those that could not be made. `looked_at` are all paths
     that decided it: files, and those that would be if they were there. `searched` are folders that
-    were searched, `root` is that of the service. It was `began` by the clock of its files."""
+    were searched, `root` is that of the service. It was `began` by the clock of its files.
+
+    Only what `is_whole` tells all of it: a task that failed, or whose inputs moved while it ran,
+    does not say what it looked at.
+    """
 
     packages: Mapping[str, PackagedFunction]
     broken: Mapping[str, Problem]
@@ -37,6 +41,7 @@ class Artifacts(Struct, frozen=True):
     searched: frozenset[Path]
     root: Path
     began: int
+    is_whole: bool = True
     warnings: tuple[Problem, ...] = ()
     interrupted: bool = False
 
@@ -61,6 +66,7 @@ def made_artifacts(
         frozenset(workspace / path for path in _searched(result)),
         workspace / getattr(next(iter(work.graph.tasks)).inputs, "root", "."),
         started,
+        all(outcome.trace is not None for _, outcome in result.rows),
         (*info.warnings, *result.warnings),
         result.interrupted,
     )

@@ -140,9 +140,9 @@ class Rebuilds:
                 continue
             changed = tuple(sorted(_changed(last.service, made.service)))
             last, known, artifacts = made, made.project, made.artifacts
-            # A build that failed tells nothing of what it looked at: all of before counts on.
-            is_whole = not artifacts.broken
-            looked_at = artifacts.looked_at if is_whole else looked_at | artifacts.looked_at
+            # What is not whole does not tell all that it looked at: all of before counts on.
+            more = frozenset[str]() if artifacts.is_whole else looked_at
+            looked_at = artifacts.looked_at | more
             before = _seen(looked_at, artifacts, before)
             shown, project = self._shown(found), made.project
             done = Round(shown, changed, made.service, (), project, _ms(started))
@@ -166,7 +166,7 @@ def _seen(looked_at: frozenset[str], artifacts: Artifacts, before: Stats) -> Sta
     more = set(looked_at)
     for folder in artifacts.searched:
         more.update(path for path in all_below(folder) if Path(path).is_dir())
-    if artifacts.broken:
+    if not artifacts.is_whole:
         more.update(all_below(artifacts.root))
     now = stats_of(more)
     return {
