@@ -1,0 +1,94 @@
+"""Where a service is met: below the account's own domain, or at a host name of a zone."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.edge1.api import ApiCall, sending
+from fabric.providers.edge1.refusals import RefusedCallError, unless_gone
+from fabric.providers.edge1.versions import Edge1Work
+
+_NO_SUBDOMAIN = 10007
+_HTTPS = "https://"
+
+
+class _Subdomain(Struct, frozen=True):
+    subdomain: str
+
+
+class _RouteRow(Struct, frozen=True):
+    id: str
+    pattern: str
+    script: str | None = None
+
+
+def subdomain(work: Edge1Work) -> str:
+    try:
+        return work.ask(ApiCall("GET", f"{work.workers}/subdomain"), _Subdomain).subdomain
+    except RefusedCallError as error:
+        if _NO_SUBDOMAIN not in error.codes:
+            raise
+        message = "the account has no subdomain of workers.dev yet, below which services are met"
+        hint = (
+            "choose one on the page of Workers, or name a `hostname` below "
+            "`extensions.edge1-workers`"
+        )
+        raise FabricError(Problem("provider/no-subdomain", message, hint)) from error
+
+
+def opened(work: Edge1Work, gate: str) -> str:
+    """The address under which the gate is met from now on."""
+    if not work.own.hostname:
+        below = subdomain(work)
+        _set_routes(work, gate, "")
+        _set_subdomain(work, gate, is_on=True)
+        other = work.api.account.workers_url
+        return other.replace("{worker}", gate) or f"{_HTTPS}{gate}.{below}.workers.dev"
+    _set_routes(work, gate, f"{work.own.hostname}/*")
+    _set_subdomain(work, gate, is_on=False)
+    return f"{_HTTPS}{work.own.hostname}"
+
+
+def shut(work: Edge1Work, gate: str) -> None:
+    """Routes of a zone stay when their Worker goes."""
+    _set_routes(work, gate, "")
+
+
+def _set_subdomain(work: Edge1Work, gate: str, *, is_on: bool) -> None:
+    document = {"enabled": is_on, "previews_enabled": False}
+    work.tell(sending("POST", work.script(gate, "/subdomain"), document))
+
+
+def _set_routes(work: Edge1Work, gate: str, pattern: str) -> None:
+    """Just this one leads to the gate; routes to other Workers stay as they are."""
+    if not work.api.account.zone:
+        return
+
+    def act() -> None:
+        rows = work.api.once(ApiCall("GET", work.routes), tuple[_RouteRow, ...])
+        for call in tuple(_changes(work, rows, (gate, pattern))):
+            if call.method == "DELETE":
+                with unless_gone():
+                    work.api.once(call, object)
+            else:
+                work.api.once(call, object)
+
+    work.patient(act)
+
+
+def _changes(
+    work: Edge1Work, rows: tuple[_RouteRow, ...], wanted: tuple[str, str]
+) -> Iterator[ApiCall]:
+    gate, pattern = wanted
+    there = next((one for one in rows if pattern and one.pattern == pattern), None)
+    if there is not None and there.script != gate:
+        whose = f"the Worker `{there.script}`" if there.script else "no Worker"
+        message = f"the route `{pattern}` is there already, and leads to {whose}"
+        hint = "it is left as it is: delete it by hand, or name another `hostname`"
+        raise FabricError(Problem("deploy/foreign", message, hint))
+    if pattern and there is None:
+        yield sending("POST", work.routes, {"pattern": pattern, "script": gate})
+    for one in rows:
+        if one.script == gate and one.pattern != pattern:
+            yield ApiCall("DELETE", f"{work.routes}/{one.id}")
