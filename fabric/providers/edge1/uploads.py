@@ -206,12 +206,25 @@ def _module_folders(archive: zipfile.ZipFile, names: Sequence[str]) -> dict[str,
 
 
 def _with_address(name: str, kind: str, content: bytes) -> bytes:
-    """A Worker's modules have no address of their own, and bundles ask for it in their first lines.
-    No line moves."""
-    if kind != _ES_MODULE:
+    """Modules of a Worker are not told where they are: ES modules not at all, and CommonJS by
+    another folder than the one that files are read below. No line moves."""
+    path = f"/bundle/{name}"
+    if content.startswith(b"#!"):
+        content = b"//" + content[2:]
+    if kind == _ES_MODULE:
+        return b"import.meta.url ??= " + _quoted(f"file://{path}") + b"; " + content
+    if kind != _COMMONJS:
         return content
-    address = json.dumps(f"file:///bundle/{name}").encode()
-    return b"import.meta.url ??= " + address + b"; " + content
+    strict = b'"use strict"; ' if content.lstrip().startswith((_STRICT, _STRICT_TOO)) else b""
+    folder = _quoted(posixpath.dirname(path))
+    return strict + b"__filename = " + _quoted(path) + b"; __dirname = " + folder + b"; " + content
+
+
+_STRICT, _STRICT_TOO = b'"use strict"', b"'use strict'"
+
+
+def _quoted(text: str) -> bytes:
+    return json.dumps(text).encode()
 
 
 def _problem(order: FunctionOrder, why: str, hint: str = "") -> Problem:

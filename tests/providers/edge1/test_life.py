@@ -145,7 +145,9 @@ def test_what_is_met_and_what_was_made_under_a_mark_is_found(site: Edge1Site) ->
 def test_what_was_deleted_by_hand_comes_back_by_force(site: Edge1Site) -> None:
     site.up(*both(site))
     for name in ("shop-dev", _HELLO):
-        site.edge1.api("DELETE", f"/accounts/{site.edge1.account}/workers/scripts/{name}?force=true")
+        site.edge1.api(
+            "DELETE", f"/accounts/{site.edge1.account}/workers/scripts/{name}?force=true"
+        )
     site.up(*both(site), force=True)
     assert site.said() == "one"
     assert site.edge1.schedules(_HELLO) == ["0 * * * *"]
