@@ -1,4 +1,4 @@
-"""Handlers beside requests and what users are answered: a provider that runs handlers passes all."""
+"""Handlers beside requests and what users are answered: whoever runs handlers passes all."""
 
 import json
 from collections.abc import Mapping
@@ -198,7 +198,10 @@ CASES = (
     HandlerCase(
         "a-callback",
         Asked(),
-        'exports.handler = (event, context, callback) => { setTimeout(() => callback(null, { statusCode: 200, body: "called" }), 1); };',
+        'const answer = { statusCode: 200, body: "called" };\n'
+        "exports.handler = (event, context, callback) => {\n"
+        "    setTimeout(() => callback(null, answer), 1);\n"
+        "};",
         said=b"called",
     ),
     HandlerCase(
@@ -237,14 +240,16 @@ CASES = (
     HandlerCase(
         "a-default-export-of-a-bundle",
         Asked(),
-        'exports.__esModule = true; exports.default = async () => ({ statusCode: 200, body: "bundled" });',
+        "exports.__esModule = true;\n"
+        'exports.default = async () => ({ statusCode: 200, body: "bundled" });',
         said=b"bundled",
     ),
     HandlerCase(
         "the-context",
         Asked(),
         _answers(
-            "{ statusCode: 200, body: JSON.stringify([context.functionName, context.awsRequestId.length, context.getRemainingTimeInMillis() > 0]) }",
+            "{ statusCode: 200, body: JSON.stringify([context.functionName, "
+            "context.awsRequestId.length, context.getRemainingTimeInMillis() > 0]) }",
             "event, context",
         ),
         said=b'["hello",36,true]',

@@ -13,7 +13,9 @@ from tests.support.servers.strict_cloud1.samples import archive
 pytestmark = pytest.mark.slow
 
 _WORKER = """export default {
-    async fetch(request, env, ctx) { return new Response(env.MODE + " " + new URL(request.url).pathname); },
+    async fetch(request, env, ctx) {
+        return new Response(env.MODE + " " + new URL(request.url).pathname);
+    },
     async scheduled(controller, env, ctx) { console.log("at " + controller.cron); },
 };"""
 
@@ -74,7 +76,8 @@ def test_a_timed_call_that_fails_is_told_as_failed(site: Edge1Site) -> None:
 
 def test_files_beside_the_bundle_are_read_below_it(site: Edge1Site) -> None:
     source = """const fs = require("fs"); const path = require("path");
-    exports.handler = async () => ({ statusCode: 200, body: fs.readFileSync(path.join(__dirname, "words.txt"), "utf8") });"""
+    const words = () => fs.readFileSync(path.join(__dirname, "words.txt"), "utf8");
+    exports.handler = async () => ({ statusCode: 200, body: words() });"""
     site.up(site.order_of("hello", archive(index_js=source, words_txt="hey"), HTTP))
     assert site.said() == "hey"
 
