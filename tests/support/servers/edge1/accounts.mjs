@@ -17,7 +17,7 @@ export function accountOfZone(id) {
 }
 
 function opened(id) {
-  return { id, token: `tok-${id}`, scripts: new Map(), routes: new Map(), subdomain: "probe", calls: [], faults: [], rate: null };
+  return { id, token: `tok-${id}`, scripts: new Map(), routes: new Map(), subdomain: "probe", calls: [], faults: [], uploads: [], rate: null };
 }
 
 export async function forget(account) {

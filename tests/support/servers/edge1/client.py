@@ -108,6 +108,10 @@ class Edge1Server:
         """How many each Worker has."""
         return dict(self._ask("counts"))
 
+    def uploads(self) -> list[dict[str, Any]]:
+        """How each form since the last reset was made."""
+        return list(self._ask("uploads"))
+
     def lines(self, worker: str) -> list[str]:
         """What the version that is met has written."""
         return list(self._ask("said", {"worker": worker}))

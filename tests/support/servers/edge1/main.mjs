@@ -102,11 +102,12 @@ async function handle(request) {
   const given = request.body.length ? json(request.body) : {};
   const acts = {
     calls: () => account.calls,
-    reset: () => Object.assign(account, { calls: [], faults: [], rate: null }) && null,
+    reset: () => Object.assign(account, { calls: [], faults: [], uploads: [], rate: null }) && null,
     fault: () => account.faults.push(given),
     throttle: () => (account.rate = { ...given, left: given.left ?? given.quota }),
     subdomain: () => ((account.subdomain = given.name), null),
     left: () => left(account),
+    uploads: () => account.uploads,
     forget: () => forget(account),
     fire: () => timed(account, chosen(account.scripts.get(given.worker)), given.cron),
     schedules: () => account.scripts.get(given.worker).schedules.map((one) => one.cron),

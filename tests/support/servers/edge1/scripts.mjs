@@ -107,12 +107,26 @@ async function remove(call) {
   return null;
 }
 
+// What wrangler asks for besides.
+const OF_SCRIPTS = { logpush: false, tags: [], tail_consumers: [], observability: { enabled: true } };
+
+function service(call) {
+  const script = call.account.scripts.get(call.names.script) ?? no(404, 10090, "workers.api.error.service_not_found"); // (docs)
+  return { id: script.name, default_environment: { environment: "production", script: { last_deployed_from: "api" } } };
+}
+
+function settings(call) {
+  const { resources } = shown(scriptOf(call).versions[0]);
+  return { ...OF_SCRIPTS, bindings: resources.bindings, ...resources.script_runtime };
+}
+
 const WORKERS = "/accounts/:account/workers";
 const SCRIPT = `${WORKERS}/scripts/:script`;
 
 export const scriptCalls = [
   ["GET", `${WORKERS}/subdomain`, ({ account }) => (account.subdomain ? { subdomain: account.subdomain } : no(404, 10007, "workers.api.error.subdomain_not_found"))],
   ["GET", `${WORKERS}/scripts`, ({ account }) => [...account.scripts.values()].map((one) => ({ id: one.name, modified_on: one.versions[0].created }))],
+  ["GET", `${WORKERS}/services/:script`, service],
   ["PUT", SCRIPT, put],
   ["DELETE", SCRIPT, remove],
   ["GET", `${SCRIPT}/versions`, listVersions],
@@ -122,6 +136,9 @@ export const scriptCalls = [
   ["POST", `${SCRIPT}/deployments`, addDeployment],
   ["GET", `${SCRIPT}/subdomain`, (call) => scriptOf(call).subdomain],
   ["POST", `${SCRIPT}/subdomain`, setSubdomain],
+  ["GET", `${SCRIPT}/settings`, settings],
+  ["GET", `${SCRIPT}/script-settings`, () => OF_SCRIPTS],
+  ["PATCH", `${SCRIPT}/script-settings`, (call) => ({ ...OF_SCRIPTS, ...call.json() })],
   ["GET", `${SCRIPT}/schedules`, (call) => ({ schedules: scriptOf(call).schedules })],
   ["PUT", `${SCRIPT}/schedules`, setSchedules],
 ];

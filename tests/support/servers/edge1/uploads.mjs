@@ -24,7 +24,15 @@ export async function readUpload(request, account, name) {
   if (!modules.some((one) => one.path === metadata.main_module)) no(400, 10021, `No such module: ${metadata.main_module}`);
   modules.sort((one, other) => (other.path === metadata.main_module) - (one.path === metadata.main_module));
   checkBindings(metadata.bindings ?? [], account, name);
+  account.uploads.push(outline(form, metadata));
   return { metadata: { bindings: [], annotations: {}, ...metadata }, modules };
+}
+
+// How it was made, so that two clients can be compared.
+function outline(form, metadata) {
+  const files = [...form.entries()].filter(([name]) => name !== "metadata").map(([, value]) => value);
+  const isNamedTwice = [...form.entries()].every(([name, value]) => name === "metadata" || value.name === name);
+  return { members: Object.keys(metadata).sort(), bindings: metadata.bindings ?? [], kinds: [...new Set(files.map((one) => one.type))], fields: { isNamedTwice, metadata: typeof form.get("metadata") } };
 }
 
 async function formOf({ body, type }) {
