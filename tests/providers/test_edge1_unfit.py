@@ -49,6 +49,14 @@ def test_provisioned_concurrency_is_not_passed_over() -> None:
     assert "`provisionedConcurrency`" in message
 
 
+@pytest.mark.parametrize("told_as", ["(5, None)", "reserved=5"])
+def test_reserved_concurrency_is_not_passed_over(told_as: str) -> None:
+    (message,) = told(replace(GOOD, settings=(*GOOD.settings, ("concurrency", told_as))))
+    assert "`reservedConcurrency`" in message
+    unset = replace(GOOD, settings=(*GOOD.settings, ("concurrency", "(None, None)")))
+    assert told(unset) == []
+
+
 def test_more_variables_than_a_worker_takes_are_counted() -> None:
     (message,) = told(replace(GOOD, variables=tuple(f"V{n}" for n in range(129))))
     assert message == "function `hello` has 129 variables, and edge1 takes 128"

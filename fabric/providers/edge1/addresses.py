@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.edge1.api import ApiCall, sending
+from fabric.providers.edge1.api import Edge1Call, sending
 from fabric.providers.edge1.refusals import RefusedCallError, unless_gone
 from fabric.providers.edge1.versions import Edge1Work
 
@@ -25,7 +25,7 @@ class _RouteRow(Struct, frozen=True):
 
 def subdomain(work: Edge1Work) -> str:
     try:
-        return work.ask(ApiCall("GET", f"{work.workers}/subdomain"), _Subdomain).subdomain
+        return work.ask(Edge1Call("GET", f"{work.workers}/subdomain"), _Subdomain).subdomain
     except RefusedCallError as error:
         if _NO_SUBDOMAIN not in error.codes:
             raise
@@ -66,7 +66,7 @@ def _set_routes(work: Edge1Work, gate: str, pattern: str) -> None:
         return
 
     def act() -> None:
-        rows = work.api.once(ApiCall("GET", work.routes), tuple[_RouteRow, ...])
+        rows = work.api.once(Edge1Call("GET", work.routes), tuple[_RouteRow, ...])
         for call in tuple(_changes(work, rows, (gate, pattern))):
             if call.method == "DELETE":
                 with unless_gone():
@@ -79,7 +79,7 @@ def _set_routes(work: Edge1Work, gate: str, pattern: str) -> None:
 
 def _changes(
     work: Edge1Work, rows: tuple[_RouteRow, ...], wanted: tuple[str, str]
-) -> Iterator[ApiCall]:
+) -> Iterator[Edge1Call]:
     gate, pattern = wanted
     there = next((one for one in rows if pattern and one.pattern == pattern), None)
     if there is not None and there.script != gate:
@@ -91,4 +91,4 @@ def _changes(
         yield sending("POST", work.routes, {"pattern": pattern, "script": gate})
     for one in rows:
         if one.script == gate and one.pattern != pattern:
-            yield ApiCall("DELETE", f"{work.routes}/{one.id}")
+            yield Edge1Call("DELETE", f"{work.routes}/{one.id}")

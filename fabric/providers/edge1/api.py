@@ -6,6 +6,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
+from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.contract import CallWatch
 from fabric.providers.edge1.rate import RateBudget
@@ -22,7 +23,7 @@ _JSON = "application/json"
 _SERVER_ERROR = 500
 
 
-class ApiCall(Struct, frozen=True):
+class Edge1Call(Struct, frozen=True):
     """`path` begins behind the address of the interface."""
 
     method: str
@@ -35,8 +36,8 @@ class ApiCall(Struct, frozen=True):
         return f"{self.method} {self.path.partition('?')[0]}"
 
 
-def sending(method: str, path: str, document: object) -> ApiCall:
-    return ApiCall(method, path, msgspec.json.encode(document))
+def sending(method: str, path: str, document: object) -> Edge1Call:
+    return Edge1Call(method, path, msgspec.json.encode(document))
 
 
 class Edge1Account(Struct, frozen=True):
@@ -61,13 +62,13 @@ class Edge1Api:
 
     def __init__(self, account: Edge1Account, http: Http | None = None) -> None:
         self.account = account
-        self._http = http or open_http(_ONCE)
+        self._http = http or _opened()
         self.rate = RateBudget()
 
     def close(self) -> None:
         self._http.close()
 
-    def once(self, call: ApiCall, kind: type[T]) -> T:
+    def once(self, call: Edge1Call, kind: type[T]) -> T:
         """TransientError where nobody knows what became of it; RefusedCallError for a no."""
         reply = self._http.send(
             HttpRequest(
@@ -80,12 +81,21 @@ class Edge1Api:
         self.rate.learn(reply.headers)
         return _understood(call, reply, kind)
 
-    def _headers(self, call: ApiCall) -> Mapping[str, str]:
+    def _headers(self, call: Edge1Call) -> Mapping[str, str]:
         token = {"Authorization": f"Bearer {self.account.token.reveal()}"}
         return {**token, "Content-Type": call.content_type} if call.content else token
 
 
-def _understood(call: ApiCall, reply: HttpReply, kind: type[T]) -> T:
+def _opened() -> Http:
+    try:
+        return open_http(_ONCE)
+    except ImportError as error:
+        message = f"deploys to `edge1-workers` need a package that is not installed: {error.name}"
+        hint = "pip install 'fabric-deploy[cloud]'"
+        raise FabricError(Problem("deploy/not-installed", message, hint)) from error
+
+
+def _understood(call: Edge1Call, reply: HttpReply, kind: type[T]) -> T:
     """An answer that breaks off says nothing of what was done."""
     try:
         envelope = msgspec.json.decode(reply.content, type=_Envelope)

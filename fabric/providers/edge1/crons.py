@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.providers.edge1.api import ApiCall, sending
+from fabric.providers.edge1.api import Edge1Call, sending
 from fabric.providers.edge1.versions import Edge1Work
 
 _RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
@@ -110,5 +110,5 @@ def crons_text(crons: Sequence[str]) -> str:
 
 
 def _found_crons(work: Edge1Work, name: str) -> tuple[str, ...]:
-    found = work.ask(ApiCall("GET", work.script(name, "/schedules")), _Schedules)
+    found = work.ask(Edge1Call("GET", work.script(name, "/schedules")), _Schedules)
     return tuple(one.cron for one in found.schedules)

@@ -23,7 +23,7 @@ from fabric.providers.contract import (
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.functions import made, made_under, met
 from fabric.providers.edge1.identity import identity
-from fabric.providers.edge1.own_settings import OwnSettings
+from fabric.providers.edge1.own_settings import Edge1Settings
 from fabric.providers.edge1.refusals import explained
 from fabric.providers.edge1.releasing import released
 from fabric.providers.edge1.removing import destroyed, dissolved
@@ -38,7 +38,7 @@ class Edge1Workers(Struct, frozen=True):
     are values that no message may show."""
 
     connect: Callable[[], Edge1Api]
-    own: OwnSettings
+    own: Edge1Settings
     hide: Redaction
     waiting: Waiting = WAITING
 

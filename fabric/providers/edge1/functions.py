@@ -3,7 +3,7 @@
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.edge1.own_settings import owner_of, version_id, version_in, worker_name
-from fabric.providers.edge1.uploads import function_upload, shimmed
+from fabric.providers.edge1.uploads import function_upload, made_mark
 from fabric.providers.edge1.versions import (
     Edge1Work,
     live_function,
@@ -23,8 +23,9 @@ def made(work: Edge1Work, address: DeploymentAddress, order: FunctionOrder) -> L
     name, owner = worker_name(address, order.name), owner_of(address, order.name)
     ident = version_in(order.version)
     then = version(work, name, ident) if ident else None
-    if then is None or then.tag != owner.tag(shimmed(order.mark)):
-        ident = uploaded(work, name, function_upload(order, owner))
+    date = work.own.compatibility_date
+    if then is None or then.tag != owner.tag(made_mark(order.mark, date)):
+        ident = uploaded(work, name, function_upload(order, owner, date))
     work.watch.hear(f"{order.name}: version {ident} is ready")
     return LiveFunction(
         order.name,
@@ -60,7 +61,7 @@ def made_under(
 ) -> LiveFunction | None:
     name, owner = worker_name(address, function), owner_of(address, function)
     rows = versions(work, name) or ()
-    tag = owner.tag(shimmed(mark))
+    tag = owner.tag(made_mark(mark, work.own.compatibility_date))
     found = next((one for one in rows if one.tag == tag), None)
     return None if found is None else live_function(function, name, found, owner)
 

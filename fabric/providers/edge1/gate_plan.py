@@ -19,7 +19,9 @@ class WantedGate(Struct, frozen=True):
     upload: Upload | None
 
 
-def wanted_gate(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> WantedGate:
+def wanted_gate(
+    address: DeploymentAddress, functions: Sequence[LiveFunction], date: str
+) -> WantedGate:
     routes: list[tuple[str, str, str, JsonObject | None]] = []
     for one in functions:
         for trigger in map(json.loads, one.triggers):
@@ -36,7 +38,7 @@ def wanted_gate(address: DeploymentAddress, functions: Sequence[LiveFunction]) -
         for path, method, function, cors in sorted(routes, key=lambda one: one[:3])
     ]
     services = {binding: worker_name(address, one) for one, binding in bindings.items()}
-    return WantedGate(name, gate_upload(rows, owner_of(address), services))
+    return WantedGate(name, gate_upload(rows, owner_of(address), services, date))
 
 
 def _cors(said: object) -> JsonObject | None:

@@ -11,7 +11,7 @@ from fabric.model.secret import Secret
 from fabric.providers.connections import Connections
 from fabric.providers.edge1.api import Edge1Account, Edge1Api
 from fabric.providers.edge1.deployer import Edge1Workers
-from fabric.providers.edge1.own_settings import OwnSettings
+from fabric.providers.edge1.own_settings import Edge1Settings
 from fabric.providers.redaction import redaction_of
 from fabric.providers.run_command import CommandEnvironment
 
@@ -37,7 +37,7 @@ def edge1_workers(
     return Edge1Workers(connect, own, hide)
 
 
-def _account(env: Mapping[str, str], own: OwnSettings) -> Edge1Account:
+def _account(env: Mapping[str, str], own: Edge1Settings) -> Edge1Account:
     needed = (*_REQUIRED, "EDGE1_ZONE_ID") if own.hostname else _REQUIRED
     missing = [name for name in needed if not env.get(name)]
     if missing:
@@ -53,9 +53,9 @@ def _account(env: Mapping[str, str], own: OwnSettings) -> Edge1Account:
     )
 
 
-def _own(extension: str) -> OwnSettings:
+def _own(extension: str) -> Edge1Settings:
     try:
-        own = convert(json.loads(extension), OwnSettings)
+        own = convert(json.loads(extension), Edge1Settings)
     except ValidationError as error:
         raise _misfit(str(error)) from error
     if not _DATE.fullmatch(own.compatibility_date):

@@ -17,7 +17,7 @@ _OWNER_LENGTH = 16
 _MESSAGE = re.compile(r"archive ([0-9a-f]{64});")
 
 
-class OwnSettings(Struct, frozen=True, rename="camel"):
+class Edge1Settings(Struct, frozen=True, rename="camel"):
     """What the provider's own part of a config says."""
 
     hostname: str = ""

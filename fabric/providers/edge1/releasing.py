@@ -25,7 +25,7 @@ def released(
     # What a deploy has failed to make has no version, and is met by nobody.
     functions = [one for one in functions if version_in(one.resource_id)]
     kept = kept_texts(address)
-    gate = wanted_gate(address, functions)
+    gate = wanted_gate(address, functions, work.own.compatibility_date)
     crons = {one.name: wanted_crons(one.triggers) for one in functions}
     side_by_side(lambda one: _cut_over(work, address, one, kept), functions)
     endpoint, texts = _gate(work, address, gate, kept)
@@ -68,7 +68,7 @@ def _gate(
         if kept.sure(_GATE) != "":
             removed_gate(work, address)
         return "", {}
-    seen = digest_fields((gate.upload.tag, work.own.compatibility_date))
+    seen = gate.upload.tag
     if kept.sure(_GATE) != seen:
         ident = uploaded(work, gate.name, gate.upload)
         if met_version(work, gate.name) != ident:

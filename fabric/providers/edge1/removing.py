@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.edge1.addresses import shut
-from fabric.providers.edge1.api import ApiCall
+from fabric.providers.edge1.api import Edge1Call
 from fabric.providers.edge1.own_settings import Owner, gate_name, owner_of, worker_name
 from fabric.providers.edge1.refusals import unless_gone
 from fabric.providers.edge1.side_by_side import side_by_side
@@ -50,4 +50,4 @@ def _delete_own(work: Edge1Work, name: str, owner: Owner) -> None:
 def _delete(work: Edge1Work, name: str) -> None:
     """What it is bound to, and bound by, does not hold it."""
     with unless_gone():
-        work.tell(ApiCall("DELETE", work.script(name, "?force=true")))
+        work.tell(Edge1Call("DELETE", work.script(name, "?force=true")))

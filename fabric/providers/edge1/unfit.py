@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from fabric.model.concurrency import told_counts, told_settings
 from fabric.model.problems import Problem
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
 from fabric.providers.edge1.crons import own_schedule
@@ -32,9 +33,14 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
     memory = settings.get("memory", "")
     if memory.isdigit() and int(memory) > _MEMORY:
         yield _problem(one.name, f"asks for {memory} MB, and a Worker has {_MEMORY}")
-    if one.provisioned_concurrency:
-        why = "asks for `provisionedConcurrency`, which edge1 does not have"
-        yield _problem(one.name, why, "leave it out: Workers are not kept warm by hand")
+    reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
+    asked = {
+        "reservedConcurrency": reserved is not None,
+        "provisionedConcurrency": bool(one.provisioned_concurrency),
+    }
+    for name in (name for name, is_asked in asked.items() if is_asked):
+        why = f"asks for `{name}`, which edge1 does not have"
+        yield _problem(one.name, why, "leave it out: as many run as are called")
     if len(one.variables) > _VARIABLES:
         why = f"has {len(one.variables)} variables, and edge1 takes {_VARIABLES}"
         yield _problem(one.name, why)

@@ -17,7 +17,6 @@ from fabric.providers.contract import FunctionOrder
 from fabric.providers.edge1.own_settings import (
     FLAGS,
     Owner,
-    OwnSettings,
     message_of,
     timeout_of,
 )
@@ -36,29 +35,30 @@ _DATA = "application/octet-stream"
 _PACKAGES = "node_modules"
 
 
-class Module(Struct, frozen=True):
+class WorkerModule(Struct, frozen=True):
     name: str
     kind: str
     content: bytes
 
 
 class Upload(Struct, frozen=True):
-    """`bindings` hold values of variables: they are shown nowhere."""
+    """`date` is that of the runtime. `bindings` hold values of variables: nobody is shown them."""
 
     owner: Owner
     mark: str
+    date: str
     archive: str
-    modules: tuple[Module, ...]
+    modules: tuple[WorkerModule, ...]
     bindings: tuple[JsonObject, ...] = ()
 
     @property
     def tag(self) -> str:
-        return self.owner.tag(self.mark)
+        return self.owner.tag(made_mark(self.mark, self.date))
 
-    def metadata(self, own: OwnSettings) -> JsonObject:
+    def metadata(self) -> JsonObject:
         return {
             "main_module": MAIN,
-            "compatibility_date": own.compatibility_date,
+            "compatibility_date": self.date,
             "compatibility_flags": list(FLAGS),
             "bindings": list(self.bindings),
             "observability": {"enabled": True},
@@ -68,10 +68,10 @@ class Upload(Struct, frozen=True):
             },
         }
 
-    def form(self, own: OwnSettings) -> tuple[str, bytes]:
+    def form(self) -> tuple[str, bytes]:
         """Its type and its bytes."""
-        metadata = json.dumps(self.metadata(own), sort_keys=True).encode()
-        head = Module("metadata", "application/json", metadata)
+        metadata = json.dumps(self.metadata(), sort_keys=True).encode()
+        head = WorkerModule("metadata", "application/json", metadata)
         parts = [_part(one) for one in (head, *self.modules)]
         boundary = f"fabric-{digest_bytes(b''.join(parts))[:32]}"
         joined = b"".join(b"--" + boundary.encode() + b"\r\n" + one + b"\r\n" for one in parts)
@@ -79,14 +79,14 @@ class Upload(Struct, frozen=True):
         return f"multipart/form-data; boundary={boundary}", content
 
 
-def _part(module: Module) -> bytes:
+def _part(module: WorkerModule) -> bytes:
     name = module.name.replace("\\", "\\\\").replace('"', '\\"')
     file = f'; filename="{name}"' if module.name != "metadata" else ""
     head = f'Content-Disposition: form-data; name="{name}"{file}\r\nContent-Type: {module.kind}'
     return head.encode() + b"\r\n\r\n" + module.content
 
 
-def function_upload(order: FunctionOrder, owner: Owner) -> Upload:
+def function_upload(order: FunctionOrder, owner: Owner, date: str) -> Upload:
     modules = tuple(_unpacked(order))
     names = frozenset(one.name for one in modules)
     path, _, export = order.artifact.handler.rpartition(".")
@@ -96,20 +96,20 @@ def function_upload(order: FunctionOrder, owner: Owner) -> Upload:
     text = _MAIN.format(module=json.dumps(f"../{main}"), said=json.dumps(_said(order, export)))
     shim = (_own("function.mjs"), _own("http.mjs"), _own("routes.mjs"))
     bindings = tuple(_variable(order, *pair) for pair in order.env.reveal())
-    main_module = Module(MAIN, _ES_MODULE, text.encode())
+    main_module = WorkerModule(MAIN, _ES_MODULE, text.encode())
     modules = (main_module, *shim, *modules)
-    return Upload(owner, shimmed(order.mark), order.artifact.sha256, modules, bindings)
+    return Upload(owner, order.mark, date, order.artifact.sha256, modules, bindings)
 
 
-def shimmed(mark: str) -> str:
-    """What stands around a handler is a part of what was made."""
-    return f"{mark}:{_shim_digest()}"
+def made_mark(mark: str, date: str) -> str:
+    """What stands around a handler, and the runtime under it, are a part of what is made."""
+    return f"{mark}:{_around_digest(date)}"
 
 
 @functools.cache
-def _shim_digest() -> str:
-    texts = (one.content for one in map(_own, ("function.mjs", "http.mjs", "routes.mjs")))
-    return digest_bytes(b"".join((_MAIN.encode(), *texts)))[:8]
+def _around_digest(date: str) -> str:
+    texts = [_own(name).content for name in ("function.mjs", "http.mjs", "routes.mjs", "gate.mjs")]
+    return digest_bytes(b"".join((date.encode(), _MAIN.encode(), _GATE.encode(), *texts)))[:8]
 
 
 _MAIN = """\
@@ -133,17 +133,19 @@ def _said(order: FunctionOrder, export: str) -> JsonObject:
     }
 
 
-def gate_upload(routes: Sequence[JsonObject], owner: Owner, services: Mapping[str, str]) -> Upload:
+def gate_upload(
+    routes: Sequence[JsonObject], owner: Owner, services: Mapping[str, str], date: str
+) -> Upload:
     """`services` pairs the name of each binding with a Worker. Its mark follows from all of it."""
     text = _GATE.format(routes=json.dumps(list(routes), sort_keys=True))
     shim = (_own("gate.mjs"), _own("routes.mjs"))
-    modules = (Module(MAIN, _ES_MODULE, text.encode()), *shim)
+    modules = (WorkerModule(MAIN, _ES_MODULE, text.encode()), *shim)
     bindings: tuple[JsonObject, ...] = tuple(
         {"type": "service", "name": name, "service": worker} for name, worker in services.items()
     )
     seen = json.dumps(bindings).encode() + b"".join(one.content for one in modules)
     digest = digest_bytes(seen)
-    return Upload(owner, digest[:32], digest, modules, bindings)
+    return Upload(owner, digest[:32], date, digest, modules, bindings)
 
 
 _GATE = """\
@@ -152,8 +154,8 @@ export default gate({routes});
 """
 
 
-def _own(name: str) -> Module:
-    return Module(f"{_FOLDER}/{name}", _ES_MODULE, (_SHIM / name).read_bytes())
+def _own(name: str) -> WorkerModule:
+    return WorkerModule(f"{_FOLDER}/{name}", _ES_MODULE, (_SHIM / name).read_bytes())
 
 
 def _variable(order: FunctionOrder, name: str, value: str) -> JsonObject:
@@ -161,7 +163,7 @@ def _variable(order: FunctionOrder, name: str, value: str) -> JsonObject:
     return {"type": kind, "name": name, "text": value}
 
 
-def _unpacked(order: FunctionOrder) -> Iterator[Module]:
+def _unpacked(order: FunctionOrder) -> Iterator[WorkerModule]:
     """What runs, and whatever lies beside it: that is read below `/bundle`."""
     with zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive:
         names = sorted(one.filename for one in archive.infolist() if not one.is_dir())
@@ -174,7 +176,7 @@ def _unpacked(order: FunctionOrder) -> Iterator[Module]:
         for name in names:
             kind = _kind(name, modules)
             content = archive.read(name)
-            yield Module(name, kind, _with_address(name, kind, content))
+            yield WorkerModule(name, kind, _with_address(name, kind, content))
 
 
 def _is_package(name: str) -> bool:

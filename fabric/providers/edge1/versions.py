@@ -8,8 +8,8 @@ from msgspec import Struct, field
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import CallWatch, LiveFunction
-from fabric.providers.edge1.api import ApiCall, Edge1Api, patient, sending
-from fabric.providers.edge1.own_settings import Owner, OwnSettings, archive_in, version_id
+from fabric.providers.edge1.api import Edge1Api, Edge1Call, patient, sending
+from fabric.providers.edge1.own_settings import Edge1Settings, Owner, archive_in, version_id
 from fabric.providers.edge1.refusals import RefusedCallError
 from fabric.providers.edge1.uploads import Upload
 from fabric.providers.waiting import WAITING, Waiting
@@ -41,24 +41,24 @@ class _Uploaded(Struct, frozen=True):
     deployment_id: str
 
 
-class _Share(Struct, frozen=True):
+class _VersionShare(Struct, frozen=True):
     version_id: str
     percentage: float
 
 
-class _Deployment(Struct, frozen=True):
-    versions: tuple[_Share, ...] = ()
+class _DeploymentRow(Struct, frozen=True):
+    versions: tuple[_VersionShare, ...] = ()
 
 
 class _DeploymentList(Struct, frozen=True):
-    deployments: tuple[_Deployment, ...] = ()
+    deployments: tuple[_DeploymentRow, ...] = ()
 
 
 class Edge1Work(Struct, frozen=True):
     """What every call needs: the interface, the config's own settings, and how long to wait."""
 
     api: Edge1Api
-    own: OwnSettings
+    own: Edge1Settings
     watch: CallWatch
     waiting: Waiting = WAITING
 
@@ -73,11 +73,11 @@ class Edge1Work(Struct, frozen=True):
     def script(self, name: str, rest: str = "") -> str:
         return f"{self.workers}/scripts/{name}{rest}"
 
-    def ask(self, call: ApiCall, kind: type[T]) -> T:
+    def ask(self, call: Edge1Call, kind: type[T]) -> T:
         """For calls that may be made twice without harm."""
         return self.patient(lambda: self.api.once(call, kind))
 
-    def tell(self, call: ApiCall) -> None:
+    def tell(self, call: Edge1Call) -> None:
         self.ask(call, object)
 
     def patient(self, act: Callable[[], T]) -> T:
@@ -90,7 +90,7 @@ def versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
 
 
 def _versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
-    call = ApiCall("GET", work.script(name, "/versions?deployable=true"))
+    call = Edge1Call("GET", work.script(name, "/versions?deployable=true"))
     try:
         return work.api.once(call, _VersionList).items
     except RefusedCallError as error:
@@ -101,7 +101,7 @@ def _versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
 
 def version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
     try:
-        return work.ask(ApiCall("GET", work.script(name, f"/versions/{ident}")), VersionRow)
+        return work.ask(Edge1Call("GET", work.script(name, f"/versions/{ident}")), VersionRow)
     except RefusedCallError as error:
         if error.is_gone:
             return None
@@ -111,7 +111,7 @@ def version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
 def uploaded(work: Edge1Work, name: str, upload: Upload) -> str:
     """The id of a version that is this upload: of one that is there, or of a new one. What a try
     has made whose answer was lost is found by the next."""
-    kind, content = upload.form(work.own)
+    kind, content = upload.form()
 
     def act() -> str:
         rows = _versions(work, name)
@@ -119,9 +119,9 @@ def uploaded(work: Edge1Work, name: str, upload: Upload) -> str:
         if found:
             return found
         if rows is None:
-            call = ApiCall("PUT", work.script(name), content, kind)
+            call = Edge1Call("PUT", work.script(name), content, kind)
             return work.api.once(call, _Uploaded).deployment_id
-        call = ApiCall("POST", work.script(name, "/versions"), content, kind)
+        call = Edge1Call("POST", work.script(name, "/versions"), content, kind)
         return work.api.once(call, VersionRow).id
 
     return work.patient(act)
@@ -144,7 +144,7 @@ def refuse_foreign(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> Non
 
 def met_version(work: Edge1Work, name: str) -> str:
     """The id of the version that users meet, most of them at least; empty where nobody does."""
-    call = ApiCall("GET", work.script(name, "/deployments"))
+    call = Edge1Call("GET", work.script(name, "/deployments"))
     try:
         found = work.ask(call, _DeploymentList).deployments
     except RefusedCallError as error:

@@ -209,8 +209,10 @@ def _config_problem(site: Edge1Site) -> Problem:
 
 
 def test_the_date_of_the_runtime_can_be_chosen(site: Edge1Site) -> None:
+    site.up(site.order("hello", HTTP))
     site.extension = {"compatibilityDate": "2026-02-03"}
     site.up(site.order("hello", HTTP))
+    assert site.edge1.versions() == {"shop-dev": 2, "shop-dev-hello": 2}
     path = f"/accounts/{site.edge1.account}/workers/scripts/shop-dev-hello/versions"
     ident = site.live("hello").resource_id.partition("@")[2]
     shown = site.edge1.api("GET", f"{path}/{ident}")
