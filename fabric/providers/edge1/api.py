@@ -21,6 +21,8 @@ LONGEST_WISH = 300.0
 _ONCE = Patience(tries=1)
 _JSON = "application/json"
 _SERVER_ERROR = 500
+# Pauses of so many seconds are told.
+_TOLD = 1.0
 
 
 class Edge1Call(Struct, frozen=True):
@@ -124,4 +126,6 @@ def patient(api: Edge1Api, act: Callable[[], T], waiting: Waiting, watch: CallWa
             wish = min(error.after, LONGEST_WISH)
             if wish > pause:
                 watch.hear(f"edge1 asks to be left alone for {wish:.0f} s")
+            elif pause >= _TOLD:
+                watch.hear(f"edge1: {error}; trying again")
             nap(max(pause, wish), waiting, watch)

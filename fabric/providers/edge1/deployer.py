@@ -32,6 +32,8 @@ from fabric.providers.edge1.versions import Edge1Work
 from fabric.providers.redaction import Redaction, redaction_of
 from fabric.providers.waiting import WAITING, Waiting
 
+_HURRIED = 3.0
+
 
 class Edge1Workers(Struct, frozen=True):
     """`connect` gives the interface, `own` is what the config says of this provider alone, `hide`
@@ -107,8 +109,10 @@ class Edge1Workers(Struct, frozen=True):
             return met(work, address, function)
 
     def identity(self, address: DeploymentAddress) -> str:  # noqa: ARG002 - one account has all
+        """Somebody sits and waits for it: not for long."""
+        hurried = replace(self.waiting, most=min(self.waiting.most, _HURRIED))
         with self._told("`edge1-workers`"):
-            return identity(self._work())
+            return identity(replace(self._work(), waiting=hurried))
 
     @contextlib.contextmanager
     def _told(

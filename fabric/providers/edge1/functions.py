@@ -43,7 +43,7 @@ def refuse_variables(order: FunctionOrder) -> None:
     large = sorted(name for name, text in pairs if len(text.encode()) > _VARIABLE_BYTES)
     problems = [
         Problem(
-            "deploy/variable-too-large",
+            "deploy/environment-too-large",
             f"function `{order.name}`: its variable `{name}` has over {_VARIABLE_BYTES:,} bytes",
             "edge1 takes no larger one: put it into a file of the function",
         )
@@ -51,7 +51,7 @@ def refuse_variables(order: FunctionOrder) -> None:
     ]
     if len(pairs) > _VARIABLES:
         why = f"has {len(pairs)} variables, and edge1 takes {_VARIABLES}"
-        problems.append(Problem("deploy/too-many-variables", f"function `{order.name}` {why}"))
+        problems.append(Problem("deploy/environment-too-large", f"function `{order.name}` {why}"))
     if problems:
         raise FabricError(*problems)
 

@@ -26,15 +26,20 @@ def edge1_workers(
 ) -> Edge1Workers:
     env = around.env.reveal()
     own = _own(extension)
-    account = _account(env, own)
-    hide = redaction_of((*around.hide.reveal(), account.token.reveal()), env.items())
+    hide = redaction_of((*around.hide.reveal(), *_token(env)), env.items())
 
     def connect() -> Edge1Api:
+        """What a config says can be judged without credentials: they are asked for here."""
+        account = _account(env, own)
         token = account.token.reveal()
         key = ("edge1", account.base_url, account.account, account.zone, token)
         return connections.shared(key, lambda: Edge1Api(account))
 
     return Edge1Workers(connect, own, hide)
+
+
+def _token(env: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(filter(None, (env.get("EDGE1_API_TOKEN"),)))
 
 
 def _account(env: Mapping[str, str], own: Edge1Settings) -> Edge1Account:

@@ -87,6 +87,17 @@ def test_parameters_of_a_path_reach_a_call(shop: EdgeShop) -> None:
     assert done.result["response"] == "item"
 
 
+def test_a_bundle_of_es_modules_runs_as_it_is(shop: EdgeShop) -> None:
+    shop.head += "build: {format: esm}\n"
+    shop.has("esm", "module")
+    text = 'import { readFileSync } from "node:fs";\nconst word = await Promise.resolve("later");\n'
+    answer = "{ statusCode: 200, body: word + typeof readFileSync + typeof require }"
+    handler = f"export const handler = async () => ({answer});\n"
+    shop.project.write({"src/esm.ts": f"{text}declare const require: unknown;\n{handler}"})
+    shop.ran("deploy")
+    assert (shop.said("esm"), shop.said("hello")) == ("laterfunctionfunction", "one")
+
+
 def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(shop: EdgeShop) -> None:
     shop.has("late", "late", _EVERY_HOUR)
     shop.ran("deploy")

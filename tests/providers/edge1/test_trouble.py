@@ -93,7 +93,7 @@ def test_values_are_never_in_an_error(site: Edge1Site) -> None:
 def test_a_variable_that_is_too_large_is_refused_before_any_call(site: Edge1Site) -> None:
     with pytest.raises(FabricError) as raised:
         site.deploy(site.order("hello", HTTP, LONG="ä" * 2561, SHORT="x"))
-    assert [one.code for one in raised.value.problems] == ["deploy/variable-too-large"]
+    assert [one.code for one in raised.value.problems] == ["deploy/environment-too-large"]
     assert "`LONG`" in raised.value.first.message
     assert site.edge1.calls() == []
     site.deploy(site.order("hello", HTTP, LONG="ä" * 2560))
@@ -102,7 +102,7 @@ def test_a_variable_that_is_too_large_is_refused_before_any_call(site: Edge1Site
 def test_more_variables_than_edge1_takes_are_refused_before_any_call(site: Edge1Site) -> None:
     with pytest.raises(FabricError) as raised:
         site.deploy(site.order("hello", HTTP, **{f"V{n}": "x" for n in range(129)}))
-    assert raised.value.first.code == "deploy/too-many-variables"
+    assert raised.value.first.code == "deploy/environment-too-large"
     assert site.edge1.calls() == []
 
 
