@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fabric.model.hashing import digest_fields
 from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.edge1.addresses import opened
+from fabric.providers.edge1.addresses import ZONE, opened
 from fabric.providers.edge1.crons import crons_text, set_crons, wanted_crons
 from fabric.providers.edge1.gate_plan import WantedGate, wanted_gate
 from fabric.providers.edge1.kept import KeptTexts, kept_texts
@@ -78,9 +78,10 @@ def _gate(
     place = digest_fields((gate.name, work.own.hostname, account.zone, account.workers_url))
     endpoint = kept.texts.get(_ADDRESS, "")
     if kept.sure(_PLACE) != place or not endpoint:
-        endpoint = opened(work, gate.name)
+        endpoint = opened(work, gate.name, kept)
         work.watch.hear(f"the service is met at {endpoint}")
-    return endpoint, {_GATE: seen, _PLACE: place, _ADDRESS: endpoint}
+    zone = {ZONE: account.zone} if work.own.hostname else {}
+    return endpoint, {_GATE: seen, _PLACE: place, _ADDRESS: endpoint, **zone}
 
 
 def _of_leaving(

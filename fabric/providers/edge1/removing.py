@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.edge1.addresses import shut
 from fabric.providers.edge1.api import Edge1Call
+from fabric.providers.edge1.kept import kept_texts
 from fabric.providers.edge1.own_settings import Owner, gate_name, owner_of, worker_name
 from fabric.providers.edge1.refusals import unless_gone
 from fabric.providers.edge1.side_by_side import side_by_side
@@ -35,7 +36,7 @@ def removed_gate(work: Edge1Work, address: DeploymentAddress) -> None:
     rows = versions(work, name)
     if rows is not None:
         refuse_foreign(name, rows, owner)
-    shut(work, name)
+    shut(work, name, kept_texts(address))
     if rows is not None:
         _delete(work, name)
 

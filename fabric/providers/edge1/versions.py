@@ -66,10 +66,6 @@ class Edge1Work(Struct, frozen=True):
     def workers(self) -> str:
         return f"/accounts/{quote(self.api.account.account, safe='')}/workers"
 
-    @property
-    def routes(self) -> str:
-        return f"/zones/{quote(self.api.account.zone, safe='')}/workers/routes"
-
     def script(self, name: str, rest: str = "") -> str:
         return f"{self.workers}/scripts/{name}{rest}"
 
@@ -82,6 +78,10 @@ class Edge1Work(Struct, frozen=True):
 
     def patient(self, act: Callable[[], T]) -> T:
         return patient(self.api, act, self.waiting, self.watch)
+
+
+def routes_of(zone: str) -> str:
+    return f"/zones/{quote(zone, safe='')}/workers/routes"
 
 
 def versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:

@@ -138,6 +138,24 @@ def test_a_service_moves_between_its_host_name_and_the_accounts_domain(site: Edg
     assert site.said() == "one"
 
 
+def test_a_route_goes_also_where_nobody_says_the_zone_any_more(site: Edge1Site) -> None:
+    site.env = {"EDGE1_ZONE_ID": site.edge1.zone}
+    site.extension = {"hostname": "shop.example.test"}
+    site.up(site.order("hello", HTTP))
+    site.env, site.extension = {}, {}
+    site.dissolve()
+    assert site.edge1.left() == {}
+
+
+def test_a_zone_that_is_set_for_something_else_is_left_alone(site: Edge1Site) -> None:
+    site.env = {"EDGE1_ZONE_ID": "zone-of-others"}
+    site.up(site.order("hello", HTTP))
+    site.up(site.order("hello", HTTP), force=True)
+    assert any("zone-of-others" in one for one in site.talk)
+    site.dissolve()
+    assert site.edge1.left() == {}
+
+
 def test_who_is_asked_to_wait_comes_back_then(site: Edge1Site) -> None:
     pauses: list[float] = []
     site.waiting = Waiting(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
