@@ -79,6 +79,15 @@ def test_a_day_of_a_service(shop: EdgeShop) -> None:
     assert shop.run("remove", "--yes").code == 0
 
 
+def test_functions_side_by_side_are_four_calls_each(shop: EdgeShop) -> None:
+    shop.functions = {}
+    for number in range(8):
+        shop.has(f"f{number}", str(number), _EVERY_HOUR)
+    assert shop.ran("deploy") == 8 * 4 + 5
+    shop.has("f7", "other", _EVERY_HOUR)
+    assert (shop.ran("deploy"), shop.said("f7"), shop.said("f0")) == (3, "other", "0")
+
+
 def test_parameters_of_a_path_reach_a_call(shop: EdgeShop) -> None:
     shop.has("item", "item", path="/items/{id}")
     shop.ran("deploy")

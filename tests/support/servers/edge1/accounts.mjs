@@ -20,13 +20,8 @@ function opened(id) {
   return { id, token: `tok-${id}`, scripts: new Map(), routes: new Map(), subdomain: "probe", calls: [], faults: [], uploads: [], rate: null };
 }
 
-export async function forget(account) {
-  for (const script of account.scripts.values()) await end(script);
+export function close(account) {
   accounts.delete(account.id);
-}
-
-export async function end(script) {
-  await Promise.allSettled(script.versions.map((version) => version.running?.stop()));
 }
 
 export function left(account) {

@@ -6,10 +6,10 @@
 import { Buffer } from "node:buffer";
 import http from "node:http";
 
-import { accountOf, accountOfZone, forget, left } from "./accounts.mjs";
+import { accountOf, accountOfZone, close, left } from "./accounts.mjs";
 import { counted, planned, refuse } from "./faults.mjs";
 import { no, ok, Refused, refusal } from "./refusals.mjs";
-import { answered, chosen, stopAll, timed } from "./running.mjs";
+import { answered, chosen, end, stopAll, timed } from "./running.mjs";
 import { scriptCalls } from "./scripts.mjs";
 import { scriptAt, zoneCalls } from "./zones.mjs";
 
@@ -108,7 +108,10 @@ async function handle(request) {
     subdomain: () => ((account.subdomain = given.name), null),
     left: () => left(account),
     uploads: () => account.uploads,
-    forget: () => forget(account),
+    forget: async () => {
+      for (const script of account.scripts.values()) await end(script);
+      close(account);
+    },
     fire: () => timed(account, chosen(account.scripts.get(given.worker)), given.cron),
     schedules: () => account.scripts.get(given.worker).schedules.map((one) => one.cron),
     bindings: () => account.scripts.get(given.worker).versions[0].metadata.bindings,

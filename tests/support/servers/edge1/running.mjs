@@ -5,40 +5,65 @@ import { createRequire } from "node:module";
 
 import { no, noWorker } from "./refusals.mjs";
 
-const { Miniflare } = createRequire(process.env.WRANGLER_MODULES)("miniflare");
+const { Miniflare, Response } = createRequire(process.env.WRANGLER_MODULES)("miniflare");
 const MOST_WARM = 12;
-const warm = [];
+const MOST_BEGINNING = 4;
+const BODILESS = [101, 204, 205, 304];
+const warm = new Set();
 // Uploads that began well once do so again.
 const good = new Set();
+const waiting = [];
+let beginning = 0;
 
 export async function check(account, version) {
   const seen = JSON.stringify([version.metadata.compatibility_date, version.metadata.compatibility_flags, version.modules]);
   const digest = crypto.createHash("sha256").update(seen).digest("hex");
   if (good.has(digest)) return;
-  await begun(account, version);
+  await using(account, version, () => {});
   good.add(digest);
 }
 
-async function begun(account, version) {
-  const at = warm.indexOf(version);
-  if (at >= 0) warm.splice(at, 1);
-  warm.push(version);
-  version.running ??= start(account, version);
+// Nobody that is called is stopped meanwhile.
+async function using(account, version, act) {
+  version.uses = (version.uses ?? 0) + 1;
   try {
-    await version.running.ready;
-  } catch (error) {
-    warm.splice(warm.indexOf(version), 1);
-    version.running = null;
-    no(400, 10021, `Uncaught ${error.message}`); // (docs)
+    version.running ??= begun(account, version);
+    return await act(await version.running);
+  } finally {
+    version.uses -= 1;
+    await cooled();
   }
-  while (warm.length > MOST_WARM) await stop(warm.shift());
-  return version.running.miniflare;
 }
 
-async function stop(version) {
-  const running = version.running;
+async function begun(account, version) {
+  while (beginning >= MOST_BEGINNING) await new Promise((go) => waiting.push(go));
+  beginning += 1;
+  const running = start(account, version);
+  try {
+    await running.ready;
+    warm.add(version);
+    return running.miniflare;
+  } catch (error) {
+    version.running = null;
+    return no(400, 10021, `Uncaught ${error.message}`); // (docs)
+  } finally {
+    beginning -= 1;
+    waiting.shift()?.();
+  }
+}
+
+async function cooled() {
+  for (const version of warm) {
+    if (warm.size <= MOST_WARM) return;
+    if (!version.uses) await stop(version);
+  }
+}
+
+export async function stop(version) {
+  const { running } = version;
   version.running = null;
-  await running?.stop();
+  warm.delete(version);
+  await (await running?.catch(() => null))?.dispose().catch(() => {});
 }
 
 function start(account, version) {
@@ -61,7 +86,7 @@ function start(account, version) {
     await miniflare.dispose().catch(() => {});
     throw new Error((failure || String(error.message).split("\n")[0]).replace(/^.*?Uncaught /s, ""));
   });
-  return { miniflare, ready, stop: () => miniflare.dispose().catch(() => {}) };
+  return { miniflare, ready };
 }
 
 function variables(bindings) {
@@ -94,17 +119,26 @@ export function chosen(script) {
 }
 
 export async function answered(account, version, { url, method, headers, body }) {
-  const miniflare = await begun(account, version);
   const isBodiless = !body.length || method === "GET" || method === "HEAD";
-  return miniflare.dispatchFetch(url, { method, headers, body: isBodiless ? undefined : body, redirect: "manual" });
+  return using(account, version, async (miniflare) => {
+    const asked = { method, headers, body: isBodiless ? undefined : body, redirect: "manual" };
+    const answer = await miniflare.dispatchFetch(url, asked);
+    const content = Buffer.from(await answer.arrayBuffer());
+    return new Response(BODILESS.includes(answer.status) ? null : content, { status: answer.status, headers: answer.headers });
+  });
 }
 
 export async function timed(account, version, cron) {
-  const miniflare = await begun(account, version);
-  const worker = await miniflare.getWorker();
-  return worker.scheduled({ cron, scheduledTime: new Date(0) });
+  return using(account, version, async (miniflare) => {
+    const worker = await miniflare.getWorker();
+    return worker.scheduled({ cron, scheduledTime: new Date(0) });
+  });
+}
+
+export async function end(script) {
+  await Promise.allSettled(script.versions.map(stop));
 }
 
 export async function stopAll() {
-  await Promise.allSettled(warm.map(stop));
+  await Promise.allSettled([...warm].map(stop));
 }

@@ -1,9 +1,9 @@
 // Workers, their versions and deployments, their schedules, and where they are met.
 import crypto from "node:crypto";
 
-import { end, hex, now } from "./accounts.mjs";
+import { hex, now } from "./accounts.mjs";
 import { no, noWorker } from "./refusals.mjs";
-import { check } from "./running.mjs";
+import { check, end } from "./running.mjs";
 import { readUpload } from "./uploads.mjs";
 
 const scriptOf = (call) => call.account.scripts.get(call.names.script) ?? noWorker();
