@@ -37,6 +37,7 @@ CODES = {
     "source/unreachable": BAD_GATEWAY,
     "deploy/archive-too-large": BAD_REQUEST,
     "deploy/environment-too-large": BAD_REQUEST,
+    "deploy/unfit-archive": BAD_REQUEST,
     "deploy/unknown-provider": BAD_REQUEST,
     "deploy/command-failed": BAD_GATEWAY,
     "deploy/command-output": BAD_GATEWAY,

@@ -187,6 +187,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         ),
         name_length=63,
         archive_bytes=10 * _KB * _KB,
+        endpoints=("EDGE1_WORKERS_URL",),
         runtimes=("nodejs",),
     ),
     ProviderFacts(

@@ -56,8 +56,15 @@ def _cloud1(around: CommandEnvironment, extension: str, connections: Connections
     return cloud1_lambda(around, extension, connections)
 
 
+def _edge1(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:
+    from fabric.providers.edge1.make import edge1_workers
+
+    return edge1_workers(around, extension, connections)
+
+
 _REAL: dict[str, Callable[[CommandEnvironment, str, Connections], Deployer]] = {
     "cloud1-lambda": _cloud1,
+    "edge1-workers": _edge1,
 }
 _MAKERS: dict[Mode, Callable[[ProviderFacts, CommandEnvironment], Deployer]] = {
     Mode.SIMULATED: _simulated,

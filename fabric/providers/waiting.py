@@ -43,12 +43,12 @@ def until(look: Callable[[], T | None], waiting: Waiting, watch: CallWatch) -> T
     for pause in waiting.pauses():
         if found is not None:
             return found
-        _nap(pause, waiting, watch)
+        nap(pause, waiting, watch)
         found = look()
     return found
 
 
-def _nap(seconds: float, waiting: Waiting, watch: CallWatch) -> None:
+def nap(seconds: float, waiting: Waiting, watch: CallWatch) -> None:
     while seconds > 0:
         if watch.is_to_end():
             message = "the run was stopped while it waited for the provider"

@@ -126,7 +126,14 @@ def refused(act: Callable[[], object]) -> FabricError:
     return caught.value
 
 
-@pytest.mark.parametrize("facts", PROVIDERS[1:], ids=lambda facts: facts.id)
+_BUILT_IN = ("cloud1-lambda", "edge1-workers")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [facts for facts in PROVIDERS if facts.id not in _BUILT_IN],
+    ids=lambda facts: facts.id,
+)
 def test_a_provider_that_nothing_deploys_to_for_real_names_the_variable(
     facts: ProviderFacts, tmp_path: Path
 ) -> None:

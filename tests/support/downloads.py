@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.nodejs.toolchain import install_pinned
-from tests.support import corpus, node_sdk
+from tests.support import corpus, node_sdk, wrangler
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.schemathesis import install_schemathesis
 from tests.support.servers import azurite
@@ -78,6 +78,10 @@ def nodes() -> None:
     node_sdk.install_node()
 
 
+def workers_runtime() -> None:
+    wrangler.installed()
+
+
 def interface_tester() -> None:
     install_schemathesis()
 
@@ -108,6 +112,7 @@ def main() -> int:
         corpus_packages,
         node_sdk_packages,
         nodes,
+        workers_runtime,
         interface_tester,
     )
     found = [fetched(fetch) for fetch in wanted]

@@ -58,6 +58,23 @@ _CLOUD1 = Fields(
     ),
     is_open=True,
 )
+_EDGE1 = Fields(
+    (
+        Field(
+            "hostname",
+            FILLED,
+            "The name in the zone `EDGE1_ZONE_ID` that the service is met at.",
+            "shop.example.com",
+        ),
+        Field(
+            "compatibilityDate",
+            FILLED,
+            "The day whose runtime the Workers get, in place of fabric's own.",
+            "2026-04-01",
+        ),
+    ),
+    is_open=True,
+)
 _OTHER = Fields(
     (Field("region", FILLED, "The region to deploy to.", "europe-west1"),), is_open=True
 )
@@ -82,7 +99,7 @@ _ROUTER = Fields(
 
 
 # Providers with keys of their own; of the others only what all have is known.
-_OWN = {"cloud1-lambda": _CLOUD1}
+_OWN = {"cloud1-lambda": _CLOUD1, "edge1-workers": _EDGE1}
 
 
 def _of(provider_id: str) -> Fields:

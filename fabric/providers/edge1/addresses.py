@@ -1,0 +1,112 @@
+"""Where a service is met: below the account's own domain, or at a host name of a zone."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.edge1.api import Edge1Call, sending
+from fabric.providers.edge1.kept import KeptTexts
+from fabric.providers.edge1.refusals import RefusedCallError, unless_gone
+from fabric.providers.edge1.versions import Edge1Work, routes_of
+
+# The zone that the last release made a route in.
+ZONE = "zone"
+_NO_SUBDOMAIN = 10007
+_HTTPS = "https://"
+
+
+class _Subdomain(Struct, frozen=True):
+    subdomain: str
+
+
+class _RouteRow(Struct, frozen=True):
+    id: str
+    pattern: str
+    script: str | None = None
+
+
+def subdomain(work: Edge1Work) -> str:
+    try:
+        return work.ask(Edge1Call("GET", f"{work.workers}/subdomain"), _Subdomain).subdomain
+    except RefusedCallError as error:
+        if _NO_SUBDOMAIN not in error.codes:
+            raise
+        message = "the account has no subdomain of workers.dev yet, below which services are met"
+        hint = (
+            "choose one on the page of Workers, or name a `hostname` below "
+            "`extensions.edge1-workers`"
+        )
+        raise FabricError(Problem("provider/no-subdomain", message, hint)) from error
+
+
+def opened(work: Edge1Work, gate: str, kept: KeptTexts) -> str:
+    """The address under which the gate is met from now on."""
+    if not work.own.hostname:
+        below = subdomain(work)
+        shut(work, gate, kept)
+        _set_subdomain(work, gate, is_on=True)
+        other = work.api.account.workers_url
+        return other.replace("{worker}", gate) or f"{_HTTPS}{gate}.{below}.workers.dev"
+    zone = work.api.account.zone
+    _set_routes(work, zone, gate, f"{work.own.hostname}/*")
+    for old in _zones(work, kept) - {zone}:
+        _set_routes(work, old, gate, "")
+    _set_subdomain(work, gate, is_on=False)
+    return f"{_HTTPS}{work.own.hostname}"
+
+
+def shut(work: Edge1Work, gate: str, kept: KeptTexts) -> None:
+    """Routes of a zone stay when their Worker goes: so they are taken away."""
+    for zone in _zones(work, kept):
+        try:
+            _set_routes(work, zone, gate, "")
+        except RefusedCallError as error:
+            # A zone that is set for something else: nobody knows of a route of ours in it.
+            if zone == kept.texts.get(ZONE) or work.own.hostname:
+                raise
+            work.watch.hear(f"routes of the zone {zone} were not looked at: {error.words}")
+
+
+def _zones(work: Edge1Work, kept: KeptTexts) -> frozenset[str]:
+    """Where there may be routes to the gate."""
+    may_be = work.own.hostname or not kept.is_sure
+    return frozenset((kept.texts.get(ZONE, ""), work.api.account.zone if may_be else "")) - {""}
+
+
+def _set_subdomain(work: Edge1Work, gate: str, *, is_on: bool) -> None:
+    document = {"enabled": is_on, "previews_enabled": False}
+    work.tell(sending("POST", work.script(gate, "/subdomain"), document))
+
+
+def _set_routes(work: Edge1Work, zone: str, gate: str, pattern: str) -> None:
+    """Just this one leads to the gate; routes to other Workers stay as they are."""
+    routes = routes_of(zone)
+
+    def act() -> None:
+        rows = work.api.once(Edge1Call("GET", routes), tuple[_RouteRow, ...])
+        for call in tuple(_changes(routes, rows, (gate, pattern))):
+            if call.method == "DELETE":
+                with unless_gone():
+                    work.api.once(call, object)
+            else:
+                work.api.once(call, object)
+
+    work.patient(act)
+
+
+def _changes(
+    routes: str, rows: tuple[_RouteRow, ...], wanted: tuple[str, str]
+) -> Iterator[Edge1Call]:
+    gate, pattern = wanted
+    there = next((one for one in rows if pattern and one.pattern == pattern), None)
+    if there is not None and there.script != gate:
+        whose = f"the Worker `{there.script}`" if there.script else "no Worker"
+        message = f"the route `{pattern}` is there already, and leads to {whose}"
+        hint = "it is left as it is: delete it by hand, or name another `hostname`"
+        raise FabricError(Problem("deploy/foreign", message, hint))
+    if pattern and there is None:
+        yield sending("POST", routes, {"pattern": pattern, "script": gate})
+    for one in rows:
+        if one.script == gate and one.pattern != pattern:
+            yield Edge1Call("DELETE", f"{routes}/{one.id}")

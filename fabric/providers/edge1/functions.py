@@ -1,0 +1,78 @@
+"""Functions at edge1: a deploy makes a version of a Worker ready; the release lets it be met."""
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.edge1.own_settings import owner_of, version_id, version_in, worker_name
+from fabric.providers.edge1.uploads import function_upload, made_mark
+from fabric.providers.edge1.versions import (
+    Edge1Work,
+    live_function,
+    met_version,
+    refuse_foreign,
+    uploaded,
+    version,
+    versions,
+)
+
+_VARIABLE_BYTES = 5 * 1024
+_VARIABLES = 128
+
+
+def made(work: Edge1Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
+    refuse_variables(order)
+    name, owner = worker_name(address, order.name), owner_of(address, order.name)
+    ident = version_in(order.version)
+    then = version(work, name, ident) if ident else None
+    date = work.own.compatibility_date
+    if then is None or then.tag != owner.tag(made_mark(order.mark, date)):
+        ident = uploaded(work, name, function_upload(order, owner, date))
+    work.watch.hear(f"{order.name}: version {ident} is ready")
+    return LiveFunction(
+        order.name,
+        name,
+        version_id(name, ident),
+        artifact_sha256=order.artifact.sha256,
+        mark=order.mark,
+        triggers=order.triggers,
+    )
+
+
+def refuse_variables(order: FunctionOrder) -> None:
+    """Before anything is called: values are known now for the first time."""
+    pairs = order.env.reveal()
+    large = sorted(name for name, text in pairs if len(text.encode()) > _VARIABLE_BYTES)
+    problems = [
+        Problem(
+            "deploy/environment-too-large",
+            f"function `{order.name}`: its variable `{name}` has over {_VARIABLE_BYTES:,} bytes",
+            "edge1 takes no larger one: put it into a file of the function",
+        )
+        for name in large
+    ]
+    if len(pairs) > _VARIABLES:
+        why = f"has {len(pairs)} variables, and edge1 takes {_VARIABLES}"
+        problems.append(Problem("deploy/environment-too-large", f"function `{order.name}` {why}"))
+    if problems:
+        raise FabricError(*problems)
+
+
+def made_under(
+    work: Edge1Work, address: DeploymentAddress, function: str, mark: str
+) -> LiveFunction | None:
+    name, owner = worker_name(address, function), owner_of(address, function)
+    rows = versions(work, name) or ()
+    tag = owner.tag(made_mark(mark, work.own.compatibility_date))
+    found = next((one for one in rows if one.tag == tag), None)
+    return None if found is None else live_function(function, name, found, owner)
+
+
+def met(work: Edge1Work, address: DeploymentAddress, function: str) -> LiveFunction | None:
+    """The version that users meet; what is not ours is not there."""
+    name, owner = worker_name(address, function), owner_of(address, function)
+    ident = met_version(work, name)
+    found = version(work, name, ident) if ident else None
+    if found is None:
+        return None
+    if not owner.is_of(found.tag):
+        refuse_foreign(name, versions(work, name) or (), owner)
+    return live_function(function, name, found, owner)

@@ -1,0 +1,77 @@
+"""edge1's deployer from what surrounds a run: whose account, with which token, at which address."""
+
+import json
+import re
+from collections.abc import Mapping
+
+from msgspec import ValidationError, convert
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.providers.connections import Connections
+from fabric.providers.edge1.api import Edge1Account, Edge1Api
+from fabric.providers.edge1.deployer import Edge1Workers
+from fabric.providers.edge1.own_settings import Edge1Settings
+from fabric.providers.redaction import redaction_of
+from fabric.providers.run_command import CommandEnvironment
+
+_OFFICIAL = "https://api.cloudflare.com/client/v4"
+_REQUIRED = ("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+", re.IGNORECASE)
+
+
+def edge1_workers(
+    around: CommandEnvironment, extension: str, connections: Connections
+) -> Edge1Workers:
+    env = around.env.reveal()
+    own = _own(extension)
+    hide = redaction_of((*around.hide.reveal(), *_token(env)), env.items())
+
+    def connect() -> Edge1Api:
+        """What a config says can be judged without credentials: they are asked for here."""
+        account = _account(env, own)
+        token = account.token.reveal()
+        key = ("edge1", account.base_url, account.account, account.zone, token)
+        return connections.shared(key, lambda: Edge1Api(account))
+
+    return Edge1Workers(connect, own, hide)
+
+
+def _token(env: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(filter(None, (env.get("EDGE1_API_TOKEN"),)))
+
+
+def _account(env: Mapping[str, str], own: Edge1Settings) -> Edge1Account:
+    needed = (*_REQUIRED, "EDGE1_ZONE_ID") if own.hostname else _REQUIRED
+    missing = [name for name in needed if not env.get(name)]
+    if missing:
+        names = " and ".join(f"`{name}`" for name in missing)
+        hint = f"set {names} in the environment, or in `.env` beside the config"
+        raise FabricError(Problem("credentials/missing", f"`edge1-workers` has no {names}", hint))
+    return Edge1Account(
+        env.get("EDGE1_API_BASE_URL") or _OFFICIAL,
+        Secret(env["EDGE1_API_TOKEN"]),
+        env["EDGE1_ACCOUNT_ID"],
+        env.get("EDGE1_ZONE_ID", ""),
+        env.get("EDGE1_WORKERS_URL", ""),
+    )
+
+
+def _own(extension: str) -> Edge1Settings:
+    try:
+        own = convert(json.loads(extension), Edge1Settings)
+    except ValidationError as error:
+        raise _misfit(str(error)) from error
+    if not _DATE.fullmatch(own.compatibility_date):
+        raise _misfit(
+            f"`compatibilityDate` is `{own.compatibility_date}`, and no date as 2026-01-31"
+        )
+    if own.hostname and not _HOST.fullmatch(own.hostname):
+        raise _misfit(f"`hostname` is `{own.hostname}`, and no name of a host as shop.example.com")
+    return own
+
+
+def _misfit(why: str) -> FabricError:
+    message = f"`extensions.edge1-workers` does not fit: {why}"
+    return FabricError(Problem("config/type", message))

@@ -1,0 +1,93 @@
+"""What the config says of edge1 alone, and what Workers are called. No effects."""
+
+import re
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.providers.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.naming import resource_name, shortened
+
+# What the shim is tried with; a later date changes what Workers can do, and how.
+COMPATIBILITY_DATE = "2026-04-01"
+FLAGS = ("nodejs_compat",)
+_NAME_LENGTH = 63
+_OTHERS = re.compile(r"[^a-z0-9-]+")
+_OWNER_LENGTH = 16
+_MESSAGE = re.compile(r"archive ([0-9a-f]{64});")
+
+
+class Edge1Settings(Struct, frozen=True, rename="camel"):
+    """What the provider's own part of a config says."""
+
+    hostname: str = ""
+    compatibility_date: str = COMPATIBILITY_DATE
+
+
+def worker_name(address: DeploymentAddress, function: str) -> str:
+    """A name in an address: small letters, digits and hyphens."""
+    return shortened(_plain(resource_name(address, function)), _NAME_LENGTH)
+
+
+def gate_name(address: DeploymentAddress) -> str:
+    return shortened(_plain(f"{address.service}-{address.stage}"), _NAME_LENGTH)
+
+
+def _plain(name: str) -> str:
+    return _OTHERS.sub("-", name.lower()).strip("-")
+
+
+class Owner(Struct, frozen=True):
+    """Whose a Worker is: a function's, or the gate's where there is no function."""
+
+    service: str
+    stage: str
+    function: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.service}/{self.stage}" + (f"/{self.function}" if self.function else "")
+
+    @property
+    def begin(self) -> str:
+        """What the tags of all its versions begin with; a tag has 100 bytes at most."""
+        digest = digest_fields((self.service, self.stage, self.function))
+        return f"fabric:{digest[:_OWNER_LENGTH]}:"
+
+    def tag(self, mark: str) -> str:
+        return self.begin + mark
+
+    def mark_in(self, tag: str) -> str:
+        return tag.removeprefix(self.begin).partition(":")[0] if self.is_of(tag) else ""
+
+    def is_of(self, tag: str) -> bool:
+        return tag.startswith(self.begin)
+
+
+def owner_of(address: DeploymentAddress, function: str = "") -> Owner:
+    return Owner(address.service, address.stage, function)
+
+
+def message_of(owner: Owner, archive: str) -> str:
+    """For people, with the archive first: what is too long is cut off at its end."""
+    return f"archive {archive}; {owner.title}, deployed by fabric"
+
+
+def archive_in(message: str) -> str:
+    found = _MESSAGE.match(message)
+    return found[1] if found else ""
+
+
+def version_id(worker: str, version: str) -> str:
+    return f"{worker}@{version}"
+
+
+def version_in(resource_id: str) -> str:
+    """Empty for an id that names none."""
+    return resource_id.partition("@")[2]
+
+
+def timeout_of(order: FunctionOrder) -> int:
+    """In seconds; 0 is none."""
+    text = dict(order.settings).get("timeout", "")
+    return int(text) if text.isdigit() else 0

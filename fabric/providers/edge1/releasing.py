@@ -1,0 +1,105 @@
+"""A release at edge1: the moment when users and clocks meet what deploys have made ready."""
+
+from collections.abc import Sequence
+
+from fabric.model.hashing import digest_fields
+from fabric.model.task import Pairs
+from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.edge1.addresses import ZONE, opened
+from fabric.providers.edge1.crons import crons_text, set_crons, wanted_crons
+from fabric.providers.edge1.gate_plan import WantedGate, wanted_gate
+from fabric.providers.edge1.kept import KeptTexts, kept_texts
+from fabric.providers.edge1.own_settings import version_in, worker_name
+from fabric.providers.edge1.removing import removed_gate
+from fabric.providers.edge1.side_by_side import side_by_side
+from fabric.providers.edge1.versions import Edge1Work, let_meet, met_version, uploaded
+from fabric.providers.naming import function_endpoint
+
+_GATE, _PLACE, _ADDRESS = "gate", "place", "address"
+_VERSION, _CRONS = "version:", "crons:"
+
+
+def released(
+    work: Edge1Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> Released:
+    # What a deploy has failed to make has no version, and is met by nobody.
+    functions = [one for one in functions if version_in(one.resource_id)]
+    kept = kept_texts(address)
+    gate = wanted_gate(address, functions, work.own.compatibility_date)
+    crons = {one.name: wanted_crons(one.triggers) for one in functions}
+    side_by_side(lambda one: _cut_over(work, address, one, kept), functions)
+    endpoint, texts = _gate(work, address, gate, kept)
+    side_by_side(lambda one: _timed(work, address, (one, crons[one.name]), kept), functions)
+    left = {
+        **_of_leaving(address, functions, kept),
+        **texts,
+        **{_VERSION + one.name: version_in(one.resource_id) for one in functions},
+        **{_CRONS + name: crons_text(rows) for name, rows in crons.items() if rows},
+    }
+    return Released(endpoint, _outputs(address, endpoint, functions), tuple(left.items()))
+
+
+def _cut_over(
+    work: Edge1Work, address: DeploymentAddress, one: LiveFunction, kept: KeptTexts
+) -> None:
+    wanted, name = version_in(one.resource_id), worker_name(address, one.name)
+    known = kept.sure(_VERSION + one.name)
+    there = met_version(work, name) if known is None else known
+    if there != wanted:
+        let_meet(work, name, wanted)
+        work.watch.hear(f"{one.name}: users meet version {wanted}")
+
+
+def _timed(
+    work: Edge1Work,
+    address: DeploymentAddress,
+    wanted: tuple[LiveFunction, tuple[str, ...]],
+    kept: KeptTexts,
+) -> None:
+    one, crons = wanted
+    set_crons(work, worker_name(address, one.name), crons, kept.sure(_CRONS + one.name))
+
+
+def _gate(
+    work: Edge1Work, address: DeploymentAddress, gate: WantedGate, kept: KeptTexts
+) -> tuple[str, dict[str, str]]:
+    """Its address, and what is to be kept of it."""
+    if gate.upload is None:
+        if kept.sure(_GATE) != "":
+            removed_gate(work, address)
+        return "", {}
+    seen = gate.upload.tag
+    if kept.sure(_GATE) != seen:
+        ident = uploaded(work, gate.name, gate.upload)
+        if met_version(work, gate.name) != ident:
+            let_meet(work, gate.name, ident)
+        work.watch.hear(f"the gate `{gate.name}` knows all routes")
+    account = work.api.account
+    place = digest_fields((gate.name, work.own.hostname, account.zone, account.workers_url))
+    endpoint = kept.texts.get(_ADDRESS, "")
+    if kept.sure(_PLACE) != place or not endpoint:
+        endpoint = opened(work, gate.name, kept)
+        work.watch.hear(f"the service is met at {endpoint}")
+    zone = {ZONE: account.zone} if work.own.hostname else {}
+    return endpoint, {_GATE: seen, _PLACE: place, _ADDRESS: endpoint, **zone}
+
+
+def _of_leaving(
+    address: DeploymentAddress, functions: Sequence[LiveFunction], kept: KeptTexts
+) -> dict[str, str]:
+    """Of functions that nobody asks for any more: they are taken away after this."""
+    staying = {one.name for one in functions}
+    record = address.previous
+    names = [one.name for one in record.functions if one.name not in staying] if record else []
+    return kept.of_functions(names)
+
+
+def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]) -> Pairs:
+    """Others receive what stays the same from version to version."""
+    outputs = {"url": endpoint}
+    for one in functions:
+        below = function_endpoint(endpoint, one.triggers)
+        if below:
+            outputs[f"url_{one.name}"] = below
+        outputs[f"arn_{one.name}"] = worker_name(address, one.name)
+    return tuple((name, text) for name, text in outputs.items() if text)

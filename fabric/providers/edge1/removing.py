@@ -1,0 +1,54 @@
+"""What a service has at edge1, taken away: its gate first, then the Workers of its functions."""
+
+from collections.abc import Sequence
+
+from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.edge1.addresses import shut
+from fabric.providers.edge1.api import Edge1Call
+from fabric.providers.edge1.kept import kept_texts
+from fabric.providers.edge1.own_settings import Owner, gate_name, owner_of, worker_name
+from fabric.providers.edge1.refusals import unless_gone
+from fabric.providers.edge1.side_by_side import side_by_side
+from fabric.providers.edge1.versions import Edge1Work, refuse_foreign, versions
+
+
+def destroyed(
+    work: Edge1Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> None:
+    def delete(one: LiveFunction) -> None:
+        name = one.resource_name or worker_name(address, one.name)
+        _delete_own(work, name, owner_of(address, one.name))
+        work.watch.hear(f"{one.name}: deleted, with all of its versions")
+
+    side_by_side(delete, functions)
+
+
+def dissolved(
+    work: Edge1Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> None:
+    removed_gate(work, address)
+    destroyed(work, address, functions)
+
+
+def removed_gate(work: Edge1Work, address: DeploymentAddress) -> None:
+    """Routes that lead to it go first; they may also be left from a removal that broke off."""
+    name, owner = gate_name(address), owner_of(address)
+    rows = versions(work, name)
+    if rows is not None:
+        refuse_foreign(name, rows, owner)
+    shut(work, name, kept_texts(address))
+    if rows is not None:
+        _delete(work, name)
+
+
+def _delete_own(work: Edge1Work, name: str, owner: Owner) -> None:
+    rows = versions(work, name)
+    if rows is not None:
+        refuse_foreign(name, rows, owner)
+        _delete(work, name)
+
+
+def _delete(work: Edge1Work, name: str) -> None:
+    """What it is bound to, and bound by, does not hold it."""
+    with unless_gone():
+        work.tell(Edge1Call("DELETE", work.script(name, "?force=true")))

@@ -1,0 +1,233 @@
+"""What is uploaded as a version of a Worker: modules, what they are bound to, and who made them."""
+
+import functools
+import io
+import json
+import posixpath
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_bytes
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import FunctionOrder
+from fabric.providers.edge1.own_settings import (
+    FLAGS,
+    Owner,
+    message_of,
+    timeout_of,
+)
+
+_SHIM = Path(__file__).with_name("worker")
+_FOLDER = "_fabric"
+MAIN = f"{_FOLDER}/main.mjs"
+_ES_MODULE, _COMMONJS = "application/javascript+module", "application/javascript"
+_KINDS = {
+    ".mjs": _ES_MODULE,
+    ".cjs": _COMMONJS,
+    ".wasm": "application/wasm",
+    ".map": "application/source-map",
+}
+_DATA = "application/octet-stream"
+_PACKAGES = "node_modules"
+
+
+class WorkerModule(Struct, frozen=True):
+    name: str
+    kind: str
+    content: bytes
+
+
+class Upload(Struct, frozen=True):
+    """`date` is that of the runtime. `bindings` hold values of variables: nobody is shown them."""
+
+    owner: Owner
+    mark: str
+    date: str
+    archive: str
+    modules: tuple[WorkerModule, ...]
+    bindings: tuple[JsonObject, ...] = ()
+
+    @property
+    def tag(self) -> str:
+        return self.owner.tag(made_mark(self.mark, self.date))
+
+    def metadata(self) -> JsonObject:
+        return {
+            "main_module": MAIN,
+            "compatibility_date": self.date,
+            "compatibility_flags": list(FLAGS),
+            "bindings": list(self.bindings),
+            "observability": {"enabled": True},
+            "annotations": {
+                "workers/tag": self.tag,
+                "workers/message": message_of(self.owner, self.archive),
+            },
+        }
+
+    def form(self) -> tuple[str, bytes]:
+        """Its type and its bytes."""
+        metadata = json.dumps(self.metadata(), sort_keys=True).encode()
+        head = WorkerModule("metadata", "application/json", metadata)
+        parts = [_part(one) for one in (head, *self.modules)]
+        boundary = f"fabric-{digest_bytes(b''.join(parts))[:32]}"
+        joined = b"".join(b"--" + boundary.encode() + b"\r\n" + one + b"\r\n" for one in parts)
+        content = joined + b"--" + boundary.encode() + b"--\r\n"
+        return f"multipart/form-data; boundary={boundary}", content
+
+
+def _part(module: WorkerModule) -> bytes:
+    name = module.name.replace("\\", "\\\\").replace('"', '\\"')
+    file = f'; filename="{name}"' if module.name != "metadata" else ""
+    head = f'Content-Disposition: form-data; name="{name}"{file}\r\nContent-Type: {module.kind}'
+    return head.encode() + b"\r\n\r\n" + module.content
+
+
+def function_upload(order: FunctionOrder, owner: Owner, date: str) -> Upload:
+    modules = tuple(_unpacked(order))
+    names = frozenset(one.name for one in modules)
+    path, _, export = order.artifact.handler.rpartition(".")
+    main = next((f"{path}{end}" for end in (".js", ".mjs", ".cjs") if f"{path}{end}" in names), "")
+    if not main:
+        raise FabricError(_problem(order, f"its archive has no module `{path}`"))
+    text = _MAIN.format(module=json.dumps(f"../{main}"), said=json.dumps(_said(order, export)))
+    shim = (_own("function.mjs"), _own("http.mjs"), _own("routes.mjs"))
+    bindings = tuple(_variable(order, *pair) for pair in order.env.reveal())
+    main_module = WorkerModule(MAIN, _ES_MODULE, text.encode())
+    modules = (main_module, *shim, *modules)
+    return Upload(owner, order.mark, date, order.artifact.sha256, modules, bindings)
+
+
+def made_mark(mark: str, date: str) -> str:
+    """What stands around a handler, and the runtime under it, are a part of what is made."""
+    return f"{mark}:{_around_digest(date)}"
+
+
+@functools.cache
+def _around_digest(date: str) -> str:
+    texts = [_own(name).content for name in ("function.mjs", "http.mjs", "routes.mjs", "gate.mjs")]
+    return digest_bytes(b"".join((date.encode(), _MAIN.encode(), _GATE.encode(), *texts)))[:8]
+
+
+_MAIN = """\
+import * as found from {module};
+import {{ worker }} from "./function.mjs";
+export default worker(found, {said});
+"""
+
+
+def _said(order: FunctionOrder, export: str) -> JsonObject:
+    routes = [
+        {"method": one.get("method") or "GET", "path": one.get("path") or "/"}
+        for one in map(json.loads, order.triggers)
+        if one.get("type") == "http"
+    ]
+    return {
+        "function": order.name,
+        "name": export,
+        "routes": list(routes),
+        "timeout": timeout_of(order),
+    }
+
+
+def gate_upload(
+    routes: Sequence[JsonObject], owner: Owner, services: Mapping[str, str], date: str
+) -> Upload:
+    """`services` pairs the name of each binding with a Worker. Its mark follows from all of it."""
+    text = _GATE.format(routes=json.dumps(list(routes), sort_keys=True))
+    shim = (_own("gate.mjs"), _own("routes.mjs"))
+    modules = (WorkerModule(MAIN, _ES_MODULE, text.encode()), *shim)
+    bindings: tuple[JsonObject, ...] = tuple(
+        {"type": "service", "name": name, "service": worker} for name, worker in services.items()
+    )
+    seen = json.dumps(bindings).encode() + b"".join(one.content for one in modules)
+    digest = digest_bytes(seen)
+    return Upload(owner, digest[:32], date, digest, modules, bindings)
+
+
+_GATE = """\
+import {{ gate }} from "./gate.mjs";
+export default gate({routes});
+"""
+
+
+def _own(name: str) -> WorkerModule:
+    return WorkerModule(f"{_FOLDER}/{name}", _ES_MODULE, (_SHIM / name).read_bytes())
+
+
+def _variable(order: FunctionOrder, name: str, value: str) -> JsonObject:
+    kind = "secret_text" if name in order.secret else "plain_text"
+    return {"type": kind, "name": name, "text": value}
+
+
+def _unpacked(order: FunctionOrder) -> Iterator[WorkerModule]:
+    """What runs, and whatever lies beside it: that is read below `/bundle`."""
+    with zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive:
+        names = sorted(one.filename for one in archive.infolist() if not one.is_dir())
+        packages = sorted({one.split(f"{_PACKAGES}/", 1)[1] for one in names if _is_package(one)})
+        if packages:
+            package = "/".join(packages[0].split("/")[: 2 if packages[0].startswith("@") else 1])
+            why = f"its package `{package}` lies beside the bundle, where a Worker finds none"
+            raise FabricError(_problem(order, why, "let it be bundled: no `build.external` for it"))
+        modules = _module_folders(archive, names)
+        for name in names:
+            kind = _kind(name, modules)
+            content = archive.read(name)
+            yield WorkerModule(name, kind, _with_address(name, kind, content))
+
+
+def _is_package(name: str) -> bool:
+    return f"/{_PACKAGES}/" in f"/{name}"
+
+
+def _kind(name: str, module_folders: Mapping[str, bool]) -> str:
+    extension = posixpath.splitext(name)[1]
+    if extension != ".js":
+        return _KINDS.get(extension, _DATA)
+    folder = posixpath.dirname(name)
+    while folder not in module_folders and folder:
+        folder = posixpath.dirname(folder)
+    return _ES_MODULE if module_folders.get(folder) else _COMMONJS
+
+
+def _module_folders(archive: zipfile.ZipFile, names: Sequence[str]) -> dict[str, bool]:
+    """Folders with a manifest, and whether scripts below them are modules."""
+    found: dict[str, bool] = {}
+    for name in names:
+        if posixpath.basename(name) == "package.json":
+            try:
+                said = json.loads(archive.read(name))
+            except ValueError:
+                continue
+            is_module = isinstance(said, dict) and said.get("type") == "module"
+            found[posixpath.dirname(name)] = is_module
+    return found
+
+
+def _with_address(name: str, kind: str, content: bytes) -> bytes:
+    """Modules of a Worker are not told where they are: ES modules not at all, and CommonJS by
+    another folder than the one that files are read below. No line moves."""
+    path = f"/bundle/{name}"
+    if content.startswith(b"#!"):
+        content = b"//" + content[2:]
+    if kind == _ES_MODULE:
+        return b"import.meta.url ??= " + _quoted(f"file://{path}") + b"; " + content
+    if kind != _COMMONJS:
+        return content
+    strict = b'"use strict"; ' if content.lstrip().startswith((_STRICT, _STRICT_TOO)) else b""
+    folder = _quoted(posixpath.dirname(path))
+    return strict + b"__filename = " + _quoted(path) + b"; __dirname = " + folder + b"; " + content
+
+
+_STRICT, _STRICT_TOO = b'"use strict"', b"'use strict'"
+
+
+def _quoted(text: str) -> bytes:
+    return json.dumps(text).encode()
+
+
+def _problem(order: FunctionOrder, why: str, hint: str = "") -> Problem:
+    return Problem("deploy/unfit-archive", f"function `{order.name}`: {why}", hint)

@@ -1,0 +1,173 @@
+"""Workers and their versions at edge1: looked for by whose they are, uploaded, met."""
+
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import quote
+
+from msgspec import Struct, field
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.edge1.api import Edge1Api, Edge1Call, patient, sending
+from fabric.providers.edge1.own_settings import Edge1Settings, Owner, archive_in, version_id
+from fabric.providers.edge1.refusals import RefusedCallError
+from fabric.providers.edge1.uploads import Upload
+from fabric.providers.waiting import WAITING, Waiting
+
+T = TypeVar("T")
+_TAG, _MESSAGE = "workers/tag", "workers/message"
+
+
+class VersionRow(Struct, frozen=True):
+    id: str
+    annotations: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def tag(self) -> str:
+        return self.annotations.get(_TAG, "")
+
+    @property
+    def archive(self) -> str:
+        return archive_in(self.annotations.get(_MESSAGE, ""))
+
+
+class _VersionList(Struct, frozen=True):
+    items: tuple[VersionRow, ...] = ()
+
+
+class _Uploaded(Struct, frozen=True):
+    """The answer to a new Worker names its first version so."""
+
+    deployment_id: str
+
+
+class _VersionShare(Struct, frozen=True):
+    version_id: str
+    percentage: float
+
+
+class _DeploymentRow(Struct, frozen=True):
+    versions: tuple[_VersionShare, ...] = ()
+
+
+class _DeploymentList(Struct, frozen=True):
+    deployments: tuple[_DeploymentRow, ...] = ()
+
+
+class Edge1Work(Struct, frozen=True):
+    """What every call needs: the interface, the config's own settings, and how long to wait."""
+
+    api: Edge1Api
+    own: Edge1Settings
+    watch: CallWatch
+    waiting: Waiting = WAITING
+
+    @property
+    def workers(self) -> str:
+        return f"/accounts/{quote(self.api.account.account, safe='')}/workers"
+
+    def script(self, name: str, rest: str = "") -> str:
+        return f"{self.workers}/scripts/{name}{rest}"
+
+    def ask(self, call: Edge1Call, kind: type[T]) -> T:
+        """For calls that may be made twice without harm."""
+        return self.patient(lambda: self.api.once(call, kind))
+
+    def tell(self, call: Edge1Call) -> None:
+        self.ask(call, object)
+
+    def patient(self, act: Callable[[], T]) -> T:
+        return patient(self.api, act, self.waiting, self.watch)
+
+
+def routes_of(zone: str) -> str:
+    return f"/zones/{quote(zone, safe='')}/workers/routes"
+
+
+def versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
+    """Those that can be met, the newest first; None where there is no such Worker."""
+    return work.patient(lambda: _versions(work, name))
+
+
+def _versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
+    call = Edge1Call("GET", work.script(name, "/versions?deployable=true"))
+    try:
+        return work.api.once(call, _VersionList).items
+    except RefusedCallError as error:
+        if error.is_gone:
+            return None
+        raise
+
+
+def version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
+    try:
+        return work.ask(Edge1Call("GET", work.script(name, f"/versions/{ident}")), VersionRow)
+    except RefusedCallError as error:
+        if error.is_gone:
+            return None
+        raise
+
+
+def uploaded(work: Edge1Work, name: str, upload: Upload) -> str:
+    """The id of a version that is this upload: of one that is there, or of a new one. What a try
+    has made whose answer was lost is found by the next."""
+    kind, content = upload.form()
+
+    def act() -> str:
+        rows = _versions(work, name)
+        found = _own_version(name, rows, upload) if rows is not None else ""
+        if found:
+            return found
+        if rows is None:
+            call = Edge1Call("PUT", work.script(name), content, kind)
+            return work.api.once(call, _Uploaded).deployment_id
+        call = Edge1Call("POST", work.script(name, "/versions"), content, kind)
+        return work.api.once(call, VersionRow).id
+
+    return work.patient(act)
+
+
+def _own_version(name: str, rows: tuple[VersionRow, ...], upload: Upload) -> str:
+    refuse_foreign(name, rows, upload.owner)
+    return next((one.id for one in rows if one.tag == upload.tag), "")
+
+
+def refuse_foreign(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> None:
+    if any(owner.is_of(one.tag) for one in rows):
+        return
+    message = (
+        f"the Worker `{name}` is there already, and nothing in it says that it is {owner.title}"
+    )
+    hint = "it is left as it is: delete or rename it by hand, or give the service another name"
+    raise FabricError(Problem("deploy/foreign", message, hint))
+
+
+def met_version(work: Edge1Work, name: str) -> str:
+    """The id of the version that users meet, most of them at least; empty where nobody does."""
+    call = Edge1Call("GET", work.script(name, "/deployments"))
+    try:
+        found = work.ask(call, _DeploymentList).deployments
+    except RefusedCallError as error:
+        if error.is_gone:
+            return ""
+        raise
+    shares = found[0].versions if found else ()
+    newest = max(shares, key=lambda one: one.percentage, default=None)
+    return newest.version_id if newest else ""
+
+
+def let_meet(work: Edge1Work, name: str, ident: str) -> None:
+    """All of its users. Values of secrets go back with it: they are a part of each version."""
+    shares = [{"version_id": ident, "percentage": 100}]
+    document = {"strategy": "percentage", "versions": shares}
+    work.tell(sending("POST", work.script(name, "/deployments?force=true"), document))
+
+
+def live_function(function: str, name: str, row: VersionRow, owner: Owner) -> LiveFunction:
+    return LiveFunction(
+        function,
+        name,
+        version_id(name, row.id),
+        artifact_sha256=row.archive,
+        mark=owner.mark_in(row.tag),
+    )

@@ -1,0 +1,194 @@
+"""The command line over all of it: what a user does in a day, and how often edge1 is asked."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.support.in_process import project
+from tests.support.project import Done, Project
+from tests.support.servers.edge1.client import Edge1Server
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+
+_HEAD = "service: shop\nprovider: {name: edge1-workers, runtime: nodejs}\n"
+_EVERY_HOUR = "{type: cron, schedule: rate(1 hour)}"
+
+
+@dataclass
+class EdgeShop:
+    """A project of functions with their triggers."""
+
+    edge1: Edge1Server
+    project: Project
+    functions: dict[str, list[str]] = field(default_factory=dict)
+    head: str = _HEAD
+
+    def has(self, name: str, word: str, *triggers: str, path: str = "") -> None:
+        """At an address of its own, besides."""
+        self.functions[name] = [f"{{type: http, path: '{path or '/' + name}'}}", *triggers]
+        answer = f"{{ statusCode: 200, body: {word!r} }}"
+        text = f"export const handler = async () => ({answer});\n"
+        self.project.write({f"src/{name}.ts": text})
+
+    def run(self, *words: str) -> Done:
+        rows = [
+            f"  - {{name: {name}, entry: src/{name}.ts, triggers: [{', '.join(triggers)}]}}\n"
+            for name, triggers in self.functions.items()
+        ]
+        self.project.write({"fabric.yml": f"{self.head}functions:\n{''.join(rows)}"})
+        env = {**self.edge1.environment, "FABRIC_EDGE1_REAL_DEPLOY": "1"}
+        return self.project.json(*words, env=env)
+
+    def ran(self, *words: str) -> int:
+        """How many calls a success took."""
+        self.edge1.reset()
+        done = self.run(*words)
+        assert done.code == 0, done.out + done.err
+        return len(self.edge1.calls())
+
+    def said(self, name: str) -> str:
+        """What users are answered."""
+        url = self.run("outputs").result["services"][0]["outputs"]["url"]
+        answer = self.edge1.http("GET", f"{url}/{name}")
+        return answer.text if answer.status == 200 else str(answer.status)
+
+
+@pytest.fixture
+def shop(edge1: Edge1Server, tmp_path: Path) -> EdgeShop:
+    made = EdgeShop(edge1, project(tmp_path, sources={}))
+    made.has("hello", "one", _EVERY_HOUR)
+    made.has("bye", "bye")
+    return made
+
+
+def test_a_day_of_a_service(shop: EdgeShop) -> None:
+    plan = shop.run("plan")
+    assert plan.code == 0, plan.out
+    assert shop.edge1.calls() == []
+    shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
+    assert shop.ran("deploy") == 0
+    shop.has("hello", "two", _EVERY_HOUR)
+    assert (shop.ran("deploy"), shop.said("hello")) == (3, "two")
+    done = shop.run("invoke", "run", "--function", "hello")
+    assert done.result["response"] == "two"
+    assert (shop.ran("rollback"), shop.said("hello")) == (2, "one")
+    shop.ran("remove", "--yes")
+    assert shop.edge1.left() == {}
+    assert shop.run("remove", "--yes").code == 0
+
+
+def test_functions_side_by_side_are_four_calls_each(shop: EdgeShop) -> None:
+    shop.functions = {}
+    for number in range(8):
+        shop.has(f"f{number}", str(number), _EVERY_HOUR)
+    assert shop.ran("deploy") == 8 * 4 + 5
+    shop.has("f7", "other", _EVERY_HOUR)
+    assert (shop.ran("deploy"), shop.said("f7"), shop.said("f0")) == (3, "other", "0")
+
+
+def test_parameters_of_a_path_reach_a_call(shop: EdgeShop) -> None:
+    shop.has("item", "item", path="/items/{id}")
+    shop.ran("deploy")
+    shop.project.write({"event.json": '{"pathParameters": {"id": "7"}}'})
+    done = shop.run("invoke", "run", "--function", "item", "--event", "event.json")
+    assert done.result["response"] == "item"
+
+
+def test_a_bundle_of_es_modules_runs_as_it_is(shop: EdgeShop) -> None:
+    shop.head += "build: {format: esm}\n"
+    shop.has("esm", "module")
+    text = 'import { readFileSync } from "node:fs";\nconst word = await Promise.resolve("later");\n'
+    answer = "{ statusCode: 200, body: word + typeof readFileSync + typeof require }"
+    handler = f"export const handler = async () => ({answer});\n"
+    shop.project.write({"src/esm.ts": f"{text}declare const require: unknown;\n{handler}"})
+    shop.ran("deploy")
+    assert (shop.said("esm"), shop.said("hello")) == ("laterfunctionfunction", "one")
+
+
+def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(shop: EdgeShop) -> None:
+    shop.has("late", "late", _EVERY_HOUR)
+    shop.ran("deploy")
+    shop.has("hello", "one")
+    del shop.functions["late"]
+    shop.ran("deploy")
+    assert shop.edge1.left() == {"workers": ["shop-dev", "shop-dev-bye", "shop-dev-hello"]}
+    assert shop.edge1.schedules("shop-dev-hello") == []
+    assert shop.said("late") == "404"
+
+
+def test_a_way_back_takes_triggers_along(shop: EdgeShop) -> None:
+    shop.ran("deploy")
+    shop.has("hello", "two", "{type: cron, schedule: rate(1 day)}", path="/greet")
+    shop.ran("deploy")
+    assert shop.edge1.schedules("shop-dev-hello") == ["0 0 * * *"]
+    shop.ran("rollback")
+    assert shop.edge1.schedules("shop-dev-hello") == ["0 * * * *"]
+    assert (shop.said("hello"), shop.said("greet")) == ("one", "404")
+
+
+def test_a_release_that_breaks_off_is_taken_back(shop: EdgeShop) -> None:
+    shop.ran("deploy")
+    shop.has("hello", "two", "{type: cron, schedule: rate(1 day)}")
+    shop.edge1.fault("schedules", status=400, code=10100, message="invalid cron string")
+    done = shop.run("deploy", "--rollback-on-failure")
+    assert done.code != 0
+    assert shop.said("hello") == "one"
+    assert shop.edge1.schedules("shop-dev-hello") == ["0 * * * *"]
+    shop.ran("deploy")
+    assert shop.said("hello") == "two"
+
+
+def test_one_function_is_removed_and_deployed_again(shop: EdgeShop) -> None:
+    shop.ran("deploy")
+    before = shop.edge1.left()
+    shop.ran("remove", "--function", "hello", "--yes")
+    assert shop.edge1.left()["workers"] == ["shop-dev", "shop-dev-bye"]
+    shop.ran("deploy")
+    assert shop.edge1.left() == before
+    assert shop.said("hello") == "one"
+
+
+def test_force_brings_back_what_somebody_took_away(shop: EdgeShop) -> None:
+    shop.ran("deploy")
+    path = f"/accounts/{shop.edge1.account}/workers/scripts/shop-dev?force=true"
+    shop.edge1.api("DELETE", path)
+    assert shop.ran("deploy") == 0
+    shop.ran("deploy", "--force")
+    assert shop.said("hello") == "one"
+
+
+def test_what_edge1_cannot_do_is_told_at_plan_with_its_place(shop: EdgeShop) -> None:
+    shop.has("hello", "one", "{type: cron, schedule: rate(7 minutes)}")
+    done = shop.run("plan")
+    (problem,) = done.error["problems"]
+    assert problem["code"] == "config/unfit"
+    assert "rate(7 minutes)" in problem["message"]
+    assert problem["where"]["line"] == 4
+    assert done.code == 65
+    assert shop.edge1.calls() == []
+
+
+def test_a_python_service_is_refused_at_plan(shop: EdgeShop) -> None:
+    config = _HEAD.replace("nodejs", "python3.12") + "functions: [{name: hello, entry: hello.py}]\n"
+    handler = "def handler(event, context):\n    return 1\n"
+    shop.project.write({"hello.py": handler, "fabric.yml": config})
+    env = {**shop.edge1.environment, "FABRIC_EDGE1_REAL_DEPLOY": "1"}
+    done = shop.project.json("plan", env=env)
+    assert "edge1 runs JavaScript alone" in done.error["message"]
+
+
+def test_a_trigger_that_edge1_lacks_is_refused_at_plan(shop: EdgeShop) -> None:
+    shop.has("hello", "one", "{type: queue, queue: work}")
+    done = shop.run("plan")
+    assert done.code == 65
+    assert "edge1-workers" in done.error["message"]
+    assert shop.edge1.calls() == []
+
+
+def test_doctor_tells_whose_the_token_is(shop: EdgeShop) -> None:
+    done = shop.run("doctor")
+    (account,) = (one for one in done.result["checks"] if one["name"] == "account")
+    assert account["ok"]
+    assert shop.edge1.account in account["message"]

@@ -1,0 +1,119 @@
+"""What stands around a handler at edge1, in the runtime of Workers."""
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError
+from tests.support.cloud1_site import HTTP, trigger
+from tests.support.edge1_site import Edge1Site
+from tests.support.http_handlers import CASES, HandlerCase, as_json, inside
+from tests.support.servers.edge1.client import Met
+from tests.support.servers.strict_cloud1.samples import archive
+
+pytestmark = pytest.mark.slow
+
+_WORKER = """export default {
+    async fetch(request, env, ctx) {
+        return new Response(env.MODE + " " + new URL(request.url).pathname);
+    },
+    async scheduled(controller, env, ctx) { console.log("at " + controller.cron); },
+};"""
+
+
+def packed(source: str, file: str = "index.js") -> bytes:
+    return archive(**{file.replace(".", "_"): source})
+
+
+def asked(site: Edge1Site, case: HandlerCase) -> Met:
+    assert site.record is not None
+    url = site.record.endpoint + case.asked.path
+    return site.edge1.http(case.asked.method, url, case.asked.body, case.asked.headers)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_a_handler_answers_as_it_does_everywhere(site: Edge1Site, case: HandlerCase) -> None:
+    http = trigger("http", method=case.method, path=case.route)
+    order = site.order_of("hello", packed(case.source, case.file), http)
+    site.up(replace(order, settings=(("timeout", str(case.timeout)),)))
+    answer = asked(site, case)
+    assert answer.status == case.status, answer.text
+    match case.said:
+        case bytes() as content:
+            assert answer.content == content
+        case None:
+            pass
+        case members:
+            found = as_json(answer.content)
+            assert {name: inside(found, name) for name in members} == members
+    assert {name: answer.headers.get(name) for name in case.headers} == case.headers
+    assert answer.cookies == case.cookies
+    assert case.logged in "\n".join(site.edge1.lines("shop-dev-hello"))
+
+
+def test_a_worker_of_ones_own_is_called_as_it_is(site: Edge1Site) -> None:
+    cron = trigger("cron", schedule="rate(1 hour)")
+    site.up(site.order_of("hello", packed(_WORKER, "index.mjs"), HTTP, cron, MODE="dark"))
+    assert site.said() == "dark /hello"
+    assert site.edge1.fire("shop-dev-hello", "0 * * * *") == "ok"
+    assert "at 0 * * * *" in site.edge1.lines("shop-dev-hello")
+
+
+def test_a_clock_calls_with_the_event_of_schedules(site: Edge1Site) -> None:
+    site.up(site.order("hello", trigger("cron", schedule="rate(5 minutes)")))
+    assert site.edge1.fire("shop-dev-hello", "*/5 * * * *") == "ok"
+    (line,) = (one for one in site.edge1.lines("shop-dev-hello") if one.startswith("given "))
+    event = as_json(line.removeprefix("given ").encode())
+    assert event["detail-type"] == "Scheduled Event"
+    assert (event["time"], event["resources"]) == ("1970-01-01T00:00:00Z", ["*/5 * * * *"])
+
+
+def test_a_timed_call_that_fails_is_told_as_failed(site: Edge1Site) -> None:
+    source = 'exports.handler = async () => { throw new Error("no clock"); };'
+    site.up(site.order("hello", trigger("cron", schedule="rate(1 day)"), source=source))
+    assert site.edge1.fire("shop-dev-hello", "0 0 * * *") == "exception"
+    assert "no clock" in "\n".join(site.edge1.lines("shop-dev-hello"))
+
+
+def test_files_beside_the_bundle_are_read_below_it(site: Edge1Site) -> None:
+    source = """const fs = require("fs"); const path = require("path");
+    const words = () => fs.readFileSync(path.join(__dirname, "words.txt"), "utf8");
+    exports.handler = async () => ({ statusCode: 200, body: words() });"""
+    site.up(site.order_of("hello", archive(index_js=source, words_txt="hey"), HTTP))
+    assert site.said() == "hey"
+
+
+def test_pages_of_other_origins_are_let_in_as_the_trigger_says(site: Edge1Site) -> None:
+    open_to = {"origin": "https://shop.test", "credentials": True, "maxAge": 60}
+    site.up(site.order("hello", trigger("http", method="POST", path="/hello", cors=open_to)))
+    assert site.record is not None
+    url = site.record.endpoint + "/hello"
+    asks = {"Origin": "https://shop.test", "Access-Control-Request-Method": "POST"}
+    before = site.edge1.http("OPTIONS", url, headers=asks)
+    assert before.status == 204
+    assert before.headers["access-control-allow-origin"] == "https://shop.test"
+    assert before.headers["access-control-max-age"] == "60"
+    after = site.edge1.http("POST", url, b"{}", {"Origin": "https://shop.test"})
+    assert (after.text, after.headers["access-control-allow-credentials"]) == ("one", "true")
+    other = site.edge1.http("POST", url, b"{}", {"Origin": "https://other.test"})
+    assert "access-control-allow-origin" not in other.headers
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (packed("exports.handler = async () => {"), "Unexpected end of input"),
+        (packed("exports.other = 1;"), "exports no function handler"),
+        (packed("throw new Error('at the start');"), "at the start"),
+        (archive(other_js="1"), "no module `index`"),
+        (archive(**{"index_js": "1", "node_modules/@a/b/x_js": "1"}), "`@a/b` lies beside"),
+    ],
+    ids=["syntax", "no-handler", "throws", "no-module", "package"],
+)
+def test_an_upload_that_cannot_run_is_refused_with_the_runtimes_words(
+    site: Edge1Site, content: bytes, words: str
+) -> None:
+    with pytest.raises(FabricError) as raised:
+        site.up(site.order_of("hello", content, HTTP))
+    assert words in raised.value.first.message, raised.value.first
+    assert "`hello`" in raised.value.first.message
+    assert site.edge1.left() == {}

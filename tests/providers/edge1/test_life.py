@@ -1,0 +1,178 @@
+"""From the first deploy to the last removal: what users meet, and how often edge1 is asked."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError
+from fabric.providers.contract import FunctionOrder
+from tests.support.cloud1_site import HTTP, trigger
+from tests.support.edge1_site import Edge1Site
+
+pytestmark = pytest.mark.slow
+
+_BYE = trigger("http", method="GET", path="/bye/{name}")
+_EVERY_HOUR = trigger("cron", schedule="rate(1 hour)")
+_HELLO = "shop-dev-hello"
+
+
+def both(site: Edge1Site, word: str = "one") -> Iterator[FunctionOrder]:
+    yield site.order("hello", HTTP, _EVERY_HOUR, word=word)
+    yield site.order("bye", _BYE, word="bye")
+
+
+def calls_on(site: Edge1Site, worker: str) -> int:
+    return sum(f"/scripts/{worker}" in f"{path}/" for _, path, _ in site.edge1.calls())
+
+
+def test_users_meet_a_function_once_it_is_released(site: Edge1Site) -> None:
+    site.deploy(site.order("hello", HTTP, _EVERY_HOUR))
+    assert site.edge1.left() == {"workers": [_HELLO]}
+    assert site.edge1.schedules(_HELLO) == []
+    released = site.up(site.order("hello", HTTP, _EVERY_HOUR))
+    assert site.said() == "one"
+    assert site.edge1.schedules(_HELLO) == ["0 * * * *"]
+    assert dict(released.outputs) == {
+        "url": released.endpoint,
+        "url_hello": f"{released.endpoint}/hello",
+        "arn_hello": _HELLO,
+    }
+
+
+def test_a_first_deploy_is_four_calls_a_function_and_six_around_it(site: Edge1Site) -> None:
+    site.up(*both(site))
+    assert (calls_on(site, _HELLO + "/"), calls_on(site, "shop-dev-bye/")) == (4, 3)
+    assert len(site.edge1.calls()) == 4 + 3 + 5
+
+
+def test_a_new_version_is_met_by_nobody_before_the_release(site: Edge1Site) -> None:
+    site.up(*both(site))
+    site.deploy(site.order("hello", HTTP, _EVERY_HOUR, word="two"))
+    assert site.said() == "one"
+    site.release(["hello", "bye"])
+    assert site.said() == "two"
+
+
+def test_an_equal_order_changes_nothing(site: Edge1Site) -> None:
+    site.up(*both(site))
+    site.edge1.reset()
+    site.up(*both(site))
+    assert site.edge1.changes() == Counter()
+
+
+def test_another_code_is_three_calls(site: Edge1Site) -> None:
+    site.up(*both(site))
+    site.edge1.reset()
+    site.deploy(site.order("hello", HTTP, _EVERY_HOUR, word="two"))
+    site.release(["hello", "bye"])
+    assert len(site.edge1.calls()) == 3, site.edge1.calls()
+
+
+def test_another_environment_is_a_version_of_its_own(site: Edge1Site) -> None:
+    source = "exports.handler = async () => ({ statusCode: 200, body: process.env.MODE ?? '-' });"
+    site.up(site.order("hello", HTTP, source=source))
+    assert site.said() == "-"
+    secret = site.order("hello", HTTP, source=source, MODE="dark", WORD="hidden")
+    site.up(replace(secret, secret=frozenset(["WORD"])))
+    assert site.said() == "dark"
+    kinds = {one["name"]: one["type"] for one in site.edge1.bindings(_HELLO)}
+    assert kinds == {"MODE": "plain_text", "WORD": "secret_text"}
+
+
+def test_a_trigger_that_is_gone_is_gone_at_the_provider(site: Edge1Site) -> None:
+    site.up(site.order("hello", HTTP, _EVERY_HOUR))
+    site.up(site.order("hello", HTTP))
+    assert site.edge1.schedules(_HELLO) == []
+    site.up(site.order("hello"))
+    assert site.edge1.left() == {"workers": [_HELLO]}
+
+
+def test_a_way_back_to_a_version_that_is_there_is_two_calls(site: Edge1Site) -> None:
+    site.up(*both(site))
+    then = site.live("hello")
+    site.up(*both(site, "two"))
+    site.edge1.reset()
+    order = replace(next(both(site)), version=then.resource_id)
+    assert site.deploy(order).resource_id == then.resource_id
+    site.release(["hello", "bye"])
+    assert site.said() == "one"
+    assert len(site.edge1.calls()) == 2
+
+
+def test_a_way_back_to_a_version_that_is_gone_is_made_from_the_archive(site: Edge1Site) -> None:
+    site.up(*both(site))
+    then = site.live("hello")
+    site.destroy("hello")
+    site.up(*both(site, "two"))
+    assert site.said() == "two"
+    site.up(replace(next(both(site)), version=then.resource_id), site.order("bye", _BYE))
+    assert site.said() == "one"
+    assert site.live("hello").resource_id != then.resource_id
+
+
+def test_one_function_can_go_with_all_that_led_to_it(site: Edge1Site) -> None:
+    site.up(*both(site))
+    site.up(site.order("bye", _BYE, word="bye"))
+    assert site.edge1.left()["workers"] == ["shop-dev", "shop-dev-bye"]
+    assert (site.said("/bye/x"), site.said()) == ("bye", "404")
+
+
+def test_a_service_can_be_dissolved_twice(site: Edge1Site) -> None:
+    site.up(*both(site))
+    site.dissolve()
+    assert site.edge1.left() == {}
+    site.dissolve()
+    assert site.edge1.left() == {}
+
+
+def test_what_is_met_and_what_was_made_under_a_mark_is_found(site: Edge1Site) -> None:
+    first = next(both(site))
+    site.up(*both(site))
+    site.deploy(site.order("hello", HTTP, word="two"))
+    address = site.address(site.record)
+    met = site.deployer.find(address, "hello")
+    assert met is not None
+    assert (met.artifact_sha256, met.mark) == (first.artifact.sha256, first.mark)
+    second = site.deployer.find(address, "hello", site.order("hello", HTTP, word="two").mark)
+    assert second is not None
+    assert second.resource_id == site.live("hello").resource_id != met.resource_id
+    assert site.deployer.find(address, "hello", "0" * 32) is None
+    assert site.deployer.find(address, "none") is None
+
+
+def test_what_was_deleted_by_hand_comes_back_by_force(site: Edge1Site) -> None:
+    site.up(*both(site))
+    for name in ("shop-dev", _HELLO):
+        site.edge1.api(
+            "DELETE", f"/accounts/{site.edge1.account}/workers/scripts/{name}?force=true"
+        )
+    site.up(*both(site), force=True)
+    assert site.said() == "one"
+    assert site.edge1.schedules(_HELLO) == ["0 * * * *"]
+
+
+def test_a_deployment_that_was_led_elsewhere_comes_back_by_force(site: Edge1Site) -> None:
+    site.up(*both(site))
+    old = site.live("hello").resource_id.partition("@")[2]
+    site.up(*both(site, "two"))
+    path = f"/accounts/{site.edge1.account}/workers/scripts/{_HELLO}/deployments"
+    versions = [{"version_id": old, "percentage": 100}]
+    site.edge1.api("POST", path, {"strategy": "percentage", "versions": versions})
+    assert site.said() == "one"
+    site.up(*both(site, "two"), force=True)
+    assert site.said() == "two"
+
+
+def test_a_worker_of_somebody_else_is_left_as_it_is(site: Edge1Site) -> None:
+    other = Edge1Site(site.edge1, site.folder, service="shop-dev")
+    other.up(other.order("x"))
+    name = "shop-dev-dev-x"
+    with pytest.raises(FabricError) as raised:
+        site.deploy(site.order("dev-x", HTTP))
+    assert raised.value.first.code == "deploy/foreign"
+    assert f"`{name}`" in raised.value.first.message
+    site.up(site.order("hello", HTTP))
+    assert site.edge1.versions()[name] == 1
+    other.close()

@@ -1,0 +1,237 @@
+"""What edge1 refuses, and how that is told: whose, in its own words, and what to do."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.model.problems import ExitCode, FabricError, Problem
+from fabric.providers.contract import CallWatch
+from fabric.providers.waiting import Waiting
+from tests.support.cloud1_site import HTTP
+from tests.support.edge1_site import AT_ONCE, Edge1Site
+from tests.support.servers.edge1.client import Edge1Server
+
+pytestmark = pytest.mark.slow
+
+
+def refused(site: Edge1Site, *, env: dict[str, str] | None = None) -> FabricError:
+    site.env = {**site.env, **(env or {})}
+    with pytest.raises(FabricError) as raised:
+        site.up(site.order("hello", HTTP))
+    return raised.value
+
+
+def test_a_token_that_is_not_known_is_77(site: Edge1Site) -> None:
+    error = refused(site, env={"EDGE1_API_TOKEN": "tok-other-secret"})
+    assert error.exit_code is ExitCode.NO_CREDENTIALS
+    assert "10000 Authentication error" in error.first.message
+    assert "EDGE1_API_TOKEN" in error.first.hint
+    assert "tok-other-secret" not in repr(error.problems)
+
+
+def test_an_account_that_is_not_known_is_77_and_named(site: Edge1Site) -> None:
+    error = refused(site, env={"EDGE1_ACCOUNT_ID": "shop"})
+    assert error.exit_code is ExitCode.NO_CREDENTIALS
+    assert "7003" in error.first.message
+    assert "EDGE1_ACCOUNT_ID" in error.first.hint
+
+
+def test_a_zone_that_is_not_known_is_77_and_named(site: Edge1Site) -> None:
+    site.extension = {"hostname": "shop.example.test"}
+    error = refused(site, env={"EDGE1_ZONE_ID": "zone-accother"})
+    assert error.exit_code is ExitCode.NO_CREDENTIALS
+    assert "EDGE1_ZONE_ID" in error.first.hint
+
+
+def test_a_host_name_needs_its_zone(site: Edge1Site) -> None:
+    site.extension = {"hostname": "shop.example.test"}
+    error = refused(site)
+    assert (error.first.code, error.exit_code) == (
+        "credentials/missing",
+        ExitCode.NO_CREDENTIALS,
+    )
+    assert "EDGE1_ZONE_ID" in error.first.message
+    assert site.edge1.calls() == []
+
+
+def test_missing_credentials_are_all_named_at_once(site: Edge1Site) -> None:
+    error = refused(site, env={"EDGE1_API_TOKEN": "", "EDGE1_ACCOUNT_ID": ""})
+    assert "`EDGE1_API_TOKEN` and `EDGE1_ACCOUNT_ID`" in error.first.message
+
+
+def test_an_address_where_nobody_answers_is_69(site: Edge1Site) -> None:
+    site.waiting = AT_ONCE
+    error = refused(site, env={"EDGE1_API_BASE_URL": "http://127.0.0.1:9/client/v4"})
+    assert error.exit_code is ExitCode.UNREACHABLE
+
+
+def test_a_page_in_place_of_an_answer_is_no_answer(site: Edge1Site) -> None:
+    site.waiting = AT_ONCE
+    error = refused(site, env={"EDGE1_API_BASE_URL": f"{site.edge1.endpoint}/met"})
+    assert error.first.code == "provider/refused"
+    assert "it answered 404, and not as this interface does" in error.first.message
+
+
+def test_an_account_without_a_subdomain_is_told_what_to_do(site: Edge1Site) -> None:
+    site.edge1.subdomain("")
+    error = refused(site)
+    assert error.first.code == "provider/no-subdomain"
+    assert "hostname" in error.first.hint
+
+
+def test_values_are_never_in_an_error(site: Edge1Site) -> None:
+    order = site.order("hello", HTTP, WORD="a-hidden-word", PORT="a-plain-text")
+    message = "binding is a-hidden-word"
+    site.edge1.fault("scripts/shop-dev-hello$", status=400, code=10021, message=message)
+    with pytest.raises(FabricError) as raised:
+        site.deploy(replace(order, secret=frozenset(["WORD"])))
+    assert "the upload was refused" in raised.value.first.message
+    assert "a-hidden-word" not in repr(raised.value.problems)
+
+
+def test_a_variable_that_is_too_large_is_refused_before_any_call(site: Edge1Site) -> None:
+    with pytest.raises(FabricError) as raised:
+        site.deploy(site.order("hello", HTTP, LONG="ä" * 2561, SHORT="x"))
+    assert [one.code for one in raised.value.problems] == ["deploy/environment-too-large"]
+    assert "`LONG`" in raised.value.first.message
+    assert site.edge1.calls() == []
+    site.deploy(site.order("hello", HTTP, LONG="ä" * 2560))
+
+
+def test_more_variables_than_edge1_takes_are_refused_before_any_call(site: Edge1Site) -> None:
+    with pytest.raises(FabricError) as raised:
+        site.deploy(site.order("hello", HTTP, **{f"V{n}": "x" for n in range(129)}))
+    assert raised.value.first.code == "deploy/environment-too-large"
+    assert site.edge1.calls() == []
+
+
+def test_a_route_of_somebody_else_is_left_as_it_is(site: Edge1Site, edge1: Edge1Server) -> None:
+    other = Edge1Site(edge1, site.folder, service="other")
+    other.up(other.order("x", HTTP))
+    routes = f"/zones/{edge1.zone}/workers/routes"
+    edge1.api("POST", routes, {"pattern": "shop.example.test/*", "script": "other-dev"})
+    edge1.api("POST", routes, {"pattern": "b.example.test/*", "script": "other-dev"})
+    site.extension = {"hostname": "shop.example.test"}
+    error = refused(site, env={"EDGE1_ZONE_ID": edge1.zone})
+    assert error.first.code == "deploy/foreign"
+    assert "`other-dev`" in error.first.message
+    site.dissolve()
+    assert edge1.left()["routes"] == ["b.example.test/*", "shop.example.test/*"]
+    other.close()
+
+
+def test_a_service_moves_between_its_host_name_and_the_accounts_domain(site: Edge1Site) -> None:
+    site.env = {"EDGE1_ZONE_ID": site.edge1.zone}
+    order = site.order("hello", HTTP)
+    below = site.up(order).endpoint
+    site.extension = {"hostname": "shop.example.test"}
+    assert site.up(order).endpoint == "https://shop.example.test"
+    assert site.edge1.at_host("shop.example.test", "/hello").text == "one"
+    assert site.edge1.http("GET", below + "/hello").status == 404
+    site.extension = {"hostname": "b.example.test"}
+    site.up(order)
+    assert site.edge1.left()["routes"] == ["b.example.test/*"]
+    site.extension = {}
+    site.up(order)
+    assert "routes" not in site.edge1.left()
+    assert site.said() == "one"
+
+
+def test_a_route_goes_also_where_nobody_says_the_zone_any_more(site: Edge1Site) -> None:
+    site.env = {"EDGE1_ZONE_ID": site.edge1.zone}
+    site.extension = {"hostname": "shop.example.test"}
+    site.up(site.order("hello", HTTP))
+    site.env, site.extension = {}, {}
+    site.dissolve()
+    assert site.edge1.left() == {}
+
+
+def test_a_zone_that_is_set_for_something_else_is_left_alone(site: Edge1Site) -> None:
+    site.env = {"EDGE1_ZONE_ID": "zone-of-others"}
+    site.up(site.order("hello", HTTP))
+    site.up(site.order("hello", HTTP), force=True)
+    assert any("zone-of-others" in one for one in site.talk)
+    site.dissolve()
+    assert site.edge1.left() == {}
+
+
+def test_who_is_asked_to_wait_comes_back_then(site: Edge1Site) -> None:
+    pauses: list[float] = []
+    site.waiting = Waiting(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
+    site.edge1.throttle(quota=5, left=5, seconds=7)
+    site.up(site.order("hello", HTTP))
+    assert site.said() == "one"
+    assert "edge1 asks to be left alone for 7 s" in site.talk
+    assert 7 <= sum(pauses) < 60
+    assert [status for _, _, status in site.edge1.calls()].count(429) == 1
+
+
+def test_calls_are_spread_when_few_are_left(site: Edge1Site) -> None:
+    pauses: list[float] = []
+    site.waiting = Waiting(sleep=pauses.append)
+    site.edge1.throttle(quota=1200, left=100, seconds=300)
+    site.up(site.order("hello", HTTP))
+    assert sum(pauses) > 10
+    assert 429 not in [status for _, _, status in site.edge1.calls()]
+
+
+def test_a_stop_ends_a_wait(site: Edge1Site) -> None:
+    site.edge1.throttle(quota=5, left=0, seconds=200)
+    order = site.order("hello", HTTP)
+    with pytest.raises(FabricError) as raised:
+        site.deployer.deploy(site.address(), [order], CallWatch(is_to_end=lambda: True))
+    assert raised.value.first.code == "provider/interrupted"
+
+
+def test_a_redirect_is_not_followed(site: Edge1Site) -> None:
+    headers = {"location": "https://elsewhere.test/"}
+    site.edge1.fault("versions", status=302, code=0, headers=headers)
+    error = refused(site)
+    assert error.first.code == "provider/refused"
+    assert "GET /accounts" in error.first.message
+
+
+def test_doctor_is_told_whose_the_token_is(site: Edge1Site) -> None:
+    who = site.deployer.identity(site.address())
+    assert site.edge1.account in who
+    assert "probe.workers.dev" in who
+    site.env = {"EDGE1_API_TOKEN": "tok-none"}
+    with pytest.raises(FabricError) as raised:
+        site.deployer.identity(site.address())
+    assert raised.value.first.code == "credentials/refused"
+
+
+@pytest.mark.parametrize(
+    ("extension", "words"),
+    [
+        ({"compatibilityDate": "soon"}, "`soon`"),
+        ({"hostname": "https://shop.example.test/x"}, "`https://shop.example.test/x`"),
+        ({"hostname": 3}, "`hostname`"),
+    ],
+)
+def test_settings_that_do_not_fit_are_named(
+    site: Edge1Site, tmp_path: Path, extension: dict[str, object], words: str
+) -> None:
+    site.extension = extension
+    site.env = {"EDGE1_ZONE_ID": "z"}
+    problem = _config_problem(site)
+    assert problem.code == "config/type"
+    assert words.strip("`") in problem.message
+
+
+def _config_problem(site: Edge1Site) -> Problem:
+    with pytest.raises(FabricError) as raised:
+        _ = site.deployer
+    return raised.value.first
+
+
+def test_the_date_of_the_runtime_can_be_chosen(site: Edge1Site) -> None:
+    site.up(site.order("hello", HTTP))
+    site.extension = {"compatibilityDate": "2026-02-03"}
+    site.up(site.order("hello", HTTP))
+    assert site.edge1.versions() == {"shop-dev": 2, "shop-dev-hello": 2}
+    path = f"/accounts/{site.edge1.account}/workers/scripts/shop-dev-hello/versions"
+    ident = site.live("hello").resource_id.partition("@")[2]
+    shown = site.edge1.api("GET", f"{path}/{ident}")
+    assert shown["resources"]["script_runtime"]["compatibility_date"] == "2026-02-03"
