@@ -111,8 +111,8 @@ def test_a_schedule_is_said_in_five_fields(schedule: str, own: str) -> None:
         ("rate(5 hours)", "", "24 hours cannot be divided by 5"),
         ("rate(2 days)", "", "days of a rate do not come out even over a month"),
         ("cron(0 12 * * ? 2030)", "", "it has the year `2030`, which five fields cannot say"),
-        ("cron(0 12 L * ? *)", "", "`L`, `W` and `#` are left out"),
-        ("cron(0 12 ? * 2#1 *)", "", "`L`, `W` and `#` are left out"),
+        ("cron(0 12 L * ? *)", "", "`L`, `W` or `#`"),
+        ("cron(0 12 ? * 2#1 *)", "", "`L`, `W` or `#`"),
         ("0 9 * * *", "Europe/Berlin", "its time zone is `Europe/Berlin`"),
     ],
 )

@@ -1,19 +1,14 @@
 """The same call for many: as many at a time as an account takes well."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.side_by_side import each_at_once
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 def side_by_side(call: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """In the order of the items; of several failures the first is raised, once all have ended."""
-    if len(items) <= 1:
-        return [call(one) for one in items]
-    with ThreadPoolExecutor(min(AT_ONCE, len(items))) as pool:
-        calls = [pool.submit(call, one) for one in items]
-    return [one.result() for one in calls]
+    return each_at_once(call, items, AT_ONCE)

@@ -1,0 +1,76 @@
+"""Schedules of a config as five fields of cron, as many providers read them. No effects."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+_RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
+_SIX = re.compile(r"cron\((.*)\)")
+# How many of a unit make the next one up: a step has to divide it, or the last one comes early.
+_FULL = {"minute": 60, "hour": 24}
+_NEXT = {"minute": "hour", "hour": "day"}
+_CALENDAR = re.compile(r"[LW#]")
+_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+
+
+def is_rate(schedule: str) -> bool:
+    """Once in a while, at whatever time of the day."""
+    return _RATE.fullmatch(schedule) is not None
+
+
+def five_fields(schedule: str) -> str:
+    """Days of the week by their names: not everybody counts them alike. A ValueError says what
+    five fields cannot say."""
+    rate = _RATE.fullmatch(schedule)
+    if rate:
+        return _of_rate(int(rate[1]), rate[2])
+    six = _SIX.fullmatch(schedule)
+    *rest, weekday = _without_year(six[1].split()) if six else schedule.split()
+    return " ".join((*rest, _weekdays(weekday, 1 if six else 0)))
+
+
+def _of_rate(count: int, unit: str) -> str:
+    while unit in _FULL and count % _FULL[unit] == 0:
+        count, unit = count // _FULL[unit], _NEXT[unit]
+    if unit == "day":
+        if count == 1:
+            return "0 0 * * *"
+        raise ValueError("days of a rate do not come out even over a month")
+    if _FULL[unit] % count:
+        raise ValueError(f"{_FULL[unit]} {unit}s cannot be divided by {count}")
+    step = "*" if count == 1 else f"*/{count}"
+    return f"{step} * * * *" if unit == "minute" else f"0 {step} * * *"
+
+
+def _without_year(fields: Sequence[str]) -> list[str]:
+    *five, year = fields
+    if year != "*":
+        raise ValueError(f"it has the year `{year}`, which five fields cannot say")
+    if any(_CALENDAR.search(one.upper()) for one in (five[2], five[4]) if not _is_named(one)):
+        raise ValueError("it has `L`, `W` or `#`, which five fields cannot say")
+    return ["*" if one == "?" else one for one in five]
+
+
+def _is_named(field: str) -> bool:
+    """Weekdays by their names have letters that mean something else by themselves."""
+    return all(part in _DAYS for part in re.split(r"[,/-]", field.upper()))
+
+
+def _weekdays(field: str, first: int) -> str:
+    """`first` is the number of Sunday."""
+    if field == "*":
+        return field
+    found = {day % len(_DAYS) for item in field.split(",") for day in _days(item, first)}
+    return ",".join(_DAYS[day] for day in sorted(found))
+
+
+def _days(item: str, first: int) -> Iterator[int]:
+    span, slash, step = item.partition("/")
+    low, dash, high = span.partition("-")
+    begin = 0 if span == "*" else _day(low, first)
+    end = _day(high, first) if dash else (len(_DAYS) - 1 if slash or span == "*" else begin)
+    end += len(_DAYS) if end < begin else 0
+    yield from range(begin, end + 1, int(step or 1))
+
+
+def _day(text: str, first: int) -> int:
+    return _DAYS.index(text.upper()) if text.upper() in _DAYS else int(text) - first

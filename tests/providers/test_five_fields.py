@@ -1,0 +1,52 @@
+"""Schedules as five fields, and what five fields cannot say."""
+
+import pytest
+
+from fabric.providers.five_fields import five_fields
+
+
+@pytest.mark.parametrize(
+    ("schedule", "fields"),
+    [
+        ("rate(1 minute)", "* * * * *"),
+        ("rate(5 minutes)", "*/5 * * * *"),
+        ("rate(60 minutes)", "0 * * * *"),
+        ("rate(120 minutes)", "0 */2 * * *"),
+        ("rate(1 hour)", "0 * * * *"),
+        ("rate(6 hours)", "0 */6 * * *"),
+        ("rate(24 hours)", "0 0 * * *"),
+        ("rate(1440 minutes)", "0 0 * * *"),
+        ("rate(1 day)", "0 0 * * *"),
+        ("0 12 * * 1-5", "0 12 * * MON,TUE,WED,THU,FRI"),
+        ("0 12 * * 7", "0 12 * * SUN"),
+        ("0 12 * * 5-7", "0 12 * * SUN,FRI,SAT"),
+        ("0 12 * * fri-mon", "0 12 * * SUN,MON,FRI,SAT"),
+        ("0 12 * * */2", "0 12 * * SUN,TUE,THU,SAT"),
+        ("0 12 1,15 jan *", "0 12 1,15 jan *"),
+        ("cron(0 12 ? * MON-FRI *)", "0 12 * * MON,TUE,WED,THU,FRI"),
+        ("cron(0 12 ? * 2-6 *)", "0 12 * * MON,TUE,WED,THU,FRI"),
+        ("cron(0 12 ? * SAT-SUN *)", "0 12 * * SUN,SAT"),
+        ("cron(0 12 ? * 7-1 *)", "0 12 * * SUN,SAT"),
+        ("cron(0/15 8 1 * ? *)", "0/15 8 1 * *"),
+    ],
+)
+def test_a_schedule_becomes_five_fields(schedule: str, fields: str) -> None:
+    assert five_fields(schedule) == fields
+
+
+@pytest.mark.parametrize(
+    ("schedule", "why"),
+    [
+        ("rate(7 minutes)", "60 minutes cannot be divided by 7"),
+        ("rate(90 minutes)", "60 minutes cannot be divided by 90"),
+        ("rate(5 hours)", "24 hours cannot be divided by 5"),
+        ("rate(2 days)", "do not come out even"),
+        ("cron(0 12 * * ? 2027)", "it has the year `2027`"),
+        ("cron(0 12 L * ? *)", "`L`, `W` or `#`"),
+        ("cron(0 12 ? * 6#3 *)", "`L`, `W` or `#`"),
+        ("cron(0 12 ? * 5L *)", "`L`, `W` or `#`"),
+    ],
+)
+def test_what_five_fields_cannot_say_is_refused(schedule: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        five_fields(schedule)
