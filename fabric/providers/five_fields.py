@@ -8,6 +8,9 @@ _SIX = re.compile(r"cron\((.*)\)")
 # How many of a unit make the next one up: a step has to divide it, or the last one comes early.
 _FULL = {"minute": 60, "hour": 24}
 _NEXT = {"minute": "hour", "hour": "day"}
+# The last of each field; days of the week are spelled out anyway.
+_LAST = (59, 23, 31, 12, 0)
+_BEGIN_OF_STEPS = re.compile(r"(?<![\d-])(\d+)/")
 _CALENDAR = re.compile(r"[LW#]")
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 
@@ -47,7 +50,14 @@ def _without_year(fields: Sequence[str]) -> list[str]:
         raise ValueError(f"it has the year `{year}`, which five fields cannot say")
     if any(_CALENDAR.search(one.upper()) for one in (five[2], five[4]) if not _is_named(one)):
         raise ValueError("it has `L`, `W` or `#`, which five fields cannot say")
-    return ["*" if one == "?" else one for one in five]
+    return [
+        _from_on("*" if one == "?" else one, last) for one, last in zip(five, _LAST, strict=True)
+    ]
+
+
+def _from_on(field: str, last: int) -> str:
+    """`5/15` is from 5 on: five fields say how far."""
+    return _BEGIN_OF_STEPS.sub(rf"\1-{last}/", field) if last else field
 
 
 def _is_named(field: str) -> bool:

@@ -1,12 +1,15 @@
 """What a foreign tool says, made fit to be shown: known secrets and likely ones are hidden."""
 
 import base64
+import contextlib
 import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import (
     REDACTED,
     looks_secret,
@@ -65,6 +68,20 @@ def redaction_of(secrets: Iterable[str], variables: Iterable[tuple[str, str]]) -
     hidden = {*secrets, *named, *_passwords(value for _, value in rows)}
     forms = frozenset(form for one in hidden for form in _forms(one))
     return Redaction(Secret(forms))
+
+
+@contextlib.contextmanager
+def nothing_shown(hide: Redaction) -> Iterator[None]:
+    """Providers quote what they were sent: no message of theirs carries a value on."""
+    try:
+        yield
+    except FabricError as error:
+        raise FabricError(*(_hidden(one, hide) for one in error.problems)) from error
+
+
+def _hidden(problem: Problem, hide: Redaction) -> Problem:
+    message, hint = hide.over(problem.message), hide.over(problem.hint)
+    return replace(problem, message=message, hint=hint)
 
 
 def _passwords(values: Iterable[str]) -> Iterator[str]:

@@ -27,7 +27,8 @@ from fabric.providers.five_fields import five_fields
         ("cron(0 12 ? * 2-6 *)", "0 12 * * MON,TUE,WED,THU,FRI"),
         ("cron(0 12 ? * SAT-SUN *)", "0 12 * * SUN,SAT"),
         ("cron(0 12 ? * 7-1 *)", "0 12 * * SUN,SAT"),
-        ("cron(0/15 8 1 * ? *)", "0/15 8 1 * *"),
+        ("cron(0/15 8 1 * ? *)", "0-59/15 8 1 * *"),
+        ("cron(5/10,40-50/5 2/3 ? * * *)", "5-59/10,40-50/5 2-23/3 * * *"),
     ],
 )
 def test_a_schedule_becomes_five_fields(schedule: str, fields: str) -> None:

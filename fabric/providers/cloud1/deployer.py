@@ -7,7 +7,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
-from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.cloud1.answers import explained
 from fabric.providers.cloud1.clients import Cloud1Clients
@@ -31,7 +30,7 @@ from fabric.providers.contract import (
     Released,
     Unfit,
 )
-from fabric.providers.redaction import Redaction, redaction_of
+from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
 from fabric.providers.waiting import WAITING, Waiting
 
 
@@ -120,15 +119,6 @@ class Cloud1Lambda(Struct, frozen=True):
 
     @contextlib.contextmanager
     def _told(self, whose: str, variables: Iterable[tuple[str, str]] = ()) -> Iterator[None]:
-        """Services quote what they were sent: no message may carry a value on."""
         hide = redaction_of(self.hide.values.reveal(), variables)
-        try:
-            with explained(whose):
-                yield
-        except FabricError as error:
-            raise FabricError(*(_hidden(one, hide) for one in error.problems)) from error
-
-
-def _hidden(problem: Problem, hide: Redaction) -> Problem:
-    message, hint = hide.over(problem.message), hide.over(problem.hint)
-    return replace(problem, message=message, hint=hint)
+        with nothing_shown(hide), explained(whose):
+            yield

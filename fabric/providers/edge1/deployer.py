@@ -7,7 +7,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
-from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.contract import (
     UNWATCHED,
@@ -29,7 +28,7 @@ from fabric.providers.edge1.releasing import released
 from fabric.providers.edge1.removing import destroyed, dissolved
 from fabric.providers.edge1.unfit import unfit_drafts
 from fabric.providers.edge1.versions import Edge1Work
-from fabric.providers.redaction import Redaction, redaction_of
+from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
 from fabric.providers.waiting import WAITING, Waiting
 
 _HURRIED = 3.0
@@ -121,15 +120,6 @@ class Edge1Workers(Struct, frozen=True):
         variables: Iterable[tuple[str, str]] = (),
         secrets: Iterable[str] = (),
     ) -> Iterator[None]:
-        """Services quote what they were sent: no message may carry a value on."""
         hide = redaction_of((*self.hide.values.reveal(), *secrets), variables)
-        try:
-            with explained(whose):
-                yield
-        except FabricError as error:
-            raise FabricError(*(_hidden(one, hide) for one in error.problems)) from error
-
-
-def _hidden(problem: Problem, hide: Redaction) -> Problem:
-    message, hint = hide.over(problem.message), hide.over(problem.hint)
-    return replace(problem, message=message, hint=hint)
+        with nothing_shown(hide), explained(whose):
+            yield
