@@ -2,26 +2,47 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from fabric.providers.cluster.applying import ClusterWork, brought_up
 from fabric.providers.cluster.ingress import endpoint_of, ingress
 from fabric.providers.cluster.names import PARTS, own_name
 from fabric.providers.cluster.objects import KubeObject, key_of, text_at, texts_at
 from fabric.providers.contract import LiveFunction, Released
 from fabric.providers.naming import function_endpoint
+from fabric.providers.waiting import until
+
+_ADDRESS_SECONDS = 30.0
 
 
 def released(work: ClusterWork, functions: Sequence[LiveFunction]) -> Released:
     functions = [one for one in functions if one.resource_id]
     there = work.there()
     wanted = ingress(work.address, functions, work.own)
-    if wanted is not None:
-        brought_up(work, [wanted], there)
+    is_new = wanted is not None and brought_up(work, [wanted], there)
     kept = {key_of(wanted)} if wanted else set[str]()
     stale = there.keys() - kept - set(_of_functions(work, functions, there))
     _take_away(work, sorted(stale))
-    at = there.get(f"Ingress/{own_name(work.address)}") if wanted else None
-    endpoint = endpoint_of(at, work.own) if wanted else ""
+    endpoint = _endpoint(work, there, is_new=is_new) if wanted else ""
     return Released(endpoint, tuple(_outputs(functions, endpoint)))
+
+
+def _endpoint(work: ClusterWork, there: Mapping[str, KubeObject], *, is_new: bool) -> str:
+    """A controller gives an Ingress its address in its own time, or never."""
+    name = f"Ingress/{own_name(work.address)}"
+    found = endpoint_of(there.get(name), work.own)
+    if found or not is_new:
+        return found
+
+    def look() -> str | None:
+        return next((endpoint_of(one, work.own) for one in work.tool.named([name])), "") or None
+
+    work.watch.hear("waiting for the address of the Ingress")
+    waiting = replace(work.waiting, most=min(work.waiting.most, _ADDRESS_SECONDS))
+    address = until(look, waiting, work.watch)
+    if address is None:
+        work.watch.hear("the Ingress has no address yet: `hostname` names the one that users take")
+    return address or ""
 
 
 def _of_functions(
