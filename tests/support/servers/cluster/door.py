@@ -124,5 +124,3 @@ def tool_door(folder: Path, runs: Runs) -> Iterator[ToolDoor]:
             yield door
         finally:
             server.shutdown()
-
-

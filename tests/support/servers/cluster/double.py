@@ -82,7 +82,9 @@ class ClusterDouble:
         if asked.selector:
             kinds = [_PLURALS[one] for one in asked.names[0].split(",")]
             every = [*self.objects.values(), *(one.document() for one in self.workloads.every())]
-            found = [one for one in every if one["kind"] in kinds and _is_chosen(one, asked.selector)]
+            found = [
+                one for one in every if one["kind"] in kinds and _is_chosen(one, asked.selector)
+            ]
             return json.dumps({"kind": "List", "apiVersion": "v1", "items": found})
         rows = [self.objects[one] for one in asked.names if one in self.objects]
         if len(asked.names) == 1:

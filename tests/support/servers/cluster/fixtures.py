@@ -41,7 +41,10 @@ class TestedCluster:
 @contextlib.contextmanager
 def tested_cluster() -> Iterator[TestedCluster]:
     # A socket's path has to be a short one.
-    with tempfile.TemporaryDirectory(prefix="fabric-cluster-") as name, contextlib.ExitStack() as stack:
+    with (
+        tempfile.TemporaryDirectory(prefix="fabric-cluster-") as name,
+        contextlib.ExitStack() as stack,
+    ):
         folder = Path(name)
         double = ClusterDouble(folder / "pods")
         stack.callback(double.close)
