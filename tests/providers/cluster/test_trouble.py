@@ -130,9 +130,7 @@ def test_a_broken_handler_gives_no_secret_away(site: ClusterSite) -> None:
 def test_an_image_that_cannot_be_had_ends_the_deploy_at_once(site: ClusterSite) -> None:
     site.extension = {"image": "registry.invalid/other:1"}
     found = problem(site)
-    said = (
-        "function `hello` does not start, ErrImagePull: cannot pull \"registry.invalid/other:1\""
-    )
+    said = 'function `hello` does not start, ErrImagePull: cannot pull "registry.invalid/other:1"'
     assert found.message == said
     assert "`image`" in found.hint
 
@@ -182,9 +180,7 @@ def test_a_field_that_somebody_else_set_is_named_with_its_manager(site: ClusterS
     with pytest.raises(FabricError) as caught:
         site.up(order)
     found = caught.value.first
-    said = (
-        "somebody else has changed what fabric set: `kubectl-edit` manages .spec.replicas"
-    )
+    said = "somebody else has changed what fabric set: `kubectl-edit` manages .spec.replicas"
     assert found.message == said
     assert "takeOver" in found.hint
     site.extension = {"takeOver": True}
@@ -243,7 +239,9 @@ def test_doctor_is_told_who_we_are(site: ClusterSite) -> None:
 
 
 def test_an_archive_in_parts_is_put_together_in_the_pod(site: ClusterSite) -> None:
-    noise = "".join(f"// {number:x}{hash((number, 'x')) & 0xFFFFFFFFFFFF:x}\n" for number in range(150_000))
+    noise = "".join(
+        f"// {number:x}{hash((number, 'x')) & 0xFFFFFFFFFFFF:x}\n" for number in range(150_000)
+    )
     source = noise + 'export const handler = async () => "large";\n'
     site.up(site.order("hello", HTTP, source=source))
     parts = [one for one in site.cluster.left() if one.startswith("ConfigMap/shop-dev-hello-")]
