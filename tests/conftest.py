@@ -5,10 +5,10 @@ from _pytest.terminal import TerminalReporter
 from hypothesis import settings
 from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
-from tests.support.servers.cluster.fixtures import cluster
+from tests.support.servers.cluster.fixtures import cluster, real_plane
 from tests.support.servers.strict_cloud1.fixtures import cloud1, strict_cloud1_server
 
-__all__ = ["cloud1", "cluster", "strict_cloud1_server"]
+__all__ = ["cloud1", "cluster", "real_plane", "strict_cloud1_server"]
 
 # No test says how quick a machine is.
 settings.register_profile("fabric", deadline=None)

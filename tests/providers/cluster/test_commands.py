@@ -106,5 +106,5 @@ def test_a_plan_tells_what_a_cluster_cannot_do_with_its_place(shop: Shop) -> Non
 
 def test_doctor_asks_the_cluster(shop: Shop) -> None:
     found = shop.run("doctor")
-    assert "the user of `test`, who may deploy to `shop`" in found.out
+    assert f"the user of `test`, who may deploy to `{shop.cluster.namespace}`" in found.out
     assert shop.cluster.door.changing == []

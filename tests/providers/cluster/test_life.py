@@ -80,7 +80,7 @@ def test_a_way_back_needs_no_archive_again(site: ClusterSite) -> None:
     then = site.live("hello")
     site.up(*both(site, "two"))
     site.talk.clear()
-    site.deploy(replace(next(both(site)), version=then.resource_id), [*both(site)][1])
+    site.deploy(replace(next(both(site)), version=then.resource_id), list(both(site))[1])
     site.release(["hello", "bye"])
     assert site.said() == "one"
     assert not any("ConfigMap" in one for one in site.talk)
@@ -90,8 +90,8 @@ def test_a_way_back_to_an_archive_that_is_gone_is_made_anew(site: ClusterSite) -
     site.up(*both(site))
     then = site.live("hello")
     site.up(*both(site, "two"))
-    del site.cluster.double.objects[f"ConfigMap/{then.resource_id}"]
-    site.up(replace(next(both(site)), version=then.resource_id), [*both(site)][1])
+    site.cluster.remove(f"ConfigMap/{then.resource_id}")
+    site.up(replace(next(both(site)), version=then.resource_id), list(both(site))[1])
     assert site.said() == "one"
 
 
@@ -126,14 +126,14 @@ def test_a_function_is_found_by_its_mark_when_all_of_it_is_there(site: ClusterSi
     assert site.find("hello", "0" * 32) is None
     assert site.find("bye") is None
     (job,) = [one for one in site.cluster.left() if one.startswith("CronJob/")]
-    del site.cluster.double.objects[job]
+    site.cluster.remove(job)
     assert site.find("hello", order.mark) is None
     assert site.find("hello") is not None
 
 
 def test_what_somebody_deleted_comes_back(site: ClusterSite) -> None:
     site.up(*both(site))
-    del site.cluster.double.objects["Service/shop-dev-hello"]
+    site.cluster.remove("Service/shop-dev-hello")
     site.up(*both(site))
     assert site.said() == "one"
 

@@ -229,7 +229,7 @@ def test_a_time_zone_that_the_cluster_does_not_know_is_refused(site: ClusterSite
 
 
 def test_doctor_is_told_who_we_are(site: ClusterSite) -> None:
-    said = "the user of `test`, who may deploy to `shop`"
+    said = f"the user of `test`, who may deploy to `{site.cluster.namespace}`"
     assert site.deployer.identity(site.address()) == said
     site.cluster.door.faults.append(Fault("auth", ToolAnswer(1, out="no\n")))
     with pytest.raises(FabricError) as caught:

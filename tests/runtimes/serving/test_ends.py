@@ -7,39 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.runtimes.serving.sources import handler
 from tests.support.served_function import Served, serving, started
 
 pytestmark = pytest.mark.slow
 
 _LANGUAGES = pytest.mark.parametrize("language", ["nodejs", "python"])
-_SLOW = {
-    "nodejs": {
-        "index.mjs": 'export const handler = async (event) => { console.log("begun"); await new Promise((d) => setTimeout(d, 600)); return { statusCode: 200, body: "done" }; };'
-    },
-    "python": {
-        "index.py": 'import time\ndef handler(event, context):\n    print("begun", flush=True)\n    time.sleep(0.6)\n    return {"statusCode": 200, "body": "done"}\n'
-    },
-}
-_CRON = {
-    "nodejs": {
-        "index.mjs": 'export const handler = async (event) => { console.log("at " + event["detail-type"] + " " + event.time); if (process.env.FAILS) throw new Error("no"); };'
-    },
-    "python": {
-        "index.py": 'import os\ndef handler(event, context):\n    print("at", event["detail-type"], event["time"])\n    if os.environ.get("FAILS"):\n        raise RuntimeError("no")\n'
-    },
-}
-_BROKEN = {
-    "nodejs": {"index.mjs": 'throw new Error("it is broken");'},
-    "python": {"index.py": 'raise RuntimeError("it is broken")'},
-}
-_APPS = {
-    "nodejs": {
-        "index.mjs": "export default (req, res) => res.status(201).json({ path: req.path, id: req.query.id });"
-    },
-    "python": {
-        "index.py": 'def app(environ, start_response):\n    start_response("201 Created", [("content-type", "application/json")])\n    return [(\'{"path": "%s", "id": "7"}\' % environ["PATH_INFO"]).encode()]\n'
-    },
-}
 _EVENT = json.dumps({"detail-type": "Scheduled Event", "time": "2026-01-01T00:00:00Z"})
 
 
@@ -53,7 +26,7 @@ def until_said(served: Served, text: str) -> None:
 @_LANGUAGES
 def test_what_is_under_way_is_answered_before_the_end(language: str, tmp_path: Path) -> None:
     with (
-        serving(language, tmp_path, _SLOW[language], {}) as served,
+        serving(language, tmp_path, handler(language, "slow"), {}) as served,
         concurrent.futures.ThreadPoolExecutor(1) as pool,
     ):
         call = pool.submit(served.ask, "GET", "/")
@@ -65,7 +38,7 @@ def test_what_is_under_way_is_answered_before_the_end(language: str, tmp_path: P
 @_LANGUAGES
 def test_calls_over_the_most_are_sent_away(language: str, tmp_path: Path) -> None:
     with (
-        serving(language, tmp_path, _SLOW[language], {"most": 1}) as served,
+        serving(language, tmp_path, handler(language, "slow"), {"most": 1}) as served,
         concurrent.futures.ThreadPoolExecutor(1) as pool,
     ):
         call = pool.submit(served.ask, "GET", "/")
@@ -76,7 +49,7 @@ def test_calls_over_the_most_are_sent_away(language: str, tmp_path: Path) -> Non
 
 @_LANGUAGES
 def test_a_handler_that_does_not_load_ends_the_container(language: str, tmp_path: Path) -> None:
-    served = started(language, tmp_path, _BROKEN[language], {})
+    served = started(language, tmp_path, handler(language, "broken"), {})
     assert served.child.wait(20) == 1
     assert "it is broken" in served.log
 
@@ -84,7 +57,9 @@ def test_a_handler_that_does_not_load_ends_the_container(language: str, tmp_path
 @_LANGUAGES
 @pytest.mark.parametrize(("fails", "code"), [("", 0), ("yes", 1)])
 def test_a_schedule_calls_it_once(language: str, fails: str, code: int, tmp_path: Path) -> None:
-    served = started(language, tmp_path, _CRON[language], {}, FABRIC_EVENT=_EVENT, FAILS=fails)
+    served = started(
+        language, tmp_path, handler(language, "cron"), {}, FABRIC_EVENT=_EVENT, FAILS=fails
+    )
     assert served.child.wait(20) == code
     assert "at Scheduled Event 2" in served.log
     assert "2026-01-01T00:00:00Z" not in served.log
@@ -92,6 +67,6 @@ def test_a_schedule_calls_it_once(language: str, fails: str, code: int, tmp_path
 
 @_LANGUAGES
 def test_an_application_is_served_as_it_is(language: str, tmp_path: Path) -> None:
-    with serving(language, tmp_path, _APPS[language], {}) as served:
+    with serving(language, tmp_path, handler(language, "app"), {}) as served:
         reply = served.ask("GET", "/any/path?id=7")
         assert (reply.status, reply.json) == (201, {"path": "/any/path", "id": "7"})

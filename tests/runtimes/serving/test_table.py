@@ -3,11 +3,11 @@
 import base64
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.runtimes.serving.sources import handler
 from tests.support.served_function import Reply, Served, serving
 
 pytestmark = pytest.mark.slow
@@ -22,54 +22,6 @@ _ROUTES = [
     {"method": "GET", "path": "/users/me"},
     {"method": "GET", "path": "/files/{name+}"},
 ]
-_NODE = """
-const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-const answers = {
-  "/event": (event) => ({ statusCode: 200, headers: { "content-type": "application/json" }, body: JSON.stringify(event) }),
-  "/binary": () => ({ statusCode: 200, headers: { "content-type": "image/png" }, body: Buffer.from([0, 255, 137, 80]).toString("base64"), isBase64Encoded: true }),
-  "/cookies": () => ({ statusCode: 200, cookies: ["a=1; Path=/", "b=2"], multiValueHeaders: { "x-many": ["1", "2"] }, body: "" }),
-  "/none": () => ({ statusCode: 204 }),
-  "/empty": () => undefined,
-  "/throws": () => { throw new Error("a secret of the handler"); },
-  "/bad": () => ({ statusCode: 42, body: "x" }),
-  "/plain": () => ({ hello: "wörld" }),
-  "/slow": () => wait(300).then(() => ({ statusCode: 200, body: "slow" })),
-  "/late": () => wait(60000),
-  "/env": () => ({ statusCode: 200, body: JSON.stringify([process.env.MODE, Object.keys(process.env).filter((name) => name.startsWith("FABRIC_"))]) }),
-};
-export const handler = (event, context, callback) => {
-  if (event.rawPath === "/callback") return void setTimeout(callback, 5, null, { statusCode: 201, body: "called back" });
-  return Promise.resolve().then(() => (answers[event.rawPath] ?? answers["/event"])(event));
-};
-"""
-_PYTHON = """
-import base64, json, os, time
-
-def answer(body="", status=200, **more):
-    return {"statusCode": status, "body": body, **more}
-
-def fails(event):
-    raise RuntimeError("a secret of the handler")
-
-ANSWERS = {
-    "/event": lambda event: answer(json.dumps(event), headers={"content-type": "application/json"}),
-    "/binary": lambda event: answer(base64.b64encode(bytes([0, 255, 137, 80])).decode(), isBase64Encoded=True, headers={"content-type": "image/png"}),
-    "/cookies": lambda event: answer(cookies=["a=1; Path=/", "b=2"], multiValueHeaders={"x-many": ["1", "2"]}),
-    "/none": lambda event: {"statusCode": 204},
-    "/empty": lambda event: None,
-    "/throws": fails,
-    "/bad": lambda event: {"statusCode": 42, "body": "x"},
-    "/plain": lambda event: {"hello": "wörld"},
-    "/slow": lambda event: time.sleep(0.3) or answer("slow"),
-    "/late": lambda event: time.sleep(60),
-    "/callback": lambda event: answer("called back", 201),
-    "/env": lambda event: answer(json.dumps([os.environ.get("MODE"), [n for n in os.environ if n.startswith("FABRIC_")]])),
-}
-
-async def handler(event, context):
-    return ANSWERS.get(event["rawPath"], ANSWERS["/event"])(event)
-"""
-_FILES = {"nodejs": {"index.mjs": _NODE}, "python": {"index.py": _PYTHON}}
 _EMPTY = b"null"
 
 
@@ -80,7 +32,7 @@ def served(
     language: str = request.param
     folder = tmp_path_factory.mktemp(language)
     said = {"routes": _ROUTES, "seconds": 2}
-    with serving(language, folder, _FILES[language], said, MODE="dark") as made:
+    with serving(language, folder, handler(language, "table"), said, MODE="dark") as made:
         yield made
 
 

@@ -44,7 +44,8 @@ own = socket.socket(socket.AF_UNIX)
 own.connect({socket!r})
 words = sys.argv[1:]
 stdin = sys.stdin.buffer.read() if "-" in words else b""
-own.sendall(b"".join(b"%d\\n%s" % (len(one), one) for one in [b"\\0".join(w.encode() for w in words), stdin]))
+for one in (b"\\0".join(word.encode() for word in words), stdin):
+    own.sendall(b"%d\\n%s" % (len(one), one))
 with own.makefile("rb") as answer:
     code = int(answer.readline())
     for stream in (sys.stdout, sys.stderr):

@@ -4,13 +4,14 @@ import argparse
 import copy
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.support.servers.cluster.door import ToolAnswer
 from tests.support.servers.cluster.field_owners import ConflictError, Owners, applied
+from tests.support.servers.cluster.front import service_of
 from tests.support.servers.cluster.strictness import refusals
 from tests.support.servers.cluster.workloads import Workloads
 
@@ -65,7 +66,7 @@ class ClusterDouble:
                 said = f'Error from server (NotFound): namespaces "{asked.namespace}" not found'
                 raise RefusedError(said)
             return ""
-        answers = {
+        answers: dict[str, Callable[[argparse.Namespace], str]] = {
             "get": self._get,
             "apply": lambda given: self._apply(given, stdin),
             "delete": self._delete,
@@ -164,6 +165,20 @@ class ClusterDouble:
         new, self.owners[key] = applied(there, dict(change), self.owners[key], manager, force=True)
         self._set(key, there, new)
 
+    def port_for(self, host: str, path: str) -> int:
+        """That of a pod that a request is for; 0 where there is none."""
+        with self.guard:
+            ingresses = [one for one in self.objects.values() if one["kind"] == "Ingress"]
+            found = self.look("Service", service_of(ingresses, host, path))
+            if found is None:
+                return 0
+            chosen = found["spec"]["selector"].items()
+            for pod in reversed(self.workloads.every()):
+                labels = pod.template["metadata"].get("labels", {})
+                if pod.process.was_ready and chosen <= labels.items():
+                    return pod.process.port
+        return 0
+
     def close(self) -> None:
         self.workloads.close()
 
@@ -180,7 +195,8 @@ def _conflict(error: ConflictError) -> str:
             for manager, names in rows.items()
         ]
         what = f"{count} conflicts: " + "\n".join(lines)
-    return f"error: Apply failed with {what}\nPlease review the fields above--they currently have other managers."
+    more = "Please review the fields above--they currently have other managers."
+    return f"error: Apply failed with {what}\n{more}"
 
 
 def _is_chosen(thing: Object, selector: str) -> bool:

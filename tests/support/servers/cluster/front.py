@@ -1,36 +1,21 @@
-"""An HTTP front as an Ingress controller is: a rule's Service, and one of its pods that is ready."""
+"""An HTTP front, as an Ingress controller is one: which Service, and on to one of its pods."""
 
 import contextlib
 import http.client
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
-from tests.support.servers.cluster.double import ClusterDouble
-
+FindPort = Callable[[str, str], int]
 _HOP = ("connection", "transfer-encoding", "content-length", "keep-alive", "date", "server")
 
 
-def pod_port(cluster: ClusterDouble, host: str, path: str) -> int:
-    """0 where no rule leads there."""
-    with cluster.guard:
-        service = _service(cluster, host, path)
-        found = cluster.objects.get(f"Service/{service}")
-        if found is None:
-            return 0
-        chosen = found["spec"]["selector"].items()
-        for pod in reversed(cluster.workloads.every()):
-            labels = pod.template["metadata"].get("labels", {})
-            if pod.process.was_ready and chosen <= labels.items():
-                return pod.process.port
-    return 0
-
-
-def _service(cluster: ClusterDouble, host: str, path: str) -> str:
+def service_of(ingresses: Iterable[Mapping[str, Any]], host: str, path: str) -> str:
+    """The name of the Service that a request is for; empty where no rule leads anywhere."""
     rows = [
         row
-        for one in cluster.objects.values()
-        if one["kind"] == "Ingress"
+        for one in ingresses
         for rule in one["spec"]["rules"]
         if rule.get("host") in (None, host)
         for row in rule["http"]["paths"]
@@ -47,14 +32,16 @@ def _fits(own: str, kind: str, path: str) -> bool:
 
 
 @contextlib.contextmanager
-def front_of(cluster: ClusterDouble) -> Iterator[int]:
+def front_of(find: FindPort) -> Iterator[int]:
+    """`find` is asked for the port of a pod by host and path: 0 where there is none."""
+
     class Passing(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def pass_on(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             host = self.headers.get("host", "").partition(":")[0]
-            port = pod_port(cluster, host, self.path.partition("?")[0])
+            port = find(host, self.path.partition("?")[0])
             if not port:
                 self._answer(404, [], b"no rule")
                 return

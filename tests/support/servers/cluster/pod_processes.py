@@ -89,7 +89,7 @@ class PodProcess:
         }
 
     def _volume(self, volume: Mapping[str, Any]) -> Path:
-        target = self.folder / "volumes" / volume["name"]
+        target = Path(self.folder, "volumes", volume["name"])
         target.mkdir(parents=True, exist_ok=True)
         for source in volume.get("projected", {}).get("sources", [volume]):
             if "configMap" in source:

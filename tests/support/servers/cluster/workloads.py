@@ -19,7 +19,7 @@ class Pod:
 
     def document(self) -> dict[str, Any]:
         one = self.process
-        state = {"running": {}}
+        state: dict[str, Any] = {"running": {}}
         if one.reason:
             state = {"waiting": {"reason": one.reason, "message": one.message}}
         container = container_of(self.template["spec"])
