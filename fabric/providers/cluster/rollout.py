@@ -42,7 +42,7 @@ class _Rolling(Struct, frozen=True):
         return self.ready >= self.wanted
 
 
-class _Teller:
+class _RolloutTalk:
     """Tells each state once."""
 
     def __init__(self, work: ClusterWork) -> None:
@@ -58,7 +58,7 @@ class _Teller:
 
 def rolled_out(work: ClusterWork, names: Sequence[str]) -> None:
     """`names` are those of Deployments, as `Kind/name`."""
-    teller = _Teller(work)
+    teller = _RolloutTalk(work)
     last: list[_Rolling] = []
 
     def look() -> bool | None:

@@ -25,7 +25,7 @@ from fabric.runtimes.python.calling.context import new_id
 from fabric.runtimes.python.calling.loading import LoadedHandler
 from fabric.runtimes.python.calling.said import Said
 from fabric.runtimes.python.serving_http import (
-    BadAnswerError,
+    UnfitAnswerError,
     HttpGiven,
     HttpTaken,
     answer_of,
@@ -91,7 +91,7 @@ class FunctionServer:
             if not call.done():
                 return message(504, "Gateway Timeout")
             return _failed(call.exception())
-        except BadAnswerError as error:
+        except UnfitAnswerError as error:
             sys.stderr.write(f"{self.said.function}: {error}\n")
             return message(502, "Bad Gateway")
         except BaseException as error:  # noqa: BLE001 - whatever a handler throws is a 500

@@ -95,6 +95,7 @@ def test_a_way_back_to_an_archive_that_is_gone_is_made_anew(site: ClusterSite) -
     assert site.said() == "one"
 
 
+@pytest.mark.timeout(300)
 def test_archives_that_nothing_goes_back_to_are_deleted(site: ClusterSite) -> None:
     for number in range(25):
         site.up(site.order("tick", EVERY_HOUR, word=str(number)))

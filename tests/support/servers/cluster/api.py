@@ -1,5 +1,6 @@
 """A cluster's own API, as a node of it asks: JSON over TLS, with a token."""
 
+import functools
 import json
 import ssl
 import urllib.error
@@ -42,6 +43,7 @@ class ClusterApi:
                 raise
 
 
+@functools.cache
 def _own_certificate() -> ssl.SSLContext:
     """It was made for this run, and nobody has signed it."""
     context = ssl.create_default_context()
