@@ -25,9 +25,9 @@ from fabric.runtimes.python.calling.context import new_id
 from fabric.runtimes.python.calling.loading import LoadedHandler
 from fabric.runtimes.python.calling.said import Said
 from fabric.runtimes.python.serving_http import (
-    UnfitAnswerError,
     HttpGiven,
     HttpTaken,
+    UnfitAnswerError,
     answer_of,
     event_of,
     message,

@@ -159,8 +159,9 @@ class ClusterDouble:
                 return "\n".join(pod.process.log.splitlines()[-int(asked.tail) :])
         raise RefusedError(f'Error from server (NotFound): pods "{asked.names[0]}" not found')
 
-    def edit(self, key: str, manager: str, change: Mapping[str, Any]) -> None:
+    def edit(self, manager: str, change: Mapping[str, Any]) -> None:
         """Somebody else sets fields by force."""
+        key = f"{change['kind']}/{change['metadata']['name']}"
         there = copy.deepcopy(self.objects[key])
         new, self.owners[key] = applied(there, dict(change), self.owners[key], manager, force=True)
         self._set(key, there, new)

@@ -3,6 +3,7 @@ each test has a namespace of its own, where FABRIC_TEST_CLUSTER names the folder
 
 import contextlib
 import itertools
+import json
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from fabric.providers.cluster.objects import KubeObject
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.servers.cluster.control_plane import ControlPlane, control_plane
 from tests.support.servers.cluster.door import ToolAnswer, ToolDoor, tool_door
@@ -25,7 +27,8 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True)
 class TestedCluster:
-    """`names` are all objects of ours as `Kind/name`, `remove` takes one away by hand."""
+    """`names` are all objects of ours as `Kind/name`, `remove` takes one away by hand, and `edit`
+    sets fields of one as another manager."""
 
     __test__ = False
 
@@ -34,6 +37,7 @@ class TestedCluster:
     namespace: str
     names: Callable[[], list[str]]
     remove: Callable[[str], None]
+    edit: Callable[[str, KubeObject], None]
     own_double: ClusterDouble | None = None
 
     @property
@@ -68,6 +72,7 @@ def _in_this_process(folder: Path) -> Iterator[TestedCluster]:
         config.write_text("{}")
         yield TestedCluster(
             *(door, config, NAMESPACE, lambda: [*double.objects], double.objects.__delitem__),
+            double.edit,
             own_double=double,
         )
 
@@ -97,10 +102,16 @@ def _in_real(plane: ControlPlane, folder: Path) -> Iterator[TestedCluster]:
     def remove(name: str) -> None:
         own("delete", name)
 
+    def edit(manager: str, thing: KubeObject) -> None:
+        words = ("apply", "--server-side", "--force-conflicts", f"--field-manager={manager}")
+        options = ("--kubeconfig", str(plane.config), "--namespace", namespace)
+        answer = run([*options, *words, "--validate=false", "-f", "-"], json.dumps(thing).encode())
+        assert answer.code == 0, answer.err
+
     own("create", "namespace", namespace)
     with front_of(port_for) as front, tool_door(folder, run) as door:
         plane.node.fronts[namespace] = front
-        yield TestedCluster(door, plane.config, namespace, names, remove)
+        yield TestedCluster(door, plane.config, namespace, names, remove, edit)
         del plane.node.fronts[namespace]
         own("delete", "namespace", namespace, "--wait=false")
 
