@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test test-cluster check format bench clean
 
 demo: .stamp/run
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/demo.sh
 
 test: .stamp/dev
 	@sh scripts/test.sh
+
+# Deploys to a real control plane, which is built first: minutes, and once.
+test-cluster: .stamp/dev
+	@sh scripts/test-cluster.sh
 
 check: .stamp/dev
 	@sh scripts/check.sh

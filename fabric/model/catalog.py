@@ -169,7 +169,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLUSTER",
         account=("CLUSTER_CONTEXT", "CLUSTER_NAMESPACE"),
         triggers=_WEB,
-        unit=DeployUnit.FUNCTION,
+        unit=DeployUnit.SERVICE,
         credentials=Credentials(
             _one_each("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
         ),

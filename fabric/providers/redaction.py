@@ -80,8 +80,8 @@ def nothing_shown(hide: Redaction) -> Iterator[None]:
 
 
 def _hidden(problem: Problem, hide: Redaction) -> Problem:
-    message, hint = hide.over(problem.message), hide.over(problem.hint)
-    return replace(problem, message=message, hint=hint)
+    message, hint, frame = map(hide.over, (problem.message, problem.hint, problem.frame))
+    return replace(problem, message=message, hint=hint, frame=frame)
 
 
 def _passwords(values: Iterable[str]) -> Iterator[str]:

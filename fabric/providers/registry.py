@@ -62,9 +62,16 @@ def _edge1(around: CommandEnvironment, extension: str, connections: Connections)
     return edge1_workers(around, extension, connections)
 
 
+def _cluster(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:  # noqa: ARG001 - each call is a process of its own
+    from fabric.providers.cluster.make import cluster_orchestrator
+
+    return cluster_orchestrator(around, extension)
+
+
 _REAL: dict[str, Callable[[CommandEnvironment, str, Connections], Deployer]] = {
     "cloud1-lambda": _cloud1,
     "edge1-workers": _edge1,
+    "cluster-orchestrator": _cluster,
 }
 _MAKERS: dict[Mode, Callable[[ProviderFacts, CommandEnvironment], Deployer]] = {
     Mode.SIMULATED: _simulated,

@@ -16,6 +16,8 @@ from fabric.providers.registry import deployer_of
 from fabric.providers.simulated import Simulated
 from tests.support.orders import CLOUD1, CRON, HTTP, address, around, order, recorder
 
+# Those that fabric deploys to by itself.
+DEPLOYED = ("cloud1-lambda", "edge1-workers", "cluster-orchestrator")
 FUNCTIONS = (order("hello", HTTP), order("tick", CRON))
 
 
@@ -126,13 +128,8 @@ def refused(act: Callable[[], object]) -> FabricError:
     return caught.value
 
 
-_BUILT_IN = ("cloud1-lambda", "edge1-workers")
-
-
 @pytest.mark.parametrize(
-    "facts",
-    [facts for facts in PROVIDERS if facts.id not in _BUILT_IN],
-    ids=lambda facts: facts.id,
+    "facts", [one for one in PROVIDERS if one.id not in DEPLOYED], ids=lambda facts: facts.id
 )
 def test_a_provider_that_nothing_deploys_to_for_real_names_the_variable(
     facts: ProviderFacts, tmp_path: Path

@@ -1,6 +1,6 @@
 """Which keys the provider-specific settings have; further keys are passed on with a warning."""
 
-from fabric.config.schema.shapes import Anything, Either, Field, Fields, Flag, Many, OneOf
+from fabric.config.schema.shapes import Anything, Either, Field, Fields, Flag, Integer, Many, OneOf
 from fabric.config.schema.triggers import FILLED
 from fabric.model.catalog import PROVIDERS
 
@@ -75,6 +75,28 @@ _EDGE1 = Fields(
     ),
     is_open=True,
 )
+_CLUSTER = Fields(
+    (
+        Field("region", FILLED, "The region to deploy to.", "eu-central-1"),
+        Field(
+            "image",
+            FILLED,
+            "The image that functions run in; a public one of their runtime when left out.",
+            "registry.example.com/node:22",
+        ),
+        Field("hostname", FILLED, "The name that users meet the service at.", "shop.example.com"),
+        Field("ingressClass", FILLED, "Which controller serves the routes.", "nginx"),
+        Field("tlsSecret", FILLED, "The Secret with the certificate of the name.", "shop-tls"),
+        Field(
+            "takeOver",
+            Flag(),
+            "Set fields too that somebody else has changed.",
+            False,  # noqa: FBT003
+        ),
+        Field("rolloutSeconds", Integer(1, 86_400), "How long new pods may take.", 300),
+    ),
+    is_open=True,
+)
 _OTHER = Fields(
     (Field("region", FILLED, "The region to deploy to.", "europe-west1"),), is_open=True
 )
@@ -99,7 +121,7 @@ _ROUTER = Fields(
 
 
 # Providers with keys of their own; of the others only what all have is known.
-_OWN = {"cloud1-lambda": _CLOUD1, "edge1-workers": _EDGE1}
+_OWN = {"cloud1-lambda": _CLOUD1, "edge1-workers": _EDGE1, "cluster-orchestrator": _CLUSTER}
 
 
 def _of(provider_id: str) -> Fields:

@@ -1,0 +1,95 @@
+"""What the tool says instead of doing as asked, in words: who, what, and what to do. No effects."""
+
+import re
+from collections.abc import Iterator
+
+from fabric.model.problems import Problem
+from fabric.model.secrecy import without_userinfo
+from fabric.providers.cluster.settings import CONFIG, CONTEXT, ClusterPlace
+
+_UNREACHABLE = re.compile(
+    r"unable to connect|connection refused|was refused - did you|no such host|i/o timeout"
+    r"|connection reset|TLS handshake|deadline exceeded|ServiceUnavailable|InternalError"
+    r"|etcdserver:|net/http|unexpected EOF|: EOF|Too ?Many ?Requests|Client\.Timeout",
+    re.IGNORECASE,
+)
+_UNKNOWN = re.compile(r"Unauthorized|must be logged in|provide credentials|getting credentials")
+_FORBIDDEN = re.compile(r'cannot (\S+) resource "([^"]+)"(?: in API group "([^"]*)")?')
+_CONFLICT = re.compile(r'conflicts? with "([^"]+)"(?: with subresource "[^"]+")?(?: using \S+?)?:')
+_NO_SPACE = re.compile(r'namespaces? "([^"]+)" not found')
+_KUBECONFIG = re.compile(
+    r"context .*does not exist|no context exists|stat .*no such file|error loading config",
+    re.IGNORECASE,
+)
+_LONGEST = 600
+
+
+def refused(place: ClusterPlace, said: str) -> Problem:
+    words = " ".join(without_userinfo(said).split()).removeprefix("error: ")
+    for tells in (_conflict, _rights, _setting, _missing_space):
+        found = tells(place, said)
+        if found is not None:
+            return found
+    if _UNREACHABLE.search(words):
+        hint = "check the network and the cluster, then run the command again"
+        return Problem("provider/unreachable", f"the cluster: {words[:_LONGEST]}", hint)
+    return Problem("provider/refused", f"the cluster refused it: {words[:_LONGEST]}")
+
+
+def _rights(place: ClusterPlace, said: str) -> Problem | None:
+    denied = _FORBIDDEN.search(said)
+    if denied:
+        group = f" of {denied[3]}" if denied[3] else ""
+        message = (
+            f"the cluster does not let us {denied[1]} `{denied[2]}`{group} in the namespace "
+            f"`{place.namespace}`"
+        )
+        hint = f"give the user of `{place.context}` a role that allows {denied[1]} on {denied[2]}"
+        return Problem("credentials/refused", message, hint)
+    if _UNKNOWN.search(said):
+        message = f"the cluster does not know the user of the context `{place.context}`"
+        hint = f"log in anew, or check the user in the file that `{CONFIG}` names"
+        return Problem("credentials/refused", message, hint)
+    return None
+
+
+def _setting(place: ClusterPlace, said: str) -> Problem | None:
+    if not _KUBECONFIG.search(said):
+        return None
+    words = " ".join(said.split()).removeprefix("error: ")
+    message = f"the cluster's file `{place.config}` and context `{place.context}`: {words}"
+    return Problem("credentials/refused", message[:_LONGEST], f"check `{CONFIG}` and `{CONTEXT}`")
+
+
+def _missing_space(place: ClusterPlace, said: str) -> Problem | None:
+    found = _NO_SPACE.search(said)
+    if found is None:
+        return None
+    message = f"the cluster has no namespace `{found[1]}`"
+    hint = f"make it with `kubectl --context {place.context} create namespace {found[1]}`"
+    return Problem("provider/refused", message, hint)
+
+
+def _conflict(_place: ClusterPlace, said: str) -> Problem | None:
+    """Which manager has set which field of ours."""
+    held = list(_held(said))
+    if not held:
+        return None
+    fields = "; ".join(f"`{manager}` manages {', '.join(names)}" for manager, names in held)
+    hint = (
+        "leave the field to it, or set `takeOver: true` below `extensions.cluster-orchestrator`, "
+        "which sets it all the same"
+    )
+    return Problem(
+        "provider/conflict", f"somebody else has changed what fabric set: {fields}", hint
+    )
+
+
+def _held(said: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """One conflict stands in one line with its field; several have a line each below."""
+    for found in _CONFLICT.finditer(said):
+        rest = said[found.end() :].split("\n\n")[0].split("\nPlease")[0]
+        following = _CONFLICT.search(rest)
+        part = rest[: following.start()] if following else rest
+        names = re.findall(r"(?:^|[\s-])(\.[^\s,]+)", part)
+        yield found[1], tuple(dict.fromkeys(names)) or ("it",)

@@ -1,0 +1,49 @@
+"""The cluster's deployer from what surrounds a run: which cluster, and where in it."""
+
+import json
+from collections.abc import Mapping
+
+from msgspec import ValidationError, convert
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cluster.deployer import ClusterOrchestrator
+from fabric.providers.cluster.settings import (
+    CONFIG,
+    CONTEXT,
+    NAMESPACE,
+    ClusterPlace,
+    ClusterSettings,
+)
+from fabric.providers.cluster.tool import ClusterTool, program
+from fabric.providers.redaction import redaction_of
+from fabric.providers.run_command import CommandEnvironment
+from fabric.providers.waiting import Waiting
+
+
+def cluster_orchestrator(around: CommandEnvironment, extension: str) -> ClusterOrchestrator:
+    env = around.env.reveal()
+    own = _own(extension)
+    place = _place(env)
+    program(env)
+    tool = ClusterTool(place, around.cwd, around.env)
+    # A rollout is looked at each second.
+    waiting = Waiting(base=1.0, cap=1.0, most=float(own.rollout_seconds))
+    return ClusterOrchestrator(tool, own, redaction_of(around.hide.reveal(), env.items()), waiting)
+
+
+def _place(env: Mapping[str, str]) -> ClusterPlace:
+    missing = [name for name in (CONFIG, CONTEXT, NAMESPACE) if not env.get(name)]
+    if missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        message = f"`cluster-orchestrator` has no {names}"
+        hint = "they name the tool's file of clusters, a context in it and a namespace there"
+        raise FabricError(Problem("credentials/missing", message, hint))
+    return ClusterPlace(env[CONFIG], env[CONTEXT], env[NAMESPACE])
+
+
+def _own(extension: str) -> ClusterSettings:
+    try:
+        return convert(json.loads(extension), ClusterSettings)
+    except ValidationError as error:
+        message = f"`extensions.cluster-orchestrator` does not fit: {error}"
+        raise FabricError(Problem("config/type", message)) from error

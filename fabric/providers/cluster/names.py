@@ -1,0 +1,64 @@
+"""What a service's objects are called in a cluster, and how they are known as ours. No effects."""
+
+import re
+
+from fabric.model.hashing import digest_bytes
+from fabric.providers.cluster.objects import KubeObject, texts_at
+from fabric.providers.contract import DeploymentAddress
+from fabric.providers.naming import resource_name, shortened
+
+NAME_LENGTH = 63
+CRON_LENGTH = 52
+MANAGER = "fabric"
+_MANAGED = "app.kubernetes.io/managed-by"
+_NAME_LABEL = "app.kubernetes.io/name"
+_SERVICE, _STAGE, FUNCTION = "fabric/service", "fabric/stage", "fabric/function"
+MARK, ARTIFACT, TAGS, PARTS = "fabric/mark", "fabric/artifact", "fabric/tags", "fabric/parts"
+_OWN_SIGNS = re.compile(r"[^a-z0-9-]+")
+_LABEL_SIGNS = re.compile(r"[^A-Za-z0-9._-]+")
+_DIGEST = 8
+
+
+def own_name(address: DeploymentAddress, function: str = "", end: str = "") -> str:
+    """Of small letters, digits and hyphens; a digest tells apart what would become the same."""
+    whole = resource_name(address, function) if function else f"{address.service}-{address.stage}"
+    whole = f"{whole}-{end}" if end else whole
+    plain = _OWN_SIGNS.sub("-", whole.lower()).strip("-")
+    if not plain[:1].isalpha():
+        plain = f"f-{plain}"
+    if plain != whole:
+        plain = f"{plain[: NAME_LENGTH - _DIGEST - 1]}-{digest_bytes(whole.encode())[:_DIGEST]}"
+    return shortened(plain, NAME_LENGTH)
+
+
+def cron_name(address: DeploymentAddress, function: str, number: int) -> str:
+    return shortened(own_name(address, function, f"cron{number}"), CRON_LENGTH)
+
+
+def service_labels(address: DeploymentAddress) -> dict[str, str]:
+    return {
+        _MANAGED: MANAGER,
+        _SERVICE: label_value(address.service),
+        _STAGE: label_value(address.stage),
+    }
+
+
+def function_labels(address: DeploymentAddress, function: str) -> dict[str, str]:
+    own = {FUNCTION: label_value(function), _NAME_LABEL: own_name(address, function)}
+    return {**service_labels(address), **own}
+
+
+def selector(address: DeploymentAddress) -> str:
+    return ",".join(f"{name}={value}" for name, value in sorted(service_labels(address).items()))
+
+
+def label_value(text: str) -> str:
+    plain = _LABEL_SIGNS.sub("-", text).strip("-_.")
+    if plain != text:
+        plain = f"{plain[: NAME_LENGTH - _DIGEST - 1]}-{digest_bytes(text.encode())[:_DIGEST]}"
+    return shortened(plain, NAME_LENGTH)
+
+
+def is_ours(address: DeploymentAddress, thing: KubeObject) -> bool:
+    labels = texts_at(thing, "metadata", "labels")
+    return all(labels.get(name) == value for name, value in service_labels(address).items())

@@ -1,0 +1,138 @@
+"""The pod that serves a function, or calls it once. No effects."""
+
+from msgspec import Struct
+
+from fabric.providers.cluster.archives import file_key, part_key
+from fabric.providers.cluster.names import MARK, function_labels
+from fabric.providers.cluster.objects import KubeObject
+from fabric.providers.cluster.pod_files import FOLDER, PodRuntime
+from fabric.providers.contract import DeploymentAddress
+
+CONTAINER = "function"
+READY_PATH = "/.fabric/ready"
+_CODE, _WORK, _TMP = "/fabric/code", "/fabric/work", "/tmp"  # noqa: S108 - the container's own
+_PORT = 8080
+_USER = 1000
+# Beside the call itself: to be sent no more requests, and to write the last answer.
+_END_SECONDS = 10
+_ARCHITECTURES = {"": "", "x64": "amd64", "x86_64": "amd64", "amd64": "amd64"}
+
+
+class PodPlan(Struct, frozen=True):
+    """`said` is what the server in it is told of the function."""
+
+    address: DeploymentAddress
+    function: str
+    runtime: PodRuntime
+    image: str
+    said: str
+    mark: str
+    archives: tuple[str, ...]
+    runtime_map: str
+    secret: str = ""
+    memory: int = 0
+    seconds: int = 0
+    architecture: str = ""
+
+
+def pod_template(plan: PodPlan) -> KubeObject:
+    """For a Deployment."""
+    container = {
+        **_container(plan, {}),
+        "ports": [{"name": "http", "containerPort": _PORT, "protocol": "TCP"}],
+        "readinessProbe": {
+            "httpGet": {"path": READY_PATH, "port": "http"},
+            "periodSeconds": 2,
+            "timeoutSeconds": 2,
+        },
+    }
+    grace = {"terminationGracePeriodSeconds": (plan.seconds or 30) + _END_SECONDS}
+    return _template(
+        plan, function_labels(plan.address, plan.function), {**_spec(plan, container), **grace}
+    )
+
+
+def job_template(plan: PodPlan, event: str) -> KubeObject:
+    """For a Job, whose pods no Service may choose: they carry no label of the function."""
+    spec = {**_spec(plan, _container(plan, {"FABRIC_EVENT": event})), "restartPolicy": "Never"}
+    return _template(plan, {}, spec)
+
+
+def _template(plan: PodPlan, labels: dict[str, str], spec: KubeObject) -> KubeObject:
+    metadata: KubeObject = {"annotations": {MARK: plan.mark}}
+    if labels:
+        metadata["labels"] = labels
+    return {"metadata": metadata, "spec": spec}
+
+
+def _spec(plan: PodPlan, container: KubeObject) -> KubeObject:
+    wanted = _ARCHITECTURES.get(plan.architecture, plan.architecture)
+    nodes = {"nodeSelector": {"kubernetes.io/arch": wanted}} if wanted else {}
+    return {
+        **nodes,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "fsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [container],
+        "volumes": _volumes(plan),
+    }
+
+
+def _container(plan: PodPlan, more: dict[str, str]) -> KubeObject:
+    own = {
+        "FABRIC_SAID": plan.said,
+        "FABRIC_CODE": _CODE,
+        "FABRIC_WORK": _WORK,
+        "HOME": _WORK,
+        **more,
+    }
+    source = {"envFrom": [{"secretRef": {"name": plan.secret}}]} if plan.secret else {}
+    return {
+        "name": CONTAINER,
+        "image": plan.image,
+        "command": list(plan.runtime.start),
+        "env": [{"name": name, "value": text} for name, text in own.items()],
+        **source,
+        **_resources(plan),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": "runtime", "mountPath": FOLDER, "readOnly": True},
+            {"name": "code", "mountPath": _CODE, "readOnly": True},
+            {"name": "work", "mountPath": _WORK},
+            {"name": "tmp", "mountPath": _TMP},
+        ],
+    }
+
+
+def _resources(plan: PodPlan) -> KubeObject:
+    if not plan.memory:
+        return {}
+    memory = {"memory": f"{plan.memory}Mi"}
+    return {"resources": {"requests": memory, "limits": memory}}
+
+
+def _volumes(plan: PodPlan) -> list[KubeObject]:
+    files = [
+        {"key": file_key(number), "path": path}
+        for number, (path, _) in enumerate(plan.runtime.files)
+    ]
+    parts = [
+        {"configMap": {"name": name, "items": [{"key": part_key(at), "path": part_key(at)}]}}
+        for at, name in enumerate(plan.archives)
+    ]
+    return [
+        {"name": "runtime", "configMap": {"name": plan.runtime_map, "items": files}},
+        {"name": "code", "projected": {"sources": parts}},
+        {"name": "work", "emptyDir": {}},
+        {"name": "tmp", "emptyDir": {}},
+    ]

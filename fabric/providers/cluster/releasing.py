@@ -1,0 +1,113 @@
+"""A release in a cluster: what leads to the service, and the end of what nobody wants any more."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from fabric.providers.cluster.applying import ClusterWork, brought_up
+from fabric.providers.cluster.ingress import endpoint_of, ingress
+from fabric.providers.cluster.names import PARTS, own_name
+from fabric.providers.cluster.objects import KubeObject, key_of, text_at, texts_at
+from fabric.providers.contract import LiveFunction, Released
+from fabric.providers.naming import function_endpoint
+from fabric.providers.waiting import until
+
+_ADDRESS_SECONDS = 30.0
+
+
+def released(work: ClusterWork, functions: Sequence[LiveFunction]) -> Released:
+    functions = [one for one in functions if one.resource_id]
+    there = work.there()
+    wanted = ingress(work.address, functions, work.own)
+    is_new = wanted is not None and brought_up(work, [wanted], there)
+    kept = {key_of(wanted)} if wanted else set[str]()
+    stale = there.keys() - kept - set(_of_functions(work, functions, there))
+    _take_away(work, sorted(stale))
+    endpoint = _endpoint(work, there, is_new=is_new) if wanted else ""
+    return Released(endpoint, tuple(_outputs(functions, endpoint)))
+
+
+def _endpoint(work: ClusterWork, there: Mapping[str, KubeObject], *, is_new: bool) -> str:
+    """A controller gives an Ingress its address in its own time, or never."""
+    name = f"Ingress/{own_name(work.address)}"
+    found = endpoint_of(there.get(name), work.own)
+    if found or not is_new:
+        return found
+
+    def look() -> str | None:
+        return next((endpoint_of(one, work.own) for one in work.tool.named([name])), "") or None
+
+    work.watch.hear("waiting for the address of the Ingress")
+    waiting = replace(work.waiting, most=min(work.waiting.most, _ADDRESS_SECONDS))
+    address = until(look, waiting, work.watch)
+    if address is None:
+        work.watch.hear("the Ingress has no address yet: `hostname` names the one that users take")
+    return address or ""
+
+
+def _of_functions(
+    work: ClusterWork, functions: Sequence[LiveFunction], there: Mapping[str, KubeObject]
+) -> Iterator[str]:
+    """All that these have, and the archives that the record can go back to."""
+    for one in functions:
+        name = f"Deployment/{own_name(work.address, one.name)}"
+        yield name
+        yield from texts_at(there.get(name), "metadata", "annotations").get(PARTS, "").split()
+    archives = {one.resource_id for one in functions} | set(_past(work))
+    for name, thing in there.items():
+        if text_at(thing, "kind") == "ConfigMap" and _first_part(name, archives):
+            yield name
+
+
+def _past(work: ClusterWork) -> Iterator[str]:
+    record = work.address.previous
+    rows = () if record is None else record.history
+    yield from (one.resource_id for past in rows for one in past.functions)
+    yield from (one.resource_id for one in (record.functions if record else ()))
+
+
+def _first_part(name: str, archives: set[str]) -> bool:
+    """Parts of an archive have its name with a number behind."""
+    whole = name.removeprefix("ConfigMap/")
+    first, _, number = whole.rpartition("-")
+    return whole in archives or (number.isdecimal() and first in archives)
+
+
+def _take_away(work: ClusterWork, names: Sequence[str]) -> None:
+    if names:
+        work.watch.hear(f"deleting {', '.join(names)}")
+        work.tool.delete(names, work.watch)
+
+
+def _outputs(functions: Sequence[LiveFunction], endpoint: str) -> Iterator[tuple[str, str]]:
+    if endpoint:
+        yield "url", endpoint
+    for one in functions:
+        below = function_endpoint(endpoint, one.triggers)
+        if below:
+            yield f"url_{one.name}", below
+
+
+def destroyed(work: ClusterWork, functions: Sequence[LiveFunction]) -> None:
+    """Single functions: first nobody is sent there any more."""
+    there = work.there()
+    gone = {one.name for one in functions}
+    record = work.address.previous
+    left = [one for one in (record.functions if record else ()) if one.name not in gone]
+    wanted = ingress(work.address, left, work.own)
+    if wanted is not None and key_of(wanted) in there:
+        brought_up(work, [wanted], there)
+    names = {own_name(work.address, one) for one in gone}
+    stale = [name for name, thing in there.items() if _label(thing) in names]
+    at = f"Ingress/{own_name(work.address)}"
+    _take_away(work, sorted([*stale, *([at] if wanted is None and at in there else [])]))
+
+
+def _label(thing: KubeObject) -> str:
+    return texts_at(thing, "metadata", "labels").get("app.kubernetes.io/name", "")
+
+
+def dissolved(work: ClusterWork) -> None:
+    """All that carries our labels; whoever leads to it goes first."""
+    there = work.there()
+    _take_away(work, sorted(there, key=lambda name: (not name.startswith("Ingress/"), name)))

@@ -1,0 +1,195 @@
+"""New pods until all of them are ready, or until one of them says why it never will be."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cluster.applying import ClusterWork
+from fabric.providers.cluster.names import FUNCTION, MARK, selector
+from fabric.providers.cluster.objects import (
+    KubeObject,
+    by_key,
+    count_at,
+    rows_at,
+    text_at,
+    texts_at,
+)
+from fabric.providers.cluster.pods import CONTAINER
+from fabric.providers.waiting import until
+
+_KINDS = "deployments,pods"
+_LINES = 20
+_AT_ONCE = frozenset(
+    (
+        *("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"),
+        *("CreateContainerConfigError", "CreateContainerError", "RunContainerError"),
+    )
+)
+_CRASHED = "CrashLoopBackOff"
+_CRASHES = 2
+
+
+class _Rolling(Struct, frozen=True):
+    """What was seen in one look."""
+
+    ready: int
+    wanted: int
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def is_done(self) -> bool:
+        return self.ready >= self.wanted
+
+
+class _RolloutTalk:
+    """Tells each state once."""
+
+    def __init__(self, work: ClusterWork) -> None:
+        self._work = work
+        self._said = ""
+
+    def tell(self, seen: _Rolling) -> None:
+        text = f"rollout {seen.ready} of {seen.wanted} pods"
+        if text != self._said:
+            self._said = text
+            self._work.watch.hear(text)
+
+
+def rolled_out(work: ClusterWork, names: Sequence[str]) -> None:
+    """`names` are those of Deployments, as `Kind/name`."""
+    teller = _RolloutTalk(work)
+    last: list[_Rolling] = []
+
+    def look() -> bool | None:
+        things = work.tool.listed(selector(work.address), _KINDS)
+        seen = _seen(work, names, [one for one in things if work.is_ours(one)])
+        if seen.problems:
+            raise FabricError(*seen.problems)
+        teller.tell(seen)
+        last[:] = [seen]
+        return True if seen.is_done else None
+
+    if until(look, work.waiting, work.watch) is None:
+        raise FabricError(_too_late(work, last[-1]))
+
+
+def _seen(work: ClusterWork, names: Sequence[str], things: Sequence[KubeObject]) -> _Rolling:
+    found = by_key(things)
+    deployments = [found[name] for name in names if name in found]
+    gone = [name for name in names if name not in found]
+    pods = [one for one in things if text_at(one, "kind") == "Pod"]
+    problems = [
+        *(_gone(name) for name in gone),
+        *(one for deployment in deployments for one in _of_deployment(deployment)),
+        *_of_pods(work, deployments, pods),
+    ]
+    return _Rolling(
+        sum(map(_ready, deployments)), sum(map(_replicas, deployments)), tuple(problems)
+    )
+
+
+def is_rolled_out(deployment: KubeObject) -> bool:
+    return _ready(deployment) >= _replicas(deployment) and _is_observed(deployment)
+
+
+def _replicas(deployment: KubeObject) -> int:
+    """One more than there are while the cluster has not even seen what is wanted."""
+    wanted = count_at(deployment, "spec", "replicas")
+    return wanted if _is_observed(deployment) else wanted or 1
+
+
+def _is_observed(deployment: KubeObject) -> bool:
+    seen = count_at(deployment, "status", "observedGeneration")
+    return seen >= count_at(deployment, "metadata", "generation")
+
+
+def _ready(deployment: KubeObject) -> int:
+    """New pods that are available; the last one counts once the old ones are gone."""
+    if not _is_observed(deployment):
+        return 0
+    status = ("updatedReplicas", "availableReplicas", "replicas")
+    updated, available, every = (count_at(deployment, "status", one) for one in status)
+    old = max(0, every - updated)
+    return max(0, min(updated, available - old) - (1 if old else 0))
+
+
+def _of_deployment(deployment: KubeObject) -> Iterator[Problem]:
+    """Pods that are not even made: a quota, or a rule of the cluster."""
+    for row in rows_at(deployment, "status", "conditions"):
+        if text_at(row, "type") == "ReplicaFailure" and text_at(row, "status") == "True":
+            why = text_at(row, "message")
+            message = f"function `{_function(deployment)}`: the cluster makes no pod of it: {why}"
+            yield Problem(
+                "deploy/rollout", message, "the quota or the rules of the namespace say so"
+            )
+
+
+def _of_pods(
+    work: ClusterWork, deployments: Iterable[KubeObject], pods: Iterable[KubeObject]
+) -> Iterator[Problem]:
+    """Of each function the first pod that fails, of those that are as ordered."""
+    marks = {
+        _function(one): texts_at(one, "metadata", "annotations").get(MARK) for one in deployments
+    }
+    told: set[str] = set()
+    for pod in pods:
+        function = _function(pod)
+        mark = texts_at(pod, "metadata", "annotations").get(MARK, "")
+        if function in told or marks.get(function) != mark:
+            continue
+        for status in rows_at(pod, "status", "containerStatuses"):
+            problem = _of_container(work, pod, status)
+            if problem is not None:
+                told.add(function)
+                yield problem
+
+
+def _of_container(
+    work: ClusterWork, pod: KubeObject, status: Mapping[str, object]
+) -> Problem | None:
+    reason = text_at(status, "state", "waiting", "reason")
+    why = text_at(status, "state", "waiting", "message")
+    has_crashed = reason == _CRASHED and count_at(status, "restartCount") >= _CRASHES
+    if reason not in _AT_ONCE and not has_crashed:
+        return None
+    frame = _log(work, text_at(pod, "metadata", "name")) if has_crashed else ""
+    last = frame.splitlines()[-1].strip() if frame else why
+    message = f"function `{_function(pod)}` does not start, {reason}: {last}".rstrip(": ")
+    return Problem("deploy/rollout", message, _HINTS.get(reason, _BY_HAND), frame=frame)
+
+
+def _log(work: ClusterWork, pod: str) -> str:
+    return work.tool.log(pod, CONTAINER, _LINES, previous=True) or work.tool.log(
+        pod, CONTAINER, _LINES, previous=False
+    )
+
+
+_BY_HAND = "`kubectl describe pod` tells more; the pods of before go on meanwhile"
+_NO_IMAGE = (
+    "the cluster cannot get the image: name another as `image` below "
+    "`extensions.cluster-orchestrator`; the pods of before go on meanwhile"
+)
+_HINTS = {
+    "ErrImagePull": _NO_IMAGE,
+    "ImagePullBackOff": _NO_IMAGE,
+    "InvalidImageName": _NO_IMAGE,
+    _CRASHED: "mend the function and deploy again; the pods of before go on meanwhile",
+}
+
+
+def _function(thing: KubeObject) -> str:
+    return texts_at(thing, "metadata", "labels").get(FUNCTION, "")
+
+
+def _gone(name: str) -> Problem:
+    return Problem("provider/failed", f"`{name}` was there and was gone a moment later")
+
+
+def _too_late(work: ClusterWork, seen: _Rolling) -> Problem:
+    message = (
+        f"`{work.address.service}`: {seen.ready} of {seen.wanted} pods are ready after "
+        f"{work.waiting.most:.0f} s"
+    )
+    hint = "the cluster may have no room; `rolloutSeconds` is how long a rollout may take"
+    return Problem("deploy/rollout", message, hint)

@@ -1,0 +1,137 @@
+"""`kubectl`: one call of it, to a good end or to words about what went wrong."""
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.providers.cluster.answers import refused
+from fabric.providers.cluster.objects import KubeObject, rows_at
+from fabric.providers.cluster.settings import ClusterPlace
+from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
+from fabric.system.child_talk import ChildTalk
+
+TOOL = "kubectl"
+_LIMITS = Limits(seconds=120, stdout=256_000_000)
+# What the tool itself waits for one answer.
+_TIMEOUT = "--request-timeout=60s"
+_PATIENCE = 5.0
+_KINDS = "deployments,services,configmaps,secrets,cronjobs,ingresses"
+
+
+class ClusterTool(Struct, frozen=True):
+    """The tool in one place of one cluster. Values go to it by its standard input alone."""
+
+    place: ClusterPlace
+    cwd: Path
+    env: Secret[Mapping[str, str]]
+
+    def listed(self, selector: str, kinds: str = _KINDS) -> list[KubeObject]:
+        return self._rows("get", kinds, "-l", selector)
+
+    def named(self, names: Iterable[str]) -> list[KubeObject]:
+        """Of `Kind/name` those that are there, whoever made them."""
+        asked = sorted(names)
+        return self._rows("get", *asked, "--ignore-not-found") if asked else []
+
+    def apply(
+        self, things: Sequence[KubeObject], manager: str, *, takes_over: bool, watch: CallWatch
+    ) -> None:
+        """All of them in one call; what another manager has set is left to it unless taken over."""
+        document = {"apiVersion": "v1", "kind": "List", "items": list(things)}
+        force = ("--force-conflicts",) if takes_over else ()
+        words = ("apply", "--server-side", f"--field-manager={manager}", *force, "-f", "-")
+        self._run((*words, "-o", "name"), json.dumps(document).encode(), watch)
+
+    def delete(self, names: Iterable[str], watch: CallWatch = UNWATCHED) -> None:
+        """Of `Kind/name`; what is gone already is no error."""
+        asked = tuple(names)
+        if asked:
+            self._run(("delete", *asked, "--ignore-not-found", "--wait=false"), b"", watch)
+
+    def log(self, pod: str, container: str, lines: int, *, previous: bool) -> str:
+        """The last lines that a pod has said; nothing where there is no log."""
+        words = ("logs", pod, "-c", container, f"--tail={lines}")
+        try:
+            heard = self._run((*words, *(("--previous",) if previous else ())))
+        except FabricError:
+            return ""
+        return heard.stdout.decode(errors="replace").strip()
+
+    def version(self) -> tuple[int, int]:
+        found = self._document("version", "-o", "json").get("serverVersion")
+        said = found if isinstance(found, dict) else {}
+        return _count(said.get("major")), _count(said.get("minor"))
+
+    def may(self, verb: str, kind: str) -> bool:
+        # It ends with 1 where the answer is no.
+        heard = self._heard(("auth", "can-i", verb, kind), b"", UNWATCHED)
+        said = heard.stdout.decode(errors="replace").split()
+        if said[:1] == ["yes"] and heard.code == 0:
+            return True
+        if said[:1] == ["no"]:
+            return False
+        raise FabricError(refused(self.place, heard.stderr.decode(errors="replace")))
+
+    def _rows(self, *words: str) -> list[KubeObject]:
+        """One object comes as itself, several as a list, and none as nothing."""
+        found = self._document(*words, "-o", "json")
+        return rows_at(found, "items") if found.get("kind") == "List" else [found] if found else []
+
+    def _document(self, *words: str) -> KubeObject:
+        text = self._run(words).stdout.strip()
+        try:
+            found = json.loads(text or b"{}")
+        except ValueError as error:
+            raise FabricError(_no_json(words)) from error
+        if not isinstance(found, dict):
+            raise FabricError(_no_json(words))
+        return found
+
+    def _run(
+        self, words: Sequence[str], stdin: bytes = b"", watch: CallWatch = UNWATCHED
+    ) -> Overheard:
+        heard = self._heard(words, stdin, watch)
+        if heard.code:
+            raise FabricError(refused(self.place, heard.stderr.decode(errors="replace")))
+        return heard
+
+    def _heard(self, words: Sequence[str], stdin: bytes, watch: CallWatch) -> Overheard:
+        argv = (program(self.env.reveal()), *self.place.options, _TIMEOUT, *words)
+        talk = ChildTalk(stdin, is_to_end=watch.is_to_end, patience=_PATIENCE)
+        heard = run_bounded(argv, cwd=self.cwd, env=self.env.reveal(), limits=_LIMITS, talk=talk)
+        match heard.ending:
+            case Ending.TIMED_OUT:
+                why = f"`{TOOL} {words[0]}` did not end within {_LIMITS.seconds:.0f} s"
+                raise FabricError(Problem("provider/unreachable", why, "check the cluster"))
+            case Ending.UNWANTED:
+                message = f"the run was stopped during `{TOOL} {words[0]}`"
+                raise FabricError(Problem("provider/interrupted", message))
+            case Ending.TOO_MUCH:
+                raise FabricError(_no_json(words))
+            case _:
+                return heard
+
+
+def program(env: Mapping[str, str]) -> str:
+    found = shutil.which(TOOL, path=env.get("PATH", ""))
+    if found is None:
+        message = f"`cluster-orchestrator` deploys by the tool `{TOOL}`, and PATH has none"
+        hint = "install it as https://kubernetes.io/docs/tasks/tools/ says, or deploy by a command"
+        raise FabricError(Problem("credentials/no-tool", message, hint))
+    return found
+
+
+def _count(text: object) -> int:
+    digits = "".join(one for one in str(text or "") if one.isdecimal())
+    return int(digits or 0)
+
+
+def _no_json(words: Sequence[str]) -> Problem:
+    message = f"what `{TOOL} {words[0]}` answered cannot be read"
+    return Problem("provider/failed", message, f"run `{TOOL} {words[0]}` by hand to see it")

@@ -1,0 +1,118 @@
+// Serves one function in a container of its own: an archive in parts and what fabric says of it come
+// in, HTTP goes in and out. With FABRIC_EVENT it is called once instead, and the process ends.
+import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import { join, resolve } from "node:path";
+
+import { call, prepare } from "./calling/call.mjs";
+import { answerOf, BadAnswer, eventOf, split } from "./serving_http.mjs";
+import { routed, routesOf } from "./serving_routes.mjs";
+import { laidOut } from "./unzip.mjs";
+
+const said = JSON.parse(process.env.FABRIC_SAID);
+const { FABRIC_CODE: parts, FABRIC_WORK: work, FABRIC_EVENT: once, PORT: port = "8080" } = process.env;
+const READY = "/.fabric/ready";
+const MOST = 32 * 1024 * 1024;
+const JSON_TYPE = [["content-type", "application/json"]];
+// Those are ours: a handler meets its own environment.
+for (const name of ["FABRIC_SAID", "FABRIC_CODE", "FABRIC_WORK", "FABRIC_EVENT"]) delete process.env[name];
+
+let underWay = 0;
+let isEnding = false;
+
+// What nobody catches leaves the process in no state to go on: it is started anew.
+process.on("uncaughtException", (error) => {
+  console.error(error?.stack ?? error);
+  process.exit(1);
+});
+
+const handler = await prepare({ ...said, folder: laidOut(parts, resolve(join(work, "function"))) }).catch((error) => {
+  console.error(error?.stack ?? error);
+  process.exit(1);
+});
+await (once === undefined ? serve() : callOnce());
+
+async function callOnce() {
+  process.on("SIGTERM", () => process.exit(143));
+  try {
+    const event = JSON.parse(once);
+    const timed = event?.["detail-type"] === "Scheduled Event" ? { id: randomUUID(), time: new Date().toISOString().replace(/\.\d+/, "") } : {};
+    await call(handler, typeof event === "object" && event !== null ? { ...event, ...timed } : event);
+    process.exit(0);
+  } catch (error) {
+    console.error(error?.stack ?? error);
+    process.exit(1);
+  }
+}
+
+function serve() {
+  const routes = routesOf(said.routes ?? []);
+  const server = createServer((req, res) => {
+    underWay += 1;
+    res.on("close", () => (underWay -= 1));
+    answered(routes, req).then((answer) => send(req, res, answer), (error) => {
+      console.error(error?.stack ?? error);
+      send(req, res, message(error instanceof BadAnswer ? 502 : 500, error instanceof BadAnswer ? "Bad Gateway" : "Internal Server Error"));
+    });
+  });
+  server.requestTimeout = 0;
+  server.listen(Number(port));
+  process.on("SIGTERM", () => end(server));
+}
+
+// Requests still come for a moment, until nobody is sent here any more; what is under way is ended.
+function end(server) {
+  isEnding = true;
+  setTimeout(() => {
+    server.close(() => process.exit(0));
+    server.closeIdleConnections();
+  }, (said.drain ?? 3) * 1000);
+}
+
+async function answered(routes, req) {
+  const [path] = split(req.url);
+  if (path === READY) return message(isEnding ? 503 : 200, isEnding ? "ending" : "ready");
+  const route = routed(routes, req.method, path);
+  if (!route.key) return route.allowed.length ? message(405, "Method Not Allowed", [["allow", route.allowed.join(", ")]]) : message(404, "Not Found");
+  if (said.most && underWay > said.most) return message(429, "Too Many Requests");
+  const body = await bodyOf(req);
+  if (body === undefined) return message(413, "Content Too Large");
+  return timed(call(handler, eventOf(req, body, route)));
+}
+
+async function timed(calling) {
+  if (!said.seconds) return answerOf(await calling);
+  let timer;
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, said.seconds * 1000, message(504, "Gateway Timeout"))));
+  const answer = calling.then(answerOf);
+  answer.catch(() => {});
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}
+
+async function bodyOf(req) {
+  const chunks = [];
+  let size = 0;
+  for await (const chunk of req) {
+    size += chunk.length;
+    if (size > MOST) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function message(status, text, headers = []) {
+  return { status, headers: [...JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify({ message: text })) };
+}
+
+function send(req, res, { status, headers, body }) {
+  const grouped = {};
+  for (const [name, value] of headers) grouped[name] = name in grouped ? [grouped[name], value].flat() : value;
+  const hasBody = status !== 204 && status !== 304;
+  try {
+    res.writeHead(status, { ...grouped, ...(hasBody ? { "content-length": body.length } : {}), ...(isEnding ? { connection: "close" } : {}) });
+  } catch (error) {
+    console.error(error?.stack ?? error);
+    return res.writeHead(502).end();
+  }
+  res.end(hasBody && req.method !== "HEAD" ? body : undefined);
+}

@@ -1,0 +1,239 @@
+"""Serves one function in a container of its own: an archive in parts and what fabric says of it
+come in, HTTP goes in and out. With FABRIC_EVENT it is called once instead, and the process ends.
+
+The standard library only: of fabric the container has the files beside this one.
+"""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TookTooLongError
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from fabric.runtimes.python.calling import call as calling
+from fabric.runtimes.python.calling.context import new_id
+from fabric.runtimes.python.calling.loading import LoadedHandler
+from fabric.runtimes.python.calling.said import Said
+from fabric.runtimes.python.serving_http import (
+    HttpGiven,
+    HttpTaken,
+    UnfitAnswerError,
+    answer_of,
+    event_of,
+    message,
+)
+from fabric.runtimes.python.serving_routes import routed, routes_of
+
+_READY = "/.fabric/ready"
+_MOST = 32 * 1024 * 1024
+_SECRETLY_OURS = ("FABRIC_SAID", "FABRIC_CODE", "FABRIC_WORK", "FABRIC_EVENT")
+_NO_BODY = (204, 304)
+# Calls at once; more of them wait.
+_THREADS = 64
+_LOOK = 0.05
+
+
+class FunctionServer:
+    """The function, and how many calls of it are under way."""
+
+    def __init__(self, document: dict[str, object]) -> None:
+        self.said = Said(document)
+        self.handler = calling.load(self.said)
+        self.routes = routes_of(document.get("routes") or [])  # type: ignore[arg-type]
+        self.most = int(str(document.get("most") or 0))
+        self.drain = float(str(document.get("drain", 3)))
+        self.pool = ThreadPoolExecutor(_THREADS)
+        self.is_ending = False
+        self._guard = threading.Lock()
+        self._under_way = 0
+
+    @contextlib.contextmanager
+    def counted(self) -> Iterator[None]:
+        """From the first byte of a request to the last one of its answer."""
+        with self._guard:
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._under_way -= 1
+
+    @property
+    def under_way(self) -> int:
+        with self._guard:
+            return self._under_way
+
+    def answered(self, taken: HttpTaken) -> HttpGiven:
+        if taken.path == _READY:
+            return message(503, "ending") if self.is_ending else message(200, "ready")
+        route = routed(self.routes, taken.method, taken.path)
+        if not route.key:
+            return _unrouted(route.allowed)
+        if self.most and self.under_way > self.most:
+            return message(429, "Too Many Requests")
+        return self._called(event_of(taken, route))
+
+    def _called(self, event: object) -> HttpGiven:
+        call = self.pool.submit(calling.call, self.handler, event)
+        try:
+            return answer_of(call.result(self.said.seconds or None))
+        except TookTooLongError:
+            if not call.done():
+                return message(504, "Gateway Timeout")
+            return _failed(call.exception())
+        except UnfitAnswerError as error:
+            sys.stderr.write(f"{self.said.function}: {error}\n")
+            return message(502, "Bad Gateway")
+        except BaseException as error:  # noqa: BLE001 - whatever a handler throws is a 500
+            return _failed(error)
+
+
+def _failed(error: BaseException | None) -> HttpGiven:
+    traceback.print_exception(error)
+    return message(500, "Internal Server Error")
+
+
+def _unrouted(allowed: list[str]) -> HttpGiven:
+    if not allowed:
+        return message(404, "Not Found")
+    return message(405, "Method Not Allowed", ("allow", ", ".join(allowed)))
+
+
+class RequestHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: "Listening"
+
+    def handle_any(self) -> None:
+        with self.server.function.counted():
+            self._handle()
+
+    def _handle(self) -> None:
+        body = self._body()
+        if body is None:
+            self.close_connection = True
+            self._send(message(413, "Content Too Large"))
+            return
+        headers = [(name.lower(), value) for name, value in self.headers.items()]
+        peer = str(self.client_address[0])
+        taken = HttpTaken(self.command, self.path, headers, body, peer)
+        self._send(self.server.function.answered(taken))
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = handle_any  # noqa: N815
+
+    def _body(self) -> bytes | None:
+        if self.headers.get("transfer-encoding", "").lower() == "chunked":
+            return _bounded(self._chunks())
+        size = int(self.headers.get("content-length") or 0)
+        return None if size > _MOST else self.rfile.read(size)
+
+    def _chunks(self) -> Iterator[bytes]:
+        while size := int(self.rfile.readline().partition(b";")[0], 16):
+            yield self.rfile.read(size)
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            pass
+
+    def _send(self, given: HttpGiven) -> None:
+        self.send_response(given.status)
+        for name, value in given.headers:
+            self.send_header(name, value)
+        if given.status not in _NO_BODY:
+            self.send_header("content-length", str(len(given.body)))
+        if self.server.function.is_ending:
+            self.send_header("connection", "close")
+        self.end_headers()
+        if given.status not in _NO_BODY and self.command != "HEAD":
+            self.wfile.write(given.body)
+
+    def version_string(self) -> str:
+        return "fabric"
+
+    def log_message(self, *_words: object) -> None:
+        """What a handler says is the log; requests are the ingress's to tell of."""
+
+
+def _bounded(chunks: Iterator[bytes]) -> bytes | None:
+    found = bytearray()
+    for chunk in chunks:
+        found += chunk
+        if len(found) > _MOST:
+            return None
+    return bytes(found)
+
+
+class Listening(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, port: int, function: FunctionServer) -> None:
+        super().__init__(("", port), RequestHandler)
+        self.function = function
+
+
+def _end(server: Listening) -> None:
+    """Requests still come for a moment, until nobody is sent here any more."""
+    server.function.is_ending = True
+
+    def later() -> None:
+        time.sleep(server.function.drain)
+        server.shutdown()
+        while server.function.under_way:
+            time.sleep(_LOOK)
+        sys.stdout.flush()
+        os._exit(0)
+
+    threading.Thread(target=later, daemon=True).start()
+
+
+def _laid_out(parts: Path, folder: Path) -> str:
+    names = sorted(one for one in parts.iterdir() if one.name.startswith("archive."))
+    content = b"".join(one.read_bytes() for one in names)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        archive.extractall(folder)
+    return str(folder)
+
+
+def _once(handler: LoadedHandler, text: str) -> int:
+    event = json.loads(text)
+    if isinstance(event, dict) and event.get("detail-type") == "Scheduled Event":
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        event = {**event, "id": new_id(), "time": now}
+    try:
+        calling.call(handler, event)
+    except BaseException:  # noqa: BLE001 - whatever a handler throws is told, and the run failed
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def main() -> None:
+    environment = os.environ  # noqa: TID251 - the container's own
+    given = {name: environment.pop(name, "") for name in _SECRETLY_OURS}
+    port = int(environment.get("PORT") or 8080)
+    work = Path(given["FABRIC_WORK"], "function").resolve()
+    document = json.loads(given["FABRIC_SAID"])
+    try:
+        folder = _laid_out(Path(given["FABRIC_CODE"]), work)
+        function = FunctionServer({**document, "folder": folder})
+    except BaseException:  # noqa: BLE001 - whatever a module throws is its answer
+        traceback.print_exc()
+        os._exit(1)
+    if given["FABRIC_EVENT"]:
+        code = _once(function.handler, given["FABRIC_EVENT"])
+        sys.stdout.flush()
+        os._exit(code)
+    server = Listening(port, function)
+    signal.signal(signal.SIGTERM, lambda *_: _end(server))
+    server.serve_forever()
+    # The thread that ends everything does so once nothing is under way.
+    threading.Event().wait()
