@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from fabric.graph.decide import Action, Decision
-from fabric.graph.judge import judge_release, release_key, release_output
+from fabric.graph.judge import judge_release, mark_of, release_key, release_output
 from fabric.graph.plan import Known
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import ReleaseDone, broken_off, doubted
@@ -92,6 +92,7 @@ def lives_of(locked_record: OpenRecord, names: tuple[str, ...]) -> tuple[LiveFun
     return tuple(
         LiveFunction(
             *(one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256),
+            mark=mark_of(one.key, locked_record.record.salt),
             triggers=one.triggers,
         )
         for one in locked_record.record.functions

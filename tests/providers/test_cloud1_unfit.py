@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from fabric.providers.cloud1.function_settings import OwnSettings
 from fabric.providers.cloud1.unfit import unfit_drafts
 from fabric.providers.contract import FunctionDraft
+from tests.support.cloud1_site import trigger
 from tests.support.orders import address
 
 ROLE = OwnSettings(role_arn="arn:aws:iam::123456789012:role/run")
@@ -42,10 +43,25 @@ def test_runtimes_that_are_there_fit(runtime: str) -> None:
     assert told(replace(GOOD, settings=(("runtime", runtime),))) == []
 
 
-@pytest.mark.parametrize("name", ["AWS_REGION", "_HANDLER", "AWS_SESSION_TOKEN"])
-def test_a_variable_that_cloud1_keeps_for_itself_is_named(name: str) -> None:
+@pytest.mark.parametrize("name", ["AWS_REGION", "_HANDLER", "AWS_SESSION_TOKEN", "_X", "A"])
+def test_a_variable_that_cloud1_does_not_take_is_named(name: str) -> None:
     (message,) = told(replace(GOOD, variables=("MODE", name)))
     assert f"`{name}`" in message
+
+
+def test_a_queue_or_a_bus_has_to_be_in_the_region_of_its_function() -> None:
+    queue = trigger("queue", queue="arn:aws:sqs:eu-west-1:123456789012:work")
+    bus = trigger("eventbus", bus="arn:aws:events:eu-west-1:123456789012:event-bus/own")
+    for one in (queue, bus):
+        (message,) = told(replace(GOOD, triggers=(one,)))
+        assert "eu-west-1" in message
+        assert told(replace(GOOD, triggers=(one,)), region="eu-west-1") == []
+
+
+def test_a_queue_that_keeps_an_order_waits_for_no_batch() -> None:
+    one = trigger("queue", queue="work.fifo", maximumBatchingWindowSeconds=5)
+    (message,) = told(replace(GOOD, triggers=(one,)))
+    assert "`work.fifo`" in message
 
 
 def test_a_layer_has_to_be_a_version_in_the_region_of_its_function() -> None:

@@ -6,7 +6,6 @@ from subprocess import Popen
 from tests.support.project import Done, Project
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 
-_HEAD = "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.11, region: us-east-1}\n"
 EVERY_HOUR = "{type: cron, schedule: rate(1 hour)}"
 FROM_QUEUE = "{type: queue, queue: work}"
 
@@ -19,9 +18,11 @@ class Shop:
     project: Project
     functions: dict[str, list[str]] = field(default_factory=dict)
     role: str = ""
+    service: str = "shop"
+    region: str = "us-east-1"
 
     def __post_init__(self) -> None:
-        self.role = self.cloud1.role()
+        self.role = self.role or self.cloud1.role()
 
     def has(self, name: str, word: str, *triggers: str) -> None:
         """At an address of its own, besides."""
@@ -35,7 +36,12 @@ class Shop:
             f"  - {{name: {name}, entry: {name}.py, triggers: [{', '.join(triggers)}]}}\n"
             for name, triggers in self.functions.items()
         ]
-        self.project.write({"fabric.yml": f"{_HEAD}functions:\n{''.join(rows)}"})
+        self.project.write({"fabric.yml": f"{self.head}functions:\n{''.join(rows)}"})
+
+    @property
+    def head(self) -> str:
+        provider = f"{{name: cloud1-lambda, runtime: python3.11, region: {self.region}}}"
+        return f"service: {self.service}\nprovider: {provider}\n"
 
     @property
     def env(self) -> dict[str, str]:

@@ -12,7 +12,7 @@ from fabric.providers.cloud1.versions import Cloud1Work, described
 from fabric.providers.contract import CallWatch, LiveFunction
 from fabric.system.cloud1_account import code_of
 
-_VERSION = "version:"
+_VERSION, _MARK = "version:", "mark:"
 
 
 class CutOver(Struct, frozen=True):
@@ -27,7 +27,7 @@ def cut_over(
 ) -> CutOver:
     """Only what is not as the last release left it is asked for."""
     known = alias_versions(work, functions, kept)
-    moved = [one for one in functions if known.get(one.name) != version_of(one)]
+    moved = [one for one in functions if not _is_met(one, known, kept)]
 
     def move(one: LiveFunction) -> bool:
         is_fresh = _point(work, one, is_known=one.name in known)
@@ -37,6 +37,12 @@ def cut_over(
     made = side_by_side(move, moved)
     fresh = (one.name for one, is_fresh in zip(moved, made, strict=True) if is_fresh)
     return CutOver(frozenset(one.name for one in moved), frozenset(fresh))
+
+
+def _is_met(one: LiveFunction, known: Mapping[str, str], kept: KeptState) -> bool:
+    """A function that was made anew counts its versions from one again: their marks tell."""
+    is_same = not kept.is_sure or kept.texts.get(_MARK + one.name) == one.mark
+    return is_same and known.get(one.name) == version_of(one)
 
 
 def alias_versions(
@@ -57,7 +63,8 @@ def _looked_up(work: Cloud1Work, one: LiveFunction) -> str:
 
 
 def kept_versions(functions: Sequence[LiveFunction]) -> dict[str, str]:
-    return {_VERSION + one.name: version_of(one) for one in functions}
+    versions = {_VERSION + one.name: version_of(one) for one in functions}
+    return {**versions, **{_MARK + one.name: one.mark for one in functions}}
 
 
 def kept_version(texts: Mapping[str, str], name: str) -> str:

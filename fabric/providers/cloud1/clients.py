@@ -29,12 +29,20 @@ class Cloud1Clients:
         self._guard = threading.Lock()
         self._session: Any = None
         self._made: dict[tuple[str, Trying], Any] = {}
+        self._asking = threading.Lock()
+        self._number = ""
 
     def of(self, service: str, trying: Trying = PATIENT) -> Any:
         with self._guard:
             if (service, trying) not in self._made:
                 self._made[service, trying] = self._new(service, trying)
             return self._made[service, trying]
+
+    def account(self) -> str:
+        """Its number; everybody may ask for that."""
+        with self._asking:
+            self._number = self._number or self.of("sts").get_caller_identity()["Account"]
+            return self._number
 
     def _new(self, service: str, trying: Trying) -> Any:
         if self._account.is_half:

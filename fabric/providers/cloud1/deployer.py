@@ -14,6 +14,7 @@ from fabric.providers.cloud1.function_settings import OwnSettings, function_name
 from fabric.providers.cloud1.functions import made
 from fabric.providers.cloud1.identity import identity
 from fabric.providers.cloud1.invocation import invoked
+from fabric.providers.cloud1.ownership import where_it_is
 from fabric.providers.cloud1.releasing import released
 from fabric.providers.cloud1.removing import destroyed, dissolved
 from fabric.providers.cloud1.unfit import unfit_drafts
@@ -86,6 +87,7 @@ class Cloud1Lambda(Struct, frozen=True):
         watch: CallWatch = UNWATCHED,
     ) -> None:
         with self._told(f"`{address.service}`"):
+            address = where_it_is(address)
             destroyed(self._work(address), address, functions, watch)
 
     def dissolve(
@@ -95,6 +97,7 @@ class Cloud1Lambda(Struct, frozen=True):
         watch: CallWatch = UNWATCHED,
     ) -> None:
         with self._told(f"`{address.service}`"):
+            address = where_it_is(address)
             dissolved(self._work(address), address, functions, watch)
 
     def find(
@@ -102,7 +105,7 @@ class Cloud1Lambda(Struct, frozen=True):
     ) -> LiveFunction | None:
         name = function_name(address, function)
         with self._told(f"function `{function}`"):
-            work = self._work(address)
+            work = self._work(where_it_is(address))
             return made_under(work, name, function, mark) if mark else met(work, name, function)
 
     def identity(self, address: DeploymentAddress) -> str:
@@ -113,7 +116,7 @@ class Cloud1Lambda(Struct, frozen=True):
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
         with self._told(f"function `{function.name}`"):
-            answer = invoked(self._work(address), function, event)
+            answer = invoked(self._work(where_it_is(address)), function, event)
         hide = self.hide.over
         return replace(answer, logs=hide(answer.logs), failure=hide(answer.failure))
 

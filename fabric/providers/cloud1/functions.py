@@ -18,6 +18,12 @@ from fabric.providers.cloud1.function_settings import (
     tags_of,
     version_in,
 )
+from fabric.providers.cloud1.ownership import (
+    refuse_elsewhere,
+    refuse_foreign,
+    refuse_other_account,
+    refuse_other_region,
+)
 from fabric.providers.cloud1.versions import (
     Cloud1Work,
     described,
@@ -52,13 +58,16 @@ class _FunctionMaking(Struct, frozen=True):
 def made(
     work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder, watch: CallWatch
 ) -> LiveFunction:
+    refuse_other_region(work, address)
     making = _FunctionMaking(work, address, order, watch)
     then = _then(making)
     if then is not None:
+        _refuse_others(making, then)
         _set_beside(making, then)
         return _live(making, str(then["Configuration"]["FunctionArn"]))
     found = described(work, making.name)
     if found is None:
+        refuse_other_account(work, address)
         arn = _created(making)
         if arn:
             return _live(making, arn)
@@ -66,8 +75,14 @@ def made(
     if found is None:
         why = "it was there when it was to be made, and was gone a moment later"
         raise FabricError(Problem("provider/failed", f"function `{order.name}`: {why}"))
+    _refuse_others(making, found)
     _set_beside(making, found)
     return _live(making, _brought_up(making, found["Configuration"]))
+
+
+def _refuse_others(making: _FunctionMaking, found: Mapping[str, Any]) -> None:
+    refuse_elsewhere(making.address, str(found["Configuration"]["FunctionArn"]))
+    refuse_foreign(making.address, making.order.name, found)
 
 
 def _then(making: _FunctionMaking) -> dict[str, Any] | None:

@@ -59,7 +59,7 @@ def _each(
 def _problems(function: str, wire: Wire, places: _Places, timeout: int) -> Iterator[Problem]:
     match wire:
         case QueueWire(queue=queue):
-            yield from _of_queue(function, queue, places.queues[queue], timeout)
+            yield from _of_queue(function, wire, places.queues[queue], timeout)
         case RuleWire(bus=bus) if not places.buses[bus]:
             yield _missing(function, f"bus `{bus}`")
         case BucketWire(bucket=bucket, is_existing=is_existing):
@@ -73,10 +73,11 @@ def _problems(function: str, wire: Wire, places: _Places, timeout: int) -> Itera
 
 
 def _of_queue(
-    function: str, queue: str, found: QueueFound | None, timeout: int
+    function: str, wire: QueueWire, found: QueueFound | None, timeout: int
 ) -> Iterator[Problem]:
-    if found is None:
-        yield _missing(function, f"queue `{queue}`")
+    queue = wire.queue
+    if found is None or wire.arn not in ("", found.arn):
+        yield _missing(function, f"queue `{wire.arn or queue}`")
     elif found.hidden_for < timeout:
         message = (
             f"function `{function}` may take {timeout} s, and the queue `{queue}` gives a message "

@@ -12,6 +12,7 @@ from fabric.providers.cloud1.function_settings import alias_of, own_tags
 from fabric.providers.cloud1.gateway import GatewayOrder, api_in, endpoint_in, released_gateway
 from fabric.providers.cloud1.gateway_plan import WantedGateway, wanted_gateway
 from fabric.providers.cloud1.kept import KeptState, kept_in
+from fabric.providers.cloud1.ownership import kept_place
 from fabric.providers.cloud1.presence import missing_buckets
 from fabric.providers.cloud1.pruning import pruned
 from fabric.providers.cloud1.side_by_side import side_by_side
@@ -56,6 +57,7 @@ def released(
         **_of_leaving(releasing),
         **statements,
         **gateway,
+        **kept_place(functions),
         **kept_versions(functions),
         **wired_texts(wiring, kept.salt),
         **pruned(work, (address, functions, cut), kept, watch),

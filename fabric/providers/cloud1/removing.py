@@ -6,10 +6,14 @@ from fabric.providers.cloud1.answers import GONE, unless
 from fabric.providers.cloud1.function_settings import function_name
 from fabric.providers.cloud1.gateway import removed_gateway
 from fabric.providers.cloud1.kept import kept_in
+from fabric.providers.cloud1.ownership import (
+    is_foreign,
+    refuse_other_account,
+)
 from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.statements import drop_statements
 from fabric.providers.cloud1.unwiring import planned_unwiring, unwire, unwire_service
-from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.cloud1.versions import Cloud1Work, described
 from fabric.providers.contract import CallWatch, DeploymentAddress, LiveFunction
 
 
@@ -19,6 +23,7 @@ def destroyed(
     functions: Sequence[LiveFunction],
     watch: CallWatch,
 ) -> None:
+    refuse_other_account(work, address)
     unwire(planned_unwiring(work, address, functions, kept_in(address), watch))
     _delete(work, address, functions, watch)
 
@@ -29,6 +34,7 @@ def dissolved(
     functions: Sequence[LiveFunction],
     watch: CallWatch,
 ) -> None:
+    refuse_other_account(work, address)
     kept = kept_in(address)
     unwiring = planned_unwiring(work, address, functions, kept, watch)
     removed_gateway(work, address, kept.texts)
@@ -45,6 +51,10 @@ def _delete(
 ) -> None:
     def delete(one: LiveFunction) -> None:
         name = one.resource_name or function_name(address, one.name)
+        found = described(work, name)
+        if found is not None and is_foreign(address, one.name, found):
+            watch.hear(f"{one.name}: `{name}` is somebody else's by now, and stays")
+            return
         with unless(GONE):
             work.functions.delete_function(FunctionName=name)
         watch.hear(f"{one.name}: deleted, with all of its versions")

@@ -13,6 +13,8 @@ from fabric.providers.contract import DeploymentAddress, FunctionDraft, LiveFunc
 _CODE = "config/unfit"
 _MOST_ROUTES = 300
 _RUNTIME = re.compile(r"nodejs(18|20|22|24)\.x|python3\.(9|1[0-4])")
+_SOURCE = re.compile(r"arn:[a-z-]+:(?:sqs|events):([a-z0-9-]+):.*")
+_VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]+")
 _LAYER = re.compile(r"arn:[a-z-]+:lambda:([a-z0-9-]+):\d+:layer:[^:]+:\d+")
 # Those that the runtime sets itself, and takes from nobody.
 _RESERVED = frozenset(
@@ -32,8 +34,7 @@ def unfit_drafts(
     for one in functions:
         yield from (Unfit(one.name, problem) for problem in _of_function(one, address))
         for number, text in enumerate(one.triggers):
-            problem = _of_trigger(one.name, json.loads(text))
-            if problem is not None:
+            for problem in _of_trigger(one.name, json.loads(text), address.region):
                 yield Unfit(one.name, problem, number)
         yield from _of_wires(own, address, one)
     yield from _too_many_routes(functions)
@@ -43,9 +44,10 @@ def _of_function(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Pro
     runtime = dict(one.settings).get("runtime", "")
     if not _RUNTIME.fullmatch(RUNTIMES.get(runtime, runtime)):
         yield _problem(one.name, f"has the runtime `{runtime}`, which cloud1 does not have")
-    for name in sorted(_RESERVED.intersection(one.variables)):
-        hint = "give it another name"
-        yield _problem(one.name, f"sets `{name}`, which cloud1 keeps for itself", hint)
+    for name in sorted(one.variables):
+        why = _why_not(name)
+        if why:
+            yield _problem(one.name, f"sets `{name}`, {why}", "give it another name")
     if one.provisioned_concurrency:
         hint = "leave it out, or deploy by a command"
         why = "asks for `provisionedConcurrency`, which fabric does not set at cloud1 yet"
@@ -59,9 +61,26 @@ def _of_function(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Pro
             yield _problem(one.name, why, "a layer has to be in the function's own region")
 
 
-def _of_trigger(function: str, trigger: dict[str, object]) -> Problem | None:
-    is_http = trigger.get("type") == "http"
-    return authorizer_problem(function, trigger.get("authorizer")) if is_http else None
+def _why_not(variable: str) -> str:
+    if variable in _RESERVED:
+        return "which cloud1 keeps for itself"
+    if not _VARIABLE.fullmatch(variable):
+        return "and names begin with a letter at cloud1, and are longer than that"
+    return ""
+
+
+def _of_trigger(function: str, trigger: dict[str, object], region: str) -> Iterator[Problem]:
+    problem = authorizer_problem(function, trigger.get("authorizer"))
+    if trigger.get("type") == "http" and problem is not None:
+        yield problem
+    source = str(trigger.get("queue") or trigger.get("bus") or "")
+    found = _SOURCE.fullmatch(source)
+    if found and region and found[1] != region:
+        why = f"is deployed to {region}, and what it is to be called by, `{source}`, is elsewhere"
+        yield _problem(function, why, "queues and buses call functions of their own region")
+    if source.endswith(".fifo") and trigger.get("maximumBatchingWindowSeconds"):
+        why = f"waits to fill batches from `{source}`, and cloud1 does not do that in order"
+        yield _problem(function, why, "leave `maximumBatchingWindowSeconds` out")
 
 
 def _of_wires(own: OwnSettings, address: DeploymentAddress, one: FunctionDraft) -> Iterator[Unfit]:

@@ -41,11 +41,14 @@ class ScheduleWire(Struct, frozen=True, tag="schedule", omit_defaults=True):
 
 
 class QueueWire(Struct, frozen=True, tag="queue", omit_defaults=True):
+    """`arn` is there where the config says one."""
+
     queue: str
     batch_size: int = 0
     window: int = 0
     response: str = ""
     is_enabled: bool = True
+    arn: str = ""
 
 
 class BucketWire(Struct, frozen=True, tag="bucket", omit_defaults=True):
@@ -155,6 +158,7 @@ def _queue(trigger: Mapping[str, Any]) -> QueueWire:
         trigger.get("maximumBatchingWindowSeconds", 0),
         trigger.get("functionResponseType", ""),
         trigger.get("enabled", True),
+        trigger["queue"] if trigger["queue"].startswith("arn:") else "",
     )
 
 

@@ -1,0 +1,102 @@
+"""Whose a function is, and where: asked before anything of it is changed or taken away."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.function_settings import function_name, own_tags
+from fabric.providers.cloud1.permissions import Arn, home_of
+from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.contract import DeploymentAddress, LiveFunction
+
+_FUNCTION = "fabric:function"
+_ARN, _PLACE = "arn:", "place"
+
+
+def refuse_foreign(address: DeploymentAddress, function: str, found: Mapping[str, Any]) -> None:
+    """`found` is the answer of a look at it."""
+    if is_foreign(address, function, found):
+        name = function_name(address, function)
+        message = (
+            f"cloud1 has a function `{name}` already, which is not `{function}` of {_of(address)}: "
+            f"it is {_whose(found)}"
+        )
+        hint = "it is left as it is: delete it by hand, or rename yours"
+        raise FabricError(Problem("deploy/foreign", message, hint))
+
+
+def is_foreign(address: DeploymentAddress, function: str, found: Mapping[str, Any]) -> bool:
+    """Tags say whose it is. Who may not read them is shown none: then the record decides."""
+    tags: Mapping[str, str] = found.get("Tags") or {}
+    wanted = {**own_tags(address), _FUNCTION: function}
+    if any(name in tags for name in wanted):
+        return any(tags.get(name) != text for name, text in wanted.items())
+    known = address.previous.function(function) if address.previous else None
+    return known is None or not known.resource_id
+
+
+def refuse_elsewhere(address: DeploymentAddress, arn: str) -> None:
+    """What is made or found has to be where the rest of the service is."""
+    there, here = _home(address), home_of(arn)
+    if there is not None and there != here:
+        raise FabricError(_elsewhere(address, there, here))
+
+
+def kept_place(functions: Sequence[LiveFunction]) -> dict[str, str]:
+    first = next(iter(functions), None)
+    return {} if first is None else {_PLACE: home_of(first.resource_id).of("lambda", "")}
+
+
+def where_it_is(address: DeploymentAddress) -> DeploymentAddress:
+    """What is to be looked at or taken away is where it was made, whatever the config says now."""
+    there = _home(address)
+    return address if there is None else replace(address, region=there.region)
+
+
+def refuse_other_region(work: Cloud1Work, address: DeploymentAddress) -> None:
+    """The same, without a call."""
+    there, region = _home(address), str(work.functions.meta.region_name)
+    if there is not None and there.region != region:
+        raise FabricError(_elsewhere(address, there, Arn(there.partition, region, there.account)))
+
+
+def refuse_other_account(work: Cloud1Work, address: DeploymentAddress) -> None:
+    """Where something is to be made or deleted: one look for all of it."""
+    there = _home(address)
+    if there is not None:
+        here = Arn(there.partition, work.functions.meta.region_name, work.clients.account())
+        if here != there:
+            raise FabricError(_elsewhere(address, there, here))
+
+
+def _home(address: DeploymentAddress) -> Arn | None:
+    """Where the record says the service is. What it has as a whole outlives its functions."""
+    if address.previous is None:
+        return None
+    kept = dict(address.previous.kept).get(_PLACE)
+    arns = (one.resource_id for one in address.previous.functions)
+    arn = kept or next((one for one in arns if one.startswith(_ARN)), None)
+    return home_of(arn) if arn else None
+
+
+def _elsewhere(address: DeploymentAddress, there: Arn, here: Arn) -> Problem:
+    message = (
+        f"{_of(address)} is live in {there.region} of account {there.account}, and this would go "
+        f"to {here.region} of account {here.account}"
+    )
+    hint = "remove it there first, with its region and credentials; or deploy another stage"
+    return Problem("deploy/other-place", message, hint)
+
+
+def _of(address: DeploymentAddress) -> str:
+    return f"`{address.service}` in stage `{address.stage}`"
+
+
+def _whose(found: Mapping[str, Any]) -> str:
+    tags: Mapping[str, str] = found.get("Tags") or {}
+    if "fabric:service" not in tags:
+        return "nobody's that fabric knows"
+    function, stage = tags.get(_FUNCTION, ""), tags.get("fabric:stage", "")
+    return f"`{function}` of `{tags['fabric:service']}` in stage `{stage}`"
