@@ -64,6 +64,28 @@ def test_a_queue_that_keeps_an_order_waits_for_no_batch() -> None:
     assert "`work.fifo`" in message
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "meets"),
+    [
+        ({"prefix": "in/"}, {"prefix": "in/new/"}, True),
+        ({"prefix": "in/"}, {"prefix": "out/"}, False),
+        ({"suffix": ".png"}, {"suffix": ".jpg"}, False),
+        ({"suffix": ".gz"}, {"prefix": "in/", "suffix": ".tar.gz"}, True),
+        ({"events": ["s3:ObjectCreated:Put"]}, {}, True),
+        ({"events": ["s3:ObjectRemoved:*"]}, {}, False),
+        ({"bucket": "other"}, {}, False),
+    ],
+)
+def test_two_triggers_of_a_bucket_are_told_of_different_objects(
+    one: dict[str, object], other: dict[str, object], *, meets: bool
+) -> None:
+    usual = {"bucket": "files", "events": ["s3:ObjectCreated:*"]}
+    first, second = (trigger("storage", **{**usual, **given}) for given in (one, other))
+    beside = replace(GOOD, name="other", triggers=(second,))
+    assert len(told(replace(GOOD, triggers=(first,)), beside)) == meets
+    assert len(told(replace(GOOD, triggers=(first, second)))) == meets
+
+
 def test_a_layer_has_to_be_a_version_in_the_region_of_its_function() -> None:
     (elsewhere,) = told(replace(GOOD, layers=(LAYER,)), region="eu-west-1")
     assert "eu-west-1" in elsewhere

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.providers.cloud1.answers import CONFLICT, GONE
+from fabric.providers.cloud1.answers import CONFLICT, GONE, explained
 from fabric.providers.cloud1.function_settings import ALIAS, version_in
 from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.side_by_side import side_by_side
@@ -30,7 +30,8 @@ def cut_over(
     moved = [one for one in functions if not _is_met(one, known, kept)]
 
     def move(one: LiveFunction) -> bool:
-        is_fresh = _point(work, one, is_known=one.name in known)
+        with explained(f"function `{one.name}`"):
+            is_fresh = _point(work, one, is_known=one.name in known)
         watch.hear(f"{one.name}: alias `{ALIAS}` leads to version {version_of(one)}")
         return is_fresh
 

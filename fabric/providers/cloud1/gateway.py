@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.answers import CONFLICT, GONE, unless
+from fabric.providers.cloud1.answers import CONFLICT, GONE, explained, unless
 from fabric.providers.cloud1.clients import ONCE
 from fabric.providers.cloud1.function_settings import own_tags
 from fabric.providers.cloud1.gateway_plan import GatewayRoute, WantedGateway, cors_configuration
@@ -193,16 +193,22 @@ def _set_routes(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
     def put(route: GatewayRoute) -> None:
         target = f"integrations/{ways[route.alias]}"
         asked = {"Target": target, "AuthorizationType": route.authorization}
-        old = there.get(route.key)
-        if old is None:
-            with unless(CONFLICT):  # made by this very call, whose answer was lost
-                gateway.calls.create_route(ApiId=gateway.id, RouteKey=route.key, **asked)
-        elif any(old.get(name, "NONE") != value for name, value in asked.items()):
-            gateway.calls.update_route(ApiId=gateway.id, RouteId=old["RouteId"], **asked)
+        with explained(f"route `{route.key}`"):
+            _set_route(gateway, route.key, there.get(route.key), asked)
 
     side_by_side(put, list(wanted.values()))
     gone = [one["RouteId"] for key, one in there.items() if key not in wanted]
     side_by_side(lambda route: _delete(gateway.calls.delete_route, gateway, RouteId=route), gone)
+
+
+def _set_route(
+    gateway: GatewayOrder, key: str, there: Mapping[str, Any] | None, asked: Mapping[str, str]
+) -> None:
+    if there is None:
+        with unless(CONFLICT):  # made by this very call, whose answer was lost
+            gateway.calls.create_route(ApiId=gateway.id, RouteKey=key, **asked)
+    elif any(there.get(name, "NONE") != value for name, value in asked.items()):
+        gateway.calls.update_route(ApiId=gateway.id, RouteId=there["RouteId"], **asked)
 
 
 def _drop_ways(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from fabric.model.problems import Problem
+from fabric.providers.cloud1.bucket_overlaps import overlapping
 from fabric.providers.cloud1.function_settings import RUNTIMES, OwnSettings
 from fabric.providers.cloud1.gateway_plan import authorizer_problem
 from fabric.providers.cloud1.wires import wire_problems
@@ -37,6 +38,7 @@ def unfit_drafts(
             for problem in _of_trigger(one.name, json.loads(text), address.region):
                 yield Unfit(one.name, problem, number)
         yield from _of_wires(own, address, one)
+    yield from overlapping(functions)
     yield from _too_many_routes(functions)
 
 

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from fabric.providers.cloud1.answers import explained
 from fabric.providers.cloud1.buckets import BucketEntries, Row, entry_of, set_entries
 from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.permissions import for_bucket, for_rule, let_in, shut_out
@@ -87,7 +88,8 @@ def _set_all(wiring: Wiring, name: str, kept: KeptState) -> None:
     for wire in wiring.wanted_of(name):
         if is_told_by_name(wire) and bare(wire) in settled:
             continue
-        _set(wiring, wire, wiring.aliases[name])
+        with explained(f"function `{name}`, {shown_wire(wire)}"):
+            _set(wiring, wire, wiring.aliases[name])
         wiring.watch.hear(f"{name}: {shown_wire(wire)} leads to it")
 
 
@@ -118,7 +120,8 @@ def _tell(wiring: Wiring, bucket: str) -> None:
     )
     owner = wiring.wanted.owner
     entries = BucketEntries(rows, lambda row: is_of(row, owner))
-    set_entries(wiring.work, bucket, entries, wiring.watch)
+    with explained(f"bucket `{bucket}`"):
+        set_entries(wiring.work, bucket, entries, wiring.watch)
 
 
 def is_of(row: Row, owner: str) -> bool:

@@ -1,0 +1,68 @@
+"""Two triggers of one bucket that would both be told of one object: a bucket takes no such pair."""
+
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from fabric.model.problems import Problem
+from fabric.providers.cloud1.wires import last_part
+from fabric.providers.contract import FunctionDraft, Unfit
+
+_ALL = ":*"
+
+
+class _Told(Struct, frozen=True):
+    """`number` is that of the trigger in its function."""
+
+    function: str
+    number: int
+    bucket: str
+    events: tuple[str, ...]
+    prefix: str
+    suffix: str
+
+    def meets(self, other: "_Told") -> bool:
+        return (
+            self.bucket == other.bucket
+            and any(_is_one_event(*pair) for pair in itertools.product(self.events, other.events))
+            and (self.prefix.startswith(other.prefix) or other.prefix.startswith(self.prefix))
+            and (self.suffix.endswith(other.suffix) or other.suffix.endswith(self.suffix))
+        )
+
+
+def overlapping(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+    """Each trigger that meets one before it, once."""
+    told = list(_triggers(functions))
+    for place, one in enumerate(told):
+        other = next((before for before in told[:place] if before.meets(one)), None)
+        if other is not None:
+            yield Unfit(one.function, _problem(one, other), one.number)
+
+
+def _triggers(functions: Sequence[FunctionDraft]) -> Iterator[_Told]:
+    for one in functions:
+        for number, text in enumerate(one.triggers):
+            trigger = json.loads(text)
+            if trigger.get("type") == "storage":
+                bucket, events = last_part(trigger["bucket"]), tuple(trigger["events"])
+                ends = (trigger.get("prefix", ""), trigger.get("suffix", ""))
+                yield _Told(one.name, number, bucket, events, *ends)
+
+
+def _is_one_event(one: str, other: str) -> bool:
+    return one == other or any(
+        wide.endswith(_ALL) and narrow.startswith(wide.removesuffix("*"))
+        for wide, narrow in ((one, other), (other, one))
+    )
+
+
+def _problem(one: _Told, other: _Told) -> Problem:
+    also = "itself" if one.function == other.function else f"`{other.function}`"
+    message = (
+        f"function `{one.function}` would be told of objects in the bucket `{one.bucket}` that "
+        f"{also} is told of already, and a bucket tells one alone"
+    )
+    hint = "let their prefixes or suffixes tell them apart, or let one function do both"
+    return Problem("config/unfit", message, hint)
