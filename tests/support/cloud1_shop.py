@@ -20,6 +20,7 @@ class Shop:
     role: str = ""
     service: str = "shop"
     region: str = "us-east-1"
+    more: str = ""
 
     def __post_init__(self) -> None:
         self.role = self.role or self.cloud1.role()
@@ -33,8 +34,8 @@ class Shop:
 
     def write(self) -> None:
         rows = [
-            f"  - {{name: {name}, entry: {name}.py, triggers: [{', '.join(triggers)}]}}\n"
-            for name, triggers in self.functions.items()
+            f"  - {{name: {name}, entry: {name}.py{self.more}, triggers: [{', '.join(each)}]}}\n"
+            for name, each in self.functions.items()
         ]
         self.project.write({"fabric.yml": f"{self.head}functions:\n{''.join(rows)}"})
 

@@ -2,12 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.project.placement import Placement
+from fabric.app.project.services_beside import services_in
 from fabric.model.problems import FabricError, Problem
+from fabric.model.records.receipt import entries_of
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import ref_of
+from fabric.state.records.receipts import read_document, receipt_path
 from fabric.state.records.transaction import peek
 from fabric.state.store import RecordStore
 
@@ -23,12 +27,27 @@ def left_behind(scope: DeployScope) -> tuple[Problem, ...]:
         for ref, placement in sorted(scope.placements.items())
         if scope.record(ref) is None
     ]
-    return tuple(
+    moved = tuple(
         _warning(ref, scope.work.options(placement.ref, ref.provider))
         for placement, ref in _elsewhere(fresh, scope)
         if ref.provider not in (placement.provider, *placement.labels)
         and _is_live(scope.transaction.record_store(placement.ref), ref)
     )
+    return (*moved, *(problem for placement in fresh for problem in _renamed(placement, scope)))
+
+
+def _renamed(placement: Placement, scope: DeployScope) -> Iterator[Problem]:
+    """What was deployed from the same folder under a name that no config there has any more."""
+    rows = entries_of(read_document(receipt_path(Path(placement.home), placement.stage)))
+    found = {(str(row.get("service")), str(row.get("provider"))) for row in rows}
+    if not found:
+        return
+    here = services_in(Path(placement.folder))
+    for service, provider in sorted(found):
+        ref = RecordRef(service, placement.stage, provider)
+        is_here = service in here or service == placement.service
+        if not is_here and _is_live(scope.transaction.record_store(placement.ref), ref):
+            yield _unnamed(ref, placement.service)
 
 
 def _is_live(record_store: RecordStore, ref: RecordRef) -> bool:
@@ -45,6 +64,18 @@ def _warning(ref: RecordRef, options: str) -> Problem:
         "not name any more: a deploy elsewhere leaves it there"
     )
     return Problem("deploy/left-behind", message, hint=f"`fabric remove {options}` takes it away")
+
+
+def _unnamed(ref: RecordRef, service: str) -> Problem:
+    message = (
+        f"`{ref.service}` ({ref.stage}) is live at `{ref.provider}` still, and no config of its "
+        "folder names it any more"
+    )
+    hint = (
+        f"was it renamed to `{service}`? with `service: {ref.service}` and its provider in the "
+        f"config `fabric remove --stage {ref.stage}` takes it away"
+    )
+    return Problem("deploy/left-behind", message, hint)
 
 
 def _elsewhere(

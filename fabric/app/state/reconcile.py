@@ -1,6 +1,5 @@
 """`state reconcile`: config, record, receipts and provider laid side by side, for one stage."""
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from msgspec import UNSET, Struct
 
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.project.place_services import as_recorded
+from fabric.app.project.services_beside import services_in
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.outcomes.recorded import ReconciledRecord, ReconcileOutcome, known
@@ -32,10 +32,7 @@ from fabric.state.upkeep.reconcile import (
     has_receipt_drift,
     summed_up,
 )
-from fabric.system.disk import read_bytes
 from fabric.system.schemas import listed, misfits
-
-_SERVICE = re.compile(rb"""^service:[ \t]*["']?([A-Za-z0-9_-]+)""", re.MULTILINE)
 
 
 class _Looked(Struct, frozen=True):
@@ -90,13 +87,9 @@ def _searched(scope: StateScope) -> str:
 
 def _is_ours(ref: RecordRef, scope: StateScope) -> bool:
     """Configs may share a folder: what another one of them names is its own affair."""
-    return ref.service == scope.service or ref.service not in _beside(Path(scope.placement.folder))
-
-
-def _beside(folder: Path) -> frozenset[str]:
-    paths = (*folder.glob("*.yml"), *folder.glob("*.yaml"))
-    names = (_SERVICE.search(read_bytes(path)) for path in paths if path.is_file())
-    return frozenset(found[1].decode() for found in names if found)
+    return ref.service == scope.service or ref.service not in services_in(
+        Path(scope.placement.folder)
+    )
 
 
 def _receipted(scope: StateScope) -> Iterator[RecordRef]:

@@ -732,6 +732,25 @@ def test_what_is_live_at_another_provider_is_not_left_there_in_silence(tmp_path:
     assert not (made.root / STATE).exists()
 
 
+def test_a_service_that_was_renamed_is_not_left_there_in_silence(tmp_path: Path) -> None:
+    made = deployed(tmp_path)
+    made.write({"fabric.yml": PYTHON.replace("service: shop", "service: store")})
+    for words in (("plan",), ("deploy",)):
+        done = made.json(*words)
+        assert done.code == 0, done.out
+        assert "warning[deploy/left-behind]" in done.err
+        assert "`service: shop`" in done.err
+    made.write({"old.yml": PYTHON})
+    assert made.json("remove", "-c", "old.yml", "--stage", "dev").code == 0
+    assert not (made.root / STATE).exists()
+
+
+def test_two_services_of_one_folder_are_not_taken_for_one_that_was_renamed(tmp_path: Path) -> None:
+    made = deployed(tmp_path)
+    made.write({"other.yml": PYTHON.replace("service: shop", "service: store")})
+    assert "left-behind" not in made.json("plan", "-c", "other.yml").err
+
+
 def test_a_provider_that_the_config_names_is_not_left_behind(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     moved = PYTHON.replace("cloud1-lambda", "cloud2-functions")

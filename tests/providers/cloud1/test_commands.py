@@ -125,3 +125,13 @@ def test_a_queue_that_is_missing_stops_the_release_before_anybody_meets_it(shop:
     assert "`hello`" in error["message"]
     assert shop.said("hello") == "one"
     assert "lambda.UpdateAlias" not in changing(shop.cloud1)
+
+
+def test_a_way_back_over_another_tag_is_no_new_version(shop: Shop) -> None:
+    shop.more = ", tags: {team: one}"
+    shop.ran("deploy")
+    shop.more = ", tags: {team: two}"
+    shop.ran("deploy")
+    calls = shop.ran("rollback")
+    names = {name for name in calls if name.startswith("lambda.")}
+    assert names == {"lambda.GetFunction", "lambda.UpdateAlias"}
