@@ -13,7 +13,7 @@ from fabric.providers.contract import FunctionDraft, Unfit
 _ALL = ":*"
 
 
-class _Told(Struct, frozen=True):
+class _BucketTrigger(Struct, frozen=True):
     """`number` is that of the trigger in its function."""
 
     function: str
@@ -23,7 +23,7 @@ class _Told(Struct, frozen=True):
     prefix: str
     suffix: str
 
-    def meets(self, other: "_Told") -> bool:
+    def meets(self, other: "_BucketTrigger") -> bool:
         return (
             self.bucket == other.bucket
             and any(_is_one_event(*pair) for pair in itertools.product(self.events, other.events))
@@ -41,14 +41,14 @@ def overlapping(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
             yield Unfit(one.function, _problem(one, other), one.number)
 
 
-def _triggers(functions: Sequence[FunctionDraft]) -> Iterator[_Told]:
+def _triggers(functions: Sequence[FunctionDraft]) -> Iterator[_BucketTrigger]:
     for one in functions:
         for number, text in enumerate(one.triggers):
             trigger = json.loads(text)
             if trigger.get("type") == "storage":
                 bucket, events = last_part(trigger["bucket"]), tuple(trigger["events"])
                 ends = (trigger.get("prefix", ""), trigger.get("suffix", ""))
-                yield _Told(one.name, number, bucket, events, *ends)
+                yield _BucketTrigger(one.name, number, bucket, events, *ends)
 
 
 def _is_one_event(one: str, other: str) -> bool:
@@ -58,7 +58,7 @@ def _is_one_event(one: str, other: str) -> bool:
     )
 
 
-def _problem(one: _Told, other: _Told) -> Problem:
+def _problem(one: _BucketTrigger, other: _BucketTrigger) -> Problem:
     also = "itself" if one.function == other.function else f"`{other.function}`"
     message = (
         f"function `{one.function}` would be told of objects in the bucket `{one.bucket}` that "
