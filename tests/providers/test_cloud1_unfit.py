@@ -86,6 +86,16 @@ def test_two_triggers_of_a_bucket_are_told_of_different_objects(
     assert len(told(replace(GOOD, triggers=(first, second)))) == meets
 
 
+def test_credentials_and_pages_of_all_origins_do_not_go_together() -> None:
+    named = {"origins": ["https://a.example"], "credentials": True}
+    one = replace(GOOD, triggers=(http("/a", cors=named),))
+    other = replace(GOOD, name="other", triggers=(http("/b"), http("/c", cors=True)))
+    (message,) = told(one, other)
+    assert "function `other`" in message
+    assert told(one, replace(other, triggers=(http("/b"),))) == []
+    (message,) = told(replace(GOOD, triggers=(http("/a", cors={**named, "origins": ["*"]}),)))
+
+
 def test_a_layer_has_to_be_a_version_in_the_region_of_its_function() -> None:
     (elsewhere,) = told(replace(GOOD, layers=(LAYER,)), region="eu-west-1")
     assert "eu-west-1" in elsewhere

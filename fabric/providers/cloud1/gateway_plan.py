@@ -1,7 +1,7 @@
 """The HTTP address that a service is to have at cloud1. No effects."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -44,9 +44,13 @@ def wanted_gateway(address: DeploymentAddress, functions: Sequence[LiveFunction]
             key = f"{trigger.get('method') or 'GET'} {trigger.get('path') or '/'}"
             said = _authorization(one.name, trigger.get("authorizer"))
             routes.append(GatewayRoute(key, one.name, alias_of(one.resource_id), said))
-            cors.append(cors_of(_text(trigger.get("cors"))))
+            cors.append(cors_in(trigger))
     found = dict.fromkeys(one for one in cors if one is not None)
     return WantedGateway(f"{address.service}-{address.stage}", tuple(sorted(routes)), tuple(found))
+
+
+def cors_in(trigger: Mapping[str, object]) -> Cors | None:
+    return cors_of(_text(trigger.get("cors")))
 
 
 def cors_configuration(all_cors: Sequence[Cors]) -> dict[str, object]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fabric.model.problems import Problem
 from fabric.providers.cloud1.bucket_overlaps import overlapping
 from fabric.providers.cloud1.function_settings import RUNTIMES, OwnSettings
-from fabric.providers.cloud1.gateway_plan import authorizer_problem
+from fabric.providers.cloud1.gateway_plan import authorizer_problem, cors_in
 from fabric.providers.cloud1.wires import wire_problems
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, LiveFunction, Unfit
 
@@ -39,6 +39,7 @@ def unfit_drafts(
                 yield Unfit(one.name, problem, number)
         yield from _of_wires(own, address, one)
     yield from overlapping(functions)
+    yield from _open_to_all(functions)
     yield from _too_many_routes(functions)
 
 
@@ -97,6 +98,22 @@ def _of_wires(own: OwnSettings, address: DeploymentAddress, one: FunctionDraft) 
                 break
         else:
             fitting = (*fitting, text)
+
+
+def _open_to_all(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+    """What routes allow is one for the whole address."""
+    allowed = [
+        (one.name, number, cors)
+        for one in functions
+        for number, text in enumerate(one.triggers)
+        if (trigger := json.loads(text)).get("type") == "http" and (cors := cors_in(trigger))
+    ]
+    if any(cors.credentials for *_, cors in allowed):
+        for name, number, cors in allowed:
+            if "*" in cors.origins:
+                why = "lets pages of all origins call it, where the service takes credentials"
+                hint = "name the origins: neither cloud1 nor a browser takes both"
+                yield Unfit(name, _problem(name, why, hint), number)
 
 
 def _too_many_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
