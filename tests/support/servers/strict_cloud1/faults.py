@@ -58,6 +58,10 @@ class Fault(Struct, forbid_unknown_fields=True):
         return self.after or self.half
 
 
+def is_in_the_rate(operation: str) -> bool:
+    return operation.startswith("lambda.") and operation not in _OUTSIDE_THE_RATE
+
+
 class Throttle(Struct):
     """`every` refuses each so-manieth call; `per_second` is a bucket that fills with time."""
 
@@ -93,7 +97,7 @@ class Faults:
         self._filled_at = self.now()
 
     def is_too_much(self, operation: str) -> bool:
-        if not operation.startswith("lambda.") or operation in _OUTSIDE_THE_RATE:
+        if not is_in_the_rate(operation):
             return False
         if self.throttle.every:
             self._calls += 1
