@@ -30,7 +30,7 @@ def cut_over(
     moved = [one for one in functions if not _is_met(one, known, kept)]
 
     def move(one: LiveFunction) -> bool:
-        with explained(f"function `{one.name}`"):
+        with explained(f"function `{one.name}`", work.quoted):
             is_fresh = _point(work, one, is_known=one.name in known)
         watch.hear(f"{one.name}: alias `{ALIAS}` leads to version {version_of(one)}")
         return is_fresh

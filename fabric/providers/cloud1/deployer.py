@@ -49,7 +49,7 @@ class Cloud1Lambda(Struct, frozen=True):
         return DeployUnit.FUNCTION
 
     def _work(self, address: DeploymentAddress) -> Cloud1Work:
-        return Cloud1Work(self.connect(address.region), self.own, self.waiting)
+        return Cloud1Work(self.connect(address.region), self.own, self.hide.quoted, self.waiting)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]

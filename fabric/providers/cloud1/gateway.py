@@ -193,7 +193,7 @@ def _set_routes(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
     def put(route: GatewayRoute) -> None:
         target = f"integrations/{ways[route.alias]}"
         asked = {"Target": target, "AuthorizationType": route.authorization}
-        with explained(f"route `{route.key}`"):
+        with explained(f"route `{route.key}`", gateway.work.quoted):
             _set_route(gateway, route.key, there.get(route.key), asked)
 
     side_by_side(put, list(wanted.values()))

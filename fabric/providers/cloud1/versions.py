@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.answers import GONE, is_busy
+from fabric.providers.cloud1.answers import GONE, Quoted, is_busy
 from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.cloud1.function_settings import (
     ALIAS,
@@ -22,10 +22,12 @@ from fabric.system.cloud1_account import code_of
 
 
 class Cloud1Work(Struct, frozen=True):
-    """What every call needs: clients, the config's own settings, and how long to wait."""
+    """What every call needs: clients, the config's own settings, how cloud1's words are shown, and
+    how long to wait."""
 
     clients: Cloud1Clients
     own: OwnSettings
+    quoted: Quoted
     waiting: Waiting = WAITING
 
     @property

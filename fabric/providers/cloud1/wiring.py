@@ -88,7 +88,7 @@ def _set_all(wiring: Wiring, name: str, kept: KeptState) -> None:
     for wire in wiring.wanted_of(name):
         if is_told_by_name(wire) and bare(wire) in settled:
             continue
-        with explained(f"function `{name}`, {shown_wire(wire)}"):
+        with explained(f"function `{name}`, {shown_wire(wire)}", wiring.work.quoted):
             _set(wiring, wire, wiring.aliases[name])
         wiring.watch.hear(f"{name}: {shown_wire(wire)} leads to it")
 
@@ -120,7 +120,7 @@ def _tell(wiring: Wiring, bucket: str) -> None:
     )
     owner = wiring.wanted.owner
     entries = BucketEntries(rows, lambda row: is_of(row, owner))
-    with explained(f"bucket `{bucket}`"):
+    with explained(f"bucket `{bucket}`", wiring.work.quoted):
         set_entries(wiring.work, bucket, entries, wiring.watch)
 
 

@@ -121,5 +121,5 @@ class Edge1Workers(Struct, frozen=True):
         secrets: Iterable[str] = (),
     ) -> Iterator[None]:
         hide = redaction_of((*self.hide.values.reveal(), *secrets), variables)
-        with nothing_shown(hide), explained(whose):
+        with nothing_shown(hide), explained(whose, hide.quoted):
             yield
