@@ -18,7 +18,7 @@ from fabric.providers.cloud1.ownership import where_it_is
 from fabric.providers.cloud1.releasing import released
 from fabric.providers.cloud1.removing import destroyed, dissolved
 from fabric.providers.cloud1.unfit import unfit_drafts
-from fabric.providers.cloud1.versions import Cloud1Work, made_under, met
+from fabric.providers.cloud1.versions import Cloud1Work, made_under, met, until_ready
 from fabric.providers.contract import (
     UNWATCHED,
     CallWatch,
@@ -106,7 +106,12 @@ class Cloud1Lambda(Struct, frozen=True):
         name = function_name(address, function)
         with self._told(f"function `{function}`"):
             work = self._work(where_it_is(address))
-            return made_under(work, name, function, mark) if mark else met(work, name, function)
+            if not mark:
+                return met(work, name, function)
+            found = made_under(work, name, function, mark)
+            if found is not None:  # whoever has made it may not have waited for it
+                until_ready(work, name, UNWATCHED)
+            return found
 
     def identity(self, address: DeploymentAddress) -> str:
         with self._told("`cloud1-lambda`"):

@@ -106,3 +106,15 @@ def test_a_record_that_lost_what_was_kept_finds_it_again(site: Site) -> None:
     site.up(site.order("hello", HTTP, word="two"))
     assert site.cloud1.left() == before
     assert site.cloud1.http_get(f"{site.record.endpoint}/hello").text == "two"
+
+
+def test_a_function_that_is_found_by_its_mark_can_be_called_at_once(site: Site) -> None:
+    site.cloud1.changes_take(4)
+    order = site.order("hello")
+    site.cloud1.fault("lambda.GetFunction", skip=1, status=400, code="InvalidRequest")
+    with pytest.raises(FabricError):
+        site.deployer.deploy(site.address(None), (order,), site.watch)
+    found = site.deployer.find(site.address(None), "hello", order.mark)
+    assert found is not None
+    asked = {"FunctionName": found.resource_id, "Payload": b'{"rawPath": "/"}'}
+    assert b"one" in site.cloud1.client("lambda").invoke(**asked)["Payload"].read()
