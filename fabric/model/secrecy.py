@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 
 REDACTED = "[REDACTED]"
 
@@ -20,6 +20,11 @@ _SHAPES = re.compile(
     r"""|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[a-z]_\w{20,}|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"""
     r"""|-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[^-]{0,16384}+(?:-----END [A-Z ]{0,32}-----)?"""
 )
+# White space, as it is or escaped.
+_GAP = r"(?:\s|\\+(?:[nrtfv]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}))+"
+# What has more backslashes before it the more often it was quoted.
+_MARKS = {'"': r'\\*"', "'": r"\\*'", "\\": r"\\+"}
+_SHORTEST_FOLDED = 4
 _USERINFO = re.compile(r"(?<=://)[^\s/?#@]*(?:@[^\s/?#@]*)*@")
 
 
@@ -41,15 +46,69 @@ def without_credentials(text: str) -> str:
 
 
 def without_values(text: str, values: Collection[str]) -> str:
-    """The text with each of these values in it hidden, also as a part of JSON."""
-    forms = {form for value in values if value for form in (value, *_in_json(value))}
-    # The longest first: one secret may be a part of another.
-    for form in sorted(forms, key=lambda one: (-len(one), one)):
-        if form in text:
-            text = text.replace(form, REDACTED)
-    return text
+    """The text with each of these values in it hidden, also as a part of JSON, and with any white
+    space in place of its own: words are folded into lines, and broken into others."""
+    parts: list[str] = []
+    end = 0
+    for start, stop in _merged(_spans(text, values)):
+        parts += (text[end:start], REDACTED)
+        end = stop
+    return "".join((*parts, text[end:]))
 
 
-def _in_json(value: str) -> tuple[str, str]:
-    """As writers of JSON spell it: letters beyond ASCII as they are, or escaped."""
-    return json.dumps(value, ensure_ascii=False)[1:-1], json.dumps(value)[1:-1]
+def without_beginning(text: str, values: Collection[str], least: int) -> str:
+    """The text without what of a value stands at its end: somebody has cut it off there."""
+    starts = [len(text)]
+    for value in values:
+        head = value[:least]
+        at = text.find(head, max(0, len(text) - len(value))) if len(head) == least else -1
+        while at >= 0 and not value.startswith(text[at:]):
+            at = text.find(head, at + 1)
+        starts += [at] if at >= 0 else []
+    cut = min(starts)
+    return text if cut == len(text) else text[:cut] + REDACTED
+
+
+def _spans(text: str, values: Collection[str]) -> Iterator[tuple[int, int]]:
+    for value in values:
+        for form in {value, *_quoted(value)} if value else ():
+            at = text.find(form)
+            while at >= 0:
+                yield at, at + len(form)
+                at = text.find(form, at + len(form))
+            folded = _folded(form)
+            if folded is not None:
+                yield from (found.span() for found in folded.finditer(text))
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Those that lie over one another as one: a secret may be a part of another."""
+    begin = end = 0
+    for start, stop in sorted(spans):
+        if start >= end:
+            if end:
+                yield begin, end
+            begin, end = start, stop
+        end = max(end, stop)
+    if end:
+        yield begin, end
+
+
+def _folded(form: str) -> re.Pattern[str] | None:
+    """None for what no folding and no further quoting changes. Without the blanks around it little
+    may be left, which is a part of common words."""
+    words = form.split()
+    is_plain = words == [form] and not _MARKS.keys() & set(form)
+    if is_plain or sum(map(len, words)) < _SHORTEST_FOLDED:
+        return None
+    return re.compile(_GAP.join("".join(map(_sign, word)) for word in words))
+
+
+def _sign(letter: str) -> str:
+    return _MARKS.get(letter) or re.escape(letter)
+
+
+def _quoted(value: str) -> tuple[str, ...]:
+    """As writers of JSON spell it, letters beyond ASCII as they are or escaped, and as Python."""
+    spelled = (json.dumps(value, ensure_ascii=False), json.dumps(value), repr(value))
+    return tuple(one[1:-1] for one in spelled)

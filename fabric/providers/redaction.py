@@ -4,7 +4,7 @@ import base64
 import contextlib
 import re
 from collections.abc import Iterable, Iterator
-from urllib.parse import quote, unquote
+from urllib.parse import quote, quote_plus, unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import (
     REDACTED,
     looks_secret,
+    without_beginning,
     without_credentials,
     without_userinfo,
     without_values,
@@ -24,6 +25,8 @@ from fabric.model.task import Pairs
 _SHORTEST = 6
 # Parts of something secret are secret, too; but not each word of it.
 _SHORTEST_LINE = 4
+# Who says more than this is not quoted to the end.
+_LONGEST_QUOTE = 600
 _PASSWORD = re.compile(r"://[^\s/?#@:]*:([^\s/?#@]+)@")
 _KEY_BEGINS, _KEY_ENDS = b"PRIVATE KEY-----", b"-----END "
 
@@ -36,6 +39,18 @@ class Redaction(Struct, frozen=True):
 
     def over(self, text: str) -> str:
         return without_values(text, self.values.reveal())
+
+    def quoted(self, words: str) -> str:
+        """In one line that is not too long. What is hidden is hidden before anything is cut off:
+        a part of a secret is not known as one."""
+        shown = " ".join(without_userinfo(self.over(words)).split())
+        return shown if len(shown) <= _LONGEST_QUOTE else f"{shown[:_LONGEST_QUOTE]}…"
+
+    def cut(self, text: str) -> str:
+        """The same over a text that somebody else may have cut off."""
+        values = self.values.reveal()
+        folded = (" ".join(value.split()) for value in values)
+        return without_beginning(self.over(text), {*values, *folded}, _SHORTEST)
 
     def outputs(self, pairs: Pairs, plain: frozenset[str]) -> Pairs:
         """`plain` are the names that cannot be a credential's, whatever they look like."""
@@ -80,7 +95,7 @@ def nothing_shown(hide: Redaction) -> Iterator[None]:
 
 
 def _hidden(problem: Problem, hide: Redaction) -> Problem:
-    message, hint, frame = map(hide.over, (problem.message, problem.hint, problem.frame))
+    message, hint, frame = map(hide.cut, (problem.message, problem.hint, problem.frame))
     return replace(problem, message=message, hint=hint, frame=frame)
 
 
@@ -99,7 +114,7 @@ def _forms(value: str) -> Iterator[str]:
         line for line in value.splitlines() if len(line) >= _SHORTEST_LINE and line != value
     )
     if len(value) >= _SHORTEST:
-        yield quote(value, safe="")
+        yield from (quote(value, safe=""), quote_plus(value))
         encoded = value.encode(errors="surrogateescape")
         # The padding and the last sign depend on what follows, where more text is encoded with it.
         yield base64.b64encode(encoded).decode().rstrip("=")

@@ -1,16 +1,16 @@
 """What cloud1's services answer instead of doing as asked, in words: who, what, and what to do."""
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import without_userinfo
 from fabric.providers.cloud1.clients import no_credentials
 from fabric.system.cloud1_account import REFUSED, THROTTLED, code_of
 
+# What is shown of words that are not ours.
+Quoted: TypeAlias = Callable[[str], str]
 _SERVER_ERROR = 500
-_WORDS_END = 600
 GONE = frozenset(("ResourceNotFoundException", "NotFoundException", "NoSuchEntity", "NoSuchBucket"))
 MISSING_QUEUE = frozenset(("AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"))
 DENIED = frozenset(("AccessDenied", "AccessDeniedException"))
@@ -36,22 +36,23 @@ _NOT_KNOWN_YET = (
 
 
 @contextlib.contextmanager
-def explained(whose: str) -> Iterator[None]:
+def explained(whose: str, quoted: Quoted) -> Iterator[None]:
     """What the client raises, and nobody inside has answered, as problems of `whose`."""
     from botocore import exceptions as wrong
 
     try:
         yield
     except wrong.ClientError as error:
-        raise FabricError(_answer_problem(whose, error)) from error
+        raise FabricError(_answer_problem(whose, error, quoted)) from error
     except wrong.ParamValidationError as error:
-        raise FabricError(_misfit(whose, error)) from error
+        raise FabricError(_misfit(whose, error, quoted)) from error
     except (wrong.NoCredentialsError, wrong.PartialCredentialsError) as error:
         raise FabricError(no_credentials()) from error
     except (wrong.HTTPClientError, wrong.ConnectionError) as error:
-        raise FabricError(_unreachable(whose, _words(error))) from error
+        raise FabricError(_unreachable(whose, quoted(str(error)))) from error
     except wrong.BotoCoreError as error:
-        raise FabricError(Problem("provider/failed", f"{whose}: {_words(error)}")) from error
+        message = f"{whose}: {quoted(str(error))}"
+        raise FabricError(Problem("provider/failed", message)) from error
 
 
 @contextlib.contextmanager
@@ -67,26 +68,26 @@ def unless(*codes: frozenset[str]) -> Iterator[None]:
 
 
 def is_role_too_new(error: Any) -> bool:
-    return _ROLE_TOO_NEW in _said(error)
+    return _ROLE_TOO_NEW in _line(error)
 
 
 def is_there_already(error: Any) -> bool:
     """Perhaps made by this very call, whose answer was lost."""
-    return code_of(error) in CONFLICT and _ALREADY in _said(error)
+    return code_of(error) in CONFLICT and _ALREADY in _line(error)
 
 
 def is_busy(error: Any) -> bool:
     """Whether the same call may do after a moment."""
-    code, said = code_of(error), _said(error)
+    code, said = code_of(error), _line(error)
     if code in BUSY or (code in CONFLICT and any(words in said for words in _UNDER_WAY)):
         return True
     return code not in REFUSED and any(words in said for words in _NOT_KNOWN_YET)
 
 
-def _answer_problem(whose: str, error: Any) -> Problem:
-    code, said = code_of(error), _said(error)
+def _answer_problem(whose: str, error: Any, quoted: Quoted) -> Problem:
+    code = code_of(error)
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    words = f"`{error.operation_name}` was refused, {code}: {said}"[:_WORDS_END]
+    words = f"`{error.operation_name}` was refused, {code}: {quoted(_said(error))}"
     if is_role_too_new(error):
         hint = (
             "a role that was just made cannot be used at once: wait 20 to 60 seconds, retry; "
@@ -101,10 +102,11 @@ def _answer_problem(whose: str, error: Any) -> Problem:
     return Problem("provider/refused", f"{whose}: {words}")
 
 
-def _misfit(whose: str, error: Exception) -> Problem:
-    lines = (line.strip() for line in str(error).splitlines()[1:])
-    words = "; ".join(line for line in lines if line) or _words(error)
-    return Problem("provider/refused", f"{whose}: the order does not fit: {words}"[:_WORDS_END])
+def _misfit(whose: str, error: Exception, quoted: Quoted) -> Problem:
+    # Its first line says just that there is more.
+    _, _, said = str(error).partition("\n")
+    words = quoted(said.strip() or str(error))
+    return Problem("provider/refused", f"{whose}: the order does not fit: {words}")
 
 
 def _unreachable(whose: str, why: str) -> Problem:
@@ -113,8 +115,9 @@ def _unreachable(whose: str, why: str) -> Problem:
 
 
 def _said(error: Any) -> str:
-    return _words(error.response.get("Error", {}).get("Message", ""))
+    """As it came: whoever shows it hides what must not be shown, and shortens the rest."""
+    return str(error.response.get("Error", {}).get("Message", ""))
 
 
-def _words(error: object) -> str:
-    return without_userinfo(" ".join(str(error).split()))
+def _line(error: Any) -> str:
+    return " ".join(_said(error).split())

@@ -120,5 +120,5 @@ class Cloud1Lambda(Struct, frozen=True):
     @contextlib.contextmanager
     def _told(self, whose: str, variables: Iterable[tuple[str, str]] = ()) -> Iterator[None]:
         hide = redaction_of(self.hide.values.reveal(), variables)
-        with nothing_shown(hide), explained(whose):
+        with nothing_shown(hide), explained(whose, hide.quoted):
             yield

@@ -1,15 +1,16 @@
 """What edge1's interface answers instead of doing as asked, in words: who, what, and what to do."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import without_userinfo
 from fabric.system.retry import TransientError
 
-_WORDS_END = 600
+# What is shown of words that are not ours.
+Quoted: TypeAlias = Callable[[str], str]
 _NOT_FOUND = 404
 _UPLOAD = 10021
 _NO_ROUTE = 7003
@@ -40,8 +41,9 @@ class RefusedCallError(Exception):
 
     @property
     def words(self) -> str:
+        """As they came: whoever shows them hides what must not be shown, and shortens the rest."""
         said = "; ".join(f"{one.code} {one.message}" for one in self.errors)
-        return " ".join((said or str(self.status)).split())
+        return said or str(self.status)
 
     @property
     def is_gone(self) -> bool:
@@ -50,15 +52,15 @@ class RefusedCallError(Exception):
 
 
 @contextlib.contextmanager
-def explained(whose: str) -> Iterator[None]:
+def explained(whose: str, quoted: Quoted) -> Iterator[None]:
     """What nobody inside has answered, as problems of `whose`."""
     try:
         yield
     except RefusedCallError as error:
-        raise FabricError(_problem(whose, error)) from error
+        raise FabricError(_problem(whose, error, quoted)) from error
     except TransientError as error:
         hint = "check the network and the endpoint, then run the command again"
-        message = without_userinfo(f"{whose}: {' '.join(str(error).split())}")
+        message = f"{whose}: {quoted(str(error))}"
         raise FabricError(Problem("provider/unreachable", message, hint)) from error
 
 
@@ -72,8 +74,8 @@ def unless_gone() -> Iterator[None]:
             raise
 
 
-def _problem(whose: str, error: RefusedCallError) -> Problem:
-    words = f"{whose}: `{error.call}` was refused, {error.words}"[:_WORDS_END]
+def _problem(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+    words = f"{whose}: `{error.call}` was refused, {quoted(error.words)}"
     if error.codes & _LOGIN or error.status in _LOGIN_STATUS:
         hint = "check `EDGE1_API_TOKEN`, and that it may edit Workers scripts of this account"
         return Problem("credentials/refused", words, hint)
@@ -83,7 +85,7 @@ def _problem(whose: str, error: RefusedCallError) -> Problem:
         hint = f"check `{name}`: it is the id, 32 letters and digits, not the name"
         return Problem("credentials/refused", words, hint)
     if _UPLOAD in error.codes:
-        said = "; ".join(one.message for one in error.errors)
-        message = f"{whose}: the upload was refused: {' '.join(said.split())}"[:_WORDS_END]
+        said = quoted("; ".join(one.message for one in error.errors))
+        message = f"{whose}: the upload was refused: {said}"
         return Problem("provider/refused", message, "the words are those of the runtime there")
     return Problem("provider/refused", words)

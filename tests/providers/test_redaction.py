@@ -1,0 +1,137 @@
+"""What no message may show: values that providers quote, however they fold, quote and cut them."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+from botocore.exceptions import ClientError, ParamValidationError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabric.model.problems import FabricError
+from fabric.providers.cloud1 import answers
+from fabric.providers.cluster.answers import refused
+from fabric.providers.cluster.settings import ClusterPlace
+from fabric.providers.edge1 import refusals
+from fabric.providers.redaction import Redaction, TalkRedaction, nothing_shown, redaction_of
+
+WHOSE = "function `hello`"
+# Around a secret: none of its letters.
+PAD = st.text("0123456789 =:,.{}\n", max_size=900)
+_WORD = st.text("abcdefghijklmnopqrstuvwxyzé\"'\\/", min_size=4, max_size=12)
+_BLANKS = st.text(" \t\n", min_size=1, max_size=3)
+
+
+@st.composite
+def secrets(draw: st.DrawFn) -> str:
+    words = draw(st.lists(_WORD, min_size=1, max_size=4))
+    gaps = [draw(_BLANKS) for _ in words]
+    return "".join(word + gap for word, gap in zip(words, gaps, strict=True)) + draw(_WORD)
+
+
+def folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def broken(text: str) -> str:
+    return re.sub(r"\s+", "\n    ", text)
+
+
+def quoted_twice(text: str) -> str:
+    return json.dumps(json.dumps(text))
+
+
+QUOTES: tuple[Callable[[str], str], ...] = (
+    str,
+    json.dumps,
+    partial(json.dumps, ensure_ascii=False),
+    repr,
+    quoted_twice,
+    lambda text: json.dumps({"said": text}, indent=2),
+)
+FOLDS: tuple[Callable[[str], str], ...] = (str, folded, broken)
+
+
+def parts(secret: str) -> Iterator[str]:
+    """All of it that is more than a few letters."""
+    for run in re.findall("[a-z]{5,}", secret):
+        yield from (run[at : at + 5] for at in range(len(run) - 4))
+
+
+def no_part(secret: str, shown: str) -> bool:
+    return not any(one in shown for one in parts(secret))
+
+
+@given(secrets(), PAD, PAD, st.sampled_from(QUOTES), st.sampled_from(FOLDS))
+def test_a_secret_is_hidden_however_it_is_quoted_and_folded(
+    secret: str, before: str, after: str, quote: Callable[[str], str], fold: Callable[[str], str]
+) -> None:
+    text = fold(before + quote(secret) + after)
+    assert no_part(secret, redaction_of([secret], ()).over(text)), text
+
+
+@given(secrets(), PAD, PAD)
+def test_lines_of_a_talk_show_no_secret_of_many_lines(secret: str, before: str, after: str) -> None:
+    talk = TalkRedaction(redaction_of([secret], ()))
+    for line in f"{before}{secret}{after}".encode().splitlines():
+        assert no_part(secret, talk.line(line))
+
+
+def at_edge1(text: str, hide: Redaction) -> None:
+    with refusals.explained(WHOSE, hide.quoted):
+        raise refusals.RefusedCallError(400, (refusals.ApiError(10021, text),), "PUT /x")
+
+
+def at_edge1_refused(text: str, hide: Redaction) -> None:
+    with refusals.explained(WHOSE, hide.quoted):
+        raise refusals.RefusedCallError(400, (refusals.ApiError(10100, text),), "PUT /x")
+
+
+def at_cloud1(text: str, hide: Redaction) -> None:
+    with answers.explained(WHOSE, hide.quoted):
+        said = {"Code": "InvalidParameterValueException", "Message": text}
+        raise ClientError({"Error": said}, "CreateFunction")
+
+
+def at_cloud1_misfit(text: str, hide: Redaction) -> None:
+    with answers.explained(WHOSE, hide.quoted):
+        raise ParamValidationError(report=f"Invalid type, value: {text}")
+
+
+def at_the_cluster(text: str, _hide: Redaction) -> None:
+    raise FabricError(refused(ClusterPlace("config", "context", "space"), text))
+
+
+PROVIDERS = (at_edge1, at_edge1_refused, at_cloud1, at_cloud1_misfit, at_the_cluster)
+
+
+@given(secrets(), PAD, PAD, st.sampled_from(PROVIDERS), st.sampled_from(QUOTES))
+def test_no_provider_cuts_a_secret_so_that_its_beginning_is_shown(
+    secret: str,
+    before: str,
+    after: str,
+    fail: Callable[[str, Redaction], None],
+    quote: Callable[[str], str],
+) -> None:
+    hide = redaction_of([secret], ())
+    with pytest.raises(FabricError) as raised, nothing_shown(hide):
+        fail(before + quote(secret) + after, hide)
+    message = raised.value.first.message
+    assert no_part(secret, message), message
+    assert len(message) < 800
+
+
+def test_plain_words_around_a_secret_stay() -> None:
+    hide = redaction_of(["pass  word\tof mine"], ())
+    assert hide.over("it said 'pass word of mine', and so on") == "it said '[REDACTED]', and so on"
+
+
+def test_a_blank_more_or_less_at_its_end_is_no_way_past() -> None:
+    assert redaction_of(["hunter-two \n"], ()).over("<hunter-two>") == "<[REDACTED]>"
+
+
+def test_secrets_that_lie_over_one_another_are_hidden_both() -> None:
+    hide = redaction_of(["first second", "second third-one"], ())
+    assert hide.over("a first second third-one z") == "a [REDACTED] z"
