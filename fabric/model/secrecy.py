@@ -22,8 +22,9 @@ _SHAPES = re.compile(
 )
 # White space, as it is or escaped.
 _GAP = r"(?:\s|\\+(?:[nrtfv]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}))+"
-# What has more backslashes before it the more often it was quoted.
-_MARKS = {'"': r'\\*"', "'": r"\\*'", "\\": r"\\+"}
+# What has more backslashes before it the more often it was quoted. A run of them is one: nothing
+# may be looked through in more than one way.
+_MARK = re.compile(r"""\\*(["'])|\\+""")
 _SHORTEST_FOLDED = 4
 _USERINFO = re.compile(r"(?<=://)[^\s/?#@]*(?:@[^\s/?#@]*)*@")
 
@@ -58,15 +59,20 @@ def without_values(text: str, values: Collection[str]) -> str:
 
 def without_beginning(text: str, values: Collection[str], least: int) -> str:
     """The text without what of a value stands at its end: somebody has cut it off there."""
-    starts = [len(text)]
-    for value in values:
-        head = value[:least]
-        at = text.find(head, max(0, len(text) - len(value))) if len(head) == least else -1
-        while at >= 0 and not value.startswith(text[at:]):
-            at = text.find(head, at + 1)
-        starts += [at] if at >= 0 else []
-    cut = min(starts)
+    once = {form for value in values for form in (value, *_quoted(value))}
+    forms = {form for one in once for form in (one, *_quoted(one))}
+    forms |= {" ".join(form.split()) for form in forms}
+    cut = min((_beginning(text, form, least) for form in forms), default=len(text))
     return text if cut == len(text) else text[:cut] + REDACTED
+
+
+def _beginning(text: str, form: str, least: int) -> int:
+    """Where the text ends with so much of the beginning of a form; its length where it does not."""
+    head = form[:least]
+    at = text.find(head, max(0, len(text) - len(form))) if len(head) == least else -1
+    while at >= 0 and not form.startswith(text[at:]):
+        at = text.find(head, at + 1)
+    return at if at >= 0 else len(text)
 
 
 def _spans(text: str, values: Collection[str]) -> Iterator[tuple[int, int]]:
@@ -98,14 +104,19 @@ def _folded(form: str) -> re.Pattern[str] | None:
     """None for what no folding and no further quoting changes. Without the blanks around it little
     may be left, which is a part of common words."""
     words = form.split()
-    is_plain = words == [form] and not _MARKS.keys() & set(form)
+    is_plain = words == [form] and not _MARK.search(form)
     if is_plain or sum(map(len, words)) < _SHORTEST_FOLDED:
         return None
-    return re.compile(_GAP.join("".join(map(_sign, word)) for word in words))
+    return re.compile(_GAP.join(map(_unquoted, words)))
 
 
-def _sign(letter: str) -> str:
-    return _MARKS.get(letter) or re.escape(letter)
+def _unquoted(word: str) -> str:
+    found: list[str] = []
+    end = 0
+    for mark in _MARK.finditer(word):
+        found += (re.escape(word[end : mark.start()]), rf"\\*{mark[1]}" if mark[1] else r"\\+")
+        end = mark.end()
+    return "".join((*found, re.escape(word[end:])))
 
 
 def _quoted(value: str) -> tuple[str, ...]:

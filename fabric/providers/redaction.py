@@ -48,9 +48,7 @@ class Redaction(Struct, frozen=True):
 
     def cut(self, text: str) -> str:
         """The same over a text that somebody else may have cut off."""
-        values = self.values.reveal()
-        folded = (" ".join(value.split()) for value in values)
-        return without_beginning(self.over(text), {*values, *folded}, _SHORTEST)
+        return self.over(without_beginning(text, self.values.reveal(), _SHORTEST))
 
     def outputs(self, pairs: Pairs, plain: frozenset[str]) -> Pairs:
         """`plain` are the names that cannot be a credential's, whatever they look like."""

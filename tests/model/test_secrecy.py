@@ -37,6 +37,14 @@ def test_a_long_line_takes_no_quadratic_time(part: str) -> None:
     assert without_credentials(part * 100_000)
 
 
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("part", ["\\", '"', "a\\", " \\", "\\n"])
+def test_a_value_that_was_quoted_often_takes_no_endless_time(part: str) -> None:
+    value = part * 20 + "end"
+    assert without_values(part * 5_000, [value]) == part * 5_000
+    assert "end" not in without_values(json.dumps(json.dumps(value)), [value])
+
+
 def test_a_value_is_hidden_in_both_spellings_of_json() -> None:
     value = 'p"é'
     for text in (json.dumps([value]), json.dumps([value], ensure_ascii=False)):
