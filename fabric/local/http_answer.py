@@ -72,9 +72,11 @@ def answer_of(response: Json) -> ServedAnswer:
         return json_answer(200, response)
     body = _body(response)
     headers = (*_headers(response), *_cookies(response))
-    if not any(name == "content-type" for name, _ in headers):
+    number = _status(status)
+    has_type = any(name == "content-type" for name, _ in headers)
+    if not has_type and number not in _WITHOUT_BODY:
         headers = (("content-type", "text/plain; charset=utf-8"), *headers)
-    return ServedAnswer(_status(status), headers, body)
+    return ServedAnswer(number, headers, body)
 
 
 def _status(status: Json) -> int:

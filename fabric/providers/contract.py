@@ -59,11 +59,13 @@ class FunctionDraft(Struct, frozen=True):
 
 
 class Unfit(Struct, frozen=True):
-    """What of a draft a deployer cannot do; `trigger` is its number where one of them is meant."""
+    """What of a draft a deployer cannot do; `trigger` is its number where one of them is meant.
+    Without a function a setting of the whole service is meant, and `keys` lead to it."""
 
     function: str
     problem: Problem
     trigger: int | None = None
+    keys: tuple[str, ...] = ()
 
 
 class ResourceAddress(Struct, frozen=True):
@@ -169,6 +171,25 @@ class Identified(Protocol):
 
     def identity(self, address: DeploymentAddress) -> str:
         """Whom the provider takes us for; raises where it knows nobody, or lets nobody look."""
+
+
+@runtime_checkable
+class AccountBound(Protocol):
+    """A deployer whose services lie in one account each, which the environment names."""
+
+    def elsewhere(self, record: Record) -> Problem | None:
+        """Why nothing of this record can be changed from here: it lies in another account. Told
+        without a call, before the first change."""
+
+
+@runtime_checkable
+class ServiceInspector(Protocol):
+    """A deployer that can look after what a service has besides its functions."""
+
+    def missing(
+        self, address: DeploymentAddress, functions: Sequence[LiveFunction]
+    ) -> Sequence[str]:
+        """What of that is not there any more, each as a noun with its name."""
 
 
 class Deployer(Protocol):

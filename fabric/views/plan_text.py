@@ -19,6 +19,8 @@ from fabric.views.style import Style
 
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
 _SHOWN = 40
+# Of these, nothing in the config is told as none.
+_OWN_WITHOUT, _UNSET, _OWN = ("memory", "timeout"), "0", "the provider's own"
 _DIGEST_LENGTH = 64
 _SHORT_DIGEST = re.compile(r"[0-9a-f]{12}")
 
@@ -72,6 +74,8 @@ def _change(name: str, old: Json, new: Json, style: Style) -> str:
     """Digests are for programs; but of the code, they tell one archive from another."""
     if name != "code" and _is_digest(old) and _is_digest(new):
         return "changed"
+    if name in _OWN_WITHOUT:
+        old, new = (_OWN if one == _UNSET else one for one in (old, new))
     return f"{_value(old)} {style.dim('->')} {_value(new)}"
 
 

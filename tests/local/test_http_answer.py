@@ -66,6 +66,13 @@ def test_an_answer_is_passed_on(
     assert dict(found.headers).items() >= headers.items()
 
 
+@pytest.mark.parametrize("status", [204, 304])
+def test_an_answer_without_a_body_has_no_type_of_one(status: int) -> None:
+    assert answer_of({"statusCode": status}).headers == ()
+    typed: Json = {"statusCode": status, "headers": {"content-type": "text/html"}}
+    assert answer_of(typed).headers == (("content-type", "text/html"),)
+
+
 def test_headers_and_cookies_of_many_values_are_lines_of_their_own() -> None:
     found = answer_of(
         {

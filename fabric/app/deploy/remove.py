@@ -11,6 +11,7 @@ from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.live_records import LiveRecords, find_records
+from fabric.app.deploy.other_accounts import other_accounts
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import Removing
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, mismatch, open_deploy_scope
@@ -147,6 +148,7 @@ def _refuse(
         said = said or unwritten_problem(Path(placement.home), ref) or _no_command(record, settings)
         said = said or no_single_functions(record, names)
         problems += [said] if said else []
+    problems += other_accounts(scope)
     if problems:
         raise FabricError(*problems)
 

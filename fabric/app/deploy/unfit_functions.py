@@ -37,5 +37,5 @@ def _of_record(scope: DeployScope, ref: RecordRef) -> Sequence[Problem]:
 
 
 def _spot(one: Unfit) -> FunctionPath:
-    keys = () if one.trigger is None else ("triggers",)
+    keys = one.keys if one.trigger is None else ("triggers",)
     return FunctionPath(one.function, "", keys, one.trigger or 0)

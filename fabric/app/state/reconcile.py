@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.project.place_services import as_recorded
@@ -15,6 +16,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.receipt import describes, entries_of
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
+from fabric.providers.contract import Deployer, DeploymentAddress, ServiceInspector
 from fabric.state.records.archives import lost_archives
 from fabric.state.records.listing import RecordListing, list_records_in, refs_in
 from fabric.state.records.receipts import (
@@ -41,6 +43,13 @@ class _Looked(Struct, frozen=True):
     evidence: tuple[Evidence, ...]
     problems: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
+
+
+class _AtProvider(Struct, frozen=True):
+    """The digests of the code of functions, None for what is not there, and what else is lost."""
+
+    live: Mapping[str, str | None] = {}
+    lost: tuple[str, ...] = ()
 
 
 def reconcile(asked: StateRequest, settings: Settings, *, fix: bool) -> Report:
@@ -75,8 +84,8 @@ def _look(scope: StateScope, settings: Settings) -> _Looked:
         record = everything.records.get(ref)
         if record is None and ref in unreadable:
             continue  # a problem of its own, or a stub that says nothing yet
-        live = _live(scope, record, settings, warnings)
-        evidence.append(_evidence(scope, ref, everything, live))
+        found = _at_provider(scope, record, settings, warnings)
+        evidence.append(_evidence(scope, ref, everything, found))
     return _Looked(tuple(evidence), everything.problems, tuple(warnings))
 
 
@@ -104,7 +113,7 @@ def _receipted(scope: StateScope) -> Iterator[RecordRef]:
 
 
 def _evidence(
-    scope: StateScope, ref: RecordRef, everything: RecordListing, live: Mapping[str, str | None]
+    scope: StateScope, ref: RecordRef, everything: RecordListing, found: _AtProvider
 ) -> Evidence:
     home, record = scope.record_store.home, everything.records.get(ref)
     receipt = read_document(receipt_path(home, ref.stage))
@@ -118,10 +127,11 @@ def _evidence(
         record is not None and record.updated_at == max(one.updated_at for one in rivals),
         lost_archives(scope.record_store, record) if record else (),
         _functions(scope, ref),
-        live,
+        found.live,
         unwritten_path(home, ref).exists(),
         _misfit("receipt", receipt),
         _misfit("deploy-record", deploy_record),
+        found.lost,
     )
 
 
@@ -137,12 +147,12 @@ def _functions(scope: StateScope, ref: RecordRef) -> frozenset[str] | None:
     return frozenset(one.name for one in config.functions)
 
 
-def _live(
+def _at_provider(
     scope: StateScope, record: Record | None, settings: Settings, warnings: list[Problem]
-) -> Mapping[str, str | None]:
+) -> _AtProvider:
     """What a real provider has; in the other modes there is nobody to ask."""
     if record is None or record.mode is not Mode.REAL:
-        return {}
+        return _AtProvider()
     placement = as_recorded(scope.placement, record)
     try:
         with open_deploy_scope(
@@ -150,11 +160,19 @@ def _live(
         ) as deploy_scope:
             deployer = deploy_scope.tools.deployers.deployer(record.ref, record.mode)
             full_address = deploy_scope.tools.deployers.full_address(record.ref)
-            found = {one.name: deployer.find(full_address, one.name) for one in record.functions}
+            return _looked_at(deployer, replace(full_address, previous=record), record)
     except FabricError as error:
         warnings += error.problems
-        return {}
-    return {name: live.artifact_sha256 if live else None for name, live in found.items()}
+        return _AtProvider()
+
+
+def _looked_at(deployer: Deployer, address: DeploymentAddress, record: Record) -> _AtProvider:
+    found = {one.name: deployer.find(address, one.name) for one in record.functions}
+    live = {name: one.artifact_sha256 if one else None for name, one in found.items()}
+    if not isinstance(deployer, ServiceInspector):
+        return _AtProvider(live)
+    there = [one for one in found.values() if one is not None]
+    return _AtProvider(live, tuple(deployer.missing(address, there)))
 
 
 def _fix(scope: StateScope, drifted: list[Evidence]) -> None:

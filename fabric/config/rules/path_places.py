@@ -14,7 +14,8 @@ from fabric.model.problems import Place, Problem
 
 
 class FunctionPath(Struct, frozen=True):
-    """A path of a function, below which keys, and as which item of a list there."""
+    """A path of a function, below which keys, and as which item of a list there. Without a
+    function the keys are those of the config itself."""
 
     function: str
     path: str
@@ -45,7 +46,7 @@ def with_places(
 def _place(root: Mapping, path: FunctionPath) -> Place:
     """The file alone where a binding gives the function its name."""
     function = dict(named_entries(child(root, "functions"))).get(path.function)
-    if function is None:
+    if function is None and path.function:
         return Place("")
     node: Node | None = child(function, *path.keys) or child(root, *path.keys)
     if isinstance(node, nodes.Sequence) and path.number < len(node.items):

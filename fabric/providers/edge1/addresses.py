@@ -6,14 +6,16 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.edge1.api import Edge1Call, sending
-from fabric.providers.edge1.kept import KeptTexts
+from fabric.providers.edge1.kept import ADDRESS, ZONE, KeptTexts
 from fabric.providers.edge1.refusals import RefusedCallError, unless_gone
 from fabric.providers.edge1.versions import Edge1Work, routes_of
 
-# The zone that the last release made a route in.
-ZONE = "zone"
 _NO_SUBDOMAIN = 10007
 _HTTPS = "https://"
+
+
+class _Openness(Struct, frozen=True):
+    enabled: bool
 
 
 class _Subdomain(Struct, frozen=True):
@@ -43,17 +45,31 @@ def subdomain(work: Edge1Work) -> str:
 def opened(work: Edge1Work, gate: str, kept: KeptTexts) -> str:
     """The address under which the gate is met from now on."""
     if not work.own.hostname:
-        below = subdomain(work)
-        shut(work, gate, kept)
-        _set_subdomain(work, gate, is_on=True)
+        with work.told(f"the address of the gate `{gate}`"):
+            below = subdomain(work)
+            shut(work, gate, kept)
+            _set_subdomain(work, gate, is_on=True)
         other = work.api.account.workers_url
         return other.replace("{worker}", gate) or f"{_HTTPS}{gate}.{below}.workers.dev"
     zone = work.api.account.zone
-    _set_routes(work, zone, gate, f"{work.own.hostname}/*")
-    for old in _zones(work, kept) - {zone}:
-        _set_routes(work, old, gate, "")
-    _set_subdomain(work, gate, is_on=False)
+    pattern = f"{work.own.hostname}/*"
+    with work.told(f"the route `{pattern}` to the gate `{gate}`"):
+        _set_routes(work, zone, gate, pattern)
+        for old in _zones(work, kept) - {zone}:
+            _set_routes(work, old, gate, "")
+        _set_subdomain(work, gate, is_on=False)
     return f"{_HTTPS}{work.own.hostname}"
+
+
+def is_open(work: Edge1Work, gate: str, kept: KeptTexts) -> bool:
+    """Whether the last release's address still leads to the gate."""
+    zone = kept.texts.get(ZONE, "")
+    if not zone:
+        call = Edge1Call("GET", work.script(gate, "/subdomain"))
+        return work.ask(call, _Openness).enabled
+    rows = work.ask(Edge1Call("GET", routes_of(zone)), tuple[_RouteRow, ...])
+    pattern = kept.texts.get(ADDRESS, "").removeprefix(_HTTPS) + "/*"
+    return any((one.pattern, one.script) == (pattern, gate) for one in rows)
 
 
 def shut(work: Edge1Work, gate: str, kept: KeptTexts) -> None:

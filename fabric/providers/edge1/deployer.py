@@ -7,6 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Record
 from fabric.model.task import Pairs
 from fabric.providers.contract import (
     UNWATCHED,
@@ -22,11 +24,13 @@ from fabric.providers.contract import (
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.functions import made, made_under, met
 from fabric.providers.edge1.identity import identity
-from fabric.providers.edge1.own_settings import Edge1Settings
+from fabric.providers.edge1.kept import other_account
+from fabric.providers.edge1.looking import lost
+from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings
 from fabric.providers.edge1.refusals import explained
 from fabric.providers.edge1.releasing import released
 from fabric.providers.edge1.removing import destroyed, dissolved
-from fabric.providers.edge1.unfit import unfit_drafts
+from fabric.providers.edge1.unfit import unfit_drafts, unfit_settings
 from fabric.providers.edge1.versions import Edge1Work
 from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
 from fabric.providers.waiting import WAITING, Waiting
@@ -36,24 +40,41 @@ _HURRIED = 3.0
 
 class Edge1Workers(Struct, frozen=True):
     """`connect` gives the interface, `own` is what the config says of this provider alone, `hide`
-    are values that no message may show."""
+    are values that no message may show, `place` is the account that the environment names."""
 
     connect: Callable[[], Edge1Api]
     own: Edge1Settings
     hide: Redaction
+    place: Edge1Place = Edge1Place()
     waiting: Waiting = WAITING
 
     @property
     def unit(self) -> DeployUnit:
         return DeployUnit.FUNCTION
 
-    def _work(self, watch: CallWatch = UNWATCHED) -> Edge1Work:
-        return Edge1Work(self.connect(), self.own, watch, self.waiting)
+    def _work(
+        self,
+        address: DeploymentAddress,
+        watch: CallWatch = UNWATCHED,
+        hide: Redaction | None = None,
+    ) -> Edge1Work:
+        """What it says on the way quotes edge1 as errors do. Raises for a record of another
+        account."""
+        said = self.elsewhere(address.previous) if address.previous else None
+        if said is not None:
+            raise FabricError(said)
+        quoted = (hide or self.hide).quoted
+        hear = CallWatch(lambda line: watch.hear(quoted(line)), watch.is_to_end)
+        return Edge1Work(self.connect(), self.own, hear, quoted, self.waiting)
+
+    def elsewhere(self, record: Record) -> Problem | None:
+        return other_account(record, self.place.account)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:
-        return tuple(unfit_drafts(address, functions))
+        settings = unfit_settings(self.own, self.place)
+        return (*unfit_drafts(address, functions), *settings)
 
     def deploy(
         self,
@@ -67,8 +88,8 @@ class Edge1Workers(Struct, frozen=True):
         self, address: DeploymentAddress, order: FunctionOrder, watch: CallWatch
     ) -> LiveFunction:
         secrets = [value for name, value in order.env.reveal() if name in order.secret]
-        with self._told(f"function `{order.name}`", order.env.reveal(), secrets):
-            return made(self._work(watch), address, order)
+        with self._told(f"function `{order.name}`", order.env.reveal(), secrets) as hide:
+            return made(self._work(address, watch, hide), address, order)
 
     def release(
         self,
@@ -78,7 +99,7 @@ class Edge1Workers(Struct, frozen=True):
         watch: CallWatch = UNWATCHED,
     ) -> Released:
         with self._told(f"`{address.service}`"):
-            return released(self._work(watch), address, functions)
+            return released(self._work(address, watch), address, functions)
 
     def destroy(
         self,
@@ -87,7 +108,7 @@ class Edge1Workers(Struct, frozen=True):
         watch: CallWatch = UNWATCHED,
     ) -> None:
         with self._told(f"`{address.service}`"):
-            destroyed(self._work(watch), address, functions)
+            destroyed(self._work(address, watch), address, functions)
 
     def dissolve(
         self,
@@ -96,22 +117,30 @@ class Edge1Workers(Struct, frozen=True):
         watch: CallWatch = UNWATCHED,
     ) -> None:
         with self._told(f"`{address.service}`"):
-            dissolved(self._work(watch), address, functions)
+            dissolved(self._work(address, watch), address, functions)
 
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
         with self._told(f"function `{function}`"):
-            work = self._work()
+            work = self._work(address)
             if mark:
                 return made_under(work, address, function, mark)
             return met(work, address, function)
 
-    def identity(self, address: DeploymentAddress) -> str:  # noqa: ARG002 - one account has all
+    def missing(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],  # noqa: ARG002 - their Workers are looked for one by one
+    ) -> Sequence[str]:
+        with self._told(f"`{address.service}`"):
+            return tuple(lost(self._work(address), address))
+
+    def identity(self, address: DeploymentAddress) -> str:
         """Somebody sits and waits for it: not for long."""
         hurried = replace(self.waiting, most=min(self.waiting.most, _HURRIED))
         with self._told("`edge1-workers`"):
-            return identity(replace(self._work(), waiting=hurried))
+            return identity(replace(self._work(address), waiting=hurried))
 
     @contextlib.contextmanager
     def _told(
@@ -119,7 +148,7 @@ class Edge1Workers(Struct, frozen=True):
         whose: str,
         variables: Iterable[tuple[str, str]] = (),
         secrets: Iterable[str] = (),
-    ) -> Iterator[None]:
+    ) -> Iterator[Redaction]:
         hide = redaction_of((*self.hide.values.reveal(), *secrets), variables)
         with nothing_shown(hide), explained(whose, hide.quoted):
-            yield
+            yield hide

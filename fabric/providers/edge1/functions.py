@@ -30,7 +30,7 @@ def made(work: Edge1Work, address: DeploymentAddress, order: FunctionOrder) -> L
     return LiveFunction(
         order.name,
         name,
-        version_id(name, ident),
+        version_id(work.api.account.account, name, ident),
         artifact_sha256=order.artifact.sha256,
         mark=order.mark,
         triggers=order.triggers,
@@ -63,7 +63,7 @@ def made_under(
     rows = versions(work, name) or ()
     tag = owner.tag(made_mark(mark, work.own.compatibility_date))
     found = next((one for one in rows if one.tag == tag), None)
-    return None if found is None else live_function(function, name, found, owner)
+    return None if found is None else live_function(work, name, found, owner)
 
 
 def met(work: Edge1Work, address: DeploymentAddress, function: str) -> LiveFunction | None:
@@ -75,4 +75,4 @@ def met(work: Edge1Work, address: DeploymentAddress, function: str) -> LiveFunct
         return None
     if not owner.is_of(found.tag):
         refuse_foreign(name, versions(work, name) or (), owner)
-    return live_function(function, name, found, owner)
+    return live_function(work, name, found, owner)

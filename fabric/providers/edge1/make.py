@@ -1,7 +1,6 @@
 """edge1's deployer from what surrounds a run: whose account, with which token, at which address."""
 
 import json
-import re
 from collections.abc import Mapping
 
 from msgspec import ValidationError, convert
@@ -11,14 +10,12 @@ from fabric.model.secret import Secret
 from fabric.providers.connections import Connections
 from fabric.providers.edge1.api import Edge1Account, Edge1Api
 from fabric.providers.edge1.deployer import Edge1Workers
-from fabric.providers.edge1.own_settings import Edge1Settings
+from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings
 from fabric.providers.redaction import redaction_of
 from fabric.providers.run_command import CommandEnvironment
 
 _OFFICIAL = "https://api.cloudflare.com/client/v4"
 _REQUIRED = ("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+", re.IGNORECASE)
 
 
 def edge1_workers(
@@ -35,7 +32,12 @@ def edge1_workers(
         key = ("edge1", account.base_url, account.account, account.zone, token)
         return connections.shared(key, lambda: Edge1Api(account))
 
-    return Edge1Workers(connect, own, hide)
+    return Edge1Workers(connect, own, hide, _place(env))
+
+
+def _place(env: Mapping[str, str]) -> Edge1Place:
+    account, zone = env.get("EDGE1_ACCOUNT_ID", ""), env.get("EDGE1_ZONE_ID", "")
+    return Edge1Place(account, zone, has_token=bool(_token(env)))
 
 
 def _token(env: Mapping[str, str]) -> tuple[str, ...]:
@@ -60,18 +62,7 @@ def _account(env: Mapping[str, str], own: Edge1Settings) -> Edge1Account:
 
 def _own(extension: str) -> Edge1Settings:
     try:
-        own = convert(json.loads(extension), Edge1Settings)
+        return convert(json.loads(extension), Edge1Settings)
     except ValidationError as error:
-        raise _misfit(str(error)) from error
-    if not _DATE.fullmatch(own.compatibility_date):
-        raise _misfit(
-            f"`compatibilityDate` is `{own.compatibility_date}`, and no date as 2026-01-31"
-        )
-    if own.hostname and not _HOST.fullmatch(own.hostname):
-        raise _misfit(f"`hostname` is `{own.hostname}`, and no name of a host as shop.example.com")
-    return own
-
-
-def _misfit(why: str) -> FabricError:
-    message = f"`extensions.edge1-workers` does not fit: {why}"
-    return FabricError(Problem("config/type", message))
+        message = f"`extensions.edge1-workers` does not fit: {error}"
+        raise FabricError(Problem("config/type", message)) from error

@@ -24,6 +24,18 @@ class Edge1Settings(Struct, frozen=True, rename="camel"):
     compatibility_date: str = COMPATIBILITY_DATE
 
 
+class Edge1Place(Struct, frozen=True):
+    """What the environment says of the account; empty where it says nothing."""
+
+    account: str = ""
+    zone: str = ""
+    has_token: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.account and self.has_token)
+
+
 def worker_name(address: DeploymentAddress, function: str) -> str:
     """A name in an address: small letters, digits and hyphens."""
     return shortened(_plain(resource_name(address, function)), _NAME_LENGTH)
@@ -78,8 +90,13 @@ def archive_in(message: str) -> str:
     return found[1] if found else ""
 
 
-def version_id(worker: str, version: str) -> str:
-    return f"{worker}@{version}"
+def version_id(account: str, worker: str, version: str) -> str:
+    return f"{account}/{worker}@{version}"
+
+
+def account_in(resource_id: str) -> str:
+    """Empty for an id that names none."""
+    return resource_id.rpartition("/")[0]
 
 
 def version_in(resource_id: str) -> str:

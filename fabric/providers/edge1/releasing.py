@@ -5,17 +5,24 @@ from collections.abc import Sequence
 from fabric.model.hashing import digest_fields
 from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.edge1.addresses import ZONE, opened
+from fabric.providers.edge1.addresses import opened
 from fabric.providers.edge1.crons import crons_text, set_crons, wanted_crons
 from fabric.providers.edge1.gate_plan import WantedGate, wanted_gate
-from fabric.providers.edge1.kept import KeptTexts, kept_texts
+from fabric.providers.edge1.kept import (
+    ACCOUNT,
+    ADDRESS,
+    GATE,
+    PLACE,
+    ZONE,
+    KeptTexts,
+    kept_texts,
+)
 from fabric.providers.edge1.own_settings import version_in, worker_name
 from fabric.providers.edge1.removing import removed_gate
 from fabric.providers.edge1.side_by_side import side_by_side
 from fabric.providers.edge1.versions import Edge1Work, let_meet, met_version, uploaded
 from fabric.providers.naming import function_endpoint
 
-_GATE, _PLACE, _ADDRESS = "gate", "place", "address"
 _VERSION, _CRONS = "version:", "crons:"
 
 
@@ -31,6 +38,7 @@ def released(
     endpoint, texts = _gate(work, address, gate, kept)
     side_by_side(lambda one: _timed(work, address, (one, crons[one.name]), kept), functions)
     left = {
+        ACCOUNT: work.api.account.account,
         **_of_leaving(address, functions, kept),
         **texts,
         **{_VERSION + one.name: version_in(one.resource_id) for one in functions},
@@ -44,9 +52,11 @@ def _cut_over(
 ) -> None:
     wanted, name = version_in(one.resource_id), worker_name(address, one.name)
     known = kept.sure(_VERSION + one.name)
-    there = met_version(work, name) if known is None else known
+    with work.told(f"function `{one.name}`"):
+        there = met_version(work, name) if known is None else known
+        if there != wanted:
+            let_meet(work, name, wanted)
     if there != wanted:
-        let_meet(work, name, wanted)
         work.watch.hear(f"{one.name}: users meet version {wanted}")
 
 
@@ -57,7 +67,9 @@ def _timed(
     kept: KeptTexts,
 ) -> None:
     one, crons = wanted
-    set_crons(work, worker_name(address, one.name), crons, kept.sure(_CRONS + one.name))
+    rows = ", ".join(f"`{row}`" for row in crons) or "none"
+    with work.told(f"function `{one.name}`, its schedules ({rows})"):
+        set_crons(work, worker_name(address, one.name), crons, kept.sure(_CRONS + one.name))
 
 
 def _gate(
@@ -65,23 +77,24 @@ def _gate(
 ) -> tuple[str, dict[str, str]]:
     """Its address, and what is to be kept of it."""
     if gate.upload is None:
-        if kept.sure(_GATE) != "":
+        if kept.sure(GATE) != "":
             removed_gate(work, address)
         return "", {}
     seen = gate.upload.tag
-    if kept.sure(_GATE) != seen:
-        ident = uploaded(work, gate.name, gate.upload)
-        if met_version(work, gate.name) != ident:
-            let_meet(work, gate.name, ident)
+    if kept.sure(GATE) != seen:
+        with work.told(f"the gate `{gate.name}` of `{address.service}`"):
+            ident = uploaded(work, gate.name, gate.upload)
+            if met_version(work, gate.name) != ident:
+                let_meet(work, gate.name, ident)
         work.watch.hear(f"the gate `{gate.name}` knows all routes")
     account = work.api.account
     place = digest_fields((gate.name, work.own.hostname, account.zone, account.workers_url))
-    endpoint = kept.texts.get(_ADDRESS, "")
-    if kept.sure(_PLACE) != place or not endpoint:
+    endpoint = kept.texts.get(ADDRESS, "")
+    if kept.sure(PLACE) != place or not endpoint:
         endpoint = opened(work, gate.name, kept)
         work.watch.hear(f"the service is met at {endpoint}")
     zone = {ZONE: account.zone} if work.own.hostname else {}
-    return endpoint, {_GATE: seen, _PLACE: place, _ADDRESS: endpoint, **zone}
+    return endpoint, {GATE: seen, PLACE: place, ADDRESS: endpoint, **zone}
 
 
 def _of_leaving(

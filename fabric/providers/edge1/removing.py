@@ -9,7 +9,7 @@ from fabric.providers.edge1.kept import kept_texts
 from fabric.providers.edge1.own_settings import Owner, gate_name, owner_of, worker_name
 from fabric.providers.edge1.refusals import unless_gone
 from fabric.providers.edge1.side_by_side import side_by_side
-from fabric.providers.edge1.versions import Edge1Work, refuse_foreign, versions
+from fabric.providers.edge1.versions import Edge1Work, has_own, versions
 
 
 def destroyed(
@@ -17,8 +17,9 @@ def destroyed(
 ) -> None:
     def delete(one: LiveFunction) -> None:
         name = one.resource_name or worker_name(address, one.name)
-        _delete_own(work, name, owner_of(address, one.name))
-        work.watch.hear(f"{one.name}: deleted, with all of its versions")
+        with work.told(f"function `{one.name}`"):
+            if _deleted_own(work, name, owner_of(address, one.name)):
+                work.watch.hear(f"{one.name}: deleted, with all of its versions")
 
     side_by_side(delete, functions)
 
@@ -33,19 +34,30 @@ def dissolved(
 def removed_gate(work: Edge1Work, address: DeploymentAddress) -> None:
     """Routes that lead to it go first; they may also be left from a removal that broke off."""
     name, owner = gate_name(address), owner_of(address)
-    rows = versions(work, name)
-    if rows is not None:
-        refuse_foreign(name, rows, owner)
-    shut(work, name, kept_texts(address))
-    if rows is not None:
-        _delete(work, name)
+    with work.told(f"the gate `{name}` of `{address.service}`"):
+        rows = versions(work, name)
+        if rows is not None and not has_own(rows, owner):
+            _leave(work, name, owner)
+            return
+        shut(work, name, kept_texts(address))
+        if rows is not None:
+            _delete(work, name)
 
 
-def _delete_own(work: Edge1Work, name: str, owner: Owner) -> None:
+def _deleted_own(work: Edge1Work, name: str, owner: Owner) -> bool:
+    """Whether nothing of ours is there any more under this name, and nothing else either."""
     rows = versions(work, name)
+    if rows is not None and not has_own(rows, owner):
+        _leave(work, name, owner)
+        return False
     if rows is not None:
-        refuse_foreign(name, rows, owner)
         _delete(work, name)
+    return True
+
+
+def _leave(work: Edge1Work, name: str, owner: Owner) -> None:
+    """What was never ours keeps nobody from taking away what is."""
+    work.watch.hear(f"the Worker `{name}` is not {owner.title}: it is left as it is")
 
 
 def _delete(work: Edge1Work, name: str) -> None:

@@ -1,17 +1,52 @@
 """What of a config edge1 would refuse, or fabric cannot do there, as far as no call is needed."""
 
+import datetime
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from fabric.model.concurrency import told_counts, told_settings
 from fabric.model.problems import Problem
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
 from fabric.providers.edge1.crons import own_schedule
-from fabric.providers.edge1.own_settings import worker_name
+from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings, worker_name
 
 _CODE = "config/unfit"
+_EXTENSION = ("extensions", "edge1-workers")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+", re.IGNORECASE)
 _MEMORY = 128
 _VARIABLES = 128
+
+
+def unfit_settings(own: Edge1Settings, place: Edge1Place) -> Iterator[Unfit]:
+    """What the service as a whole asks for."""
+    if not _is_date(own.compatibility_date):
+        why = f"`{own.compatibility_date}`, and no day of a calendar"
+        yield _of_setting("compatibilityDate", _CODE, why, "write it as 2026-01-31")
+    if not own.hostname:
+        return
+    if not _HOST.fullmatch(own.hostname):
+        why = f"`{own.hostname}`, and no name of a host"
+        yield _of_setting("hostname", _CODE, why, "write it as shop.example.com")
+    # Who has no credentials at all may still look at a plan.
+    if place.is_known and not place.zone:
+        why = f"`{own.hostname}`, and no `EDGE1_ZONE_ID` says the zone of its route"
+        hint = "set `EDGE1_ZONE_ID` in the environment, or in `.env` beside the config"
+        yield _of_setting("hostname", "credentials/missing", why, hint)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return _DATE.fullmatch(text) is not None
+
+
+def _of_setting(name: str, code: str, why: str, hint: str) -> Unfit:
+    keys = (*_EXTENSION, name)
+    return Unfit("", Problem(code, f"`{'.'.join(keys)}` is {why}", hint), keys=keys)
 
 
 def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:

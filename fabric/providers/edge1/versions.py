@@ -1,6 +1,7 @@
 """Workers and their versions at edge1: looked for by whose they are, uploaded, met."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -10,7 +11,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import CallWatch, LiveFunction
 from fabric.providers.edge1.api import Edge1Api, Edge1Call, patient, sending
 from fabric.providers.edge1.own_settings import Edge1Settings, Owner, archive_in, version_id
-from fabric.providers.edge1.refusals import RefusedCallError
+from fabric.providers.edge1.refusals import Quoted, RefusedCallError, explained
 from fabric.providers.edge1.uploads import Upload
 from fabric.providers.waiting import WAITING, Waiting
 
@@ -55,11 +56,13 @@ class _DeploymentList(Struct, frozen=True):
 
 
 class Edge1Work(Struct, frozen=True):
-    """What every call needs: the interface, the config's own settings, and how long to wait."""
+    """What every call needs: the interface, the config's own settings, how edge1's words are
+    shown, and how long to wait."""
 
     api: Edge1Api
     own: Edge1Settings
     watch: CallWatch
+    quoted: Quoted
     waiting: Waiting = WAITING
 
     @property
@@ -75,6 +78,10 @@ class Edge1Work(Struct, frozen=True):
 
     def tell(self, call: Edge1Call) -> None:
         self.ask(call, object)
+
+    def told(self, whose: str) -> AbstractContextManager[None]:
+        """Around what is done for this thing: what goes wrong is told of it."""
+        return explained(whose, self.quoted)
 
     def patient(self, act: Callable[[], T]) -> T:
         return patient(self.api, act, self.waiting, self.watch)
@@ -132,8 +139,12 @@ def _own_version(name: str, rows: tuple[VersionRow, ...], upload: Upload) -> str
     return next((one.id for one in rows if one.tag == upload.tag), "")
 
 
+def has_own(rows: tuple[VersionRow, ...], owner: Owner) -> bool:
+    return any(owner.is_of(one.tag) for one in rows)
+
+
 def refuse_foreign(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> None:
-    if any(owner.is_of(one.tag) for one in rows):
+    if has_own(rows, owner):
         return
     message = (
         f"the Worker `{name}` is there already, and nothing in it says that it is {owner.title}"
@@ -163,11 +174,11 @@ def let_meet(work: Edge1Work, name: str, ident: str) -> None:
     work.tell(sending("POST", work.script(name, "/deployments?force=true"), document))
 
 
-def live_function(function: str, name: str, row: VersionRow, owner: Owner) -> LiveFunction:
+def live_function(work: Edge1Work, name: str, row: VersionRow, owner: Owner) -> LiveFunction:
     return LiveFunction(
-        function,
+        owner.function,
         name,
-        version_id(name, row.id),
+        version_id(work.api.account.account, name, row.id),
         artifact_sha256=row.archive,
         mark=owner.mark_in(row.tag),
     )

@@ -22,9 +22,9 @@ class Evidence(Struct, frozen=True):
     """All that is known of a record. `receipt` and `deploy_record` are whole files, None where
     there is none; `functions` are those of the config, None where no config names the record;
     `live` are the digests of the code that the provider has of the functions that it was asked
-    for: empty where it does not tell, None where it has no such function. `is_errored`: a later
-    state lies on this machine and waits to be pushed. The misfits say what is no receipt, and no
-    deploy record, in these files."""
+    for: empty where it does not tell, None where it has no such function; `lost` is what else of
+    the service it has no more. `is_errored`: a later state lies on this machine and waits to be
+    pushed. The misfits say what is no receipt, and no deploy record, in these files."""
 
     ref: RecordRef
     record: Record | None
@@ -37,6 +37,7 @@ class Evidence(Struct, frozen=True):
     is_errored: bool = False
     receipt_misfit: str = ""
     deploy_record_misfit: str = ""
+    lost: tuple[str, ...] = ()
 
 
 class Divergence(Struct, frozen=True):
@@ -94,6 +95,8 @@ def _at_provider(record: Record, evidence: Evidence) -> Iterator[Divergence]:
             yield Divergence(
                 SyncStatus.DRIFTED, f"function `{name}` has other code at the provider"
             )
+    for what in evidence.lost:
+        yield Divergence(SyncStatus.MISSING, f"{what} is not at the provider")
 
 
 def _unfinished(record: Record, evidence: Evidence) -> Iterator[Divergence]:

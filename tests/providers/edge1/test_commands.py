@@ -170,6 +170,58 @@ def test_what_edge1_cannot_do_is_told_at_plan_with_its_place(shop: EdgeShop) -> 
     assert shop.edge1.calls() == []
 
 
+@pytest.mark.parametrize(
+    ("setting", "code", "exit_code"),
+    [
+        ("compatibilityDate: '2099-13-77'", "config/unfit", 65),
+        ("compatibilityDate: '2024-02-31'", "config/unfit", 65),
+        ("compatibilityDate: soon", "config/unfit", 65),
+        ("hostname: https://shop.example.test/x", "config/unfit", 65),
+        ("hostname: shop.example.test", "credentials/missing", 77),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_told_once_at_plan_with_its_place(
+    shop: EdgeShop, setting: str, code: str, exit_code: int
+) -> None:
+    zone = "" if code == "credentials/missing" else "EDGE1_ZONE_ID=z\n"
+    shop.project.write({".env": zone})
+    shop.head += f"extensions:\n  edge1-workers:\n    {setting}\n"
+    for command in ("plan", "deploy"):
+        done = shop.run(command)
+        (problem,) = done.error["problems"]
+        assert (done.code, problem["code"]) == (exit_code, code), done.out
+        assert problem["where"]["line"] == 5
+    assert shop.edge1.calls() == []
+
+
+def test_another_account_is_refused_before_the_first_change(shop: EdgeShop) -> None:
+    shop.ran("deploy")
+    own, other = shop.edge1, Edge1Server(shop.edge1.endpoint)
+    other.reset()
+    shop.edge1 = other
+    for words in (("plan",), ("deploy",), ("rollback",), ("remove", "--yes")):
+        done = shop.run(*words)
+        (problem,) = done.error["problems"]
+        assert (done.code, problem["code"]) == (1, "deploy/other-account"), done.out
+    assert other.calls() == []
+    shop.edge1 = own
+    assert shop.ran("deploy") == 0
+    shop.ran("remove", "--yes")
+    assert own.left() == {}
+    other.forget()
+
+
+def test_reconcile_misses_the_gate(shop: EdgeShop) -> None:
+    shop.ran("deploy")
+    (entry,) = shop.run("state", "reconcile").result["entries"]
+    assert entry["status"] == "in-sync"
+    path = f"/accounts/{shop.edge1.account}/workers/scripts/shop-dev?force=true"
+    shop.edge1.api("DELETE", path)
+    (entry,) = shop.run("state", "reconcile").result["entries"]
+    assert entry["status"] == "missing"
+    assert entry["detail"] == "the gate `shop-dev` is not at the provider"
+
+
 def test_a_python_service_is_refused_at_plan(shop: EdgeShop) -> None:
     config = _HEAD.replace("nodejs", "python3.12") + "functions: [{name: hello, entry: hello.py}]\n"
     handler = "def handler(event, context):\n    return 1\n"

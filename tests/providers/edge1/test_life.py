@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
+from fabric.model.records.record import FunctionRecord
 from fabric.providers.contract import FunctionOrder
 from tests.support.cloud1_site import HTTP, trigger
 from tests.support.edge1_site import Edge1Site
@@ -163,6 +164,63 @@ def test_a_deployment_that_was_led_elsewhere_comes_back_by_force(site: Edge1Site
     assert site.said() == "one"
     site.up(*both(site, "two"), force=True)
     assert site.said() == "two"
+
+
+def test_what_was_refused_as_foreign_does_not_hinder_a_removal(site: Edge1Site) -> None:
+    other = Edge1Site(site.edge1, site.folder, service="shop-dev")
+    other.up(other.order("hello"), other.order("x"))
+    site.deploy(site.order("hello"))
+    assert site.record is not None
+    refused = FunctionRecord("dev-hello", "", "")
+    site.record = replace(site.record, functions=(*site.record.functions, refused))
+    site.dissolve()
+    assert site.edge1.left() == {"workers": ["shop-dev-dev-hello", "shop-dev-dev-x"]}
+    assert "the Worker `shop-dev-dev-hello` is not shop/dev/dev-hello: it is left as it is" in (
+        site.talk
+    )
+    other.close()
+
+
+def test_a_gate_of_somebody_else_does_not_hinder_a_removal(site: Edge1Site) -> None:
+    other = Edge1Site(site.edge1, site.folder, service="sho")
+    other.up(other.order("p-dev"))
+    mine = Edge1Site(site.edge1, site.folder, service="sho-dev-p")
+    mine.deploy(mine.order("hello", HTTP))
+    with pytest.raises(FabricError) as raised:
+        mine.release(["hello"])
+    assert raised.value.first.code == "deploy/foreign"
+    mine.dissolve()
+    assert site.edge1.left() == {"workers": ["sho-dev-p-dev"]}
+    assert any("`sho-dev-p-dev` is not sho-dev-p/dev" in one for one in mine.talk)
+    other.close()
+    mine.close()
+
+
+def test_a_gate_and_its_address_are_missed(site: Edge1Site) -> None:
+    site.up(*both(site))
+    scripts = f"/accounts/{site.edge1.account}/workers/scripts/shop-dev"
+
+    def missing() -> list[str]:
+        return list(site.deployer.missing(site.address(site.record), site.lives()))
+
+    assert missing() == []
+    site.edge1.api("POST", f"{scripts}/subdomain", {"enabled": False})
+    assert site.record is not None
+    assert missing() == [f"the address `{site.record.endpoint}` of the gate `shop-dev`"]
+    site.edge1.api("DELETE", f"{scripts}?force=true")
+    assert missing() == ["the gate `shop-dev`"]
+
+
+def test_a_route_of_a_host_name_is_missed(site: Edge1Site) -> None:
+    site.env = {"EDGE1_ZONE_ID": site.edge1.zone}
+    site.extension = {"hostname": "shop.example.test"}
+    site.up(*both(site))
+    address = site.address(site.record)
+    assert site.deployer.missing(address, ()) == ()
+    routes = f"/zones/{site.edge1.zone}/workers/routes"
+    (row,) = site.edge1.api("GET", routes)
+    site.edge1.api("DELETE", f"{routes}/{row['id']}")
+    assert len(site.deployer.missing(address, ())) == 1
 
 
 def test_a_worker_of_somebody_else_is_left_as_it_is(site: Edge1Site) -> None:

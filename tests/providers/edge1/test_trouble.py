@@ -1,14 +1,12 @@
 """What edge1 refuses, and how that is told: whose, in its own words, and what to do."""
 
-from pathlib import Path
-
 import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.providers.contract import CallWatch
 from fabric.providers.waiting import Waiting
-from tests.support.cloud1_site import HTTP
+from tests.support.cloud1_site import HTTP, trigger
 from tests.support.edge1_site import AT_ONCE, Edge1Site
 from tests.support.servers.edge1.client import Edge1Server
 
@@ -202,28 +200,49 @@ def test_doctor_is_told_whose_the_token_is(site: Edge1Site) -> None:
     assert raised.value.first.code == "credentials/refused"
 
 
-@pytest.mark.parametrize(
-    ("extension", "words"),
-    [
-        ({"compatibilityDate": "soon"}, "`soon`"),
-        ({"hostname": "https://shop.example.test/x"}, "`https://shop.example.test/x`"),
-        ({"hostname": 3}, "`hostname`"),
-    ],
-)
-def test_settings_that_do_not_fit_are_named(
-    site: Edge1Site, tmp_path: Path, extension: dict[str, object], words: str
-) -> None:
-    site.extension = extension
-    site.env = {"EDGE1_ZONE_ID": "z"}
-    problem = _config_problem(site)
-    assert problem.code == "config/type"
-    assert words.strip("`") in problem.message
-
-
-def _config_problem(site: Edge1Site) -> Problem:
+def test_a_setting_of_another_type_is_named(site: Edge1Site) -> None:
+    site.extension = {"hostname": 3}
     with pytest.raises(FabricError) as raised:
         _ = site.deployer
+    assert raised.value.first.code == "config/type"
+    assert "hostname" in raised.value.first.message
+
+
+def refused_at(site: Edge1Site, path: str, **fault: object) -> Problem:
+    site.edge1.fault(path, status=400, code=10999, message="not this one", **fault)
+    with pytest.raises(FabricError) as raised:
+        site.up(site.order("hello", HTTP, trigger("cron", schedule="rate(1 hour)")))
+    assert "not this one" in raised.value.first.message
     return raised.value.first
+
+
+@pytest.mark.parametrize(
+    ("path", "whose"),
+    [
+        ("shop-dev-hello/schedules", "function `hello`, its schedules (`0 * * * *`)"),
+        ("scripts/shop-dev$", "the gate `shop-dev` of `shop`"),
+        ("scripts/shop-dev/subdomain", "the address of the gate `shop-dev`"),
+    ],
+)
+def test_an_error_of_a_release_names_what_it_is_about(
+    site: Edge1Site, path: str, whose: str
+) -> None:
+    assert refused_at(site, path, changing=True).message.startswith(f"{whose}: ")
+
+
+def test_an_error_of_a_cut_over_names_its_function(site: Edge1Site) -> None:
+    site.up(site.order("hello", HTTP), site.order("bye"))
+    site.edge1.fault("bye/deployments", status=400, code=10999, message="not this one")
+    with pytest.raises(FabricError) as raised:
+        site.up(site.order("hello", HTTP), site.order("bye", word="two"))
+    assert raised.value.first.message.startswith("function `bye`: ")
+
+
+def test_an_error_of_a_route_names_its_host(site: Edge1Site) -> None:
+    site.env = {"EDGE1_ZONE_ID": site.edge1.zone}
+    site.extension = {"hostname": "shop.example.test"}
+    problem = refused_at(site, "workers/routes", method="POST")
+    assert problem.message.startswith("the route `shop.example.test/*` to the gate `shop-dev`: ")
 
 
 def test_the_date_of_the_runtime_can_be_chosen(site: Edge1Site) -> None:

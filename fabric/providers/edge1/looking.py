@@ -1,0 +1,22 @@
+"""What a service has at edge1 besides the Workers of its functions: whether it is still there."""
+
+from collections.abc import Iterator
+
+from fabric.providers.contract import DeploymentAddress
+from fabric.providers.edge1.addresses import is_open
+from fabric.providers.edge1.kept import ADDRESS, GATE, kept_texts
+from fabric.providers.edge1.own_settings import gate_name, owner_of
+from fabric.providers.edge1.versions import Edge1Work, has_own, versions
+
+
+def lost(work: Edge1Work, address: DeploymentAddress) -> Iterator[str]:
+    """Of what the last release made."""
+    kept = kept_texts(address)
+    if not kept.texts.get(GATE):
+        return
+    name = gate_name(address)
+    rows = versions(work, name)
+    if rows is None or not has_own(rows, owner_of(address)):
+        yield f"the gate `{name}`"
+    elif not is_open(work, name, kept):
+        yield f"the address `{kept.texts.get(ADDRESS, '')}` of the gate `{name}`"
