@@ -51,8 +51,8 @@ def handler(event, context):
 class HandlerCase:
     """`route` is the path of the trigger and `more` are further routes of the same function. `said`
     is what the answer has at least: its members of JSON (dots lead inside), its JSON as a list, or
-    its bytes. `python` is empty for what only JavaScript has. `unlike` are the fields that are
-    others at one host, and `only` are the hosts where it makes sense."""
+    its bytes. `python` is empty for what only JavaScript has, and `unlike` are the fields that are
+    others at one host."""
 
     id: str
     asked: Asked
@@ -69,7 +69,6 @@ class HandlerCase:
     timeout: int = 0
     logged: str = ""
     unlike: Mapping[Host, Mapping[str, Any]] = field(default_factory=dict)
-    only: frozenset[Host] = frozenset(Host)
 
     def at(self, host: Host) -> "HandlerCase":
         return replace(self, **self.unlike.get(host, {}))
@@ -124,8 +123,6 @@ def inside(document: Any, path: str) -> Any:
 
 
 def cases_of(host: Host, cases: Sequence[HandlerCase]) -> pytest.MarkDecorator:
-    """A test of each case that makes sense there."""
-    chosen = [one.at(host) for one in cases if host in one.only]
-    if host is Host.PYTHON:
-        chosen = [one for one in chosen if one.python]
+    """A test of each case."""
+    chosen = [one.at(host) for one in cases if one.python or host is not Host.PYTHON]
     return pytest.mark.parametrize("case", chosen, ids=lambda case: case.id)

@@ -48,18 +48,18 @@ def gate_objects(
     names = {one.name for one in functions}
     seconds = {name: _seconds(there.get(_deployment_key(address, name))) for name in names}
     files = (*_code(), ("routes.json", _routes(address, functions, seconds)))
-    mark = digest_fields(part for pair in files for part in pair)[:32]
-    config = {
+    digest = digest_fields(part for pair in files for part in pair)
+    config: KubeObject = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {
-            "name": f"{own_name(address)}-gate-{mark[:_DIGEST]}",
+            "name": f"{own_name(address)}-gate-{digest[:_DIGEST]}",
             "labels": gate_labels(address),
         },
         "immutable": True,
         "data": {file_key(number): text for number, (_, text) in enumerate(files)},
     }
-    volume = {
+    volume: KubeObject = {
         "name": text_at(config, "metadata", "name"),
         "items": [
             {"key": file_key(number), "path": name} for number, (name, _) in enumerate(files)
@@ -67,6 +67,8 @@ def gate_objects(
     }
     longest = max([_USUAL_SECONDS, *seconds.values()])
     pod = {**_pod(own, volume), "terminationGracePeriodSeconds": longest + END_SECONDS}
+    # All that its pods are made of: those of another mark are not waited for.
+    mark = digest_fields((digest, as_json(pod)))[:32]
     return (config, _service(address, mark), _deployment(address, own, mark, pod))
 
 

@@ -174,9 +174,14 @@ def test_an_answer_that_breaks_off_is_seen_to(tmp_path: Path) -> None:
         made.ask("GET", "/x")
 
 
+def goes_on(call: PlayedCall) -> None:
+    """Until nobody waits any more."""
+    call.connection.recv(1)
+
+
 def test_a_function_that_goes_on_past_its_time_is_504(tmp_path: Path) -> None:
     with (
-        played(lambda call: call.connection.recv(1) and None) as function,
+        played(goes_on) as function,
         gate(tmp_path, route(function.url, seconds=1), margin=0) as made,
     ):
         assert made.ask("GET", "/x") == (504, b'{"message":"Gateway Timeout"}')
