@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from fabric.providers.cluster.applying import ClusterWork
+from fabric.providers.cluster.entrance import Entrance, opened
 from fabric.providers.cluster.ingress import endpoint_of
 from fabric.providers.cluster.names import PARTS, own_name
 from fabric.providers.cluster.objects import KubeObject, text_at, texts_at
-from fabric.providers.cluster.way_in import WayIn, opened
 from fabric.providers.contract import LiveFunction, Released
 from fabric.providers.naming import function_endpoint
 from fabric.providers.waiting import until
@@ -19,10 +19,10 @@ _ADDRESS_SECONDS = 30.0
 def released(work: ClusterWork, functions: Sequence[LiveFunction]) -> Released:
     functions = [one for one in functions if one.resource_id]
     there = work.there()
-    way = opened(work, functions, there)
-    stale = there.keys() - way.names - set(_of_functions(work, functions, there))
+    entrance = opened(work, functions, there)
+    stale = there.keys() - entrance.names - set(_of_functions(work, functions, there))
     _take_away(work, sorted(stale))
-    endpoint = _endpoint(work, there, is_new=way.is_new) if way.is_open else ""
+    endpoint = _endpoint(work, there, is_new=entrance.is_new) if entrance.is_open else ""
     return Released(endpoint, tuple(_outputs(functions, endpoint)))
 
 
@@ -94,13 +94,13 @@ def destroyed(work: ClusterWork, functions: Sequence[LiveFunction]) -> None:
     record = work.address.previous
     left = [one for one in (record.functions if record else ()) if one.name not in gone]
     at = f"Ingress/{own_name(work.address)}"
-    way = opened(work, left, there) if at in there else WayIn()
+    entrance = opened(work, left, there) if at in there else Entrance()
     gone_names = {own_name(work.address, one) for one in gone}
     own = [name for name, thing in there.items() if _label(thing) in gone_names]
-    _take_away(work, sorted([*own, *(_way_in(work, there) - way.names)]))
+    _take_away(work, sorted([*own, *(_entrance(work, there) - entrance.names)]))
 
 
-def _way_in(work: ClusterWork, there: Mapping[str, KubeObject]) -> frozenset[str]:
+def _entrance(work: ClusterWork, there: Mapping[str, KubeObject]) -> frozenset[str]:
     """All objects that lead to functions, those of an older gate too."""
     name = own_name(work.address)
     return frozenset(

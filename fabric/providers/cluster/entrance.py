@@ -12,7 +12,7 @@ from fabric.providers.cluster.objects import KubeObject, key_of
 from fabric.providers.cluster.rollout import is_rolled_out, rolled_out
 
 
-class WayIn(Struct, frozen=True):
+class Entrance(Struct, frozen=True):
     """`names` of all of its objects; with `is_new` the Ingress was applied. `is_open` is not so for
     functions that have no route."""
 
@@ -26,16 +26,16 @@ class WayIn(Struct, frozen=True):
 
 def opened(
     work: ClusterWork, functions: Sequence[Routed], there: Mapping[str, KubeObject]
-) -> WayIn:
+) -> Entrance:
     """All pods of the gate know its routes before anybody is led to it."""
     gate = gate_objects(work.address, functions, work.own, there)
     if gate:
         _bring_up_gate(work, gate, there)
     wanted = ingress(work.address, functions, work.own, own_name(work.address) if gate else "")
     if wanted is None:
-        return WayIn()
+        return Entrance()
     is_new = brought_up(work, [wanted], there)
-    return WayIn(frozenset(map(key_of, (*gate, wanted))), is_new)
+    return Entrance(frozenset(map(key_of, (*gate, wanted))), is_new)
 
 
 def _bring_up_gate(
