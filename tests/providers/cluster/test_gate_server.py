@@ -222,6 +222,23 @@ def test_who_goes_away_is_not_worked_for(tmp_path: Path) -> None:
         assert has_ended.wait(20)
 
 
+def test_a_body_that_breaks_off_breaks_off_behind_as_well(tmp_path: Path) -> None:
+    has_ended = threading.Event()
+
+    def answer(call: PlayedCall) -> None:
+        while call.read():
+            pass
+        has_ended.set()
+
+    with played(answer) as function, gate(tmp_path, route(function.url)) as made:
+        with made.connection() as connection:
+            connection.putrequest("POST", "/x")
+            connection.putheader("Content-Length", "9")
+            connection.endheaders(b"half")
+        assert has_ended.wait(20)
+        assert made.is_ready()
+
+
 def test_a_gate_that_ends_answers_what_is_under_way(tmp_path: Path) -> None:
     has_begun, may_end = threading.Event(), threading.Event()
 
