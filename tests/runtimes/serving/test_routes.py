@@ -1,4 +1,4 @@
-"""A request takes the route in a cluster that it takes on the developer's machine."""
+"""A request takes the route where it is deployed that it takes on the developer's machine."""
 
 import json
 import subprocess
@@ -14,13 +14,18 @@ from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.project import REPO
 from tests.support.route_sets import RoutedRequest, requests, route_sets
 
-_TABLE = REPO / "fabric" / "runtimes" / "nodejs" / "serving_routes.mjs"
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
+
+_TABLES = {
+    "cluster": REPO / "fabric" / "runtimes" / "nodejs" / "serving_routes.mjs",
+    "workers": REPO / "fabric" / "providers" / "edge1" / "worker" / "routes.mjs",
+}
 _PROGRAM = REPO / "tests" / "support" / "node_routes.mjs"
 Found = list[Any]
 
 
 class NodeTable:
-    """The table of gates and of pods of Node."""
+    """A table of JavaScript."""
 
     def __init__(self, child: "subprocess.Popen[str]") -> None:
         self._child = child
@@ -34,9 +39,9 @@ class NodeTable:
         return found
 
 
-@pytest.fixture(scope="module")
-def node_table() -> Iterator[NodeTable]:
-    argv = ["node", str(_PROGRAM), str(_TABLE)]
+@pytest.fixture(scope="module", params=_TABLES.values(), ids=_TABLES)
+def node_table(request: pytest.FixtureRequest) -> Iterator[NodeTable]:
+    argv = ["node", str(_PROGRAM), str(request.param)]
     pipe = subprocess.PIPE
     env = {"PATH": ENVIRONMENT["PATH"]}
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True, env=env) as child:
@@ -60,7 +65,7 @@ def _shown(found: object) -> Found:
 
 
 @given(routes=route_sets(), asked=requests())
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_gate_chooses_as_a_local_run_does(
     node_table: NodeTable, routes: list[HttpRoute], asked: list[RoutedRequest]
 ) -> None:
@@ -68,7 +73,7 @@ def test_a_gate_chooses_as_a_local_run_does(
 
 
 @given(routes=route_sets(), asked=requests())
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_pod_of_python_chooses_as_a_local_run_does(
     routes: list[HttpRoute], asked: list[RoutedRequest]
 ) -> None:
