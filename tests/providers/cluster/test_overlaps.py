@@ -65,8 +65,10 @@ def test_routes_that_an_ingress_tells_apart_need_none(routes: tuple[str, ...]) -
     assert not gated(*routes)
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(90)
 @given(routes=route_sets(), asked=PLAIN)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_without_a_gate_an_ingress_leads_where_a_local_run_does(
     routes: list[HttpRoute], asked: Sequence[RoutedRequest]
 ) -> None:

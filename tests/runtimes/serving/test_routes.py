@@ -39,7 +39,7 @@ class NodeTable:
         return found
 
 
-@pytest.fixture(scope="module", params=_TABLES.values(), ids=_TABLES)
+@pytest.fixture(scope="module", params=_TABLES.values(), ids=[*_TABLES])
 def node_table(request: pytest.FixtureRequest) -> Iterator[NodeTable]:
     argv = ["node", str(_PROGRAM), str(request.param)]
     pipe = subprocess.PIPE
