@@ -3,7 +3,7 @@
 import http.client
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -157,20 +157,17 @@ class ClusterSite:
     def _learn(self, change: Any) -> None:
         self.record = applied(self.known(), change)
 
-    def get(self, path: str, **headers: str) -> SiteAnswer:
+    def said(self, path: str = "/hello", method: str = "GET") -> str:
         assert self.record is not None
-        return get(f"{self.record.endpoint}{path}", headers)
-
-    def said(self, path: str = "/hello") -> str:
-        answer = self.get(path)
+        answer = asked(method, f"{self.record.endpoint}{path}")
         return answer.text if answer.status == 200 else str(answer.status)
 
 
-def get(url: str, headers: Mapping[str, str] | None = None) -> SiteAnswer:
+def asked(method: str, url: str) -> SiteAnswer:
     place = urlsplit(url)
     connection = http.client.HTTPConnection(place.netloc, timeout=20)
     try:
-        connection.request("GET", place.path or "/", headers=dict(headers or {}))
+        connection.request(method, place.path or "/")
         answer = connection.getresponse()
         return SiteAnswer(answer.status, answer.read().decode())
     finally:

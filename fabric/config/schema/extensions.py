@@ -93,6 +93,13 @@ _CLUSTER = Fields(
             "Set fields too that somebody else has changed.",
             False,  # noqa: FBT003
         ),
+        Field(
+            "gateImage",
+            FILLED,
+            "The image with Node that the gate runs in, where routes need one.",
+            "registry.example.com/node:22",
+        ),
+        Field("gatePods", Integer(1, 100), "How many pods the gate has.", 2),
         Field("rolloutSeconds", Integer(1, 86_400), "How long new pods may take.", 300),
     ),
     is_open=True,

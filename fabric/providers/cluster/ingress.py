@@ -1,6 +1,7 @@
 """The http routes of a service as one Ingress. No effects.
 
-An Ingress tells paths apart, and neither methods nor what a parameter stands for: the pods do that.
+An Ingress tells paths apart, and neither methods nor what a parameter stands for: where that is not
+enough, all of its paths lead to the gate of the service.
 """
 
 import json
@@ -33,35 +34,50 @@ class IngressPath(Struct, frozen=True, order=True):
     is_prefix: bool
 
 
-def path_of(path: str) -> IngressPath:
-    """Up to the first parameter."""
+def paths_of(path: str) -> Iterator[IngressPath]:
+    """Up to the first parameter. A slash at the end makes no other route."""
     whole = path if path.startswith("/") else f"/{path}"
     segments = whole.strip("/").split("/")
     fixed: list[str] = []
     for segment in segments:
         if "{" in segment:
-            return IngressPath("/" + "/".join(fixed), is_prefix=True)
+            yield IngressPath("/" + "/".join(fixed), is_prefix=True)
+            return
         fixed.append(segment)
-    return IngressPath(whole.rstrip("/") or "/", is_prefix=False)
+    plain = "/" + "/".join(fixed)
+    yield IngressPath(plain, is_prefix=False)
+    if plain != "/":
+        yield IngressPath(f"{plain}/", is_prefix=False)
 
 
-def paths_of(functions: Iterable[Routed]) -> Iterator[tuple[IngressPath, str, int]]:
-    """Each with its function, and the number of its trigger there."""
+class HttpPath(Struct, frozen=True, order=True):
+    """The path of one http trigger."""
+
+    path: str
+    method: str
+    function: str
+
+
+def http_paths(functions: Iterable[Routed]) -> Iterator[HttpPath]:
     for one in functions:
-        for number, text in enumerate(one.triggers):
-            trigger = json.loads(text)
+        for trigger in map(json.loads, one.triggers):
             if trigger.get("type") == "http":
-                yield path_of(str(trigger.get("path") or "/")), one.name, number
+                method = str(trigger.get("method") or "ANY").upper()
+                yield HttpPath(str(trigger.get("path") or "/"), method, one.name)
 
 
 def ingress(
-    address: DeploymentAddress, functions: Sequence[Routed], own: ClusterSettings
+    address: DeploymentAddress, functions: Sequence[Routed], own: ClusterSettings, gate: str = ""
 ) -> KubeObject | None:
-    """None without a route."""
-    owners = {path: name for path, name, _ in paths_of(functions)}
-    if not owners:
+    """None without a route; `gate` is the Service that all of them lead to, where there is one."""
+    services = {
+        row: gate or own_name(address, one.function)
+        for one in http_paths(functions)
+        for row in paths_of(one.path)
+    }
+    if not services:
         return None
-    rows = [_row(address, path, owners[path]) for path in sorted(owners)]
+    rows = [_row(path, services[path]) for path in sorted(services)]
     host = {"host": own.hostname} if own.hostname else {}
     chosen = {"ingressClassName": own.ingress_class} if own.ingress_class else {}
     tls = {"tls": [_tls(own)]} if own.tls_secret else {}
@@ -78,10 +94,10 @@ def _tls(own: ClusterSettings) -> KubeObject:
     return {**hosts, "secretName": own.tls_secret}
 
 
-def _row(address: DeploymentAddress, path: IngressPath, function: str) -> KubeObject:
-    service = {"name": own_name(address, function), "port": {"number": 80}}
+def _row(path: IngressPath, service: str) -> KubeObject:
+    backend = {"service": {"name": service, "port": {"number": 80}}}
     kind = "Prefix" if path.is_prefix else "Exact"
-    return {"path": path.path, "pathType": kind, "backend": {"service": service}}
+    return {"path": path.path, "pathType": kind, "backend": backend}
 
 
 def _port(row: KubeObject) -> str:

@@ -48,6 +48,10 @@ def function_labels(address: DeploymentAddress, function: str) -> dict[str, str]
     return {**service_labels(address), **own}
 
 
+def gate_labels(address: DeploymentAddress) -> dict[str, str]:
+    return {**service_labels(address), _NAME_LABEL: own_name(address)}
+
+
 def selector(address: DeploymentAddress) -> str:
     return ",".join(f"{name}={value}" for name, value in sorted(service_labels(address).items()))
 

@@ -8,14 +8,37 @@ from fabric.providers.cluster.objects import KubeObject
 from fabric.providers.cluster.pod_files import FOLDER, PodRuntime
 from fabric.providers.contract import DeploymentAddress
 
-CONTAINER = "function"
-READY_PATH = "/.fabric/ready"
+_CONTAINER = "function"
+_READY_PATH = "/.fabric/ready"
 _CODE, _WORK, _TMP = "/fabric/code", "/fabric/work", "/tmp"  # noqa: S108 - the container's own
 _PORT = 8080
 _USER = 1000
 # Beside the call itself: to be sent no more requests, and to write the last answer.
-_END_SECONDS = 10
+END_SECONDS = 10
 _ARCHITECTURES = {"": "", "x64": "amd64", "x86_64": "amd64", "amd64": "amd64"}
+
+
+POD_SECURITY: KubeObject = {
+    "runAsNonRoot": True,
+    "runAsUser": _USER,
+    "runAsGroup": _USER,
+    "fsGroup": _USER,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+CONTAINER_SECURITY: KubeObject = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}
+# What a Service needs of a container.
+SERVING: KubeObject = {
+    "ports": [{"name": "http", "containerPort": _PORT, "protocol": "TCP"}],
+    "readinessProbe": {
+        "httpGet": {"path": _READY_PATH, "port": "http"},
+        "periodSeconds": 2,
+        "timeoutSeconds": 2,
+    },
+}
 
 
 class PodPlan(Struct, frozen=True):
@@ -37,16 +60,8 @@ class PodPlan(Struct, frozen=True):
 
 def pod_template(plan: PodPlan) -> KubeObject:
     """For a Deployment."""
-    container = {
-        **_container(plan, {}),
-        "ports": [{"name": "http", "containerPort": _PORT, "protocol": "TCP"}],
-        "readinessProbe": {
-            "httpGet": {"path": READY_PATH, "port": "http"},
-            "periodSeconds": 2,
-            "timeoutSeconds": 2,
-        },
-    }
-    grace = {"terminationGracePeriodSeconds": (plan.seconds or 30) + _END_SECONDS}
+    container = {**_container(plan, {}), **SERVING}
+    grace = {"terminationGracePeriodSeconds": (plan.seconds or 30) + END_SECONDS}
     return _template(
         plan, function_labels(plan.address, plan.function), {**_spec(plan, container), **grace}
     )
@@ -72,13 +87,7 @@ def _spec(plan: PodPlan, container: KubeObject) -> KubeObject:
         **nodes,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": _USER,
-            "runAsGroup": _USER,
-            "fsGroup": _USER,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": POD_SECURITY,
         "containers": [container],
         "volumes": _volumes(plan),
     }
@@ -94,17 +103,13 @@ def _container(plan: PodPlan, more: dict[str, str]) -> KubeObject:
     }
     source = {"envFrom": [{"secretRef": {"name": plan.secret}}]} if plan.secret else {}
     return {
-        "name": CONTAINER,
+        "name": _CONTAINER,
         "image": plan.image,
         "command": list(plan.runtime.start),
         "env": [{"name": name, "value": text} for name, text in own.items()],
         **source,
         **_resources(plan),
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": CONTAINER_SECURITY,
         "volumeMounts": [
             {"name": "runtime", "mountPath": FOLDER, "readOnly": True},
             {"name": "code", "mountPath": _CODE, "readOnly": True},

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from fabric.providers.cluster.applying import ClusterWork, brought_up
-from fabric.providers.cluster.ingress import endpoint_of, ingress
+from fabric.providers.cluster.applying import ClusterWork
+from fabric.providers.cluster.entrance import Entrance, opened
+from fabric.providers.cluster.ingress import endpoint_of
 from fabric.providers.cluster.names import PARTS, own_name
-from fabric.providers.cluster.objects import KubeObject, key_of, text_at, texts_at
+from fabric.providers.cluster.objects import KubeObject, text_at, texts_at
 from fabric.providers.contract import LiveFunction, Released
 from fabric.providers.naming import function_endpoint
 from fabric.providers.waiting import until
@@ -18,12 +19,10 @@ _ADDRESS_SECONDS = 30.0
 def released(work: ClusterWork, functions: Sequence[LiveFunction]) -> Released:
     functions = [one for one in functions if one.resource_id]
     there = work.there()
-    wanted = ingress(work.address, functions, work.own)
-    is_new = wanted is not None and brought_up(work, [wanted], there)
-    kept = {key_of(wanted)} if wanted else set[str]()
-    stale = there.keys() - kept - set(_of_functions(work, functions, there))
+    entrance = opened(work, functions, there)
+    stale = there.keys() - entrance.names - set(_of_functions(work, functions, there))
     _take_away(work, sorted(stale))
-    endpoint = _endpoint(work, there, is_new=is_new) if wanted else ""
+    endpoint = _endpoint(work, there, is_new=entrance.is_new) if entrance.is_open else ""
     return Released(endpoint, tuple(_outputs(functions, endpoint)))
 
 
@@ -94,13 +93,19 @@ def destroyed(work: ClusterWork, functions: Sequence[LiveFunction]) -> None:
     gone = {one.name for one in functions}
     record = work.address.previous
     left = [one for one in (record.functions if record else ()) if one.name not in gone]
-    wanted = ingress(work.address, left, work.own)
-    if wanted is not None and key_of(wanted) in there:
-        brought_up(work, [wanted], there)
-    names = {own_name(work.address, one) for one in gone}
-    stale = [name for name, thing in there.items() if _label(thing) in names]
     at = f"Ingress/{own_name(work.address)}"
-    _take_away(work, sorted([*stale, *([at] if wanted is None and at in there else [])]))
+    entrance = opened(work, left, there) if at in there else Entrance()
+    gone_names = {own_name(work.address, one) for one in gone}
+    own = [name for name, thing in there.items() if _label(thing) in gone_names]
+    _take_away(work, sorted([*own, *(_entrance(work, there) - entrance.names)]))
+
+
+def _entrance(work: ClusterWork, there: Mapping[str, KubeObject]) -> frozenset[str]:
+    """All objects that lead to functions, those of an older gate too."""
+    name = own_name(work.address)
+    return frozenset(
+        one for one, thing in there.items() if _label(thing) == name or one == f"Ingress/{name}"
+    )
 
 
 def _label(thing: KubeObject) -> str:

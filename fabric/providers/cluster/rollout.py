@@ -15,7 +15,6 @@ from fabric.providers.cluster.objects import (
     text_at,
     texts_at,
 )
-from fabric.providers.cluster.pods import CONTAINER
 from fabric.providers.waiting import until
 
 _KINDS = "deployments,pods"
@@ -119,7 +118,7 @@ def _of_deployment(deployment: KubeObject) -> Iterator[Problem]:
     for row in rows_at(deployment, "status", "conditions"):
         if text_at(row, "type") == "ReplicaFailure" and text_at(row, "status") == "True":
             why = text_at(row, "message")
-            message = f"function `{_function(deployment)}`: the cluster makes no pod of it: {why}"
+            message = f"{_who(deployment)}: the cluster makes no pod of it: {why}"
             yield Problem(
                 "deploy/rollout", message, "the quota or the rules of the namespace say so"
             )
@@ -153,15 +152,17 @@ def _of_container(
     has_crashed = reason == _CRASHED and count_at(status, "restartCount") >= _CRASHES
     if reason not in _AT_ONCE and not has_crashed:
         return None
-    frame = _log(work, text_at(pod, "metadata", "name")) if has_crashed else ""
+    container = text_at(status, "name")
+    frame = _log(work, text_at(pod, "metadata", "name"), container) if has_crashed else ""
     last = frame.splitlines()[-1].strip() if frame else why
-    message = f"function `{_function(pod)}` does not start, {reason}: {last}".rstrip(": ")
-    return Problem("deploy/rollout", message, _HINTS.get(reason, _BY_HAND), frame=frame)
+    message = f"{_who(pod)} does not start, {reason}: {last}".rstrip(": ")
+    hints = _HINTS if _function(pod) else _GATE_HINTS
+    return Problem("deploy/rollout", message, hints.get(reason, _BY_HAND), frame=frame)
 
 
-def _log(work: ClusterWork, pod: str) -> str:
-    return work.tool.log(pod, CONTAINER, _LINES, previous=True) or work.tool.log(
-        pod, CONTAINER, _LINES, previous=False
+def _log(work: ClusterWork, pod: str, container: str) -> str:
+    return work.tool.log(pod, container, _LINES, previous=True) or work.tool.log(
+        pod, container, _LINES, previous=False
     )
 
 
@@ -176,6 +177,18 @@ _HINTS = {
     "InvalidImageName": _NO_IMAGE,
     _CRASHED: "mend the function and deploy again; the pods of before go on meanwhile",
 }
+
+
+_GATE_HINTS = {
+    reason: hint.replace("`image`", "`gateImage`")
+    for reason, hint in _HINTS.items()
+    if reason != _CRASHED
+}
+
+
+def _who(thing: KubeObject) -> str:
+    name = _function(thing)
+    return f"function `{name}`" if name else "the gate of the service"
 
 
 def _function(thing: KubeObject) -> str:

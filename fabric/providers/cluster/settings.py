@@ -7,10 +7,12 @@ _ROLLOUT_SECONDS = 300
 
 
 class ClusterSettings(Struct, frozen=True, rename="camel"):
-    """`take_over` sets fields that somebody else manages; `rollout_seconds` is how long new pods
-    may take to be ready."""
+    """`gate_pods` is left to whoever scales where it is 0; `take_over` sets fields that somebody
+    else manages; `rollout_seconds` is how long new pods may take to be ready."""
 
     image: str = ""
+    gate_image: str = "node:22-slim"
+    gate_pods: int = 0
     hostname: str = ""
     ingress_class: str = ""
     tls_secret: str = ""

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Sequence
 
 from fabric.model.problems import Problem
-from fabric.providers.cluster.ingress import paths_of
 from fabric.providers.cluster.names import own_name
 from fabric.providers.cluster.pod_files import pod_runtime
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
@@ -23,7 +22,6 @@ def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft])
             if problem is not None:
                 yield Unfit(one.name, problem, number)
     yield from _same_names(address, functions)
-    yield from _same_paths(functions)
 
 
 def no_image(function: str, runtime: str) -> Problem:
@@ -62,20 +60,6 @@ def _same_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) 
         if other != one.name:
             why = f"would be called `{name}` in the cluster, and so would `{other}`"
             yield Unfit(one.name, _problem(one.name, why, "rename one of them"))
-
-
-def _same_paths(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
-    """By path alone an Ingress has to know whom a request is for."""
-    found: dict[object, str] = {}
-    for path, name, number in paths_of(functions):
-        other = found.setdefault(path, name)
-        if other != name:
-            reach = "all below" if path.is_prefix else "requests of every method at"
-            why = (
-                f"has a route that `{other}` has too: an Ingress sends {reach} `{path.path}` to one"
-            )
-            hint = "let one function have both routes, or give one of them a path of its own"
-            yield Unfit(name, _problem(name, why, hint), number)
 
 
 def _problem(function: str, why: str, hint: str = "") -> Problem:

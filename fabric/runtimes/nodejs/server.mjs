@@ -56,6 +56,8 @@ function serve() {
     });
   });
   server.requestTimeout = 0;
+  // Longer than controllers keep idle connections: who comes closes first.
+  server.keepAliveTimeout = 75_000;
   server.listen(Number(port));
   process.on("SIGTERM", () => end(server));
 }

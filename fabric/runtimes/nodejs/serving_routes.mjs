@@ -1,49 +1,69 @@
-// Which route of a function a request takes: literal segments before templates, those before {name+}.
+// Which route a request takes, here and on the developer's machine: the closest path that has the
+// method. Literal segments win over templates, those over {name+}; a method over ANY.
 const ANY = "ANY";
 const DEFAULT = { key: "$default", pathParameters: {} };
 
+// `rows` have `method` and `path`, and whatever else their owner keeps there.
 export function routesOf(rows) {
-  return rows.map((row) => ({ ...row, key: `${row.method} ${row.path}`, ...patternOf(row.path) })).sort((a, b) => order(a.rank, b.rank));
+  return rows.map(routeOf).sort((one, other) => compared(one.rank, other.rank));
 }
 
-// The route, or the methods that its path has; without routes everything is taken.
+// The route with its row, or the methods that its path has; without routes everything is taken.
 export function routed(routes, method, path) {
   if (!routes.length) return DEFAULT;
-  const asked = path.split("/").map((one) => encodeURIComponent(decoded(one))).join("/");
-  const fitting = routes.map((route) => [route, route.pattern.exec(asked)]).filter(([, found]) => found);
-  for (const wanted of method === "HEAD" ? [method, "GET", ANY] : [method, ANY]) {
-    const [route, found] = fitting.find(([one]) => one.method === wanted) ?? [];
-    if (route) return { key: route.key, pathParameters: parameters(route, found) };
-  }
-  return { allowed: [...new Set(fitting.map(([route]) => route.method))].sort() };
-}
-
-function patternOf(path) {
-  const names = [];
-  const parts = path.split("/").filter(Boolean).map((segment) => {
-    const name = /^\{([^{}+]+)(\+?)\}$/.exec(segment);
-    if (!name) return encodeURIComponent(segment).replace(/[.*+?^$()|[\]\\{}]/g, "\\$&");
-    names.push(name[1]);
-    return name[2] ? "(.+)" : "([^/]+)";
+  const asked = segmentsOf(path).map(decoded);
+  const fitting = routes.flatMap((route) => {
+    const found = matched(route.segments, asked);
+    return found ? [{ ...route, pathParameters: Object.fromEntries(found) }] : [];
   });
-  const rank = path.split("/").filter(Boolean).map((segment) => (segment.endsWith("+}") ? "2" : segment.startsWith("{") ? "1" : "0")).join("");
-  return { names, rank, pattern: new RegExp(`^/${parts.join("/")}/?$`) };
+  const wanted = method === "HEAD" ? [method, "GET", ANY] : [method, ANY];
+  for (const shape of new Set(fitting.map((one) => one.shape)))
+    for (const name of wanted) {
+      const hit = fitting.find((one) => one.shape === shape && one.row.method === name);
+      if (hit) return hit;
+    }
+  return { allowed: [...new Set(fitting.map((one) => one.row.method))].sort() };
 }
 
-// A longer rank is the closer one where both begin alike.
-function order(one, other) {
-  if (one === other) return 0;
-  return one < other || one.startsWith(other) ? -1 : 1;
+function routeOf(row) {
+  const segments = segmentsOf(row.path);
+  const rank = segments.map(order);
+  const shape = segments.map((one, place) => ["", "{}", "{+}"][rank[place]] || one).join("/");
+  return { row, key: `${row.method} ${row.path}`, segments, rank, shape };
 }
 
-function parameters({ names }, found) {
-  return Object.fromEntries(names.map((name, at) => [name, decoded(found[at + 1])]));
+function segmentsOf(path) {
+  return path.replace(/^\/+|\/+$/g, "").split("/");
 }
 
-function decoded(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
+function order(segment) {
+  if (!segment.startsWith("{")) return 0;
+  return segment.endsWith("+}") ? 2 : 1;
+}
+
+function compared(one, other) {
+  const at = one.findIndex((number, place) => number !== other[place]);
+  return at < 0 ? one.length - other.length : one[at] - (other[at] ?? -1);
+}
+
+function matched(template, segments) {
+  const found = [];
+  for (const [place, one] of template.entries()) {
+    const kind = order(one);
+    if (kind === 2) {
+      const rest = segments.slice(place).join("/");
+      return rest ? [...found, [one.slice(1, -2), rest]] : null;
+    }
+    if (place >= segments.length || (kind && !segments[place])) return null;
+    if (kind) found.push([one.slice(1, -1), segments[place]]);
+    else if (one !== segments[place]) return null;
   }
+  return template.length === segments.length ? found : null;
+}
+
+// Each segment by itself: a `/` in it does not make two of it. What is no UTF-8 is no error.
+function decoded(segment) {
+  return segment.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
+    new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.from(run.replaceAll("%", ""), "hex")),
+  );
 }

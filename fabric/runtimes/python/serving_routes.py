@@ -1,23 +1,23 @@
-"""Which route of a function a request takes: literal segments before templates, those before
-`{name+}`. The standard library only: this runs in a container that has nothing of fabric's."""
+"""Which route of a function a request takes, here and on the developer's machine: the closest path
+that has the method. Literal segments win over templates, those over `{name+}`; a method over ANY.
 
-import re
+The standard library only: this runs in a container that has nothing of fabric's.
+"""
+
 from collections.abc import Iterable, Mapping
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 _ANY = "ANY"
-_NAME = re.compile(r"\{([^{}+]+)(\+?)\}")
+_SHAPES = {1: "{}", 2: "{+}"}
 
 
 class ServedRoute:
     def __init__(self, method: str, path: str) -> None:
-        segments = [one for one in path.split("/") if one]
         self.method = method
         self.key = f"{method} {path}"
-        self.names = [found[1] for one in segments if (found := _NAME.fullmatch(one))]
-        self.pattern = re.compile("/" + "/".join(map(_pattern, segments)) + "/?")
-        # Where two begin alike the longer one is closer.
-        self.rank = "".join(map(_rank, segments)) + "9"
+        self.segments = _segments(path)
+        self.rank = tuple(map(_order, self.segments))
+        self.shape = tuple(_SHAPES.get(_order(one), one) for one in self.segments)
 
 
 class TakenRoute:
@@ -43,23 +43,38 @@ def routed(routes: list[ServedRoute], method: str, path: str) -> TakenRoute:
     """Without routes everything is taken."""
     if not routes:
         return TakenRoute("$default")
-    asked = "/".join(quote(unquote(one), safe="") for one in path.split("/"))
-    fitting = [(one, found) for one in routes if (found := one.pattern.fullmatch(asked))]
-    for wanted in (method, "GET", _ANY) if method == "HEAD" else (method, _ANY):
-        for one, found in fitting:
-            if one.method == wanted:
-                values = map(unquote, found.groups())
-                return TakenRoute(one.key, dict(zip(one.names, values, strict=True)))
+    asked = [unquote(one) for one in _segments(path)]
+    fitting = [(one, found) for one in routes if (found := _matched(one, asked)) is not None]
+    wanted = (method, "GET", _ANY) if method == "HEAD" else (method, _ANY)
+    for shape in dict.fromkeys(one.shape for one, _ in fitting):
+        there = [(one, found) for one, found in fitting if one.shape == shape]
+        for name in wanted:
+            for one, found in there:
+                if one.method == name:
+                    return TakenRoute(one.key, found)
     return TakenRoute(allowed=(one.method for one, _ in fitting))
 
 
-def _pattern(segment: str) -> str:
-    found = _NAME.fullmatch(segment)
-    if found is None:
-        return re.escape(quote(segment, safe=""))
-    return "(.+)" if found[2] else "([^/]+)"
+def _segments(path: str) -> list[str]:
+    return path.strip("/").split("/")
 
 
-def _rank(segment: str) -> str:
-    found = _NAME.fullmatch(segment)
-    return "0" if found is None else ("2" if found[2] else "1")
+def _order(segment: str) -> int:
+    if not segment.startswith("{"):
+        return 0
+    return 2 if segment.endswith("+}") else 1
+
+
+def _matched(route: ServedRoute, asked: list[str]) -> dict[str, str] | None:
+    found: dict[str, str] = {}
+    for place, (one, order) in enumerate(zip(route.segments, route.rank, strict=True)):
+        if order > 1:
+            rest = "/".join(asked[place:])
+            return {**found, one[1:-2]: rest} if rest else None
+        if place >= len(asked) or (order and not asked[place]):
+            return None
+        if order:
+            found[one[1:-1]] = asked[place]
+        elif one != asked[place]:
+            return None
+    return found if len(route.segments) == len(asked) else None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cluster_site import get
+from tests.support.cluster_site import asked
 from tests.support.in_process import project
 from tests.support.project import Done, Project
 from tests.support.servers.cluster.door import UNREACHABLE, Fault
@@ -46,10 +46,10 @@ class Shop:
         assert done.code == 0, done.out + done.err
         return [one[0] for one in self.cluster.door.changing]
 
-    def said(self, name: str) -> str:
+    def said(self, name: str, method: str = "GET") -> str:
         """What users are answered."""
         url = self.run("outputs").result["services"][0]["outputs"]["url"]
-        answer = get(f"{url}/{name}")
+        answer = asked(method, f"{url}/{name}")
         return answer.text if answer.status == 200 else str(answer.status)
 
 
@@ -96,12 +96,28 @@ def test_a_deploy_whose_answer_was_lost_is_found_again(shop: Shop) -> None:
 
 
 def test_a_plan_tells_what_a_cluster_cannot_do_with_its_place(shop: Shop) -> None:
-    shop.functions["bye"] = ["{type: http, path: /hello, method: POST}"]
+    shop.functions["bye"] = ["{type: cron, schedule: rate(7 minutes)}"]
     error = shop.run("plan").error
     assert error["code"] == "config/unfit"
-    assert "an Ingress sends requests of every method at `/hello` to one" in error["message"]
+    assert "which a CronJob cannot say" in error["message"]
     assert error["where"]
     assert shop.cluster.door.calls == []
+
+
+def test_functions_share_a_path_by_their_methods(shop: Shop) -> None:
+    shop.functions["bye"] = ["{type: http, path: /hello, method: POST}"]
+    assert shop.ran("plan") == []
+    assert shop.ran("deploy") == ["apply", "apply", "apply"]
+    assert (shop.said("hello"), shop.said("hello", "POST")) == ("one", "bye")
+    assert shop.ran("deploy") == []
+    assert shop.run("invoke", "run", "--function", "bye").result["response"] == "bye"
+    del shop.functions["bye"]
+    assert shop.ran("deploy") == ["apply", "delete"]
+    assert shop.said("hello", "POST") == "405"
+    assert shop.ran("rollback") == ["apply", "apply", "apply"]
+    assert shop.said("hello", "POST") == "bye"
+    shop.ran("remove", "--yes")
+    assert shop.cluster.left() == []
 
 
 def test_doctor_asks_the_cluster(shop: Shop) -> None:

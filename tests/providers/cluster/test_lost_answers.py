@@ -20,6 +20,11 @@ def second(site: ClusterSite) -> None:
     site.up(site.order("hello", HTTP.replace("hello", "greet"), word="two"))
 
 
+def shared(site: ClusterSite) -> None:
+    """Two functions on one path, which need a gate."""
+    site.up(site.order("hello", HTTP), site.order("send", HTTP.replace("GET", "POST")))
+
+
 def nothing(site: ClusterSite) -> None:
     del site
 
@@ -31,8 +36,16 @@ def dissolve(site: ClusterSite) -> None:
 @pytest.mark.parametrize("after", [True, False], ids=["after", "before"])
 @pytest.mark.parametrize(
     ("before", "act"),
-    [(nothing, first), (first, second), (first, dissolve)],
-    ids=["first", "second", "dissolve"],
+    [
+        (nothing, first),
+        (first, second),
+        (first, dissolve),
+        (nothing, shared),
+        (first, shared),
+        (shared, first),
+        (shared, dissolve),
+    ],
+    ids=["first", "second", "dissolve", "gate", "to-a-gate", "from-a-gate", "dissolve-a-gate"],
 )
 def test_an_answer_that_is_lost_leaves_nothing_twice(
     site: ClusterSite,

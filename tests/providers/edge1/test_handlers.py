@@ -1,13 +1,15 @@
 """What stands around a handler at edge1, in the runtime of Workers."""
 
+import json
+
 import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from tests.support.cloud1_site import HTTP, trigger
 from tests.support.edge1_site import Edge1Site
-from tests.support.http_handlers import CASES, HandlerCase, as_json, inside
-from tests.support.servers.edge1.client import Met
+from tests.support.http_cases import HTTP_CASES
+from tests.support.http_handlers import HandlerAnswer, HandlerCase, Host, answered, cases_of
 from tests.support.servers.strict_cloud1.samples import archive
 
 pytestmark = pytest.mark.slow
@@ -24,29 +26,20 @@ def packed(source: str, file: str = "index.js") -> bytes:
     return archive(**{file.replace(".", "_"): source})
 
 
-def asked(site: Edge1Site, case: HandlerCase) -> Met:
+def met(site: Edge1Site, case: HandlerCase) -> HandlerAnswer:
     assert site.record is not None
-    url = site.record.endpoint + case.asked.path
-    return site.edge1.http(case.asked.method, url, case.asked.body, case.asked.headers)
+    asked, url = case.asked, site.record.endpoint + case.asked.path
+    body = iter(asked.chunks) if asked.chunks else asked.body
+    answer = site.edge1.http(asked.method, url, body, asked.headers)
+    return HandlerAnswer(answer.status, answer.content, answer.headers, answer.cookies)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+@cases_of(Host.WORKERS, HTTP_CASES)
 def test_a_handler_answers_as_it_does_everywhere(site: Edge1Site, case: HandlerCase) -> None:
-    http = trigger("http", method=case.method, path=case.route)
-    order = site.order_of("hello", packed(case.source, case.file), http)
+    http = [trigger("http", method=method, path=path) for method, path in case.routes]
+    order = site.order_of("hello", packed(case.source, case.file), *http)
     site.up(replace(order, settings=(("timeout", str(case.timeout)),)))
-    answer = asked(site, case)
-    assert answer.status == case.status, answer.text
-    match case.said:
-        case bytes() as content:
-            assert answer.content == content
-        case None:
-            pass
-        case members:
-            found = as_json(answer.content)
-            assert {name: inside(found, name) for name in members} == members
-    assert {name: answer.headers.get(name) for name in case.headers} == case.headers
-    assert answer.cookies == case.cookies
+    answered(case, met(site, case))
     assert case.logged in "\n".join(site.edge1.lines("shop-dev-hello"))
 
 
@@ -62,7 +55,7 @@ def test_a_clock_calls_with_the_event_of_schedules(site: Edge1Site) -> None:
     site.up(site.order("hello", trigger("cron", schedule="rate(5 minutes)")))
     assert site.edge1.fire("shop-dev-hello", "*/5 * * * *") == "ok"
     (line,) = (one for one in site.edge1.lines("shop-dev-hello") if one.startswith("given "))
-    event = as_json(line.removeprefix("given ").encode())
+    event = json.loads(line.removeprefix("given "))
     assert event["detail-type"] == "Scheduled Event"
     assert (event["time"], event["resources"]) == ("1970-01-01T00:00:00Z", ["*/5 * * * *"])
 

@@ -1,6 +1,6 @@
 // One function as a Worker: its handler is called with the events that every provider gives, or as
 // the Worker that it is itself.
-import { eventOf, responseOf } from "./http.mjs";
+import { BadAnswer, eventOf, responseOf } from "./http.mjs";
 import { routeTable } from "./routes.mjs";
 
 const METHODS = ["fetch", "scheduled", "queue", "email", "tail", "trace"];
@@ -45,9 +45,14 @@ async function answered(found, said, table, request) {
     return responseOf(await called(found, said, event));
   } catch (error) {
     console.error(error?.stack ?? String(error));
-    const isLate = error instanceof LateError;
-    return Response.json({ error: isLate ? error.message : "Internal Server Error" }, { status: isLate ? 504 : 500 });
+    const [status, message] = refusal(error);
+    return Response.json({ message }, { status });
   }
+}
+
+function refusal(error) {
+  if (error instanceof LateError) return [504, "Gateway Timeout"];
+  return error instanceof BadAnswer ? [502, "Bad Gateway"] : [500, "Internal Server Error"];
 }
 
 async function timed(found, said, controller) {

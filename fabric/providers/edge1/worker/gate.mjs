@@ -8,15 +8,17 @@ export function gate(routes) {
     async fetch(request, env) {
       const { pathname } = new URL(request.url);
       const found = table.find(request.method, pathname);
-      if (!found) return preflight(table.onPath(pathname), request) ?? unknown(request.method, pathname);
+      if (!found) return preflight(table.onPath(pathname), request) ?? unrouted(table.onPath(pathname));
       const answer = await env[found.route.binding].fetch(request);
       return found.route.cors ? shared(answer, found.route.cors, request) : answer;
     },
   };
 }
 
-function unknown(method, path) {
-  return Response.json({ error: `no route for ${method} ${path}` }, { status: 404 });
+function unrouted(routes) {
+  if (!routes.length) return Response.json({ message: "Not Found" }, { status: 404 });
+  const allow = [...new Set(routes.map((one) => one.method))].sort().join(", ");
+  return Response.json({ message: "Method Not Allowed" }, { status: 405, headers: { allow } });
 }
 
 function preflight(routes, request) {

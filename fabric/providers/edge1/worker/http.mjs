@@ -6,6 +6,9 @@ const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 const OF_THE_WIRE = new Set(["content-length", "transfer-encoding", "connection", "keep-alive"]);
 const BODILESS = new Set([101, 204, 205, 304]);
 
+// An answer that no host would pass on.
+export class BadAnswer extends Error {}
+
 // `found` is the route with the parameters of its path, or null.
 export async function eventOf(request, found) {
   const url = new URL(request.url);
@@ -95,8 +98,8 @@ export function responseOf(value) {
 
 function statusOf(said) {
   const number = typeof said === "string" && /^\d+$/.test(said) ? Number(said) : said;
-  if (!Number.isInteger(number)) throw new TypeError(`its statusCode is ${JSON.stringify(said)}, which is no number`);
-  if (number < 200 || number > 599) throw new TypeError(`its statusCode is ${number}: answers have 200 to 599`);
+  if (!Number.isInteger(number)) throw new BadAnswer(`its statusCode is ${JSON.stringify(said)}, which is no number`);
+  if (number < 200 || number > 599) throw new BadAnswer(`its statusCode is ${number}: answers have 200 to 599`);
   return number;
 }
 
@@ -112,6 +115,6 @@ function headersOf(value) {
 
 function contentOf({ body, isBase64Encoded }) {
   if (body === undefined || body === null) return "";
-  if (typeof body !== "string") throw new TypeError("its body is no text: make JSON of it first");
+  if (typeof body !== "string") throw new BadAnswer("its body is no text: make JSON of it first");
   return isBase64Encoded ? Buffer.from(body, "base64") : body;
 }

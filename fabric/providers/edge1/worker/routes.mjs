@@ -36,12 +36,12 @@ function segmentsOf(path) {
   return path.replace(/^\/+|\/+$/g, "").split("/");
 }
 
+// What is no UTF-8 is no error.
 function decoded(segment) {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+  return segment.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+    const bytes = run.slice(1).split("%").map((two) => Number.parseInt(two, 16));
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
+  });
 }
 
 function order(segment) {

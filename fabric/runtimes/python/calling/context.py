@@ -14,6 +14,10 @@ def new_id() -> str:
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
+# Without a timeout of its own a function goes on for as long as somebody waits.
+_FAR = 15 * 60
+
+
 class Context:
     """What all hosts of functions know of a call, by the names that each has for it."""
 
@@ -29,7 +33,7 @@ class Context:
         self.identity = self.client_context = None
         self.region = said.region
         self.namespace = self.api_host = self.api_key = ""
-        self._until = time.monotonic() + said.seconds
+        self._until = time.monotonic() + (said.seconds or _FAR)
 
     def get_remaining_time_in_millis(self) -> int:
         return max(0, int((self._until - time.monotonic()) * 1000))

@@ -12,6 +12,7 @@ from typing import Any
 from tests.support.servers.cluster.door import ToolAnswer
 from tests.support.servers.cluster.field_owners import ConflictError, Owners, applied
 from tests.support.servers.cluster.front import service_of
+from tests.support.servers.cluster.service_ports import ServicePorts
 from tests.support.servers.cluster.strictness import refusals
 from tests.support.servers.cluster.workloads import Workloads
 
@@ -43,7 +44,8 @@ class ClusterDouble:
     guard: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
-        self.workloads = Workloads(self.folder, self.look)
+        self.services = ServicePorts(self.pod_port)
+        self.workloads = Workloads(self.folder, self.look, self.services.port)
 
     def look(self, kind: str, name: str) -> Object | None:
         return self.objects.get(f"{kind}/{name}")
@@ -170,7 +172,13 @@ class ClusterDouble:
         """That of a pod that a request is for; 0 where there is none."""
         with self.guard:
             ingresses = [one for one in self.objects.values() if one["kind"] == "Ingress"]
-            found = self.look("Service", service_of(ingresses, host, path))
+            service = service_of(ingresses, host, path)
+        return self.pod_port(service)
+
+    def pod_port(self, service: str) -> int:
+        """That of a pod that is ready; 0 where there is none."""
+        with self.guard:
+            found = self.look("Service", service)
             if found is None:
                 return 0
             chosen = found["spec"]["selector"].items()
@@ -182,6 +190,7 @@ class ClusterDouble:
 
     def close(self) -> None:
         self.workloads.close()
+        self.services.close()
 
 
 def _conflict(error: ConflictError) -> str:

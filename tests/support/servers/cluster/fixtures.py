@@ -121,16 +121,7 @@ def _port_in(plane: ControlPlane, namespace: str, host: str, path: str) -> int:
     service = service_of(plane.api.call("GET", top)["items"], host, path)
     if not service:
         return 0
-    found = plane.api.found(f"/api/v1/namespaces/{namespace}/endpoints/{service}") or {}
-    ready = [
-        one["targetRef"]["uid"]
-        for subset in found.get("subsets", [])
-        for one in subset.get("addresses", [])
-    ]
-    with plane.node.guard:
-        return next(
-            (plane.node.pods[uid].process.port for uid in ready if uid in plane.node.pods), 0
-        )
+    return plane.node.pod_port(namespace, service)
 
 
 @pytest.fixture(scope="session")

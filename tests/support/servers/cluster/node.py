@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.support.servers.cluster.api import MERGE, ClusterApi
 from tests.support.servers.cluster.pod_processes import PodProcess, container_of
+from tests.support.servers.cluster.service_ports import ServicePorts
 
 _NAME = "here"
 _PATHS = {"ConfigMap": "configmaps", "Secret": "secrets"}
@@ -50,6 +51,7 @@ class ClusterNode:
     port: int
     pods: dict[str, NodePod] = field(default_factory=_nothing)
     fronts: dict[str, int] = field(default_factory=dict)
+    services: dict[str, ServicePorts] = field(default_factory=dict)
     guard: threading.RLock = field(default_factory=threading.RLock)
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -64,6 +66,8 @@ class ClusterNode:
             for one in self.pods.values():
                 one.process.stop()
             self.pods.clear()
+        for ports in self.services.values():
+            ports.close()
 
     def _register(self) -> None:
         labels = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
@@ -123,9 +127,25 @@ class ClusterNode:
         def look(kind: str, name: str) -> Any:
             return self.api.found(f"/api/v1/namespaces/{space}/{_PATHS[kind]}/{name}")
 
-        process = PodProcess(folder, pod["spec"], look)
+        def port_of(service: str) -> int:
+            if space not in self.services:
+                self.services[space] = ServicePorts(lambda name: self.pod_port(space, name))
+            return self.services[space].port(service)
+
+        process = PodProcess(folder, pod["spec"], look, port_of)
         process.start()
         return NodePod(pod, process)
+
+    def pod_port(self, space: str, service: str) -> int:
+        """That of a pod that is ready; 0 where there is none."""
+        found = self.api.found(f"/api/v1/namespaces/{space}/endpoints/{service}") or {}
+        ready = [
+            one["targetRef"]["uid"]
+            for subset in found.get("subsets", [])
+            for one in subset.get("addresses", [])
+        ]
+        with self.guard:
+            return next((self.pods[uid].process.port for uid in ready if uid in self.pods), 0)
 
     def _end(self, uid: str, pod: dict[str, Any]) -> None:
         known = self.pods.pop(uid, None)

@@ -18,6 +18,9 @@ from tests.support.servers.process import free_port
 
 _PROGRAMS = {"node": "node", "python": sys.executable}
 Look = Callable[[str, str], Mapping[str, Any] | None]
+# The port of this machine at which a Service is.
+PortOf = Callable[[str], int]
+_SERVICE_URL = re.compile(r"http://([a-z0-9-]+):80(?!\d)")
 
 
 class CannotStartError(Exception):
@@ -38,6 +41,7 @@ class PodProcess:
     folder: Path
     spec: Mapping[str, Any]
     look: Look
+    port_of: PortOf
     port: int = field(default_factory=free_port)
     restarts: int = 0
     reason: str = ""
@@ -100,12 +104,17 @@ class PodProcess:
         found = self.look("ConfigMap", source["name"])
         if found is None:
             raise CannotStartError("ContainerCreating", f'configmap "{source["name"]}" not found')
-        plain = {name: text.encode() for name, text in found.get("data", {}).items()}
+        texts = found.get("data", {}).items()
+        plain = {name: self._addressed(text).encode() for name, text in texts}
         plain |= {k: base64.b64decode(v) for k, v in found.get("binaryData", {}).items()}
         for item in source["items"]:
             file = target / item["path"]
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(plain[item["key"]])
+
+    def _addressed(self, text: str) -> str:
+        """Services as they are met on this machine."""
+        return _SERVICE_URL.sub(lambda found: f"http://127.0.0.1:{self.port_of(found[1])}", text)
 
     def look_after(self) -> None:
         """What a node does in the meantime: a container that ended is started again."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric.model.hashing import digest_bytes
-from tests.support.servers.cluster.pod_processes import Look, PodProcess, container_of
+from tests.support.servers.cluster.pod_processes import Look, PodProcess, PortOf, container_of
 
 
 @dataclass
@@ -44,6 +44,7 @@ class Workloads:
 
     folder: Path
     look: Look
+    port_of: PortOf
     pods: dict[str, list[Pod]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
@@ -76,7 +77,7 @@ class Workloads:
         pod_name = f"{name[:40]}-{digest[:8]}-{next(self._numbers)}"
         folder = self.folder / pod_name
         folder.mkdir(parents=True)
-        process = PodProcess(folder, template["spec"], self.look)
+        process = PodProcess(folder, template["spec"], self.look, self.port_of)
         process.start()
         return Pod(pod_name, template, digest, process)
 

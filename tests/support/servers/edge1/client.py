@@ -137,7 +137,7 @@ class Edge1Server:
         self,
         method: str,
         url: str,
-        body: bytes | None = None,
+        body: bytes | Iterator[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Met:
         asked = urllib.request.Request(url, body, dict(headers or {}), method=method)  # noqa: S310

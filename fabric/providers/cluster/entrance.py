@@ -1,0 +1,47 @@
+"""What leads users to the functions of a service: an Ingress, and a gate where one is needed."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from fabric.providers.cluster.applying import ClusterWork, brought_up
+from fabric.providers.cluster.gate_objects import gate_objects
+from fabric.providers.cluster.ingress import Routed, ingress
+from fabric.providers.cluster.names import own_name
+from fabric.providers.cluster.objects import KubeObject, key_of
+from fabric.providers.cluster.rollout import is_rolled_out, rolled_out
+
+
+class Entrance(Struct, frozen=True):
+    """`names` of all of its objects; with `is_new` the Ingress was applied. `is_open` is not so for
+    functions that have no route."""
+
+    names: frozenset[str] = frozenset()
+    is_new: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.names)
+
+
+def opened(
+    work: ClusterWork, functions: Sequence[Routed], there: Mapping[str, KubeObject]
+) -> Entrance:
+    """All pods of the gate know its routes before anybody is led to it."""
+    gate = gate_objects(work.address, functions, work.own, there)
+    if gate:
+        _bring_up_gate(work, gate, there)
+    wanted = ingress(work.address, functions, work.own, own_name(work.address) if gate else "")
+    if wanted is None:
+        return Entrance()
+    is_new = brought_up(work, [wanted], there)
+    return Entrance(frozenset(map(key_of, (*gate, wanted))), is_new)
+
+
+def _bring_up_gate(
+    work: ClusterWork, gate: Sequence[KubeObject], there: Mapping[str, KubeObject]
+) -> None:
+    name = key_of(gate[-1])
+    known = there.get(name)
+    if brought_up(work, gate, there) or known is None or not is_rolled_out(known):
+        rolled_out(work, [name])

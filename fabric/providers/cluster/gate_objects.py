@@ -1,0 +1,161 @@
+"""The gate of a service: one address for functions that an Ingress cannot tell apart. No effects.
+
+It is a server of our own on a public image, with its routes beside it in a ConfigMap that is named
+by what is in it: other routes are other pods, and the old ones serve until the new ones do.
+"""
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fabric.model.hashing import digest_fields
+from fabric.providers.cluster.archives import file_key
+from fabric.providers.cluster.ingress import Routed, http_paths
+from fabric.providers.cluster.names import MARK, gate_labels, own_name
+from fabric.providers.cluster.objects import KubeObject, count_at, rows_at, text_at
+from fabric.providers.cluster.overlaps import needs_gate
+from fabric.providers.cluster.pods import (
+    CONTAINER_SECURITY,
+    END_SECONDS,
+    POD_SECURITY,
+    SERVING,
+)
+from fabric.providers.cluster.settings import ClusterSettings
+from fabric.providers.contract import DeploymentAddress
+from fabric.providers.payloads import as_json
+
+_FOLDER = "/fabric/gate"
+_PORT = 80
+_DIGEST = 12
+# A function without a timeout of its own may take its time when its gate ends.
+_USUAL_SECONDS = 30
+_MEMORY = "64Mi"
+_OWN = Path(__file__).with_name("gate")
+_RUNTIME = Path(__file__).parents[2] / "runtimes" / "nodejs"
+
+
+def gate_objects(
+    address: DeploymentAddress,
+    functions: Sequence[Routed],
+    own: ClusterSettings,
+    there: Mapping[str, KubeObject],
+) -> tuple[KubeObject, ...]:
+    """None where the Ingress can tell all routes apart; else the Deployment last. How long a
+    function may take is seen `there`."""
+    if not needs_gate(functions):
+        return ()
+    names = {one.name for one in functions}
+    seconds = {name: _seconds(there.get(_deployment_key(address, name))) for name in names}
+    files = (*_code(), ("routes.json", _routes(address, functions, seconds)))
+    digest = digest_fields(part for pair in files for part in pair)
+    config: KubeObject = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": f"{own_name(address)}-gate-{digest[:_DIGEST]}",
+            "labels": gate_labels(address),
+        },
+        "immutable": True,
+        "data": {file_key(number): text for number, (_, text) in enumerate(files)},
+    }
+    volume: KubeObject = {
+        "name": text_at(config, "metadata", "name"),
+        "items": [
+            {"key": file_key(number), "path": name} for number, (name, _) in enumerate(files)
+        ],
+    }
+    longest = max([_USUAL_SECONDS, *seconds.values()])
+    pod = {**_pod(own, volume), "terminationGracePeriodSeconds": longest + END_SECONDS}
+    # All that its pods are made of: those of another mark are not waited for.
+    mark = digest_fields((digest, as_json(pod)))[:32]
+    return (config, _service(address, mark), _deployment(address, own, mark, pod))
+
+
+@functools.cache
+def _code() -> tuple[tuple[str, str], ...]:
+    """Its table of routes is the one that pods have."""
+    gate, routes = _OWN / "gate.mjs", _RUNTIME / "serving_routes.mjs"
+    return ((gate.name, gate.read_text()), (routes.name, routes.read_text()))
+
+
+def _routes(
+    address: DeploymentAddress, functions: Sequence[Routed], seconds: Mapping[str, int]
+) -> str:
+    rows = [
+        {
+            "method": one.method,
+            "path": one.path,
+            "url": f"http://{own_name(address, one.function)}:{_PORT}",
+            "seconds": seconds[one.function],
+        }
+        for one in sorted(http_paths(functions))
+    ]
+    return as_json({"routes": rows})
+
+
+def _seconds(deployment: KubeObject | None) -> int:
+    """As the server in its pods was told; 0 for as long as it takes."""
+    for container in rows_at(deployment, "spec", "template", "spec", "containers"):
+        for row in rows_at(container, "env"):
+            if text_at(row, "name") == "FABRIC_SAID":
+                return count_at(json.loads(text_at(row, "value") or "{}"), "seconds")
+    return 0
+
+
+def _deployment_key(address: DeploymentAddress, function: str) -> str:
+    return f"Deployment/{own_name(address, function)}"
+
+
+def _metadata(address: DeploymentAddress, mark: str) -> KubeObject:
+    named: KubeObject = {"name": own_name(address), "labels": gate_labels(address)}
+    return {**named, "annotations": {MARK: mark}}
+
+
+def _service(address: DeploymentAddress, mark: str) -> KubeObject:
+    port = {"name": "http", "port": _PORT, "targetPort": "http", "protocol": "TCP"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _metadata(address, mark),
+        "spec": {"type": "ClusterIP", "selector": gate_labels(address), "ports": [port]},
+    }
+
+
+def _deployment(
+    address: DeploymentAddress, own: ClusterSettings, mark: str, pod: KubeObject
+) -> KubeObject:
+    labels = gate_labels(address)
+    template = {"metadata": {"labels": labels, "annotations": {MARK: mark}}, "spec": pod}
+    spec = {
+        **({"replicas": own.gate_pods} if own.gate_pods else {}),
+        "revisionHistoryLimit": 2,
+        "progressDeadlineSeconds": own.rollout_seconds,
+        "selector": {"matchLabels": labels},
+        "strategy": {
+            "type": "RollingUpdate",
+            "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
+        },
+        "template": template,
+    }
+    metadata = _metadata(address, mark)
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def _pod(own: ClusterSettings, volume: KubeObject) -> KubeObject:
+    container = {
+        "name": "gate",
+        "image": own.gate_image,
+        "command": ["node", f"{_FOLDER}/gate.mjs"],
+        **SERVING,
+        "resources": {"requests": {"memory": _MEMORY}},
+        "securityContext": CONTAINER_SECURITY,
+        "volumeMounts": [{"name": "gate", "mountPath": _FOLDER, "readOnly": True}],
+    }
+    return {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": POD_SECURITY,
+        "containers": [container],
+        "volumes": [{"name": "gate", "configMap": volume}],
+    }

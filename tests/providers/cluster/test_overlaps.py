@@ -1,0 +1,90 @@
+"""Which routes an Ingress can say by itself, and which need a gate."""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+
+from fabric.local.routes import HttpRoute, Matched, RouteTable
+from fabric.providers.cluster.ingress import ingress
+from fabric.providers.cluster.names import own_name
+from fabric.providers.cluster.overlaps import needs_gate
+from fabric.providers.cluster.settings import ClusterSettings
+from fabric.providers.contract import DeploymentAddress, FunctionDraft
+from tests.support.route_sets import PLAIN, RoutedRequest, route_sets
+from tests.support.servers.cluster.front import service_of
+
+_ADDRESS = DeploymentAddress("shop", "dev", "cluster-orchestrator", "cluster-orchestrator")
+
+
+def functions(*routes: HttpRoute) -> list[FunctionDraft]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for one in routes:
+        text = json.dumps({"type": "http", "method": one.method, "path": one.path})
+        found[one.function].append(text)
+    return [FunctionDraft(name, (), tuple(texts)) for name, texts in found.items()]
+
+
+def gated(*routes: str) -> bool:
+    """Each `METHOD /path function`."""
+    return needs_gate(functions(*(HttpRoute(*one.split()) for one in routes)))
+
+
+@pytest.mark.parametrize(
+    "routes",
+    [
+        ("GET /items list", "POST /items make"),
+        ("GET /items list", "POST /items/ make"),
+        ("GET /users/{id} one", "GET /users/{id}/orders orders"),
+        ("GET /users/{id} one", "GET /users/me me"),
+        ("ANY /{rest+} site", "GET /api/{id} api"),
+        ("ANY /{rest+} site", "GET /hello hello"),
+        ("GET /a/{x}/b one", "GET /{y}/c/b other"),
+    ],
+)
+def test_routes_that_meet_need_a_gate(routes: tuple[str, ...]) -> None:
+    assert gated(*routes)
+
+
+@pytest.mark.parametrize(
+    "routes",
+    [
+        ("GET /hello hello",),
+        ("GET /items all", "POST /items all", "ANY /items/{id}/{x+} all"),
+        ("GET /hello hello", "GET /bye bye"),
+        ("GET /users list", "GET /users/{id} one"),
+        ("GET /users/me me", "GET /users/{id}/orders orders"),
+        ("GET / home", "GET /files/{name+} files"),
+        ("GET / home", "GET /{rest+} files"),
+        ("GET /user/{id} one", "GET /users/{id} other"),
+    ],
+)
+def test_routes_that_an_ingress_tells_apart_need_none(routes: tuple[str, ...]) -> None:
+    assert not gated(*routes)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(90)
+@given(routes=route_sets(), asked=PLAIN)
+@settings(max_examples=150, deadline=None)
+def test_without_a_gate_an_ingress_leads_where_a_local_run_does(
+    routes: list[HttpRoute], asked: Sequence[RoutedRequest]
+) -> None:
+    made = functions(*routes)
+    if needs_gate(made):
+        return
+    rows, table = ingress(_ADDRESS, made, ClusterSettings()), RouteTable(routes)
+    assert rows
+    for one in asked:
+        found = table.find(one.method, one.path)
+        if isinstance(found, Matched) and "//" not in one.path:
+            service = service_of([rows], "", one.path)
+            assert service == own_name(_ADDRESS, found.route.function)
+
+
+def test_with_a_gate_all_paths_lead_to_it() -> None:
+    made = functions(HttpRoute("GET", "/a", "one"), HttpRoute("GET", "/b/{id}", "other"))
+    rows = ingress(_ADDRESS, made, ClusterSettings(), "shop-dev")
+    assert {service_of([rows or {}], "", path) for path in ("/a", "/a/", "/b/7")} == {"shop-dev"}
