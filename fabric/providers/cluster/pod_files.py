@@ -45,7 +45,10 @@ def pod_runtime(runtime: str) -> PodRuntime | None:
 @functools.cache
 def _node_files() -> tuple[tuple[str, str], ...]:
     top = _RUNTIMES / "nodejs"
-    own = ("server.mjs", "serving_http.mjs", "serving_routes.mjs", "unzip.mjs")
+    own = (
+        *("server.mjs", "serving_answers.mjs", "serving_http.mjs"),
+        *("serving_routes.mjs", "unzip.mjs"),
+    )
     calling = sorted(one.name for one in (top / "calling").glob("*.mjs"))
     names = (*own, *(f"calling/{name}" for name in calling))
     return tuple((name, (top / name).read_text()) for name in names)
@@ -54,7 +57,10 @@ def _node_files() -> tuple[tuple[str, str], ...]:
 @functools.cache
 def _python_files() -> tuple[tuple[str, str], ...]:
     top = _RUNTIMES / "python"
-    own = ("serve.py", "server.py", "serving_http.py", "serving_routes.py")
+    own = (
+        *("serve.py", "server.py", "serving_answers.py"),
+        *("serving_http.py", "serving_routes.py"),
+    )
     calling = sorted(one.name for one in (top / "calling").glob("*.py"))
     names = (*own, *(f"calling/{name}" for name in calling))
     return tuple((f"fabric/runtimes/python/{name}", (top / name).read_text()) for name in names)

@@ -5,7 +5,8 @@ import { createServer } from "node:http";
 import { join, resolve } from "node:path";
 
 import { call, prepare } from "./calling/call.mjs";
-import { answerOf, BadAnswer, eventOf, split } from "./serving_http.mjs";
+import { failed, message, sent, timed, unrouted } from "./serving_answers.mjs";
+import { eventOf, split } from "./serving_http.mjs";
 import { routed, routesOf } from "./serving_routes.mjs";
 import { laidOut } from "./unzip.mjs";
 
@@ -13,7 +14,6 @@ const said = JSON.parse(process.env.FABRIC_SAID);
 const { FABRIC_CODE: parts, FABRIC_WORK: work, FABRIC_EVENT: once, PORT: port = "8080" } = process.env;
 const READY = "/.fabric/ready";
 const MOST = 32 * 1024 * 1024;
-const JSON_TYPE = [["content-type", "application/json"]];
 // Those are ours: a handler meets its own environment.
 for (const name of ["FABRIC_SAID", "FABRIC_CODE", "FABRIC_WORK", "FABRIC_EVENT"]) delete process.env[name];
 
@@ -50,10 +50,8 @@ function serve() {
   const server = createServer((req, res) => {
     underWay += 1;
     res.on("close", () => (underWay -= 1));
-    answered(routes, req).then((answer) => send(req, res, answer), (error) => {
-      console.error(error?.stack ?? error);
-      send(req, res, message(error instanceof BadAnswer ? 502 : 500, error instanceof BadAnswer ? "Bad Gateway" : "Internal Server Error"));
-    });
+    const ending = () => (isEnding ? { connection: "close" } : {});
+    answered(routes, req).catch(failed).then((answer) => sent(req, res, answer, ending()));
   });
   server.requestTimeout = 0;
   // Longer than controllers keep idle connections: who comes closes first.
@@ -75,20 +73,11 @@ async function answered(routes, req) {
   const [path] = split(req.url);
   if (path === READY) return message(isEnding ? 503 : 200, isEnding ? "ending" : "ready");
   const route = routed(routes, req.method, path);
-  if (!route.key) return route.allowed.length ? message(405, "Method Not Allowed", [["allow", route.allowed.join(", ")]]) : message(404, "Not Found");
+  if (!route.key) return unrouted(route);
   if (said.most && underWay > said.most) return message(429, "Too Many Requests");
   const body = await bodyOf(req);
   if (body === undefined) return message(413, "Content Too Large");
-  return timed(call(handler, eventOf(req, body, route)));
-}
-
-async function timed(calling) {
-  if (!said.seconds) return answerOf(await calling);
-  let timer;
-  const late = new Promise((resolve) => (timer = setTimeout(resolve, said.seconds * 1000, message(504, "Gateway Timeout"))));
-  const answer = calling.then(answerOf);
-  answer.catch(() => {});
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+  return timed(call(handler, eventOf(req, body, route)), said.seconds);
 }
 
 async function bodyOf(req) {
@@ -100,21 +89,4 @@ async function bodyOf(req) {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-function message(status, text, headers = []) {
-  return { status, headers: [...JSON_TYPE, ...headers], body: Buffer.from(JSON.stringify({ message: text })) };
-}
-
-function send(req, res, { status, headers, body }) {
-  const grouped = {};
-  for (const [name, value] of headers) grouped[name] = name in grouped ? [grouped[name], value].flat() : value;
-  const hasBody = status !== 204 && status !== 304;
-  try {
-    res.writeHead(status, { ...grouped, ...(hasBody ? { "content-length": body.length } : {}), ...(isEnding ? { connection: "close" } : {}) });
-  } catch (error) {
-    console.error(error?.stack ?? error);
-    return res.writeHead(502).end();
-  }
-  res.end(hasBody && req.method !== "HEAD" ? body : undefined);
 }

@@ -15,44 +15,29 @@ import time
 import traceback
 import zipfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as TookTooLongError
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from fabric.runtimes.python.calling import call as calling
 from fabric.runtimes.python.calling.context import new_id
 from fabric.runtimes.python.calling.loading import LoadedHandler
-from fabric.runtimes.python.calling.said import Said
-from fabric.runtimes.python.serving_http import (
-    HttpGiven,
-    HttpTaken,
-    UnfitAnswerError,
-    answer_of,
-    event_of,
-    message,
-)
-from fabric.runtimes.python.serving_routes import routed, routes_of
+from fabric.runtimes.python.serving_answers import AnsweringFunction
+from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken, message
 
 _READY = "/.fabric/ready"
 _MOST = 32 * 1024 * 1024
 _SECRETLY_OURS = ("FABRIC_SAID", "FABRIC_CODE", "FABRIC_WORK", "FABRIC_EVENT")
 _NO_BODY = (204, 304)
-# Calls at once; more of them wait.
-_THREADS = 64
 _LOOK = 0.05
 
 
-class FunctionServer:
+class FunctionServer(AnsweringFunction):
     """The function, and how many calls of it are under way."""
 
     def __init__(self, document: dict[str, object]) -> None:
-        self.said = Said(document)
-        self.handler = calling.load(self.said)
-        self.routes = routes_of(document.get("routes") or [])  # type: ignore[arg-type]
+        super().__init__(document)
         self.most = int(str(document.get("most") or 0))
         self.drain = float(str(document.get("drain", 3)))
-        self.pool = ThreadPoolExecutor(_THREADS)
         self.is_ending = False
         self._guard = threading.Lock()
         self._under_way = 0
@@ -73,40 +58,14 @@ class FunctionServer:
         with self._guard:
             return self._under_way
 
+    @property
+    def is_full(self) -> bool:
+        return bool(self.most) and self.under_way > self.most
+
     def answered(self, taken: HttpTaken) -> HttpGiven:
         if taken.path == _READY:
             return message(503, "ending") if self.is_ending else message(200, "ready")
-        route = routed(self.routes, taken.method, taken.path)
-        if not route.key:
-            return _unrouted(route.allowed)
-        if self.most and self.under_way > self.most:
-            return message(429, "Too Many Requests")
-        return self._called(event_of(taken, route))
-
-    def _called(self, event: object) -> HttpGiven:
-        call = self.pool.submit(calling.call, self.handler, event)
-        try:
-            return answer_of(call.result(self.said.seconds or None))
-        except TookTooLongError:
-            if not call.done():
-                return message(504, "Gateway Timeout")
-            return _failed(call.exception())
-        except UnfitAnswerError as error:
-            sys.stderr.write(f"{self.said.function}: {error}\n")
-            return message(502, "Bad Gateway")
-        except BaseException as error:  # noqa: BLE001 - whatever a handler throws is a 500
-            return _failed(error)
-
-
-def _failed(error: BaseException | None) -> HttpGiven:
-    traceback.print_exception(error)
-    return message(500, "Internal Server Error")
-
-
-def _unrouted(allowed: list[str]) -> HttpGiven:
-    if not allowed:
-        return message(404, "Not Found")
-    return message(405, "Method Not Allowed", ("allow", ", ".join(allowed)))
+        return super().answered(taken)
 
 
 class RequestHandler(BaseHTTPRequestHandler):

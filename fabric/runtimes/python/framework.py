@@ -1,0 +1,72 @@
+"""Serves one function below Google's functions framework: its requests become our events. Without
+routes nobody but a clock or a caller with a right of its own comes: the body is the event.
+
+The standard library only: of fabric there are the files beside this one.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from fabric.runtimes.python.calling.context import new_id
+from fabric.runtimes.python.serving_answers import AnsweringFunction
+from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken, message
+
+_DUE = "x-cloudscheduler-scheduletime"
+_Answer = tuple[bytes, int, list[tuple[str, str]]]
+
+
+class FrameworkRequest(Protocol):
+    """What is read of a request as Flask has it."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def environ(self) -> Mapping[str, object]: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    def get_data(self) -> bytes: ...
+
+
+def framed(folder: str, document: dict[str, object]) -> Callable[[FrameworkRequest], _Answer]:
+    """A function that the framework calls; a path that is relative begins where the archive does."""
+    os.environ.pop("FABRIC_MARK", None)  # noqa: TID251 - the function's own
+    os.chdir(folder)
+    function = AnsweringFunction({**document, "folder": folder})
+
+    def answered(request: FrameworkRequest) -> _Answer:
+        taken = _taken(request)
+        given = function.answered(taken) if function.routes else _of_event(function, taken)
+        return given.body, given.status, given.headers
+
+    return answered
+
+
+def _taken(request: FrameworkRequest) -> HttpTaken:
+    environ = request.environ
+    target = str(environ.get("RAW_URI") or environ.get("REQUEST_URI") or "/")
+    headers = [(name.lower(), value) for name, value in request.headers.items()]
+    peer = str(environ.get("REMOTE_ADDR") or "")
+    return HttpTaken(request.method, target, headers, request.get_data(), peer)
+
+
+def _of_event(function: AnsweringFunction, taken: HttpTaken) -> HttpGiven:
+    try:
+        event = json.loads(taken.body or b"{}")
+    except ValueError:
+        return message(400, "Bad Request")
+    if isinstance(event, dict) and event.get("detail-type") == "Scheduled Event":
+        event = {**event, "id": new_id(), "time": _time(taken.header(_DUE))}
+    return function.called(event)
+
+
+def _time(said: str) -> str:
+    """When it was due, or now; without parts of a second."""
+    if said:
+        return said.partition(".")[0].removesuffix("Z") + "Z"
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

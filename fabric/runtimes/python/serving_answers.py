@@ -1,0 +1,71 @@
+"""What is answered whoever serves a handler: in time, or with the words for what went wrong.
+
+The standard library only: this runs in a container that has nothing of fabric's.
+"""
+
+import sys
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TookTooLongError
+
+from fabric.runtimes.python.calling import call as calling
+from fabric.runtimes.python.calling.said import Said
+from fabric.runtimes.python.serving_http import (
+    HttpGiven,
+    HttpTaken,
+    UnfitAnswerError,
+    answer_of,
+    event_of,
+    message,
+)
+from fabric.runtimes.python.serving_routes import routed, routes_of
+
+# Calls at once; more of them wait.
+_THREADS = 64
+
+
+class AnsweringFunction:
+    """A function with its routes."""
+
+    def __init__(self, document: dict[str, object]) -> None:
+        self.said = Said(document)
+        self.handler = calling.load(self.said)
+        self.routes = routes_of(document.get("routes") or [])  # type: ignore[arg-type]
+        self.pool = ThreadPoolExecutor(_THREADS)
+
+    @property
+    def is_full(self) -> bool:
+        return False
+
+    def answered(self, taken: HttpTaken) -> HttpGiven:
+        route = routed(self.routes, taken.method, taken.path)
+        if not route.key:
+            return _unrouted(route.allowed)
+        if self.is_full:
+            return message(429, "Too Many Requests")
+        return self.called(event_of(taken, route))
+
+    def called(self, event: object) -> HttpGiven:
+        call = self.pool.submit(calling.call, self.handler, event)
+        try:
+            return answer_of(call.result(self.said.seconds or None))
+        except TookTooLongError:
+            if not call.done():
+                return message(504, "Gateway Timeout")
+            return _failed(call.exception())
+        except UnfitAnswerError as error:
+            sys.stderr.write(f"{self.said.function}: {error}\n")
+            return message(502, "Bad Gateway")
+        except BaseException as error:  # noqa: BLE001 - whatever a handler throws is a 500
+            return _failed(error)
+
+
+def _failed(error: BaseException | None) -> HttpGiven:
+    traceback.print_exception(error)
+    return message(500, "Internal Server Error")
+
+
+def _unrouted(allowed: list[str]) -> HttpGiven:
+    if not allowed:
+        return message(404, "Not Found")
+    return message(405, "Method Not Allowed", ("allow", ", ".join(allowed)))
