@@ -56,6 +56,12 @@ def _cloud1(around: CommandEnvironment, extension: str, connections: Connections
     return cloud1_lambda(around, extension, connections)
 
 
+def _cloud2(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:
+    from fabric.providers.cloud2.make import cloud2_functions
+
+    return cloud2_functions(around, extension, connections)
+
+
 def _edge1(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:
     from fabric.providers.edge1.make import edge1_workers
 
@@ -70,6 +76,7 @@ def _cluster(around: CommandEnvironment, extension: str, connections: Connection
 
 _REAL: dict[str, Callable[[CommandEnvironment, str, Connections], Deployer]] = {
     "cloud1-lambda": _cloud1,
+    "cloud2-functions": _cloud2,
     "edge1-workers": _edge1,
     "cluster-orchestrator": _cluster,
 }

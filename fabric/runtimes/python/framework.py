@@ -34,7 +34,7 @@ class FrameworkRequest(Protocol):
 
 
 def framed(folder: str, document: dict[str, object]) -> Callable[[FrameworkRequest], _Answer]:
-    """A function that the framework calls; a path that is relative begins where the archive does."""
+    """What the framework calls; a path that is relative begins where the archive does."""
     os.environ.pop("FABRIC_MARK", None)  # noqa: TID251 - the function's own
     os.chdir(folder)
     function = AnsweringFunction({**document, "folder": folder})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.state.backends.rs256 import read_key, sign, token
+from fabric.system.rs256 import read_key, sign, token
 
 HEADER = "-----BEGIN PRIVATE KEY-----"
 FOOTER = "-----END PRIVATE KEY-----"

@@ -1,0 +1,76 @@
+"""cloud2's interfaces: functions, what serves them, and clocks; one token for all of them."""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.providers.cloud2.refusals import Cloud2Fault, Cloud2RefusedError
+from fabric.providers.http_calls import ProviderCall, opened, sent, understood
+from fabric.system.http_client import Http, HttpRequest
+from fabric.system.retry import TransientError
+
+T = TypeVar("T")
+FUNCTIONS, RUN, SCHEDULER = "cloudfunctions", "run", "cloudscheduler"
+_ZIP = "application/zip"
+# Somebody else's change came between, or is under way: whoever looks again may go on.
+_PASSING = frozenset(("ABORTED", "ALREADY_EXISTS"))
+
+
+class BearerToken(Protocol):
+    def token(self) -> str: ...
+
+
+class GivenToken(Struct, frozen=True):
+    text: Secret[str]
+
+    def token(self) -> str:
+        return self.text.reveal()
+
+
+class Login(Struct, frozen=True):
+    """Who calls, for messages; and the token, which may have to be asked for."""
+
+    caller: str
+    bearer: Callable[[Http], BearerToken]
+
+
+class _Refusal(Struct, frozen=True):
+    error: Cloud2Fault = Cloud2Fault()
+
+
+class Cloud2Api:
+    """Thread-safe. `base_url` stands for all interfaces where it is set, else each has its own
+    host."""
+
+    def __init__(self, base_url: str, login: Login, http: Http | None = None) -> None:
+        self.caller = login.caller
+        self._base_url = base_url
+        self._http = http or opened("cloud2-functions")
+        self._bearer = login.bearer(self._http)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def once(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
+        """TransientError where another look may help; RefusedCallError for a no."""
+        url = self._base_url or f"https://{interface}.googleapis.com"
+        reply = sent(self._http, url, Secret(self._bearer.token()), call)
+        if reply.ok:
+            return understood(call, reply, kind)
+        fault = understood(call, reply, _Refusal).error
+        if fault.status in _PASSING:
+            raise TransientError(
+                f"`{call.title}` was answered with {fault.status}: {fault.message}"
+            )
+        raise Cloud2RefusedError(reply.status, fault, call.title)
+
+    def upload(self, url: str, content: bytes) -> None:
+        """To an address that is signed: whoever sends a token besides is refused."""
+        request = HttpRequest("PUT", url, Secret({"Content-Type": _ZIP}), content)
+        reply = self._http.send(request)
+        if not reply.ok:
+            words = f"the upload of the source was answered with {reply.status}"
+            raise FabricError(Problem("provider/refused", words))

@@ -1,0 +1,98 @@
+"""A function as it is sent to cloud2. No effects."""
+
+import re
+from collections.abc import Iterator
+
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud2.own_settings import OWNER, Cloud2Owner, Cloud2Settings, RevisionMark
+from fabric.providers.cloud2.source import ENTRY_POINT, memory_of, require_runtime, seconds_of
+from fabric.providers.contract import FunctionOrder
+
+MARK = "FABRIC_MARK"
+_ENV_BYTES = 32 * 1024
+_LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+# The runtime there sets these itself.
+RESERVED = frozenset(
+    (
+        *(MARK, "PORT", "K_SERVICE", "K_REVISION", "K_CONFIGURATION"),
+        *("FUNCTION_TARGET", "FUNCTION_SIGNATURE_TYPE", "FUNCTION_SOURCE", "FUNCTION_TRIGGER_TYPE"),
+        *("CLOUD_RUN_TIMEOUT_SECONDS", "GOOGLE_CLOUD_PROJECT", "LOG_EXECUTION_ID"),
+        *("ENTRY_POINT", "GCP_PROJECT", "GCLOUD_PROJECT", "GOOGLE_FUNCTION_TARGET"),
+    )
+)
+RESERVED_BEGINS = "X_GOOGLE_"
+
+
+def is_reserved(name: str) -> bool:
+    return name in RESERVED or name.startswith(RESERVED_BEGINS)
+
+
+# Whatever else somebody has set by hand stays as it is.
+UPDATED = (
+    *("description", "labels"),
+    *("buildConfig.source", "buildConfig.runtime", "buildConfig.entryPoint"),
+    *("serviceConfig.environmentVariables", "serviceConfig.availableMemory"),
+    *("serviceConfig.timeoutSeconds", "serviceConfig.maxInstanceCount"),
+    *("serviceConfig.maxInstanceRequestConcurrency", "serviceConfig.serviceAccountEmail"),
+    "serviceConfig.allTrafficOnLatestRevision",
+)
+
+
+def function_document(
+    order: FunctionOrder,
+    owner: Cloud2Owner,
+    own: Cloud2Settings,
+    mark: RevisionMark,
+    source: JsonObject,
+) -> JsonObject:
+    """A new revision of a function that is there already is met by nobody yet."""
+    return {
+        "description": owner.words,
+        "labels": {OWNER: owner.label, **dict(order.tags)},
+        "environment": "GEN_2",
+        "buildConfig": {
+            "runtime": require_runtime(order).id,
+            "entryPoint": ENTRY_POINT,
+            "source": {"storageSource": source},
+        },
+        "serviceConfig": {
+            "environmentVariables": {**dict(order.env.reveal()), MARK: mark.text},
+            "allTrafficOnLatestRevision": False,
+            **_sizes(order),
+            **({"serviceAccountEmail": own.service_account} if own.service_account else {}),
+        },
+    }
+
+
+def _sizes(order: FunctionOrder) -> JsonObject:
+    """As many calls at once as instances, so each instance has one call."""
+    wanted = {
+        "availableMemory": f"{memory_of(order)}Mi" if memory_of(order) else None,
+        "timeoutSeconds": seconds_of(order) or None,
+        "maxInstanceCount": order.reserved_concurrency or None,
+    }
+    told = {name: value for name, value in wanted.items() if value is not None}
+    return {"maxInstanceRequestConcurrency": 1, **told}
+
+
+def refuse_order(order: FunctionOrder) -> None:
+    """Before anything is called: values are known now for the first time."""
+    problems = tuple(_misfits(order))
+    if problems:
+        raise FabricError(*problems)
+
+
+def _misfits(order: FunctionOrder) -> Iterator[Problem]:
+    whose = f"function `{order.name}`"
+    pairs = order.env.reveal()
+    size = sum(len(name.encode()) + len(text.encode()) for name, text in pairs)
+    if size > _ENV_BYTES:
+        message = f"{whose}: its environment has {size:,} bytes, and cloud2 takes {_ENV_BYTES:,}"
+        yield Problem("deploy/environment-too-large", message)
+    for name, value in order.tags:
+        if name == OWNER or not (_LABEL.fullmatch(name) and _LABEL_VALUE.fullmatch(value)):
+            message = f"{whose}: the tag `{name}` with `{value}` is no label of cloud2's"
+            hint = "labels are small letters, digits, `_` and `-`, at most 63 each"
+            yield Problem("deploy/unfit-tag", message, hint)

@@ -1,0 +1,203 @@
+"""Functions at cloud2: a deploy builds a revision; the release lets it be met."""
+
+import functools
+
+from msgspec import Struct, field
+
+from fabric.model.hashing import digest_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud2.api import FUNCTIONS
+from fabric.providers.cloud2.documents import UPDATED, function_document, refuse_order
+from fabric.providers.cloud2.own_settings import (
+    OWNER,
+    Cloud2Owner,
+    RevisionMark,
+    function_name,
+    owner_of,
+    revision_in,
+    version_id,
+)
+from fabric.providers.cloud2.revisions import (
+    RevisionRow,
+    pinned,
+    revision,
+    revision_of,
+    serving,
+)
+from fabric.providers.cloud2.source import packed_source, require_runtime
+from fabric.providers.cloud2.work import Cloud2Work, OperationRow, finished, too_long
+from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.http_calls import sending
+from fabric.providers.naming import function_endpoint
+from fabric.providers.waiting import until
+from fabric.system.retry import TransientError
+
+_MOVING = frozenset(("DEPLOYING", "DELETING"))
+
+
+class _Served(Struct, frozen=True, rename="camel"):
+    uri: str = ""
+    service_account_email: str = ""
+
+
+class FunctionRow(Struct, frozen=True, rename="camel"):
+    name: str
+    state: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    service_config: _Served = _Served()
+
+    def is_of(self, owner: Cloud2Owner) -> bool:
+        return self.labels.get(OWNER) == owner.label
+
+
+class _Upload(Struct, frozen=True, rename="camel"):
+    upload_url: str
+    storage_source: JsonObject
+
+
+class _Ordered(Struct, frozen=True):
+    """An order with what follows from it."""
+
+    order: FunctionOrder
+    name: str
+    owner: Cloud2Owner
+    mark: RevisionMark
+
+
+def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
+    refuse_order(order)
+    name, owner = function_name(address, order.name), owner_of(address, order.name)
+    mark = RevisionMark(order.mark, _around(work, order), order.artifact.sha256)
+    wanted = _Ordered(order, name, owner, mark)
+
+    def act() -> LiveFunction:
+        """What an earlier try has begun is waited for, and taken."""
+        row = settled_row(work, name, owner)
+        found = None if row is None else _there(work, wanted)
+        if row is not None and found is not None:
+            return _live(work, row, found, wanted)
+        work.watch.hear(f"{order.name}: is being built, which takes a minute or two")
+        return _built(work, wanted, is_new=row is None)
+
+    live = work.patient(act)
+    work.watch.hear(f"{order.name}: revision {revision_in(live.resource_id)} is ready")
+    return live
+
+
+def _around(work: Cloud2Work, order: FunctionOrder) -> str:
+    """What stands around a handler, and whom it runs as, are a part of what is made."""
+    return _digest(require_runtime(order).digest, work.own.service_account)
+
+
+@functools.cache
+def _digest(*parts: str) -> str:
+    return digest_fields(parts)[:8]
+
+
+def function_row(work: Cloud2Work, name: str) -> FunctionRow | None:
+    return work.look(FUNCTIONS, f"/v2/{work.place.function(name)}", FunctionRow)
+
+
+def settled_row(work: Cloud2Work, name: str, owner: Cloud2Owner) -> FunctionRow | None:
+    """Ours, or none; once nothing is under way with it any more."""
+
+    def look() -> tuple[FunctionRow | None] | None:
+        row = function_row(work, name)
+        if row is not None and not row.is_of(owner):
+            raise FabricError(_foreign(name, owner))
+        return None if row is not None and row.state in _MOVING else (row,)
+
+    found = until(look, work.building, work.watch)
+    if found is None:
+        raise FabricError(too_long(f"function `{owner.function}`", work.building))
+    return found[0]
+
+
+def _foreign(name: str, owner: Cloud2Owner) -> Problem:
+    message = (
+        f"the function `{name}` is there already, and no label of it says that it is {owner.title}"
+    )
+    hint = "it is left as it is: delete it by hand, or give the service another name"
+    return Problem("deploy/foreign", message, hint)
+
+
+def _there(work: Cloud2Work, wanted: _Ordered) -> RevisionRow | None:
+    """The revision of then, where it is still there and good; else any that is just as ordered."""
+    ident = revision_in(wanted.order.version)
+    then = revision(work, wanted.name, ident) if ident else None
+    if then is not None and then.is_good and then.mark.mark == wanted.order.mark:
+        return then
+    return revision_of(work, wanted.name, wanted.mark)
+
+
+def _built(work: Cloud2Work, wanted: _Ordered, *, is_new: bool) -> LiveFunction:
+    if not is_new:
+        pinned(work, wanted.name)
+    source = _uploaded(work, wanted.order)
+    document = function_document(wanted.order, wanted.owner, work.own, wanted.mark, source)
+    if is_new:
+        path = f"/v2/{work.place.path}/functions?functionId={wanted.name}"
+        call = sending("POST", path, document)
+    else:
+        path = f"/v2/{work.place.function(wanted.name)}?updateMask={','.join(UPDATED)}"
+        call = sending("PATCH", path, document)
+    begun = work.api.once(FUNCTIONS, call, OperationRow)
+    finished(work, FUNCTIONS, begun, f"function `{wanted.order.name}`")
+    row, found = function_row(work, wanted.name), _there(work, wanted)
+    if row is None or found is None:
+        raise TransientError(f"the new revision of `{wanted.name}` does not show yet")
+    return _live(work, row, found, wanted)
+
+
+def _uploaded(work: Cloud2Work, order: FunctionOrder) -> JsonObject:
+    content = packed_source(order, work.place.region)
+    path = f"/v2/{work.place.path}/functions:generateUploadUrl"
+    upload = work.api.once(FUNCTIONS, sending("POST", path, {"environment": "GEN_2"}), _Upload)
+    work.api.upload(upload.upload_url, content)
+    return upload.storage_source
+
+
+def _live(work: Cloud2Work, row: FunctionRow, found: RevisionRow, wanted: _Ordered) -> LiveFunction:
+    order = wanted.order
+    return LiveFunction(
+        order.name,
+        wanted.name,
+        version_id(work.place, wanted.name, found.id),
+        function_endpoint(row.service_config.uri, order.triggers),
+        found.mark.archive,
+        order.mark,
+        order.triggers,
+    )
+
+
+def made_under(
+    work: Cloud2Work, address: DeploymentAddress, function: str, mark: str
+) -> LiveFunction | None:
+    """Whatever stands around it: what is found was made by a call that nobody heard the end of."""
+    name, owner = function_name(address, function), owner_of(address, function)
+    row = settled_row(work, name, owner)
+    found = None if row is None else revision_of(work, name, RevisionMark(mark, "", ""))
+    return None if found is None or row is None else _found(work, owner, row, found)
+
+
+def met(work: Cloud2Work, address: DeploymentAddress, function: str) -> LiveFunction | None:
+    """The revision that users meet; what is not ours is not there."""
+    name, owner = function_name(address, function), owner_of(address, function)
+    row = function_row(work, name)
+    if row is None:
+        return None
+    if not row.is_of(owner):
+        raise FabricError(_foreign(name, owner))
+    there = serving(work, name)
+    found = revision(work, name, there.met) if there and there.met else None
+    return None if found is None else _found(work, owner, row, found)
+
+
+def _found(
+    work: Cloud2Work, owner: Cloud2Owner, row: FunctionRow, found: RevisionRow
+) -> LiveFunction:
+    name = row.name.rpartition("/")[2]
+    ident = version_id(work.place, name, found.id)
+    said = found.mark
+    return LiveFunction(owner.function, name, ident, "", said.archive, said.mark)

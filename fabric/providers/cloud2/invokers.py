@@ -1,0 +1,63 @@
+"""Who may call a function at cloud2: everybody, a clock, or those whom somebody else has let."""
+
+from collections.abc import Collection
+
+from msgspec import Raw, Struct, field
+from msgspec.structs import replace
+
+from fabric.providers.cloud2.api import RUN
+from fabric.providers.cloud2.work import Cloud2Work
+from fabric.providers.http_calls import ProviderCall, sending
+
+EVERYBODY = "allUsers"
+_ROLE = "roles/run.invoker"
+# Conditions are told only to who asks so.
+_ASKED = "options.requestedPolicyVersion=3"
+
+
+class _Binding(Struct, frozen=True, omit_defaults=True):
+    role: str
+    members: tuple[str, ...] = ()
+    condition: Raw | None = None
+
+
+class _Policy(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`audit_configs` go back as they came."""
+
+    version: int = 0
+    etag: str = ""
+    bindings: tuple[_Binding, ...] = ()
+    audit_configs: tuple[Raw, ...] = field(default_factory=tuple)
+
+
+def account_member(email: str) -> str:
+    return f"serviceAccount:{email}"
+
+
+def let_call(
+    work: Cloud2Work, name: str, members: Collection[str], others: Collection[str]
+) -> None:
+    """These may call it, and of `others` those that are not among them may no longer; whoever else
+    may stays."""
+    service = f"/v2/{work.place.service(name)}"
+
+    def act() -> None:
+        look = ProviderCall("GET", f"{service}:getIamPolicy?{_ASKED}")
+        policy = work.api.once(RUN, look, _Policy)
+        there = {one for row in policy.bindings if _is_plain(row) for one in row.members}
+        wanted = (there - set(others)) | set(members)
+        if wanted != there:
+            document = {"policy": _with(policy, wanted)}
+            work.api.once(RUN, sending("POST", f"{service}:setIamPolicy", document), object)
+
+    work.patient(act)
+
+
+def _is_plain(row: _Binding) -> bool:
+    return row.role == _ROLE and row.condition is None
+
+
+def _with(policy: _Policy, members: Collection[str]) -> _Policy:
+    rest = tuple(row for row in policy.bindings if not _is_plain(row))
+    own = (_Binding(_ROLE, tuple(sorted(members))),) if members else ()
+    return replace(policy, bindings=(*rest, *own))

@@ -1,0 +1,142 @@
+"""Clocks at cloud2: a job for each schedule of a function, which calls it as who runs it."""
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.model.sample_events import sample_event
+from fabric.providers.cloud2.api import SCHEDULER
+from fabric.providers.cloud2.own_settings import Cloud2Owner
+from fabric.providers.cloud2.work import Cloud2Work
+from fabric.providers.five_fields import five_fields
+from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.payloads import as_json
+from fabric.providers.refused_calls import unless_gone
+
+_UTC = "Etc/UTC"
+_PAGE = 500
+_DIGEST = 8
+# What cloud2 waits for an answer at most, in seconds.
+LONGEST = 1_800
+_SENT = "description,schedule,timeZone,attemptDeadline,httpTarget"
+
+
+class JobRow(Struct, frozen=True, rename="camel"):
+    name: str
+    description: str = ""
+
+
+class _JobPage(Struct, frozen=True, rename="camel"):
+    jobs: tuple[JobRow, ...] = ()
+    next_page_token: str = ""
+
+
+class WantedJob(Struct, frozen=True):
+    """`digest` says all of it, so that what was made before is known by it."""
+
+    id: str
+    document: JsonObject
+
+    @property
+    def digest(self) -> str:
+        return digest_fields((self.id, as_json(self.document)))[:16]
+
+
+class Called(Struct, frozen=True):
+    """A function that clocks call, under which address and account."""
+
+    name: str
+    owner: Cloud2Owner
+    uri: str
+    account: str
+
+
+def crons_in(triggers: Sequence[str]) -> list[JsonObject]:
+    found = (json.loads(text) for text in triggers)
+    return [one for one in found if one.get("type") == "cron"]
+
+
+def own_zone(trigger: JsonObject) -> str:
+    return str(trigger.get("timezone") or _UTC)
+
+
+def wanted_jobs(called: Called, triggers: Sequence[str]) -> dict[str, WantedJob]:
+    """Each schedule once."""
+    found: dict[str, WantedJob] = {}
+    for trigger in crons_in(triggers):
+        schedule, zone = five_fields(str(trigger.get("schedule", ""))), own_zone(trigger)
+        ident = f"{called.name}-{digest_fields((schedule, zone))[:_DIGEST]}"
+        event = as_json(sample_event("cron", trigger))
+        target: JsonObject = {
+            "uri": called.uri,
+            "httpMethod": "POST",
+            "headers": {"Content-Type": "application/json"},
+            "body": base64.b64encode(event.encode()).decode(),
+            "oidcToken": {"serviceAccountEmail": called.account, "audience": called.uri},
+        }
+        found[ident] = WantedJob(
+            ident,
+            {
+                "description": called.owner.words,
+                "schedule": schedule,
+                "timeZone": zone,
+                "attemptDeadline": f"{LONGEST}s",
+                "httpTarget": target,
+            },
+        )
+    return found
+
+
+def jobs_of(work: Cloud2Work, owner: Cloud2Owner) -> list[str]:
+    return [one.name.rpartition("/")[2] for one in _jobs(work) if owner.is_in(one.description)]
+
+
+def all_jobs(work: Cloud2Work) -> list[JobRow]:
+    return list(_jobs(work))
+
+
+def _jobs(work: Cloud2Work) -> Iterator[JobRow]:
+    token = ""
+    while True:
+        query = f"pageSize={_PAGE}" + (f"&pageToken={quote(token, safe='')}" if token else "")
+        call = ProviderCall("GET", f"/v1/{work.place.path}/jobs?{query}")
+        page = work.ask(SCHEDULER, call, _JobPage)
+        yield from page.jobs
+        token = page.next_page_token
+        if not token:
+            return
+
+
+def set_job(work: Cloud2Work, wanted: WantedJob, owner: Cloud2Owner) -> None:
+    """Made, or made what it is to be."""
+    name = work.place.job(wanted.id)
+
+    def act() -> None:
+        row = work.look(SCHEDULER, f"/v1/{name}", JobRow)
+        if row is not None and not owner.is_in(row.description):
+            raise FabricError(_foreign(wanted.id, owner))
+        if row is None:
+            document = {"name": name, **wanted.document}
+            call = sending("POST", f"/v1/{work.place.path}/jobs", document)
+        else:
+            call = sending("PATCH", f"/v1/{name}?updateMask={_SENT}", wanted.document)
+        work.api.once(SCHEDULER, call, object)
+
+    work.patient(act)
+
+
+def delete_job(work: Cloud2Work, ident: str) -> None:
+    with unless_gone():
+        work.ask(SCHEDULER, ProviderCall("DELETE", f"/v1/{work.place.job(ident)}"), object)
+
+
+def _foreign(ident: str, owner: Cloud2Owner) -> Problem:
+    message = f"the job `{ident}` is there already, and does not say that it is {owner.title}"
+    hint = "it is left as it is: delete it by hand, or give the service another name"
+    return Problem("deploy/foreign", message, hint)

@@ -1,0 +1,17 @@
+"""What a service has at cloud2 besides its functions: whether it is still there."""
+
+from collections.abc import Iterator
+
+from fabric.providers.cloud2.jobs import all_jobs
+from fabric.providers.cloud2.kept import CLOCKS, kept_texts
+from fabric.providers.cloud2.work import Cloud2Work
+from fabric.providers.contract import DeploymentAddress
+
+
+def lost(work: Cloud2Work, address: DeploymentAddress) -> Iterator[str]:
+    """Of what the last release made."""
+    texts = kept_texts(address).texts
+    clocks = [text for name, text in texts.items() if name.startswith(CLOCKS)]
+    wanted = [pair.rpartition("=")[0] for text in clocks for pair in text.split()]
+    there = {one.name.rpartition("/")[2] for one in all_jobs(work)} if wanted else set()
+    yield from (f"the job `{ident}`" for ident in wanted if ident not in there)

@@ -1,0 +1,50 @@
+"""cloud2's deployer from what surrounds a run: whose project, by which token, at which address."""
+
+import json
+from collections.abc import Mapping
+
+from msgspec import ValidationError, convert
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud2.api import Cloud2Api
+from fabric.providers.cloud2.deployer import Cloud2Functions
+from fabric.providers.cloud2.own_settings import REGION, Cloud2Place, Cloud2Settings
+from fabric.providers.cloud2.tokens import KEY, TOKEN, login_of
+from fabric.providers.connections import Connections
+from fabric.providers.redaction import redaction_of
+from fabric.providers.refused_calls import require_variables
+from fabric.providers.run_command import CommandEnvironment
+
+_PROJECT, _OTHER_NAME = "CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"
+
+
+def cloud2_functions(
+    around: CommandEnvironment, extension: str, connections: Connections
+) -> Cloud2Functions:
+    env = around.env.reveal()
+    hide = redaction_of((*around.hide.reveal(), *_secrets(env)), env.items())
+    project = env.get(_PROJECT) or env.get(_OTHER_NAME) or ""
+
+    def connect() -> Cloud2Api:
+        """What a config says can be judged without credentials: they are asked for here."""
+        if not project:
+            require_variables("cloud2-functions", env, (_PROJECT,))
+        login = login_of(env, around.cwd)
+        base_url = env.get("CLOUD2_API_BASE_URL") or ""
+        key = ("cloud2", base_url, project, *_secrets(env))
+        return connections.shared(key, lambda: Cloud2Api(base_url, login))
+
+    place = Cloud2Place(project, env.get("CLOUD2_REGION") or REGION)
+    return Cloud2Functions(connect, _own(extension), hide, place)
+
+
+def _secrets(env: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(filter(None, (env.get(TOKEN), env.get(KEY))))
+
+
+def _own(extension: str) -> Cloud2Settings:
+    try:
+        return convert(json.loads(extension), Cloud2Settings)
+    except ValidationError as error:
+        message = f"`extensions.cloud2-functions` does not fit: {error}"
+        raise FabricError(Problem("config/type", message)) from error

@@ -1,0 +1,52 @@
+"""What cloud2 answers instead of doing as asked, in words: who, what, and what to do."""
+
+from msgspec import Struct
+
+from fabric.model.problems import Problem
+from fabric.providers.refused_calls import Quoted, RefusedCallError
+
+_LOGIN, _RIGHTS = 401, 403
+_DISABLED = "SERVICE_DISABLED"
+_POLICY = "permitted customer"
+
+
+class FaultDetail(Struct, frozen=True):
+    reason: str = ""
+
+
+class Cloud2Fault(Struct, frozen=True):
+    """`status` is the word of it."""
+
+    code: int = 0
+    message: str = ""
+    status: str = ""
+    details: tuple[FaultDetail, ...] = ()
+
+    @property
+    def codes(self) -> frozenset[str]:
+        return frozenset((self.status, *(one.reason for one in self.details))) - {""}
+
+
+class Cloud2RefusedError(RefusedCallError):
+    def __init__(self, status: int, fault: Cloud2Fault, call: str) -> None:
+        words = " ".join(filter(None, (fault.status, fault.message)))
+        super().__init__(status, words, call, fault.codes)
+
+
+def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+    words = f"{whose}: `{error.call}` was refused, {quoted(error.words)}"
+    if error.status == _LOGIN:
+        hint = (
+            "check `CLOUD2_ACCESS_TOKEN`, which lasts for an hour, or take "
+            "`CLOUD2_SERVICE_ACCOUNT_KEY` in its place"
+        )
+        return Problem("credentials/refused", words, hint)
+    if _DISABLED in error.codes:
+        return Problem("provider/refused", words, "enable this interface for the project")
+    if error.status == _RIGHTS:
+        hint = "check the project, and the rights that the guide of cloud2-functions names"
+        return Problem("credentials/refused", words, hint)
+    if _POLICY in error.words:
+        hint = "a policy of the organisation lets nobody be called by everybody: ask for a way out"
+        return Problem("provider/refused", words, hint)
+    return Problem("provider/refused", words)

@@ -1,0 +1,145 @@
+"""A release at cloud2: the moment when users and clocks meet what deploys have made ready."""
+
+import json
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
+from fabric.providers.cloud2.functions import function_row
+from fabric.providers.cloud2.invokers import EVERYBODY, account_member, let_call
+from fabric.providers.cloud2.jobs import (
+    Called,
+    WantedJob,
+    crons_in,
+    delete_job,
+    jobs_of,
+    set_job,
+    wanted_jobs,
+)
+from fabric.providers.cloud2.kept import CALLERS, CLOCKS, REVISION, KeptTexts, kept_texts
+from fabric.providers.cloud2.own_settings import owner_of, revision_in
+from fabric.providers.cloud2.revisions import let_meet
+from fabric.providers.cloud2.side_by_side import side_by_side
+from fabric.providers.cloud2.work import Cloud2Work
+from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
+
+
+class _Wanted(Struct, frozen=True):
+    """What a function is to be: `callers` may call it, `clocks` do."""
+
+    live: LiveFunction
+    callers: tuple[str, ...]
+    clocks: dict[str, WantedJob]
+
+    @property
+    def kept(self) -> dict[str, str]:
+        name = self.live.name
+        texts = {
+            REVISION + name: revision_in(self.live.resource_id),
+            CALLERS + name: " ".join(self.callers),
+            CLOCKS + name: clocks_text(self.clocks),
+        }
+        return {key: text for key, text in texts.items() if text}
+
+
+def clocks_text(clocks: dict[str, WantedJob]) -> str:
+    return " ".join(sorted(f"{one.id}={one.digest}" for one in clocks.values()))
+
+
+def released(
+    work: Cloud2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> Released:
+    # What a deploy has failed to make has no revision, and is met by nobody.
+    functions = [one for one in functions if revision_in(one.resource_id)]
+    kept = kept_texts(address)
+
+    def release(one: LiveFunction) -> dict[str, str]:
+        with work.told(f"function `{one.name}`"):
+            wanted = _wanted(work, address, one)
+            _cut_over(work, address, wanted, kept)
+        return wanted.kept
+
+    left = _of_leaving(address, functions, kept)
+    for texts in side_by_side(release, functions):
+        left |= texts
+    endpoints = [one.endpoint for one in functions if one.endpoint]
+    only = endpoints[0] if len(endpoints) == 1 else ""
+    return Released(only, _outputs(only, functions), tuple(left.items()))
+
+
+def _wanted(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> _Wanted:
+    found = [json.loads(text) for text in one.triggers]
+    if any(trigger.get("type") == "http" for trigger in found):
+        return _Wanted(one, (EVERYBODY,), {})
+    if not crons_in(one.triggers):
+        return _Wanted(one, (), {})
+    row = function_row(work, one.resource_name)
+    served = row.service_config if row else None
+    account = served.service_account_email if served else work.own.service_account
+    if served is None or not account:
+        raise FabricError(_no_account(one.name))
+    called = Called(one.resource_name, owner_of(address, one.name), served.uri, account)
+    return _Wanted(one, (account_member(account),), wanted_jobs(called, one.triggers))
+
+
+def _no_account(function: str) -> Problem:
+    message = f"function `{function}` has a schedule, and no account that its clock can call it as"
+    hint = "name a `serviceAccount` below `extensions.cloud2-functions`"
+    return Problem("provider/no-account", message, hint)
+
+
+def _cut_over(
+    work: Cloud2Work, address: DeploymentAddress, wanted: _Wanted, kept: KeptTexts
+) -> None:
+    """Who may call no more is shut out before a revision comes that takes calls for a clock's;
+    who may from now on is let in after it."""
+    one = wanted.live
+    name, ident = one.resource_name, revision_in(one.resource_id)
+    callers = kept.sure(CALLERS + one.name)
+    before = set(kept.names(CALLERS + one.name)) | {EVERYBODY}
+    leaving = before - set(wanted.callers)
+    if callers is None or leaving & set(callers.split()):
+        let_call(work, name, (), leaving)
+    if kept.sure(REVISION + one.name) != ident and let_meet(work, name, ident):
+        work.watch.hear(f"{one.name}: users meet revision {ident}")
+    if callers is None or set(wanted.callers) - set(callers.split()):
+        let_call(work, name, wanted.callers, leaving)
+    _timed(work, address, wanted, kept)
+
+
+def _timed(work: Cloud2Work, address: DeploymentAddress, wanted: _Wanted, kept: KeptTexts) -> None:
+    one = wanted.live
+    text = kept.sure(CLOCKS + one.name)
+    if text == clocks_text(wanted.clocks):
+        return
+    owner = owner_of(address, one.name)
+    then = dict(pair.rpartition("=")[::2] for pair in (text or "").split())
+    there = jobs_of(work, owner) if text is None else list(then)
+    for job in wanted.clocks.values():
+        if then.get(job.id) != job.digest:
+            set_job(work, job, owner)
+            work.watch.hear(f"{one.name}: the job {job.id} calls it")
+    for ident in set(there) - set(wanted.clocks):
+        delete_job(work, ident)
+
+
+def _of_leaving(
+    address: DeploymentAddress, functions: Sequence[LiveFunction], kept: KeptTexts
+) -> dict[str, str]:
+    """Of functions that nobody asks for any more: they are taken away after this."""
+    staying = {one.name for one in functions}
+    record = address.previous
+    names = [one.name for one in record.functions if one.name not in staying] if record else []
+    return kept.of_functions(names)
+
+
+def _outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
+    """Each function has an address of its own; the service has one where just one of them is
+    public."""
+    outputs = {"url": only}
+    for one in functions:
+        outputs[f"url_{one.name}"] = one.endpoint
+        outputs[f"arn_{one.name}"] = one.resource_id.partition("@")[0]
+    return tuple((name, text) for name, text in outputs.items() if text)

@@ -1,0 +1,50 @@
+"""What a service has at cloud2, taken away: clocks first, then the functions that they call."""
+
+from collections.abc import Sequence
+
+from fabric.providers.cloud2.api import FUNCTIONS
+from fabric.providers.cloud2.functions import function_row
+from fabric.providers.cloud2.jobs import all_jobs, delete_job
+from fabric.providers.cloud2.own_settings import function_name, owner_of
+from fabric.providers.cloud2.side_by_side import side_by_side
+from fabric.providers.cloud2.work import Cloud2Work, OperationRow, finished
+from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.http_calls import ProviderCall
+
+
+def removed(
+    work: Cloud2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> None:
+    """Rights, revisions and what serves them go with a function."""
+    jobs = all_jobs(work) if functions else []
+
+    def remove(one: LiveFunction) -> None:
+        owner = owner_of(address, one.name)
+        with work.told(f"function `{one.name}`"):
+            for job in jobs:
+                if owner.is_in(job.description):
+                    delete_job(work, job.name.rpartition("/")[2])
+            _delete(work, address, one)
+
+    side_by_side(remove, functions)
+
+
+def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> None:
+    name, owner = one.resource_name or function_name(address, one.name), owner_of(address, one.name)
+
+    def act() -> bool:
+        """Whether there was something of ours."""
+        row = function_row(work, name)
+        if row is None:
+            return False
+        if not row.is_of(owner):
+            # What was never ours keeps nobody from taking away what is.
+            work.watch.hear(f"the function `{name}` is not {owner.title}: it is left as it is")
+            return False
+        call = ProviderCall("DELETE", f"/v2/{work.place.function(name)}")
+        begun = work.api.once(FUNCTIONS, call, OperationRow)
+        finished(work, FUNCTIONS, begun, f"function `{one.name}`")
+        return True
+
+    if work.patient(act):
+        work.watch.hear(f"{one.name}: deleted, with all of its revisions")

@@ -1,0 +1,161 @@
+"""Revisions of what serves a function at cloud2, and which of them users meet."""
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud2.api import RUN
+from fabric.providers.cloud2.documents import MARK
+from fabric.providers.cloud2.own_settings import NO_MARK, RevisionMark, mark_in
+from fabric.providers.cloud2.work import Cloud2Work, OperationRow, finished
+from fabric.providers.http_calls import ProviderCall, sending
+
+_BY_REVISION = "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION"
+_FAILED, _READY = "CONDITION_FAILED", "Ready"
+_PAGE = 100
+_ALL = 100
+
+
+class _Variable(Struct, frozen=True):
+    name: str
+    value: str = ""
+
+
+class _Container(Struct, frozen=True):
+    env: tuple[_Variable, ...] = ()
+
+
+class _Condition(Struct, frozen=True):
+    type: str = ""
+    state: str = ""
+
+
+class RevisionRow(Struct, frozen=True, rename="camel"):
+    name: str
+    create_time: str = ""
+    containers: tuple[_Container, ...] = ()
+    conditions: tuple[_Condition, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.name.rpartition("/")[2]
+
+    @property
+    def is_good(self) -> bool:
+        return not any(one.type == _READY and one.state == _FAILED for one in self.conditions)
+
+    @property
+    def mark(self) -> RevisionMark:
+        env = (pair for one in self.containers for pair in one.env)
+        return next((mark_in(one.value) for one in env if one.name == MARK), NO_MARK)
+
+
+class _RevisionPage(Struct, frozen=True, rename="camel"):
+    revisions: tuple[RevisionRow, ...] = ()
+    next_page_token: str = ""
+
+
+class Traffic(Struct, frozen=True, omit_defaults=True):
+    type: str = ""
+    revision: str = ""
+    percent: int = 0
+    tag: str = ""
+
+
+class ServingRow(Struct, frozen=True, rename="camel"):
+    """What serves a function."""
+
+    name: str
+    traffic: tuple[Traffic, ...] = ()
+    latest_ready_revision: str = ""
+
+    @property
+    def met(self) -> str:
+        """The revision that users meet, most of them at least."""
+        there = [one for one in self.traffic if one.percent]
+        most = max(there, key=lambda one: one.percent, default=None)
+        if most is not None and most.revision:
+            return most.revision
+        return self.latest_ready_revision.rpartition("/")[2]
+
+    @property
+    def is_pinned(self) -> bool:
+        """A new revision is met by nobody until it is told so."""
+        there = [one for one in self.traffic if one.percent]
+        return bool(there) and all(one.type == _BY_REVISION for one in there)
+
+    def is_all_on(self, revision: str) -> bool:
+        there = [one for one in self.traffic if one.percent]
+        return self.is_pinned and all(one.revision == revision for one in there)
+
+
+def serving(work: Cloud2Work, name: str) -> ServingRow | None:
+    return work.look(RUN, f"/v2/{work.place.service(name)}", ServingRow)
+
+
+def revision(work: Cloud2Work, name: str, ident: str) -> RevisionRow | None:
+    path = f"/v2/{work.place.service(name)}/revisions/{quote(ident, safe='')}"
+    return work.look(RUN, path, RevisionRow)
+
+
+def revision_of(work: Cloud2Work, name: str, wanted: RevisionMark) -> RevisionRow | None:
+    """The newest that was made under this mark; what is around it may be any where none is said."""
+    found = [one for one in _revisions(work, name) if one.is_good and _fits(one.mark, wanted)]
+    return max(found, key=_made_at) if found else None
+
+
+def _made_at(row: RevisionRow) -> str:
+    return row.create_time
+
+
+def _fits(mark: RevisionMark, wanted: RevisionMark) -> bool:
+    return bool(mark.mark) and mark.mark == wanted.mark and wanted.around in ("", mark.around)
+
+
+def _revisions(work: Cloud2Work, name: str) -> Iterator[RevisionRow]:
+    token = ""
+    while True:
+        query = f"pageSize={_PAGE}" + (f"&pageToken={quote(token, safe='')}" if token else "")
+        path = f"/v2/{work.place.service(name)}/revisions?{query}"
+        page = work.look(RUN, path, _RevisionPage) or _RevisionPage()
+        yield from page.revisions
+        token = page.next_page_token
+        if not token:
+            return
+
+
+def let_meet(work: Cloud2Work, name: str, ident: str) -> bool:
+    """All users meet this revision; whether that was news. Tags of addresses stay."""
+
+    def act() -> bool:
+        row = serving(work, name)
+        if row is None:
+            raise FabricError(_gone(name))
+        if row.is_all_on(ident):
+            return False
+        begun = work.api.once(RUN, _traffic_call(row, ident), OperationRow)
+        finished(work, RUN, begun, f"traffic to the revision `{ident}`")
+        return True
+
+    return work.patient(act)
+
+
+def pinned(work: Cloud2Work, name: str) -> None:
+    """What users meet stays so, whatever revision comes next."""
+    row = serving(work, name)
+    if row is not None and row.met and not row.is_pinned:
+        let_meet(work, name, row.met)
+
+
+def _traffic_call(row: ServingRow, ident: str) -> ProviderCall:
+    tagged = [replace(one, percent=0) for one in row.traffic if one.tag]
+    rows = [Traffic(_BY_REVISION, ident, _ALL), *tagged]
+    return sending("PATCH", f"/v2/{row.name}?updateMask=traffic", {"traffic": rows})
+
+
+def _gone(name: str) -> Problem:
+    message = f"the function `{name}` is not there any more"
+    return Problem("provider/gone", message, "`fabric deploy --force` makes it again")

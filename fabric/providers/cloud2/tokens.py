@@ -1,0 +1,64 @@
+"""Who we are for cloud2: a given token, or one that the key of a service account asks for."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.providers.cloud2.api import GivenToken, Login
+from fabric.system.clock import Clock, SystemClock
+from fabric.system.disk import read_bytes
+from fabric.system.http_client import Http
+from fabric.system.signed_tokens import (
+    AccountKey,
+    AskedToken,
+    HeldToken,
+    read_account_key,
+    token_in,
+    token_request,
+)
+
+TOKEN, KEY = "CLOUD2_ACCESS_TOKEN", "CLOUD2_SERVICE_ACCOUNT_KEY"
+_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+
+
+def login_of(env: Mapping[str, str], folder: Path) -> Login:
+    """The token where there is one; it is the key's else. A key is a file's JSON, or its path."""
+    given = env.get(TOKEN, "")
+    if given:
+        return Login("a token", lambda _http: GivenToken(Secret(given)))
+    if not env.get(KEY):
+        hint = f"set `{TOKEN}` or `{KEY}` in the environment, or in `.env` beside the config"
+        message = f"`cloud2-functions` has neither `{TOKEN}` nor `{KEY}`"
+        raise FabricError(Problem("credentials/missing", message, hint))
+    account = account_key(env[KEY], folder)
+    return Login(account.email, lambda http: _held(account, http, SystemClock()))
+
+
+def account_key(said: str, folder: Path) -> AccountKey:
+    try:
+        text = said if said.lstrip().startswith("{") else read_bytes(folder / said)
+        return read_account_key(text)
+    except OSError as error:
+        message = f"`{KEY}` names a file that cannot be read: {error.strerror or error}"
+        raise FabricError(Problem("credentials/unreadable", message)) from error
+    except ValueError as error:
+        message = f"`{KEY}` is not a service account's key: {error}"
+        hint = "it is the JSON that was made for the account, or the path of a file with it"
+        raise FabricError(Problem("credentials/unreadable", message, hint)) from error
+
+
+def _held(account: AccountKey, http: Http, clock: Clock) -> HeldToken:
+    def ask() -> AskedToken:
+        reply = http.send(token_request(account, _SCOPE, int(clock.now().timestamp())))
+        try:
+            if reply.ok:
+                return token_in(reply)
+            said = f"it answered {reply.status}"
+        except ValueError as error:
+            said = str(error)
+        message = f"`{account.uri}` gives no token for `{account.email}`: {said}"
+        hint = f"check `{KEY}`: is the key still there, and the clock of this machine right?"
+        raise FabricError(Problem("credentials/refused", message, hint))
+
+    return HeldToken(ask, clock)

@@ -1,0 +1,119 @@
+"""What of a config cloud2 would refuse, or fabric cannot do there, as far as no call is needed."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from fabric.model.concurrency import told_counts, told_settings
+from fabric.model.problems import Problem
+from fabric.providers.cloud2.documents import is_reserved
+from fabric.providers.cloud2.jobs import LONGEST
+from fabric.providers.cloud2.own_settings import Cloud2Settings, function_name
+from fabric.providers.cloud2.source import no_runtime, source_runtime
+from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
+from fabric.providers.five_fields import five_fields
+
+_CODE = "config/unfit"
+_EXTENSION = ("extensions", "cloud2-functions")
+_ACCOUNT = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+
+
+def unfit_settings(own: Cloud2Settings) -> Iterator[Unfit]:
+    """What the service as a whole asks for."""
+    if own.service_account and not _ACCOUNT.fullmatch(own.service_account):
+        keys = (*_EXTENSION, "serviceAccount")
+        why = f"`{'.'.join(keys)}` is `{own.service_account}`, and no address of an account"
+        hint = "write it as shop@my-project.iam.gserviceaccount.com"
+        yield Unfit("", Problem(_CODE, why, hint), keys=keys)
+
+
+def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+    for one in functions:
+        yield from (Unfit(one.name, problem) for problem in _of_function(one))
+        triggers = [json.loads(text) for text in one.triggers]
+        has_http = any(trigger.get("type") == "http" for trigger in triggers)
+        for number, trigger in enumerate(triggers):
+            problem = _of_trigger(one, trigger, has_http=has_http)
+            if problem is not None:
+                yield Unfit(one.name, problem, number)
+    yield from _of_names(address, functions)
+
+
+def _of_function(one: FunctionDraft) -> Iterator[Problem]:
+    settings = dict(one.settings)
+    runtime = settings.get("runtime", "")
+    if source_runtime(runtime) is None:
+        yield no_runtime(one.name, runtime)
+    if settings.get("architecture", "").startswith("arm"):
+        yield _problem(one.name, "asks for the architecture `arm64`, and cloud2 has x86_64 alone")
+    yield from _of_counts(one)
+    for name in sorted(filter(is_reserved, one.variables)):
+        why = f"sets `{name}`, which its runtime there sets itself"
+        yield _problem(one.name, why, "give it another name")
+
+
+def _of_counts(one: FunctionDraft) -> Iterator[Problem]:
+    reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
+    if reserved == 0:
+        why = "asks for `reservedConcurrency: 0`, and at cloud2 no function can be off"
+        yield _problem(one.name, why, "take its triggers away, or leave it out")
+    if one.provisioned_concurrency:
+        why = "asks for `provisionedConcurrency`, which fabric does not set at cloud2"
+        yield _problem(one.name, why, "leave it out: an instance is made where a call comes")
+
+
+def _of_trigger(
+    one: FunctionDraft, trigger: Mapping[str, object], *, has_http: bool
+) -> Problem | None:
+    match trigger.get("type"):
+        case "http":
+            return _of_http(one.name, trigger)
+        case "cron":
+            return _of_cron(one, trigger, has_http=has_http)
+        case kind:
+            why = f"has a trigger of the type `{kind}`, which fabric does not make at cloud2 yet"
+            return _problem(one.name, why, "fabric makes http and cron there")
+
+
+def _of_http(function: str, trigger: Mapping[str, object]) -> Problem | None:
+    if trigger.get("authorizer"):
+        why = "asks for an authorizer, and fabric makes none at cloud2"
+        return _problem(function, why, "check who calls in the handler itself")
+    if trigger.get("cors"):
+        why = "asks for `cors`, and nothing stands before a function of cloud2 to answer for it"
+        hint = "answer `OPTIONS` and set the headers in the handler itself"
+        return _problem(function, why, hint)
+    return None
+
+
+def _of_cron(
+    one: FunctionDraft, trigger: Mapping[str, object], *, has_http: bool
+) -> Problem | None:
+    if has_http:
+        why = "has http and cron, and whoever may call it at cloud2 could be its clock, too"
+        return _problem(one.name, why, "make two functions of the same entry")
+    timeout = dict(one.settings).get("timeout", "")
+    if timeout.isdigit() and int(timeout) > LONGEST:
+        why = f"has {timeout} s and a schedule, and a clock of cloud2 waits for {LONGEST:,} s"
+        return _problem(one.name, why)
+    schedule = str(trigger.get("schedule", ""))
+    try:
+        five_fields(schedule)
+    except ValueError as error:
+        why = f"has the schedule `{schedule}`, which cloud2 cannot keep: {error}"
+        return _problem(one.name, why, "write it as five cron fields")
+    return None
+
+
+def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+    taken: dict[str, str] = {}
+    for one in functions:
+        name = function_name(address, one.name)
+        first = taken.setdefault(name, one.name)
+        if first != one.name:
+            why = f"would be called `{name}` at cloud2, and so would `{first}`"
+            yield Unfit(one.name, _problem(one.name, why, "rename one of the two"))
+
+
+def _problem(function: str, why: str, hint: str = "") -> Problem:
+    return Problem(_CODE, f"function `{function}` {why}", hint)

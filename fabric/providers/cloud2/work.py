@@ -1,0 +1,90 @@
+"""What every call at cloud2 needs, and operations that last."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TypeVar
+
+from msgspec import Raw, Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud2.api import Cloud2Api
+from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
+from fabric.providers.cloud2.refusals import judged
+from fabric.providers.contract import CallWatch
+from fabric.providers.http_calls import ProviderCall, patient
+from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
+from fabric.providers.waiting import WAITING, Waiting, until
+from fabric.system.retry import TransientError
+
+T = TypeVar("T")
+# A build takes a minute or two, and more where many are built at once.
+BUILDING = Waiting(base=1.0, cap=5.0, most=900.0)
+# Words for an operation that broke off, and may be begun again: ABORTED and UNAVAILABLE.
+_PASSING = frozenset((10, 14))
+
+
+class Cloud2Work(Struct, frozen=True):
+    """`quoted` is how cloud2's words are shown; `building` is how long to wait for operations."""
+
+    api: Cloud2Api
+    own: Cloud2Settings
+    place: Cloud2Place
+    watch: CallWatch
+    quoted: Quoted
+    waiting: Waiting = WAITING
+    building: Waiting = BUILDING
+
+    def ask(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
+        """For calls that may be made twice without harm."""
+        return self.patient(lambda: self.api.once(interface, call, kind))
+
+    def look(self, interface: str, path: str, kind: type[T]) -> T | None:
+        """None where there is no such thing."""
+        try:
+            return self.ask(interface, ProviderCall("GET", path), kind)
+        except RefusedCallError as error:
+            if error.is_gone:
+                return None
+            raise
+
+    def patient(self, act: Callable[[], T]) -> T:
+        return patient(act, "cloud2", self.waiting, self.watch)
+
+    def told(self, whose: str) -> AbstractContextManager[None]:
+        """Around what is done for this thing: what goes wrong is told of it."""
+        return explained(whose, self.quoted, judged)
+
+
+class OperationFault(Struct, frozen=True):
+    code: int = 0
+    message: str = ""
+
+
+class OperationRow(Struct, frozen=True):
+    name: str
+    done: bool = False
+    error: OperationFault | None = None
+    response: Raw = Raw(b"null")
+
+
+def finished(work: Cloud2Work, interface: str, begun: OperationRow, whose: str) -> OperationRow:
+    """When it is over. TransientError where it may be begun again."""
+
+    def look() -> OperationRow | None:
+        row = work.ask(interface, ProviderCall("GET", f"/v2/{begun.name}"), OperationRow)
+        return row if row.done else None
+
+    row = begun if begun.done else until(look, work.building, work.watch)
+    if row is None:
+        raise FabricError(too_long(whose, work.building))
+    if row.error is None:
+        return row
+    words = f"{whose}: {work.quoted(row.error.message or f'code {row.error.code}')}"
+    if row.error.code in _PASSING:
+        raise TransientError(words)
+    raise FabricError(Problem("provider/failed", words, "the words are those of cloud2"))
+
+
+def too_long(whose: str, waiting: Waiting) -> Problem:
+    message = f"{whose}: it was not ready within {waiting.most:.0f} s"
+    return Problem("provider/not-ready", message, "deploy again: what is there by then is taken")

@@ -1,0 +1,91 @@
+"""Tokens that the key file of a service account gives: what is asked for them, and how long they
+last. Knows no service but the one that the file names."""
+
+import json
+import threading
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+from msgspec import Struct
+
+from fabric.model.secret import Secret
+from fabric.system.clock import Clock
+from fabric.system.http_client import HttpReply, HttpRequest
+from fabric.system.rs256 import PrivateKey, read_key, token
+
+_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+_FORM = "application/x-www-form-urlencoded"
+_LIFE_SECONDS = 3600
+# A token is not used in its last minute: it has to last for the call.
+_MARGIN_SECONDS = 60
+_NEEDED = ("client_email", "private_key", "token_uri")
+
+
+class AccountKey(Struct, frozen=True):
+    """`uri` is where its tokens come from."""
+
+    email: str
+    uri: str
+    key: PrivateKey
+    key_id: str = ""
+
+
+class AskedToken(Struct, frozen=True):
+    text: Secret[str]
+    seconds: float
+
+
+def read_account_key(content: bytes | str) -> AccountKey:
+    """The text of a key file; ValueError, without a word of it, for anything else."""
+    try:
+        words = json.loads(content)
+    except ValueError:
+        words = None
+    if not isinstance(words, dict) or not all(isinstance(words.get(one), str) for one in _NEEDED):
+        raise ValueError("no key of a service account")
+    key = read_key(words["private_key"])
+    return AccountKey(
+        words["client_email"], words["token_uri"], key, words.get("private_key_id", "")
+    )
+
+
+def token_request(account: AccountKey, scope: str, now: int) -> HttpRequest:
+    claims: dict[str, str | int] = {
+        "iss": account.email,
+        "scope": scope,
+        "aud": account.uri,
+        "iat": now,
+        "exp": now + _LIFE_SECONDS,
+    }
+    head = {"alg": "RS256", "typ": "JWT", "kid": account.key_id}
+    form = urlencode({"grant_type": _GRANT, "assertion": token(head, claims, account.key)})
+    return HttpRequest("POST", account.uri, Secret({"Content-Type": _FORM}), form.encode())
+
+
+def token_in(reply: HttpReply) -> AskedToken:
+    """ValueError for an answer that has none."""
+    try:
+        answer = json.loads(reply.content)
+        seconds = float(answer.get("expires_in", _LIFE_SECONDS))
+        return AskedToken(Secret(str(answer["access_token"])), seconds)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise ValueError("its answer has no token") from None
+
+
+class HeldToken:
+    """Thread-safe; asks for a new token when the last one is about to end."""
+
+    def __init__(self, ask: Callable[[], AskedToken], clock: Clock) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._guard = threading.Lock()
+        self._token = Secret("")
+        self._ends = 0.0
+
+    def token(self) -> str:
+        with self._guard:
+            now = self._clock.monotonic()
+            if not self._token.reveal() or now >= self._ends:
+                asked = self._ask()
+                self._token, self._ends = asked.text, now + asked.seconds - _MARGIN_SECONDS
+            return self._token.reveal()
