@@ -5,11 +5,21 @@ from _pytest.terminal import TerminalReporter
 from hypothesis import settings
 from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
+from tests.support.servers.cloud2.fixtures import cloud2, cloud2_endpoint
 from tests.support.servers.cluster.fixtures import cluster, real_plane
 from tests.support.servers.edge1.fixtures import edge1, edge1_endpoint
 from tests.support.servers.strict_cloud1.fixtures import cloud1, strict_cloud1_server
 
-__all__ = ["cloud1", "cluster", "edge1", "edge1_endpoint", "real_plane", "strict_cloud1_server"]
+__all__ = [
+    "cloud1",
+    "cloud2",
+    "cloud2_endpoint",
+    "cluster",
+    "edge1",
+    "edge1_endpoint",
+    "real_plane",
+    "strict_cloud1_server",
+]
 
 # No test says how quick a machine is.
 settings.register_profile("fabric", deadline=None)

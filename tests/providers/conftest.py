@@ -8,6 +8,7 @@ import pytest
 
 from fabric.providers.registry import REAL_PROVIDERS
 from tests.support.cloud1_site import Cloud1Site
+from tests.support.cloud2_site import Cloud2Site
 from tests.support.cluster_site import ClusterSite
 from tests.support.edge1_site import Edge1Site
 from tests.support.service_site import ServiceSite
@@ -15,6 +16,7 @@ from tests.support.service_site import ServiceSite
 # By the fixture that gives its server.
 _SITES: dict[str, Callable[[Any, Path], ServiceSite]] = {
     "cloud1": Cloud1Site,
+    "cloud2": Cloud2Site,
     "edge1": Edge1Site,
     "cluster": ClusterSite,
 }

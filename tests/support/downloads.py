@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.nodejs.toolchain import install_pinned
-from tests.support import corpus, node_sdk, wrangler
+from tests.support import corpus, functions_framework, node_sdk, wrangler
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.schemathesis import install_schemathesis
 from tests.support.servers import azurite
@@ -82,6 +82,10 @@ def workers_runtime() -> None:
     wrangler.installed()
 
 
+def frameworks_of_functions() -> None:
+    functions_framework.install_all()
+
+
 def interface_tester() -> None:
     install_schemathesis()
 
@@ -113,6 +117,7 @@ def main() -> int:
         node_sdk_packages,
         nodes,
         workers_runtime,
+        frameworks_of_functions,
         interface_tester,
     )
     found = [fetched(fetch) for fetch in wanted]

@@ -1,7 +1,7 @@
 """Handlers beside requests and what users are answered: whoever runs handlers passes all.
 
-They run in the runtime of Workers, in the servers of a cluster's pods, and on the developer's
-machine. Where one of these has to differ, the case says so.
+They run in the runtime of Workers, in the servers of a cluster's pods, below the functions
+framework, and on the developer's machine. Where one of these has to differ, the case says so.
 """
 
 import json
@@ -19,7 +19,12 @@ class Host(StrEnum):
     WORKERS = "workers"
     NODE = "node"
     PYTHON = "python"
+    FRAMEWORK_NODE = "framework-node"
+    FRAMEWORK_PYTHON = "framework-python"
     LOCAL = "local"
+
+
+_PYTHON_HOSTS = frozenset((Host.PYTHON, Host.FRAMEWORK_PYTHON))
 
 
 @dataclass(frozen=True)
@@ -124,5 +129,5 @@ def inside(document: Any, path: str) -> Any:
 
 def cases_of(host: Host, cases: Sequence[HandlerCase]) -> pytest.MarkDecorator:
     """A test of each case."""
-    chosen = [one.at(host) for one in cases if one.python or host is not Host.PYTHON]
+    chosen = [one.at(host) for one in cases if one.python or host not in _PYTHON_HOSTS]
     return pytest.mark.parametrize("case", chosen, ids=lambda case: case.id)

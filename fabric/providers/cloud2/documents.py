@@ -1,22 +1,25 @@
 """A function as it is sent to cloud2. No effects."""
 
+import json
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud2.own_settings import OWNER, Cloud2Owner, Cloud2Settings, RevisionMark
+from fabric.providers.cloud2.own_settings import OWNER, Cloud2Owner, RevisionMark
 from fabric.providers.cloud2.source import ENTRY_POINT, memory_of, require_runtime, seconds_of
 from fabric.providers.contract import FunctionOrder
 
-MARK = "FABRIC_MARK"
+MARK, CLOCK = "FABRIC_MARK", "FABRIC_CLOCK"
 _ENV_BYTES = 32 * 1024
 _LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 # The runtime there sets these itself.
 RESERVED = frozenset(
     (
-        *(MARK, "PORT", "K_SERVICE", "K_REVISION", "K_CONFIGURATION"),
+        *(MARK, CLOCK, "PORT", "K_SERVICE", "K_REVISION", "K_CONFIGURATION"),
         *("FUNCTION_TARGET", "FUNCTION_SIGNATURE_TYPE", "FUNCTION_SOURCE", "FUNCTION_TRIGGER_TYPE"),
         *("CLOUD_RUN_TIMEOUT_SECONDS", "GOOGLE_CLOUD_PROJECT", "LOG_EXECUTION_ID"),
         *("ENTRY_POINT", "GCP_PROJECT", "GCLOUD_PROJECT", "GOOGLE_FUNCTION_TARGET"),
@@ -40,14 +43,21 @@ UPDATED = (
 )
 
 
-def function_document(
-    order: FunctionOrder,
-    owner: Cloud2Owner,
-    own: Cloud2Settings,
-    mark: RevisionMark,
-    source: JsonObject,
-) -> JsonObject:
+class FunctionPlan(Struct, frozen=True):
+    """An order with what follows from it. `clock` is what calls of its clocks say."""
+
+    order: FunctionOrder
+    name: str
+    owner: Cloud2Owner
+    mark: RevisionMark
+    clock: str = ""
+    account: str = ""
+
+
+def function_document(plan: FunctionPlan, source: JsonObject) -> JsonObject:
     """A new revision of a function that is there already is met by nobody yet."""
+    order, owner = plan.order, plan.owner
+    env = {**dict(order.env.reveal()), MARK: plan.mark.text}
     return {
         "description": owner.words,
         "labels": {OWNER: owner.label, **dict(order.tags)},
@@ -58,12 +68,16 @@ def function_document(
             "source": {"storageSource": source},
         },
         "serviceConfig": {
-            "environmentVariables": {**dict(order.env.reveal()), MARK: mark.text},
+            "environmentVariables": {**env, CLOCK: plan.clock} if _is_timed(order) else env,
             "allTrafficOnLatestRevision": False,
             **_sizes(order),
-            **({"serviceAccountEmail": own.service_account} if own.service_account else {}),
+            **({"serviceAccountEmail": plan.account} if plan.account else {}),
         },
     }
+
+
+def _is_timed(order: FunctionOrder) -> bool:
+    return any(json.loads(text).get("type") == "cron" for text in order.triggers)
 
 
 def _sizes(order: FunctionOrder) -> JsonObject:

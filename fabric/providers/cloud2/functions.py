@@ -8,11 +8,17 @@ from fabric.model.hashing import digest_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import FUNCTIONS
-from fabric.providers.cloud2.documents import UPDATED, function_document, refuse_order
+from fabric.providers.cloud2.documents import (
+    UPDATED,
+    FunctionPlan,
+    function_document,
+    refuse_order,
+)
 from fabric.providers.cloud2.own_settings import (
     OWNER,
     Cloud2Owner,
     RevisionMark,
+    clock_key,
     function_name,
     owner_of,
     revision_in,
@@ -56,29 +62,22 @@ class _Upload(Struct, frozen=True, rename="camel"):
     storage_source: JsonObject
 
 
-class _Ordered(Struct, frozen=True):
-    """An order with what follows from it."""
-
-    order: FunctionOrder
-    name: str
-    owner: Cloud2Owner
-    mark: RevisionMark
-
-
 def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
     refuse_order(order)
     name, owner = function_name(address, order.name), owner_of(address, order.name)
     mark = RevisionMark(order.mark, _around(work, order), order.artifact.sha256)
-    wanted = _Ordered(order, name, owner, mark)
+    plan = FunctionPlan(
+        order, name, owner, mark, clock_key(address, owner), work.own.service_account
+    )
 
     def act() -> LiveFunction:
         """What an earlier try has begun is waited for, and taken."""
         row = settled_row(work, name, owner)
-        found = None if row is None else _there(work, wanted)
+        found = None if row is None else _there(work, plan)
         if row is not None and found is not None:
-            return _live(work, row, found, wanted)
+            return _live(work, row, found, plan)
         work.watch.hear(f"{order.name}: is being built, which takes a minute or two")
-        return _built(work, wanted, is_new=row is None)
+        return _built(work, plan, is_new=row is None)
 
     live = work.patient(act)
     work.watch.hear(f"{order.name}: revision {revision_in(live.resource_id)} is ready")
@@ -122,32 +121,32 @@ def _foreign(name: str, owner: Cloud2Owner) -> Problem:
     return Problem("deploy/foreign", message, hint)
 
 
-def _there(work: Cloud2Work, wanted: _Ordered) -> RevisionRow | None:
+def _there(work: Cloud2Work, plan: FunctionPlan) -> RevisionRow | None:
     """The revision of then, where it is still there and good; else any that is just as ordered."""
-    ident = revision_in(wanted.order.version)
-    then = revision(work, wanted.name, ident) if ident else None
-    if then is not None and then.is_good and then.mark.mark == wanted.order.mark:
+    ident = revision_in(plan.order.version)
+    then = revision(work, plan.name, ident) if ident else None
+    if then is not None and then.is_good and then.mark.mark == plan.order.mark:
         return then
-    return revision_of(work, wanted.name, wanted.mark)
+    return revision_of(work, plan.name, plan.mark)
 
 
-def _built(work: Cloud2Work, wanted: _Ordered, *, is_new: bool) -> LiveFunction:
+def _built(work: Cloud2Work, plan: FunctionPlan, *, is_new: bool) -> LiveFunction:
     if not is_new:
-        pinned(work, wanted.name)
-    source = _uploaded(work, wanted.order)
-    document = function_document(wanted.order, wanted.owner, work.own, wanted.mark, source)
+        pinned(work, plan.name)
+    source = _uploaded(work, plan.order)
+    document = function_document(plan, source)
     if is_new:
-        path = f"/v2/{work.place.path}/functions?functionId={wanted.name}"
+        path = f"/v2/{work.place.path}/functions?functionId={plan.name}"
         call = sending("POST", path, document)
     else:
-        path = f"/v2/{work.place.function(wanted.name)}?updateMask={','.join(UPDATED)}"
+        path = f"/v2/{work.place.function(plan.name)}?updateMask={','.join(UPDATED)}"
         call = sending("PATCH", path, document)
     begun = work.api.once(FUNCTIONS, call, OperationRow)
-    finished(work, FUNCTIONS, begun, f"function `{wanted.order.name}`")
-    row, found = function_row(work, wanted.name), _there(work, wanted)
+    finished(work, FUNCTIONS, begun, f"function `{plan.order.name}`")
+    row, found = function_row(work, plan.name), _there(work, plan)
     if row is None or found is None:
-        raise TransientError(f"the new revision of `{wanted.name}` does not show yet")
-    return _live(work, row, found, wanted)
+        raise TransientError(f"the new revision of `{plan.name}` does not show yet")
+    return _live(work, row, found, plan)
 
 
 def _uploaded(work: Cloud2Work, order: FunctionOrder) -> JsonObject:
@@ -158,12 +157,14 @@ def _uploaded(work: Cloud2Work, order: FunctionOrder) -> JsonObject:
     return upload.storage_source
 
 
-def _live(work: Cloud2Work, row: FunctionRow, found: RevisionRow, wanted: _Ordered) -> LiveFunction:
-    order = wanted.order
+def _live(
+    work: Cloud2Work, row: FunctionRow, found: RevisionRow, plan: FunctionPlan
+) -> LiveFunction:
+    order = plan.order
     return LiveFunction(
         order.name,
-        wanted.name,
-        version_id(work.place, wanted.name, found.id),
+        plan.name,
+        version_id(work.place, plan.name, found.id),
         function_endpoint(row.service_config.uri, order.triggers),
         found.mark.archive,
         order.mark,

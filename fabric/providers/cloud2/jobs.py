@@ -19,6 +19,7 @@ from fabric.providers.http_calls import ProviderCall, sending
 from fabric.providers.payloads import as_json
 from fabric.providers.refused_calls import unless_gone
 
+CLOCK_HEADER = "X-Fabric-Clock"
 _UTC = "Etc/UTC"
 _PAGE = 500
 _DIGEST = 8
@@ -49,12 +50,13 @@ class WantedJob(Struct, frozen=True):
 
 
 class Called(Struct, frozen=True):
-    """A function that clocks call, under which address and account."""
+    """A function that clocks call: under which address and account, and what they say."""
 
     name: str
     owner: Cloud2Owner
     uri: str
     account: str
+    clock: str
 
 
 def crons_in(triggers: Sequence[str]) -> list[JsonObject]:
@@ -76,7 +78,7 @@ def wanted_jobs(called: Called, triggers: Sequence[str]) -> dict[str, WantedJob]
         target: JsonObject = {
             "uri": called.uri,
             "httpMethod": "POST",
-            "headers": {"Content-Type": "application/json"},
+            "headers": {"Content-Type": "application/json", CLOCK_HEADER: called.clock},
             "body": base64.b64encode(event.encode()).decode(),
             "oidcToken": {"serviceAccountEmail": called.account, "audience": called.uri},
         }

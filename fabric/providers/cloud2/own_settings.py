@@ -1,6 +1,7 @@
 """What the config says of cloud2 alone, what functions are called there, and whose they are. No
 effects."""
 
+import hmac
 import re
 
 from msgspec import Struct
@@ -74,6 +75,15 @@ class Cloud2Owner(Struct, frozen=True):
 
     def is_in(self, description: str) -> bool:
         return f"({OWNER}={self.label})" in description
+
+
+def clock_key(address: DeploymentAddress, owner: Cloud2Owner) -> str:
+    """What a clock's call says, where everybody else may call, too: known to who may read the
+    service's record, or the function at cloud2. It stays the same from deploy to deploy."""
+    salt = address.previous.salt if address.previous else ""
+    if not salt:
+        return ""
+    return hmac.new(salt.encode(), f"clock {owner.label}".encode(), "sha256").hexdigest()[:32]
 
 
 def owner_of(address: DeploymentAddress, function: str) -> Cloud2Owner:

@@ -12,14 +12,13 @@ from fabric.providers.cloud2.invokers import EVERYBODY, account_member, let_call
 from fabric.providers.cloud2.jobs import (
     Called,
     WantedJob,
-    crons_in,
     delete_job,
     jobs_of,
     set_job,
     wanted_jobs,
 )
 from fabric.providers.cloud2.kept import CALLERS, CLOCKS, REVISION, KeptTexts, kept_texts
-from fabric.providers.cloud2.own_settings import owner_of, revision_in
+from fabric.providers.cloud2.own_settings import clock_key, owner_of, revision_in
 from fabric.providers.cloud2.revisions import let_meet
 from fabric.providers.cloud2.side_by_side import side_by_side
 from fabric.providers.cloud2.work import Cloud2Work
@@ -70,18 +69,19 @@ def released(
 
 
 def _wanted(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> _Wanted:
-    found = [json.loads(text) for text in one.triggers]
-    if any(trigger.get("type") == "http" for trigger in found):
-        return _Wanted(one, (EVERYBODY,), {})
-    if not crons_in(one.triggers):
-        return _Wanted(one, (), {})
+    """Where everybody may call it, its clocks may, too."""
+    kinds = {json.loads(text).get("type") for text in one.triggers}
+    callers = (EVERYBODY,) if "http" in kinds else ()
+    if "cron" not in kinds:
+        return _Wanted(one, callers, {})
     row = function_row(work, one.resource_name)
     served = row.service_config if row else None
-    account = served.service_account_email if served else work.own.service_account
+    account = served.service_account_email if served else ""
     if served is None or not account:
         raise FabricError(_no_account(one.name))
-    called = Called(one.resource_name, owner_of(address, one.name), served.uri, account)
-    return _Wanted(one, (account_member(account),), wanted_jobs(called, one.triggers))
+    owner = owner_of(address, one.name)
+    called = Called(one.resource_name, owner, served.uri, account, clock_key(address, owner))
+    return _Wanted(one, callers or (account_member(account),), wanted_jobs(called, one.triggers))
 
 
 def _no_account(function: str) -> Problem:

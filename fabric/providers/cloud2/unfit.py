@@ -30,10 +30,8 @@ def unfit_settings(own: Cloud2Settings) -> Iterator[Unfit]:
 def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
     for one in functions:
         yield from (Unfit(one.name, problem) for problem in _of_function(one))
-        triggers = [json.loads(text) for text in one.triggers]
-        has_http = any(trigger.get("type") == "http" for trigger in triggers)
-        for number, trigger in enumerate(triggers):
-            problem = _of_trigger(one, trigger, has_http=has_http)
+        for number, text in enumerate(one.triggers):
+            problem = _of_trigger(one, json.loads(text))
             if problem is not None:
                 yield Unfit(one.name, problem, number)
     yield from _of_names(address, functions)
@@ -62,14 +60,12 @@ def _of_counts(one: FunctionDraft) -> Iterator[Problem]:
         yield _problem(one.name, why, "leave it out: an instance is made where a call comes")
 
 
-def _of_trigger(
-    one: FunctionDraft, trigger: Mapping[str, object], *, has_http: bool
-) -> Problem | None:
+def _of_trigger(one: FunctionDraft, trigger: Mapping[str, object]) -> Problem | None:
     match trigger.get("type"):
         case "http":
             return _of_http(one.name, trigger)
         case "cron":
-            return _of_cron(one, trigger, has_http=has_http)
+            return _of_cron(one, trigger)
         case kind:
             why = f"has a trigger of the type `{kind}`, which fabric does not make at cloud2 yet"
             return _problem(one.name, why, "fabric makes http and cron there")
@@ -86,12 +82,7 @@ def _of_http(function: str, trigger: Mapping[str, object]) -> Problem | None:
     return None
 
 
-def _of_cron(
-    one: FunctionDraft, trigger: Mapping[str, object], *, has_http: bool
-) -> Problem | None:
-    if has_http:
-        why = "has http and cron, and whoever may call it at cloud2 could be its clock, too"
-        return _problem(one.name, why, "make two functions of the same entry")
+def _of_cron(one: FunctionDraft, trigger: Mapping[str, object]) -> Problem | None:
     timeout = dict(one.settings).get("timeout", "")
     if timeout.isdigit() and int(timeout) > LONGEST:
         why = f"has {timeout} s and a schedule, and a clock of cloud2 waits for {LONGEST:,} s"

@@ -1,6 +1,7 @@
-// Serves one function below Google's functions framework: its requests become our events. Without
-// routes nobody but a clock or a caller with a right of its own comes: the body is the event.
-import { randomUUID } from "node:crypto";
+// Serves one function below Google's functions framework: its requests become our events. A clock
+// says so; without routes nobody comes but a clock and who has a right of its own. What they send is
+// the event itself.
+import { randomUUID, timingSafeEqual } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
 import { call, prepare } from "./calling/call.mjs";
@@ -9,13 +10,15 @@ import { eventOf, split } from "./serving_http.mjs";
 import { routed, routesOf } from "./serving_routes.mjs";
 
 export async function framed(root, said) {
-  delete process.env.FABRIC_MARK;
+  const clock = process.env.FABRIC_CLOCK;
+  for (const name of ["FABRIC_MARK", "FABRIC_CLOCK"]) delete process.env[name];
   const folder = fileURLToPath(new URL("function", root));
   // A path that is relative begins where the archive does.
   process.chdir(folder);
   const handler = await prepare({ ...said, folder });
   const routes = routesOf(said.routes);
-  const given = routes.length ? (req) => routedAnswer(handler, routes, req) : (req) => eventAnswer(handler, req);
+  const isOfClock = (req) => Boolean(clock) && same(clock, req.headers["x-fabric-clock"] ?? "");
+  const given = async (req) => (isOfClock(req) || !routes.length ? eventAnswer(handler, req) : routedAnswer(handler, routes, req));
   return (req, res) => given(req).catch(failed).then((answer) => sent(req, res, answer));
 }
 
@@ -35,6 +38,11 @@ async function eventAnswer(handler, req) {
   const isTimed = event?.["detail-type"] === "Scheduled Event";
   const given = isTimed ? { ...event, id: randomUUID(), time: timeOf(req.headers["x-cloudscheduler-scheduletime"]) } : event;
   return timed(call(handler, given), handler.said.seconds);
+}
+
+function same(one, other) {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)];
+  return left.length === right.length && timingSafeEqual(left, right);
 }
 
 // When it was due, or now.

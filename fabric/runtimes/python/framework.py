@@ -1,9 +1,11 @@
-"""Serves one function below Google's functions framework: its requests become our events. Without
-routes nobody but a clock or a caller with a right of its own comes: the body is the event.
+"""Serves one function below Google's functions framework: its requests become our events. A clock
+says so; without routes nobody comes but a clock and who has a right of its own. What they send is
+the event itself.
 
 The standard library only: of fabric there are the files beside this one.
 """
 
+import hmac
 import json
 import os
 import time
@@ -35,13 +37,14 @@ class FrameworkRequest(Protocol):
 
 def framed(folder: str, document: dict[str, object]) -> Callable[[FrameworkRequest], _Answer]:
     """What the framework calls; a path that is relative begins where the archive does."""
-    os.environ.pop("FABRIC_MARK", None)  # noqa: TID251 - the function's own
+    own = [os.environ.pop(name, "") for name in ("FABRIC_CLOCK", "FABRIC_MARK")]  # noqa: TID251 - the function's own
     os.chdir(folder)
     function = AnsweringFunction({**document, "folder": folder})
 
     def answered(request: FrameworkRequest) -> _Answer:
         taken = _taken(request)
-        given = function.answered(taken) if function.routes else _of_event(function, taken)
+        is_event = not function.routes or _is_of_clock(taken, own[0])
+        given = _of_event(function, taken) if is_event else function.answered(taken)
         return given.body, given.status, given.headers
 
     return answered
@@ -53,6 +56,11 @@ def _taken(request: FrameworkRequest) -> HttpTaken:
     headers = [(name.lower(), value) for name, value in request.headers.items()]
     peer = str(environ.get("REMOTE_ADDR") or "")
     return HttpTaken(request.method, target, headers, request.get_data(), peer)
+
+
+def _is_of_clock(taken: HttpTaken, clock: str) -> bool:
+    said = taken.header("x-fabric-clock")
+    return bool(clock) and hmac.compare_digest(said.encode(), clock.encode())
 
 
 def _of_event(function: AnsweringFunction, taken: HttpTaken) -> HttpGiven:
