@@ -96,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
             if kind == "met":
                 self._send(*_parts(self._met(path, query, body)))
             elif kind == "upload":
-                self._json(200, self._uploaded(path, body))
+                self._uploaded(path, body)
             else:
                 self._interface(path, query, body)
         except RefusedRequestError as error:
@@ -121,11 +121,14 @@ class _Handler(BaseHTTPRequestHandler):
         if hit is None or found is None:
             raise RefusedRequestError(404, "NOT_FOUND", f"{self.command} {path}")
         project = self._known(found[1]["projectsId"])
+        self._counted(project, path, lambda: self._carried_out(project, hit, found, (query, body)))
+
+    def _counted(self, project: Cloud2Project, path: str, act: Callable[[], bytes]) -> None:
         status = 0
         try:
             fault = faults.planned(project, self.command, path)
             faults.begun(fault)
-            content = self._carried_out(project, hit, found, (query, body))
+            content = act()
             faults.ended(fault, content)
             status = 200
             self._send(200, [("Content-Type", "application/json")], content)
@@ -166,18 +169,19 @@ class _Handler(BaseHTTPRequestHandler):
         if content:
             self._send(200, [("Content-Type", "application/json")], content)
 
-    def _uploaded(self, path: str, body: bytes) -> dict[str, str]:
+    def _uploaded(self, path: str, body: bytes) -> None:
         """To a signed address: its type is signed, too, and a token is one too many."""
         _, _, ident, name = path.split("/")
         project = self.server.projects[ident]
         kind = self.headers.get("Content-Type")
         if self.command != "PUT" or kind != "application/zip" or self.headers["Authorization"]:
             raise RefusedRequestError(403, "SignatureDoesNotMatch", "the signature does not match")
-        fault = faults.planned(project, self.command, path)
-        faults.begun(fault)
-        project.uploads[name] = body
-        project.calls.append((self.command, path, 200))
-        return {}
+
+        def act() -> bytes:
+            project.uploads[name] = body
+            return b"{}"
+
+        self._counted(project, path, act)
 
     def _met(self, path: str, query: str, body: bytes) -> Passed:
         """`/met/<project>/<function>/…`, as its users meet it at its own host."""
