@@ -58,6 +58,18 @@ _CLOUD1 = Fields(
     ),
     is_open=True,
 )
+_CLOUD2 = Fields(
+    (
+        Field("region", FILLED, "The region to deploy to.", "europe-west1"),
+        Field(
+            "serviceAccount",
+            FILLED,
+            "The account that functions run as, and that schedules call them as.",
+            "shop@my-project.iam.gserviceaccount.com",
+        ),
+    ),
+    is_open=True,
+)
 _EDGE1 = Fields(
     (
         Field(
@@ -128,7 +140,12 @@ _ROUTER = Fields(
 
 
 # Providers with keys of their own; of the others only what all have is known.
-_OWN = {"cloud1-lambda": _CLOUD1, "edge1-workers": _EDGE1, "cluster-orchestrator": _CLUSTER}
+_OWN = {
+    "cloud1-lambda": _CLOUD1,
+    "cloud2-functions": _CLOUD2,
+    "edge1-workers": _EDGE1,
+    "cluster-orchestrator": _CLUSTER,
+}
 
 
 def _of(provider_id: str) -> Fields:

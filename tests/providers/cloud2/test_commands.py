@@ -1,0 +1,227 @@
+"""The command line over all of it: what a user does in a day, and how often cloud2 is changed."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.support.in_process import project
+from tests.support.project import Done, Project
+from tests.support.servers.cloud2.client import Cloud2Server
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
+
+_HEAD = "service: shop\nprovider: {name: cloud2-functions, runtime: nodejs}\n"
+_EVERY_HOUR = "{type: cron, schedule: rate(1 hour)}"
+
+
+@dataclass
+class CloudShop:
+    """A project of functions with their triggers."""
+
+    cloud2: Cloud2Server
+    project: Project
+    functions: dict[str, list[str]] = field(default_factory=dict)
+    head: str = _HEAD
+
+    def has(self, name: str, word: str, *triggers: str, path: str = "") -> None:
+        """At an address of its own, besides."""
+        self.functions[name] = [f"{{type: http, path: '{path or '/' + name}'}}", *triggers]
+        answer = f"{{ statusCode: 200, body: {word!r} }}"
+        text = f"export const handler = async () => ({answer});\n"
+        self.project.write({f"src/{name}.ts": text})
+
+    def run(self, *words: str) -> Done:
+        rows = [
+            f"  - {{name: {name}, entry: src/{name}.ts, triggers: [{', '.join(triggers)}]}}\n"
+            for name, triggers in self.functions.items()
+        ]
+        self.project.write({"fabric.yml": f"{self.head}functions:\n{''.join(rows)}"})
+        env = {**self.cloud2.environment, "FABRIC_CLOUD2_REAL_DEPLOY": "1"}
+        return self.project.json(*words, env=env)
+
+    def ran(self, *words: str) -> int:
+        """How many changing calls a success took."""
+        self.cloud2.reset()
+        done = self.run(*words)
+        assert done.code == 0, done.out + done.err
+        return self.cloud2.changes()
+
+    def said(self, name: str, path: str = "") -> str:
+        """What users are answered."""
+        url = self.cloud2.project.url(f"shop-dev-{name}") + (path or f"/{name}")
+        answer = self.cloud2.http("GET", url)
+        return answer.content.decode() if answer.status == 200 else str(answer.status)
+
+
+@pytest.fixture
+def shop(cloud2: Cloud2Server, tmp_path: Path) -> CloudShop:
+    made = CloudShop(cloud2, project(tmp_path, sources={}))
+    made.has("hello", "one", _EVERY_HOUR)
+    made.has("bye", "bye")
+    return made
+
+
+def test_a_day_of_a_service(shop: CloudShop) -> None:
+    plan = shop.run("plan")
+    assert plan.code == 0, plan.out
+    assert shop.cloud2.calls() == []
+    shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
+    shop.cloud2.reset()
+    assert shop.run("deploy").code == 0
+    assert shop.cloud2.calls() == []
+    shop.has("hello", "two", _EVERY_HOUR)
+    assert (shop.ran("deploy"), shop.said("hello")) == (4, "two")
+    done = shop.run("invoke", "run", "--function", "hello")
+    assert done.result["response"] == "two"
+    assert (shop.ran("rollback"), shop.said("hello")) == (1, "one")
+    shop.ran("remove", "--yes")
+    assert shop.cloud2.left() == {}
+    assert shop.run("remove", "--yes").code == 0
+
+
+def test_each_function_has_an_address_of_its_own(shop: CloudShop) -> None:
+    shop.ran("deploy")
+    outputs = shop.run("outputs").result["services"][0]["outputs"]
+    url = shop.cloud2.project.url
+    assert outputs["url_hello"] == url("shop-dev-hello") + "/hello"
+    assert outputs["url_bye"] == url("shop-dev-bye") + "/bye"
+    assert "url" not in outputs
+
+
+def test_a_change_of_one_function_asks_for_no_other(shop: CloudShop) -> None:
+    shop.ran("deploy")
+    shop.has("bye", "other")
+    shop.ran("deploy")
+    assert not [path for _, path, _ in shop.cloud2.calls() if "shop-dev-hello?" in path]
+    assert shop.cloud2.revisions() == {"shop-dev-hello": 1, "shop-dev-bye": 2}
+
+
+def test_parameters_of_a_path_reach_a_call(shop: CloudShop) -> None:
+    shop.has("item", "item", path="/items/{id}")
+    shop.ran("deploy")
+    shop.project.write({"event.json": '{"pathParameters": {"id": "7"}}'})
+    done = shop.run("invoke", "run", "--function", "item", "--event", "event.json")
+    assert done.result["response"] == "item"
+
+
+def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(
+    shop: CloudShop,
+) -> None:
+    shop.has("late", "late", _EVERY_HOUR)
+    shop.ran("deploy")
+    shop.has("hello", "one")
+    del shop.functions["late"]
+    shop.ran("deploy")
+    assert shop.cloud2.left() == {
+        "functions": ["shop-dev-bye", "shop-dev-hello"],
+        "services": ["shop-dev-bye", "shop-dev-hello"],
+        "callers": ["shop-dev-bye: allUsers", "shop-dev-hello: allUsers"],
+    }
+
+
+def test_a_way_back_takes_triggers_along(shop: CloudShop) -> None:
+    shop.ran("deploy")
+    shop.has("hello", "two", "{type: cron, schedule: rate(1 day)}", path="/greet")
+    shop.ran("deploy")
+    assert [one["schedule"] for one in shop.cloud2.jobs()] == ["0 0 * * *"]
+    shop.ran("rollback")
+    assert [one["schedule"] for one in shop.cloud2.jobs()] == ["0 * * * *"]
+    assert (shop.said("hello"), shop.said("hello", "/greet")) == ("one", "404")
+
+
+def test_a_release_that_breaks_off_is_taken_back(shop: CloudShop) -> None:
+    shop.ran("deploy")
+    shop.has("hello", "two", "{type: cron, schedule: rate(1 day)}")
+    shop.cloud2.fault("jobs$", method="POST", status=400, word="INVALID_ARGUMENT")
+    done = shop.run("deploy", "--rollback-on-failure")
+    assert done.code != 0
+    assert shop.said("hello") == "one"
+    assert [one["schedule"] for one in shop.cloud2.jobs()] == ["0 * * * *"]
+    shop.ran("deploy")
+    assert shop.said("hello") == "two"
+
+
+def test_a_build_that_fails_lets_users_meet_what_was(shop: CloudShop) -> None:
+    shop.ran("deploy")
+    text = "throw new Error('at the start');\nexport const handler = async () => 1;\n"
+    shop.project.write({"src/hello.ts": text})
+    done = shop.run("deploy")
+    assert done.code != 0
+    assert "at the start" in done.error["message"]
+    assert shop.said("hello") == "one"
+
+
+def test_one_function_is_removed_and_deployed_again(shop: CloudShop) -> None:
+    shop.ran("deploy")
+    before = shop.cloud2.left()
+    shop.ran("remove", "--function", "hello", "--yes")
+    assert shop.cloud2.left()["functions"] == ["shop-dev-bye"]
+    shop.ran("deploy")
+    assert shop.cloud2.left() == before
+    assert shop.said("hello") == "one"
+
+
+def test_force_brings_back_what_somebody_took_away(shop: CloudShop) -> None:
+    shop.ran("deploy")
+    shop.cloud2.project.jobs.clear()
+    shop.cloud2.project.services["shop-dev-bye"].policy["bindings"] = []
+    assert shop.ran("deploy") == 0
+    assert shop.said("bye") == "403"
+    shop.ran("deploy", "--force")
+    assert shop.said("bye") == "bye"
+    assert len(shop.cloud2.jobs()) == 1
+
+
+def test_reconcile_misses_a_job(shop: CloudShop) -> None:
+    shop.ran("deploy")
+    (entry,) = shop.run("state", "reconcile").result["entries"]
+    assert entry["status"] == "in-sync", entry
+    shop.cloud2.project.jobs.clear()
+    (entry,) = shop.run("state", "reconcile").result["entries"]
+    assert entry["status"] == "missing"
+    assert "the job `shop-dev-hello-" in entry["detail"]
+
+
+def test_what_cloud2_cannot_do_is_told_at_plan_with_its_place(shop: CloudShop) -> None:
+    shop.has("hello", "one", "{type: cron, schedule: rate(7 minutes)}")
+    done = shop.run("plan")
+    (problem,) = done.error["problems"]
+    assert problem["code"] == "config/unfit"
+    assert "rate(7 minutes)" in problem["message"]
+    assert (problem["where"]["line"], done.code) == (4, 65)
+    assert shop.cloud2.calls() == []
+
+
+def test_an_account_that_is_none_is_told_at_plan_with_its_place(shop: CloudShop) -> None:
+    shop.head += "extensions:\n  cloud2-functions:\n    serviceAccount: shop\n"
+    done = shop.run("plan")
+    (problem,) = done.error["problems"]
+    assert (problem["code"], problem["where"]["line"]) == ("config/unfit", 5)
+
+
+def test_a_trigger_that_fabric_does_not_make_there_is_refused_at_plan(shop: CloudShop) -> None:
+    shop.has("hello", "one", "{type: queue, queue: work}")
+    done = shop.run("plan")
+    assert done.code == 65
+    assert "does not make at cloud2 yet" in done.error["message"]
+    assert shop.cloud2.calls() == []
+
+
+def test_another_project_is_refused_before_the_first_change(shop: CloudShop) -> None:
+    shop.ran("deploy")
+    shop.cloud2.reset()
+    env = {**shop.cloud2.environment, "FABRIC_CLOUD2_REAL_DEPLOY": "1"}
+    for words in (("plan",), ("deploy",), ("rollback",), ("remove", "--yes")):
+        done = shop.project.json(*words, env={**env, "CLOUD2_PROJECT_ID": "another"})
+        (problem,) = done.error["problems"]
+        assert (done.code, problem["code"]) == (1, "deploy/other-account"), done.out
+    assert shop.cloud2.calls() == []
+
+
+def test_doctor_tells_who_calls(shop: CloudShop) -> None:
+    done = shop.run("doctor")
+    (account,) = (one for one in done.result["checks"] if one["name"] == "account")
+    assert account["ok"]
+    assert shop.cloud2.project.id in account["message"]
