@@ -15,7 +15,7 @@ from fabric.providers.registry import deployer_of
 from fabric.providers.waiting import Waiting
 from tests.support.orders import around
 from tests.support.servers.cloud2.client import Cloud2Server
-from tests.support.service_site import LostAnswer, ServiceSite
+from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
 
 # Tries once: what a second run makes of it is to be seen.
 AT_ONCE = Waiting(most=0)
@@ -57,9 +57,9 @@ class Cloud2Site(ServiceSite):
         function = "bye" if path == "/bye" else "hello"
         return self.cloud2.project.url(f"{self.service}-dev-{function}") + path
 
-    def said(self, path: str = "/hello", method: str = "GET") -> str:
-        answer = self.cloud2.http(method, self.url(path))
-        return answer.content.decode() if answer.status == 200 else str(answer.status)
+    def asked(self, method: str, path: str, **headers: str) -> SiteAnswer:
+        named = {name.replace("_", "-"): text for name, text in headers.items()}
+        return asked(method, self.url(path), named)
 
     def left(self) -> object:
         return self.cloud2.left()

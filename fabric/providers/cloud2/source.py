@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.conventions import conventions_of
+from fabric.model.cors import cors_row
 from fabric.model.hashing import digest_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
@@ -30,6 +31,7 @@ _PACKAGE = {
     "main": "main.mjs",
     "dependencies": {"@google-cloud/functions-framework": NODE_FRAMEWORK},
 }
+_SERVING = ("framework", "serving_answers", "serving_cors", "serving_http", "serving_routes")
 _DATE = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o644 << 16
 ENTRY_POINT = "fabric"
@@ -76,7 +78,7 @@ def no_runtime(function: str, runtime: str) -> Problem:
 @functools.cache
 def _node_files() -> tuple[tuple[str, str], ...]:
     top = _RUNTIMES / "nodejs"
-    own = ("framework.mjs", "serving_answers.mjs", "serving_http.mjs", "serving_routes.mjs")
+    own = [f"{name}.mjs" for name in _SERVING]
     names = (*own, *(f"calling/{one.name}" for one in sorted((top / "calling").glob("*.mjs"))))
     return (
         ("main.mjs", (_ENTRY / "main.mjs").read_text()),
@@ -88,7 +90,7 @@ def _node_files() -> tuple[tuple[str, str], ...]:
 @functools.cache
 def _python_files() -> tuple[tuple[str, str], ...]:
     top = _RUNTIMES / "python"
-    own = ("framework.py", "serving_answers.py", "serving_http.py", "serving_routes.py")
+    own = [f"{name}.py" for name in _SERVING]
     names = (*own, *(f"calling/{one.name}" for one in sorted((top / "calling").glob("*.py"))))
     folder = f"{_OWN}/fabric/runtimes/python"
     return (
@@ -153,7 +155,11 @@ def _said(order: FunctionOrder, language: str, region: str) -> JsonObject:
 def routes_in(triggers: Sequence[str]) -> list[JsonObject]:
     found = (json.loads(text) for text in triggers)
     return [
-        {"method": str(one.get("method") or "GET").upper(), "path": one.get("path") or "/"}
+        {
+            "method": str(one.get("method") or "GET").upper(),
+            "path": one.get("path") or "/",
+            "cors": cors_row(one.get("cors")),
+        }
         for one in found
         if one.get("type") == "http"
     ]

@@ -75,10 +75,6 @@ def _of_http(function: str, trigger: Mapping[str, object]) -> Problem | None:
     if trigger.get("authorizer"):
         why = "asks for an authorizer, and fabric makes none at cloud2"
         return _problem(function, why, "check who calls in the handler itself")
-    if trigger.get("cors"):
-        why = "asks for `cors`, and nothing stands before a function of cloud2 to answer for it"
-        hint = "answer `OPTIONS` and set the headers in the handler itself"
-        return _problem(function, why, hint)
     return None
 
 

@@ -14,7 +14,14 @@ from typing import Protocol
 
 from fabric.runtimes.python.calling.context import new_id
 from fabric.runtimes.python.serving_answers import AnsweringFunction
+from fabric.runtimes.python.serving_cors import (
+    Headers,
+    answer_headers,
+    cors_of_route,
+    preflight_headers,
+)
 from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken, message
+from fabric.runtimes.python.serving_routes import routed
 
 _DUE = "x-cloudscheduler-scheduletime"
 _Answer = tuple[bytes, int, list[tuple[str, str]]]
@@ -35,11 +42,30 @@ class FrameworkRequest(Protocol):
     def get_data(self) -> bytes: ...
 
 
+class FramedFunction(AnsweringFunction):
+    """Nothing stands before it that would answer pages of other origins."""
+
+    def answered(self, taken: HttpTaken) -> HttpGiven:
+        route = routed(self.routes, taken.method, taken.path)
+        if not route.key:
+            told = preflight_headers(route.rows, taken.method, taken.header)
+            return super().answered(taken) if told is None else HttpGiven(204, [*told.items()], b"")
+        given = super().answered(taken)
+        cors = cors_of_route(route.rows[0])
+        return _shared(given, answer_headers(cors, taken.header("origin"))) if cors else given
+
+
+def _shared(given: HttpGiven, told: Headers) -> HttpGiven:
+    """What the handler says of its own is told once; what its answer depends on adds up."""
+    rest = [pair for pair in given.headers if pair[0] == "vary" or pair[0] not in told]
+    return HttpGiven(given.status, [*rest, *told.items()], given.body)
+
+
 def framed(folder: str, document: dict[str, object]) -> Callable[[FrameworkRequest], _Answer]:
     """What the framework calls; a path that is relative begins where the archive does."""
     own = [os.environ.pop(name, "") for name in ("FABRIC_CLOCK", "FABRIC_MARK")]  # noqa: TID251 - the function's own
     os.chdir(folder)
-    function = AnsweringFunction({**document, "folder": folder})
+    function = FramedFunction({**document, "folder": folder})
 
     def answered(request: FrameworkRequest) -> _Answer:
         taken = _taken(request)

@@ -12,8 +12,11 @@ _SHAPES = {1: "{}", 2: "{+}"}
 
 
 class ServedRoute:
-    def __init__(self, method: str, path: str) -> None:
+    """`cors` is what pages of other origins may do, where whoever serves it answers them."""
+
+    def __init__(self, method: str, path: str, cors: object = None) -> None:
         self.method = method
+        self.cors = cors
         self.key = f"{method} {path}"
         self.segments = _segments(path)
         self.rank = tuple(map(_order, self.segments))
@@ -21,21 +24,22 @@ class ServedRoute:
 
 
 class TakenRoute:
-    """The key of a route with what its path says; else the methods that the path has."""
+    """A route with what its path says, or the key of all; else the routes that the path has."""
 
     def __init__(
         self,
         key: str = "",
         parameters: Mapping[str, str] | None = None,
-        allowed: Iterable[str] = (),
+        rows: Iterable[ServedRoute] = (),
     ) -> None:
         self.key = key
         self.parameters = dict(parameters or {})
-        self.allowed = sorted(set(allowed))
+        self.rows = list(rows)
+        self.allowed = [] if key else sorted({one.method for one in self.rows})
 
 
-def routes_of(rows: Iterable[Mapping[str, str]]) -> list[ServedRoute]:
-    found = [ServedRoute(row["method"], row["path"]) for row in rows]
+def routes_of(rows: Iterable[Mapping[str, object]]) -> list[ServedRoute]:
+    found = [ServedRoute(str(row["method"]), str(row["path"]), row.get("cors")) for row in rows]
     return sorted(found, key=lambda one: one.rank)
 
 
@@ -51,8 +55,8 @@ def routed(routes: list[ServedRoute], method: str, path: str) -> TakenRoute:
         for name in wanted:
             for one, found in there:
                 if one.method == name:
-                    return TakenRoute(one.key, found)
-    return TakenRoute(allowed=(one.method for one, _ in fitting))
+                    return TakenRoute(one.key, found, [one])
+    return TakenRoute(rows=(one for one, _ in fitting))
 
 
 def _segments(path: str) -> list[str]:

@@ -1,0 +1,323 @@
+"""What cloud2 refuses, and how that is told: whose, in its own words, and what to do."""
+
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.model.problems import ExitCode, FabricError
+from fabric.providers.contract import CallWatch
+from fabric.providers.waiting import Waiting
+from tests.support.cloud2_site import AT_ONCE, Cloud2Site
+from tests.support.orders import HTTP, trigger
+from tests.support.servers.cloud2.client import Cloud2Server
+from tests.support.service_site import EVERY_HOUR
+
+pytestmark = pytest.mark.slow
+
+_NAME = "shop-dev-hello"
+_PLACE = "/locations/europe-west1"
+
+
+def refused(site: Cloud2Site, **env: str) -> FabricError:
+    site.env = {**site.env, **env}
+    with pytest.raises(FabricError) as raised:
+        site.up(site.order("hello", HTTP))
+    return raised.value
+
+
+def test_a_token_that_is_not_known_is_77(site: Cloud2Site) -> None:
+    error = refused(site, CLOUD2_ACCESS_TOKEN="tok-other-secret")  # noqa: S106 - none of ours
+    assert error.exit_code is ExitCode.NO_CREDENTIALS
+    assert "UNAUTHENTICATED Request had invalid" in error.first.message
+    assert "CLOUD2_ACCESS_TOKEN" in error.first.hint
+    assert "tok-other-secret" not in repr(error.problems)
+
+
+def test_missing_rights_are_77_and_lead_to_the_guide(site: Cloud2Site) -> None:
+    message = "Permission 'cloudfunctions.functions.create' denied"
+    site.cloud2.fault("functions$", method="POST", status=403, word="X", message=message)
+    error = refused(site)
+    assert error.exit_code is ExitCode.NO_CREDENTIALS
+    assert error.first.message.startswith("function `hello`: `POST /v2/projects/")
+    assert message in error.first.message
+    assert "guide" in error.first.hint
+
+
+def test_an_interface_that_is_not_enabled_is_told_so(site: Cloud2Site) -> None:
+    message = "Cloud Scheduler API has not been used in project 1 before or it is disabled."
+    plan = {"status": 403, "word": "PERMISSION_DENIED", "reason": "SERVICE_DISABLED"}
+    site.cloud2.fault("/jobs", message=message, **plan)
+    with pytest.raises(FabricError) as raised:
+        site.up(site.order("hello", EVERY_HOUR))
+    assert raised.value.first.code == "provider/refused"
+    assert message in raised.value.first.message
+    assert raised.value.first.hint == "enable this interface for the project"
+
+
+def test_a_policy_against_everybody_is_told_with_what_to_do(site: Cloud2Site) -> None:
+    message = "One or more users named in the policy do not belong to a permitted customer."
+    plan = {"status": 400, "word": "FAILED_PRECONDITION", "message": message}
+    site.cloud2.fault(":setIamPolicy", **plan)
+    error = refused(site)
+    assert message in error.first.message
+    assert "organisation" in error.first.hint
+
+
+def test_an_address_where_nobody_answers_is_69(site: Cloud2Site) -> None:
+    site.waiting = AT_ONCE
+    error = refused(site, CLOUD2_API_BASE_URL="http://127.0.0.1:9")
+    assert error.exit_code is ExitCode.UNREACHABLE
+
+
+def test_a_page_in_place_of_an_answer_is_no_answer(site: Cloud2Site) -> None:
+    site.waiting = AT_ONCE
+    error = refused(site, CLOUD2_API_BASE_URL=f"{site.cloud2.project.endpoint}/met")
+    assert "it answered 404, and not as this interface does" in error.first.message
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("CLOUD2_PROJECT_ID",), "`cloud2-functions` has no `CLOUD2_PROJECT_ID`"),
+        (("CLOUD2_ACCESS_TOKEN",), "has neither `CLOUD2_ACCESS_TOKEN` nor"),
+    ],
+)
+def test_missing_credentials_are_named(
+    site: Cloud2Site, names: tuple[str, ...], message: str
+) -> None:
+    error = refused(site, **dict.fromkeys(names, ""))
+    assert (error.first.code, error.exit_code) == (
+        "credentials/missing",
+        ExitCode.NO_CREDENTIALS,
+    )
+    assert message in error.first.message
+    assert site.cloud2.calls() == []
+
+
+def test_the_other_name_of_a_project_counts_as_well(site: Cloud2Site) -> None:
+    site.env = {"CLOUD2_PROJECT_ID": "", "CLOUD2_PROJECT": site.cloud2.project.id}
+    site.up(site.order("hello", HTTP))
+    assert site.said() == "one"
+
+
+def test_values_are_never_in_an_error(site: Cloud2Site) -> None:
+    order = site.order("hello", HTTP, WORD="a-hidden-word", OTHER="a-plain-text")
+    plan = {"status": 400, "word": "INVALID_ARGUMENT", "message": "env is a-hidden-word"}
+    site.cloud2.fault("functions$", **plan)
+    with pytest.raises(FabricError) as raised:
+        site.deploy(replace(order, secret=frozenset(["WORD"])))
+    assert "INVALID_ARGUMENT" in raised.value.first.message
+    assert "a-hidden-word" not in repr(raised.value.problems)
+
+
+def test_an_environment_that_is_too_large_is_refused_before_any_call(site: Cloud2Site) -> None:
+    with pytest.raises(FabricError) as raised:
+        site.deploy(site.order("hello", HTTP, LONG="x" * 32 * 1024))
+    assert raised.value.first.code == "deploy/environment-too-large"
+    assert site.cloud2.calls() == []
+
+
+def test_a_tag_that_is_no_label_is_refused_before_any_call(site: Cloud2Site) -> None:
+    order = replace(site.order("hello", HTTP), tags=(("Team", "shop"), ("cost", "a b")))
+    with pytest.raises(FabricError) as raised:
+        site.deploy(order)
+    assert [one.code for one in raised.value.problems] == ["deploy/unfit-tag"] * 2
+    assert "`Team` with `shop`" in raised.value.first.message
+    assert site.cloud2.calls() == []
+
+
+def test_what_an_order_says_is_what_the_function_is(site: Cloud2Site) -> None:
+    order = site.order("hello", HTTP, MODE="dark")
+    order = replace(
+        order,
+        settings=(("timeout", "30"), ("memory", "512")),
+        tags=(("team", "shop"),),
+        reserved_concurrency=7,
+    )
+    site.extension = {"serviceAccount": "shop@p.iam.gserviceaccount.com"}
+    site.up(order)
+    document = site.cloud2.function(_NAME)
+    config = document["serviceConfig"]
+    assert document["buildConfig"]["runtime"] == "nodejs20"
+    assert document["labels"]["team"] == "shop"
+    assert config["environmentVariables"]["MODE"] == "dark"
+    assert (config["availableMemory"], config["timeoutSeconds"]) == ("512Mi", 30)
+    assert (config["maxInstanceCount"], config["maxInstanceRequestConcurrency"]) == (7, 1)
+    assert config["serviceAccountEmail"] == "shop@p.iam.gserviceaccount.com"
+
+
+def test_a_setting_that_left_the_config_is_taken_back(site: Cloud2Site) -> None:
+    order = replace(site.order("hello", HTTP), reserved_concurrency=7)
+    site.up(order)
+    site.up(site.order("hello", HTTP, word="two"))
+    assert "maxInstanceCount" not in site.cloud2.function(_NAME)["serviceConfig"]
+
+
+def test_what_somebody_else_has_set_stays(site: Cloud2Site) -> None:
+    site.up(site.order("hello", HTTP))
+    site.cloud2.function(_NAME)["serviceConfig"]["vpcConnector"] = "projects/p/x"
+    site.up(site.order("hello", HTTP, word="two"))
+    assert site.cloud2.function(_NAME)["serviceConfig"]["vpcConnector"] == "projects/p/x"
+
+
+def test_a_function_of_somebody_else_is_left_as_it_is(site: Cloud2Site) -> None:
+    site.up(site.order("hello", HTTP))
+    site.cloud2.function(_NAME)["labels"] = {"team": "others"}
+    with pytest.raises(FabricError) as raised:
+        site.deploy(site.order("hello", HTTP, word="two"))
+    assert raised.value.first.code == "deploy/foreign"
+    assert f"`{_NAME}`" in raised.value.first.message
+    site.dissolve()
+    assert site.cloud2.left()["functions"] == [_NAME]
+    assert any("left as it is" in one for one in site.talk)
+
+
+def test_a_job_of_somebody_else_is_left_as_it_is(site: Cloud2Site) -> None:
+    site.up(site.order("hello", EVERY_HOUR))
+    (job,) = site.cloud2.jobs()
+    job["description"] = "mine"
+    with pytest.raises(FabricError) as raised:
+        site.up(site.order("hello", EVERY_HOUR), force=True)
+    assert raised.value.first.code == "deploy/foreign"
+    site.dissolve()
+    assert list(site.cloud2.left()) == ["jobs"]
+
+
+def test_callers_that_somebody_else_has_let_in_stay(site: Cloud2Site) -> None:
+    site.up(site.order("hello", HTTP))
+    bindings = site.cloud2.project.services[_NAME].policy["bindings"]
+    bindings[0]["members"].append("user:me@example.com")
+    bindings.append({"role": "roles/run.viewer", "members": ["allUsers"]})
+    site.up(site.order("hello"))
+    rows = site.cloud2.project.services[_NAME].policy["bindings"]
+    found = {row["role"]: row["members"] for row in rows}
+    assert found["roles/run.invoker"] == ["user:me@example.com"]
+    assert found["roles/run.viewer"] == ["allUsers"]
+
+
+def test_a_policy_that_moved_is_read_again(site: Cloud2Site) -> None:
+    site.cloud2.fault(":setIamPolicy", status=409, word="ABORTED", message="concurrent")
+    site.up(site.order("hello", HTTP))
+    assert site.said() == "one"
+
+
+def test_a_function_without_routes_is_called_by_its_clock_alone(site: Cloud2Site) -> None:
+    site.up(site.order("hello", EVERY_HOUR))
+    assert site.said("/") == "403"
+    (job,) = site.cloud2.jobs()
+    assert job["httpTarget"]["oidcToken"]["serviceAccountEmail"] == site.cloud2.project.account
+    assert site.cloud2.fired(job["httpTarget"]) == 200
+    (line,) = (one for one in site.cloud2.log(_NAME).splitlines() if one.startswith("given "))
+    event = json.loads(line.removeprefix("given "))
+    assert (event["detail-type"], event["time"]) == ("Scheduled Event", "2026-01-02T03:04:05Z")
+
+
+def test_users_of_a_timed_function_are_no_clocks(site: Cloud2Site) -> None:
+    site.up(site.order("hello", HTTP, EVERY_HOUR))
+    (job,) = site.cloud2.jobs()
+    assert site.cloud2.fired(job["httpTarget"]) == 200
+    assert '"Scheduled Event"' in site.cloud2.log(_NAME)
+    target = {**job["httpTarget"], "headers": {"X-Fabric-Clock": "guessed"}}
+    assert site.cloud2.fired(target) == 404
+
+
+def test_a_clock_that_changes_is_another_job(site: Cloud2Site) -> None:
+    site.up(site.order("hello", EVERY_HOUR))
+    weekly = trigger("cron", schedule="0 9 * * 1", timezone="Europe/Berlin")
+    site.up(site.order("hello", weekly))
+    (job,) = site.cloud2.jobs()
+    assert (job["schedule"], job["timeZone"]) == ("0 9 * * MON", "Europe/Berlin")
+
+
+def test_a_deploy_is_met_by_nobody_before_its_release(site: Cloud2Site) -> None:
+    site.up(site.order("hello", HTTP))
+    site.deploy(site.order("hello", HTTP, word="two"))
+    assert site.said() == "one"
+    site.release(["hello"])
+    assert site.said() == "two"
+
+
+def test_what_somebody_has_let_follow_the_latest_is_pinned_first(site: Cloud2Site) -> None:
+    site.up(site.order("hello", HTTP))
+    latest = {"type": "TRAFFIC_TARGET_ALLOCATION_TYPE_LATEST", "percent": 100}
+    site.cloud2.project.services[_NAME].traffic = [latest]
+    site.deploy(site.order("hello", HTTP, word="two"))
+    assert site.said() == "one"
+
+
+def test_a_build_that_is_under_way_is_waited_for_and_taken(site: Cloud2Site) -> None:
+    order = site.order("hello", HTTP)
+    site.cloud2.fault("functions$", method="POST", after=True)
+    site.up(order)
+    assert site.said() == "one"
+    assert site.cloud2.revisions() == {_NAME: 1}
+
+
+def test_a_build_that_never_ends_is_told(site: Cloud2Site) -> None:
+    order = site.order("hello", HTTP)
+    site.deploy(order)
+    site.cloud2.project.functions[_NAME].state = "DEPLOYING"
+    deployer = replace(site.deployer, building=Waiting(base=0.001, most=0.005))
+    with pytest.raises(FabricError) as raised:
+        deployer.deploy(site.address(), [site.order("hello", HTTP, word="two")])
+    assert raised.value.first.code == "provider/not-ready"
+
+
+def test_a_stop_ends_a_wait(site: Cloud2Site) -> None:
+    with pytest.raises(FabricError) as raised:
+        site.deployer.deploy(
+            site.address(), [site.order("hello", HTTP)], CallWatch(is_to_end=lambda: True)
+        )
+    assert raised.value.first.code == "provider/interrupted"
+    site.up(site.order("hello", HTTP))
+    assert site.cloud2.revisions() == {_NAME: 1}
+
+
+def test_a_redirect_is_not_followed(site: Cloud2Site) -> None:
+    site.cloud2.fault(f"functions/{_NAME}$", status=302, word="FOUND")
+    assert refused(site).first.code == "provider/refused"
+
+
+def test_doctor_is_told_who_calls(site: Cloud2Site) -> None:
+    who = site.deployer.identity(site.address())
+    assert (
+        who
+        == f"a token, which may look at functions of `projects/{site.cloud2.project.id}{_PLACE}`"
+    )
+    site.env = {"CLOUD2_ACCESS_TOKEN": "tok-none"}
+    with pytest.raises(FabricError) as raised:
+        site.deployer.identity(site.address())
+    assert raised.value.first.code == "credentials/refused"
+
+
+def test_a_setting_of_another_type_is_named(site: Cloud2Site) -> None:
+    site.extension = {"serviceAccount": 3}
+    with pytest.raises(FabricError) as raised:
+        _ = site.deployer
+    assert raised.value.first.code == "config/type"
+    assert "serviceAccount" in raised.value.first.message
+
+
+def test_a_service_stays_in_its_region(site: Cloud2Site) -> None:
+    site.up(site.order("hello", HTTP))
+    site.env = {"CLOUD2_REGION": "us-east1"}
+    site.cloud2.reset()
+    with pytest.raises(FabricError) as raised:
+        site.deploy(site.order("hello", HTTP, word="two"))
+    assert raised.value.first.code == "deploy/other-account"
+    assert "europe-west1" in raised.value.first.message
+    assert site.cloud2.calls() == []
+
+
+def test_a_second_service_of_the_same_name_is_told_apart(
+    site: Cloud2Site, cloud2: Cloud2Server
+) -> None:
+    """Names that come out as one are not one function."""
+    site.up(site.order("hello", HTTP))
+    other = Cloud2Site(cloud2, site.folder, service="Shop")
+    with pytest.raises(FabricError) as raised:
+        other.up(other.order("hello", HTTP, word="other"))
+    assert raised.value.first.code == "deploy/foreign"
+    assert site.said() == "one"
+    other.close()
