@@ -60,6 +60,7 @@ class FunctionDraft(Struct, frozen=True):
     layers: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     provisioned_concurrency: int | None = None
+    tags: Pairs = ()
 
 
 class Unfit(Struct, frozen=True):

@@ -4,6 +4,7 @@ last. Knows no service but the one that the file names."""
 import json
 import threading
 from collections.abc import Callable
+from typing import Protocol
 from urllib.parse import urlencode
 
 from msgspec import Struct
@@ -19,6 +20,17 @@ _LIFE_SECONDS = 3600
 # A token is not used in its last minute: it has to last for the call.
 _MARGIN_SECONDS = 60
 _NEEDED = ("client_email", "private_key", "token_uri")
+
+
+class Bearer(Protocol):
+    def token(self) -> str: ...
+
+
+class GivenToken(Struct, frozen=True):
+    text: Secret[str]
+
+    def token(self) -> str:
+        return self.text.reveal()
 
 
 class AccountKey(Struct, frozen=True):

@@ -73,6 +73,7 @@ class ConfigValues:
                 one.layers,
                 tuple(name for name, _ in one.env),
                 one.provisioned_concurrency,
+                one.tags,
             )
             for one in config.functions
         )

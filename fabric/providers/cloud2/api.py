@@ -1,7 +1,7 @@
 """cloud2's interfaces: functions, what serves them, and clocks; one token for all of them."""
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -11,6 +11,7 @@ from fabric.providers.cloud2.refusals import Cloud2Fault, Cloud2RefusedError
 from fabric.providers.http_calls import ProviderCall, opened, sent, understood
 from fabric.system.http_client import Http, HttpRequest
 from fabric.system.retry import TransientError
+from fabric.system.signed_tokens import Bearer
 
 T = TypeVar("T")
 FUNCTIONS, RUN, SCHEDULER = "cloudfunctions", "run", "cloudscheduler"
@@ -19,22 +20,11 @@ _ZIP = "application/zip"
 _PASSING = frozenset(("ABORTED", "ALREADY_EXISTS"))
 
 
-class BearerToken(Protocol):
-    def token(self) -> str: ...
-
-
-class GivenToken(Struct, frozen=True):
-    text: Secret[str]
-
-    def token(self) -> str:
-        return self.text.reveal()
-
-
 class Login(Struct, frozen=True):
     """Who calls, for messages; and the token, which may have to be asked for."""
 
     caller: str
-    bearer: Callable[[Http], BearerToken]
+    bearer: Callable[[Http], Bearer]
 
 
 class _Refusal(Struct, frozen=True):

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
 from fabric.providers.cloud2.own_settings import OWNER, Cloud2Owner, RevisionMark
 from fabric.providers.cloud2.source import ENTRY_POINT, memory_of, require_runtime, seconds_of
 from fabric.providers.contract import FunctionOrder
@@ -43,7 +44,7 @@ UPDATED = (
 )
 
 
-class FunctionPlan(Struct, frozen=True):
+class Cloud2Plan(Struct, frozen=True):
     """An order with what follows from it. `clock` is what calls of its clocks say."""
 
     order: FunctionOrder
@@ -54,7 +55,7 @@ class FunctionPlan(Struct, frozen=True):
     account: str = ""
 
 
-def function_document(plan: FunctionPlan, source: JsonObject) -> JsonObject:
+def function_document(plan: Cloud2Plan, source: JsonObject) -> JsonObject:
     """A new revision of a function that is there already is met by nobody yet."""
     order, owner = plan.order, plan.owner
     env = {**dict(order.env.reveal()), MARK: plan.mark.text}
@@ -105,8 +106,12 @@ def _misfits(order: FunctionOrder) -> Iterator[Problem]:
     if size > _ENV_BYTES:
         message = f"{whose}: its environment has {size:,} bytes, and cloud2 takes {_ENV_BYTES:,}"
         yield Problem("deploy/environment-too-large", message)
-    for name, value in order.tags:
+    yield from tag_problems(order.name, order.tags)
+
+
+def tag_problems(function: str, tags: Pairs) -> Iterator[Problem]:
+    for name, value in tags:
         if name == OWNER or not (_LABEL.fullmatch(name) and _LABEL_VALUE.fullmatch(value)):
-            message = f"{whose}: the tag `{name}` with `{value}` is no label of cloud2's"
+            why = f"has the tag `{name}: {value}`, which is no label of cloud2's"
             hint = "labels are small letters, digits, `_` and `-`, at most 63 each"
-            yield Problem("deploy/unfit-tag", message, hint)
+            yield Problem("config/unfit", f"function `{function}` {why}", hint)

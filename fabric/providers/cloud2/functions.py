@@ -10,7 +10,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import FUNCTIONS
 from fabric.providers.cloud2.documents import (
     UPDATED,
-    FunctionPlan,
+    Cloud2Plan,
     function_document,
     refuse_order,
 )
@@ -42,22 +42,22 @@ from fabric.system.retry import TransientError
 _MOVING = frozenset(("DEPLOYING", "DELETING"))
 
 
-class _Served(Struct, frozen=True, rename="camel"):
+class _ServedBy(Struct, frozen=True, rename="camel"):
     uri: str = ""
     service_account_email: str = ""
 
 
-class FunctionRow(Struct, frozen=True, rename="camel"):
+class Cloud2Row(Struct, frozen=True, rename="camel"):
     name: str
     state: str = ""
     labels: dict[str, str] = field(default_factory=dict)
-    service_config: _Served = _Served()
+    service_config: _ServedBy = _ServedBy()
 
     def is_of(self, owner: Cloud2Owner) -> bool:
         return self.labels.get(OWNER) == owner.label
 
 
-class _Upload(Struct, frozen=True, rename="camel"):
+class _SignedPlace(Struct, frozen=True, rename="camel"):
     upload_url: str
     storage_source: JsonObject
 
@@ -66,9 +66,7 @@ def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> 
     refuse_order(order)
     name, owner = function_name(address, order.name), owner_of(address, order.name)
     mark = RevisionMark(order.mark, _around(work, order), order.artifact.sha256)
-    plan = FunctionPlan(
-        order, name, owner, mark, clock_key(address, owner), work.own.service_account
-    )
+    plan = Cloud2Plan(order, name, owner, mark, clock_key(address, owner), work.own.service_account)
 
     def act() -> LiveFunction:
         """What an earlier try has begun is waited for, and taken."""
@@ -94,14 +92,14 @@ def _digest(*parts: str) -> str:
     return digest_fields(parts)[:8]
 
 
-def function_row(work: Cloud2Work, name: str) -> FunctionRow | None:
-    return work.look(FUNCTIONS, f"/v2/{work.place.function(name)}", FunctionRow)
+def function_row(work: Cloud2Work, name: str) -> Cloud2Row | None:
+    return work.look(FUNCTIONS, f"/v2/{work.place.function(name)}", Cloud2Row)
 
 
-def settled_row(work: Cloud2Work, name: str, owner: Cloud2Owner) -> FunctionRow | None:
+def settled_row(work: Cloud2Work, name: str, owner: Cloud2Owner) -> Cloud2Row | None:
     """Ours, or none; once nothing is under way with it any more."""
 
-    def look() -> tuple[FunctionRow | None] | None:
+    def look() -> tuple[Cloud2Row | None] | None:
         row = function_row(work, name)
         if row is not None and not row.is_of(owner):
             raise FabricError(_foreign(name, owner))
@@ -121,7 +119,7 @@ def _foreign(name: str, owner: Cloud2Owner) -> Problem:
     return Problem("deploy/foreign", message, hint)
 
 
-def _there(work: Cloud2Work, plan: FunctionPlan) -> RevisionRow | None:
+def _there(work: Cloud2Work, plan: Cloud2Plan) -> RevisionRow | None:
     """The revision of then, where it is still there and good; else any that is just as ordered."""
     ident = revision_in(plan.order.version)
     then = revision(work, plan.name, ident) if ident else None
@@ -130,7 +128,7 @@ def _there(work: Cloud2Work, plan: FunctionPlan) -> RevisionRow | None:
     return revision_of(work, plan.name, plan.mark)
 
 
-def _built(work: Cloud2Work, plan: FunctionPlan, *, is_new: bool) -> LiveFunction:
+def _built(work: Cloud2Work, plan: Cloud2Plan, *, is_new: bool) -> LiveFunction:
     if not is_new:
         pinned(work, plan.name)
     source = _uploaded(work, plan.order)
@@ -152,14 +150,12 @@ def _built(work: Cloud2Work, plan: FunctionPlan, *, is_new: bool) -> LiveFunctio
 def _uploaded(work: Cloud2Work, order: FunctionOrder) -> JsonObject:
     content = packed_source(order, work.place.region)
     path = f"/v2/{work.place.path}/functions:generateUploadUrl"
-    upload = work.api.once(FUNCTIONS, sending("POST", path, {"environment": "GEN_2"}), _Upload)
+    upload = work.api.once(FUNCTIONS, sending("POST", path, {"environment": "GEN_2"}), _SignedPlace)
     work.api.upload(upload.upload_url, content)
     return upload.storage_source
 
 
-def _live(
-    work: Cloud2Work, row: FunctionRow, found: RevisionRow, plan: FunctionPlan
-) -> LiveFunction:
+def _live(work: Cloud2Work, row: Cloud2Row, found: RevisionRow, plan: Cloud2Plan) -> LiveFunction:
     order = plan.order
     return LiveFunction(
         order.name,
@@ -196,7 +192,7 @@ def met(work: Cloud2Work, address: DeploymentAddress, function: str) -> LiveFunc
 
 
 def _found(
-    work: Cloud2Work, owner: Cloud2Owner, row: FunctionRow, found: RevisionRow
+    work: Cloud2Work, owner: Cloud2Owner, row: Cloud2Row, found: RevisionRow
 ) -> LiveFunction:
     name = row.name.rpartition("/")[2]
     ident = version_id(work.place, name, found.id)

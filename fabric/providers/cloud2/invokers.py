@@ -15,7 +15,7 @@ _ROLE = "roles/run.invoker"
 _ASKED = "options.requestedPolicyVersion=3"
 
 
-class _Binding(Struct, frozen=True, omit_defaults=True):
+class _PolicyRow(Struct, frozen=True, omit_defaults=True):
     role: str
     members: tuple[str, ...] = ()
     condition: Raw | None = None
@@ -26,7 +26,7 @@ class _Policy(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     version: int = 0
     etag: str = ""
-    bindings: tuple[_Binding, ...] = ()
+    bindings: tuple[_PolicyRow, ...] = ()
     audit_configs: tuple[Raw, ...] = field(default_factory=tuple)
 
 
@@ -53,11 +53,11 @@ def let_call(
     work.patient(act)
 
 
-def _is_plain(row: _Binding) -> bool:
+def _is_plain(row: _PolicyRow) -> bool:
     return row.role == _ROLE and row.condition is None
 
 
 def _with(policy: _Policy, members: Collection[str]) -> _Policy:
     rest = tuple(row for row in policy.bindings if not _is_plain(row))
-    own = (_Binding(_ROLE, tuple(sorted(members))),) if members else ()
+    own = (_PolicyRow(_ROLE, tuple(sorted(members))),) if members else ()
     return replace(policy, bindings=(*rest, *own))

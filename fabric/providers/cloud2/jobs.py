@@ -49,7 +49,7 @@ class WantedJob(Struct, frozen=True):
         return digest_fields((self.id, as_json(self.document)))[:16]
 
 
-class Called(Struct, frozen=True):
+class ClockCall(Struct, frozen=True):
     """A function that clocks call: under which address and account, and what they say."""
 
     name: str
@@ -68,7 +68,7 @@ def own_zone(trigger: JsonObject) -> str:
     return str(trigger.get("timezone") or _UTC)
 
 
-def wanted_jobs(called: Called, triggers: Sequence[str]) -> dict[str, WantedJob]:
+def wanted_jobs(called: ClockCall, triggers: Sequence[str]) -> dict[str, WantedJob]:
     """Each schedule once."""
     found: dict[str, WantedJob] = {}
     for trigger in crons_in(triggers):

@@ -1,44 +1,11 @@
-"""What the last release left for this one, and how far it can be taken for granted."""
-
-from collections.abc import Iterable, Mapping
-
-from msgspec import Struct
+"""What a release leaves for the next one, under which names; and where a service lies."""
 
 from fabric.model.problems import Problem
-from fabric.model.records.record import DOUBT, Record
+from fabric.model.records.record import Record
 from fabric.providers.cloud2.own_settings import Cloud2Place, place_in
-from fabric.providers.contract import DeploymentAddress
 
 # Of each function: the revision that is met, who may call it, and its clocks.
 REVISION, CALLERS, CLOCKS = "revision:", "callers:", "clocks:"
-
-
-class KeptTexts(Struct, frozen=True):
-    """Only where `is_sure` does it say how things are now."""
-
-    texts: Mapping[str, str]
-    is_sure: bool = True
-
-    def sure(self, name: str) -> str | None:
-        """None where nobody knows."""
-        return self.texts.get(name, "") if self.is_sure else None
-
-    def names(self, name: str) -> tuple[str, ...]:
-        """A list of then, sure or not."""
-        return tuple(self.texts.get(name, "").split())
-
-    def of_functions(self, names: Iterable[str]) -> dict[str, str]:
-        """All that is kept of these."""
-        ends = tuple(f":{name}" for name in names)
-        return {name: text for name, text in self.texts.items() if name.endswith(ends)}
-
-
-def kept_texts(address: DeploymentAddress) -> KeptTexts:
-    record = address.previous
-    if record is None:
-        return KeptTexts({})
-    texts = {name: text for name, text in record.kept if name != DOUBT[0]}
-    return KeptTexts(texts, DOUBT not in record.kept)
 
 
 def other_place(

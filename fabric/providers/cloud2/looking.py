@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from fabric.providers.cloud2.jobs import all_jobs
-from fabric.providers.cloud2.kept import CLOCKS, kept_texts
+from fabric.providers.cloud2.kept import CLOCKS
 from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.contract import DeploymentAddress
+from fabric.providers.kept_texts import kept_texts
 
 
 def lost(work: Cloud2Work, address: DeploymentAddress) -> Iterator[str]:

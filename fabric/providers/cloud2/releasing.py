@@ -10,22 +10,23 @@ from fabric.model.task import Pairs
 from fabric.providers.cloud2.functions import function_row
 from fabric.providers.cloud2.invokers import EVERYBODY, account_member, let_call
 from fabric.providers.cloud2.jobs import (
-    Called,
+    ClockCall,
     WantedJob,
     delete_job,
     jobs_of,
     set_job,
     wanted_jobs,
 )
-from fabric.providers.cloud2.kept import CALLERS, CLOCKS, REVISION, KeptTexts, kept_texts
+from fabric.providers.cloud2.kept import CALLERS, CLOCKS, REVISION
 from fabric.providers.cloud2.own_settings import clock_key, owner_of, revision_in
 from fabric.providers.cloud2.revisions import let_meet
 from fabric.providers.cloud2.side_by_side import side_by_side
 from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.kept_texts import KeptTexts, kept_texts
 
 
-class _Wanted(Struct, frozen=True):
+class _ReleasePlan(Struct, frozen=True):
     """What a function is to be: `callers` may call it, `clocks` do."""
 
     live: LiveFunction
@@ -60,7 +61,7 @@ def released(
             _cut_over(work, address, wanted, kept)
         return wanted.kept
 
-    left = _of_leaving(address, functions, kept)
+    left = kept.of_leaving(address, frozenset(one.name for one in functions))
     for texts in side_by_side(release, functions):
         left |= texts
     endpoints = [one.endpoint for one in functions if one.endpoint]
@@ -68,20 +69,22 @@ def released(
     return Released(only, _outputs(only, functions), tuple(left.items()))
 
 
-def _wanted(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> _Wanted:
+def _wanted(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> _ReleasePlan:
     """Where everybody may call it, its clocks may, too."""
     kinds = {json.loads(text).get("type") for text in one.triggers}
     callers = (EVERYBODY,) if "http" in kinds else ()
     if "cron" not in kinds:
-        return _Wanted(one, callers, {})
+        return _ReleasePlan(one, callers, {})
     row = function_row(work, one.resource_name)
     served = row.service_config if row else None
     account = served.service_account_email if served else ""
     if served is None or not account:
         raise FabricError(_no_account(one.name))
     owner = owner_of(address, one.name)
-    called = Called(one.resource_name, owner, served.uri, account, clock_key(address, owner))
-    return _Wanted(one, callers or (account_member(account),), wanted_jobs(called, one.triggers))
+    called = ClockCall(one.resource_name, owner, served.uri, account, clock_key(address, owner))
+    return _ReleasePlan(
+        one, callers or (account_member(account),), wanted_jobs(called, one.triggers)
+    )
 
 
 def _no_account(function: str) -> Problem:
@@ -91,14 +94,14 @@ def _no_account(function: str) -> Problem:
 
 
 def _cut_over(
-    work: Cloud2Work, address: DeploymentAddress, wanted: _Wanted, kept: KeptTexts
+    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: KeptTexts
 ) -> None:
     """Who may call no more is shut out before a revision comes that takes calls for a clock's;
     who may from now on is let in after it."""
     one = wanted.live
     name, ident = one.resource_name, revision_in(one.resource_id)
     callers = kept.sure(CALLERS + one.name)
-    before = set(kept.names(CALLERS + one.name)) | {EVERYBODY}
+    before = set(kept.texts.get(CALLERS + one.name, "").split()) | {EVERYBODY}
     leaving = before - set(wanted.callers)
     if callers is None or leaving & set(callers.split()):
         let_call(work, name, (), leaving)
@@ -109,7 +112,9 @@ def _cut_over(
     _timed(work, address, wanted, kept)
 
 
-def _timed(work: Cloud2Work, address: DeploymentAddress, wanted: _Wanted, kept: KeptTexts) -> None:
+def _timed(
+    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: KeptTexts
+) -> None:
     one = wanted.live
     text = kept.sure(CLOCKS + one.name)
     if text == clocks_text(wanted.clocks):
@@ -123,16 +128,6 @@ def _timed(work: Cloud2Work, address: DeploymentAddress, wanted: _Wanted, kept: 
             work.watch.hear(f"{one.name}: the job {job.id} calls it")
     for ident in set(there) - set(wanted.clocks):
         delete_job(work, ident)
-
-
-def _of_leaving(
-    address: DeploymentAddress, functions: Sequence[LiveFunction], kept: KeptTexts
-) -> dict[str, str]:
-    """Of functions that nobody asks for any more: they are taken away after this."""
-    staying = {one.name for one in functions}
-    record = address.previous
-    names = [one.name for one in record.functions if one.name not in staying] if record else []
-    return kept.of_functions(names)
 
 
 def _outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
-from fabric.providers.cloud2.api import GivenToken, Login
+from fabric.providers.cloud2.api import Login
 from fabric.system.clock import Clock, SystemClock
 from fabric.system.disk import read_bytes
 from fabric.system.http_client import Http
 from fabric.system.signed_tokens import (
     AccountKey,
     AskedToken,
+    GivenToken,
     HeldToken,
     read_account_key,
     token_in,

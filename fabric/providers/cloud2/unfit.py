@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fabric.model.concurrency import told_counts, told_settings
 from fabric.model.problems import Problem
-from fabric.providers.cloud2.documents import is_reserved
+from fabric.providers.cloud2.documents import is_reserved, tag_problems
 from fabric.providers.cloud2.jobs import LONGEST
 from fabric.providers.cloud2.own_settings import Cloud2Settings, function_name
 from fabric.providers.cloud2.source import no_runtime, source_runtime
@@ -45,6 +45,7 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
     if settings.get("architecture", "").startswith("arm"):
         yield _problem(one.name, "asks for the architecture `arm64`, and cloud2 has x86_64 alone")
     yield from _of_counts(one)
+    yield from tag_problems(one.name, one.tags)
     for name in sorted(filter(is_reserved, one.variables)):
         why = f"sets `{name}`, which its runtime there sets itself"
         yield _problem(one.name, why, "give it another name")

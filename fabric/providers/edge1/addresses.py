@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.edge1.kept import ADDRESS, ZONE, KeptTexts
+from fabric.providers.edge1.kept import ADDRESS, ZONE
 from fabric.providers.edge1.versions import Edge1Work, routes_of
 from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.kept_texts import KeptTexts
 from fabric.providers.refused_calls import RefusedCallError, unless_gone
 
 _NO_SUBDOMAIN = "10007"

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.edge1.addresses import is_open
-from fabric.providers.edge1.kept import ADDRESS, GATE, kept_texts
+from fabric.providers.edge1.kept import ADDRESS, GATE
 from fabric.providers.edge1.own_settings import gate_name, owner_of
 from fabric.providers.edge1.versions import Edge1Work, has_own, versions
+from fabric.providers.kept_texts import kept_texts
 
 
 def lost(work: Edge1Work, address: DeploymentAddress) -> Iterator[str]:

@@ -8,19 +8,12 @@ from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.edge1.addresses import opened
 from fabric.providers.edge1.crons import crons_text, set_crons, wanted_crons
 from fabric.providers.edge1.gate_plan import WantedGate, wanted_gate
-from fabric.providers.edge1.kept import (
-    ACCOUNT,
-    ADDRESS,
-    GATE,
-    PLACE,
-    ZONE,
-    KeptTexts,
-    kept_texts,
-)
+from fabric.providers.edge1.kept import ACCOUNT, ADDRESS, GATE, PLACE, ZONE
 from fabric.providers.edge1.own_settings import version_in, worker_name
 from fabric.providers.edge1.removing import removed_gate
 from fabric.providers.edge1.side_by_side import side_by_side
 from fabric.providers.edge1.versions import Edge1Work, let_meet, met_version, uploaded
+from fabric.providers.kept_texts import KeptTexts, kept_texts
 from fabric.providers.naming import function_endpoint
 
 _VERSION, _CRONS = "version:", "crons:"
@@ -39,7 +32,7 @@ def released(
     side_by_side(lambda one: _timed(work, address, (one, crons[one.name]), kept), functions)
     left = {
         ACCOUNT: work.api.account.account,
-        **_of_leaving(address, functions, kept),
+        **kept.of_leaving(address, frozenset(one.name for one in functions)),
         **texts,
         **{_VERSION + one.name: version_in(one.resource_id) for one in functions},
         **{_CRONS + name: crons_text(rows) for name, rows in crons.items() if rows},
@@ -95,16 +88,6 @@ def _gate(
         work.watch.hear(f"the service is met at {endpoint}")
     zone = {ZONE: account.zone} if work.own.hostname else {}
     return endpoint, {GATE: seen, PLACE: place, ADDRESS: endpoint, **zone}
-
-
-def _of_leaving(
-    address: DeploymentAddress, functions: Sequence[LiveFunction], kept: KeptTexts
-) -> dict[str, str]:
-    """Of functions that nobody asks for any more: they are taken away after this."""
-    staying = {one.name for one in functions}
-    record = address.previous
-    names = [one.name for one in record.functions if one.name not in staying] if record else []
-    return kept.of_functions(names)
 
 
 def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]) -> Pairs:

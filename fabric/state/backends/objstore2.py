@@ -7,10 +7,10 @@ from urllib.parse import quote, urlencode
 from fabric.model.secret import Secret
 from fabric.state.backends.failures import missing, new_mark, understood
 from fabric.state.backends.folders import folder
-from fabric.state.backends.tokens import Bearer
 from fabric.state.backends.web import Web
 from fabric.state.contract import MovedError, Stored, Version
 from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.signed_tokens import Bearer
 
 DEFAULT_ENDPOINT = "https://storage.googleapis.com"
 _PAGE = 200

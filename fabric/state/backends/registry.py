@@ -21,8 +21,8 @@ from fabric.system.urls import is_plain
 
 if TYPE_CHECKING:
     from fabric.state.backends.sql import Database
-    from fabric.state.backends.tokens import Bearer
     from fabric.system.http_client import Http
+    from fabric.system.signed_tokens import Bearer
 
 
 class _Wish(Struct, frozen=True):
@@ -120,9 +120,10 @@ def _objstore2(wish: _Wish) -> BackEndPair:
 
 def _bearer(wish: _Wish, http: "Http") -> "Bearer":
     from fabric.state.backends import tokens
+    from fabric.system.signed_tokens import GivenToken
 
     if token := wish.env.reveal().get("OBJSTORE2_ACCESS_TOKEN"):
-        return tokens.GivenToken(token)
+        return GivenToken(Secret(token))
     if file := wish.env.reveal().get("OBJSTORE2_CREDENTIALS_FILE"):
         return tokens.ServiceAccount(wish.home.parent / file, http, SystemClock())
     raise no_credentials("objstore2", tokens.CREDENTIALS)

@@ -1,7 +1,6 @@
 """Who we are for objstore2: a given token, or one that a service account signs for."""
 
 from pathlib import Path
-from typing import Protocol
 
 from fabric.state.backends.failures import failed, no_credentials, reaching, refused
 from fabric.system.clock import Clock
@@ -18,18 +17,6 @@ from fabric.system.signed_tokens import (
 
 CREDENTIALS = "OBJSTORE2_CREDENTIALS_FILE or OBJSTORE2_ACCESS_TOKEN"
 _SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
-
-
-class Bearer(Protocol):
-    def token(self) -> str: ...
-
-
-class GivenToken:
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    def token(self) -> str:
-        return self._token
 
 
 class ServiceAccount:

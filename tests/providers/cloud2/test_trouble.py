@@ -122,8 +122,8 @@ def test_a_tag_that_is_no_label_is_refused_before_any_call(site: Cloud2Site) -> 
     order = replace(site.order("hello", HTTP), tags=(("Team", "shop"), ("cost", "a b")))
     with pytest.raises(FabricError) as raised:
         site.deploy(order)
-    assert [one.code for one in raised.value.problems] == ["deploy/unfit-tag"] * 2
-    assert "`Team` with `shop`" in raised.value.first.message
+    assert [one.code for one in raised.value.problems] == ["config/unfit"] * 2
+    assert "`Team: shop`" in raised.value.first.message
     assert site.cloud2.calls() == []
 
 

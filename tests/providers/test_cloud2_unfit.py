@@ -1,0 +1,165 @@
+"""What of a config cloud2 would refuse, or fabric cannot do there: told without a call."""
+
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.providers.cloud2.own_settings import (
+    Cloud2Settings,
+    function_name,
+    mark_in,
+    owner_of,
+    place_in,
+    revision_in,
+)
+from fabric.providers.cloud2.source import source_runtime
+from fabric.providers.cloud2.unfit import unfit_drafts, unfit_settings
+from fabric.providers.contract import FunctionDraft
+from tests.support.orders import address, trigger
+
+GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))
+_ADDRESS = address("cloud2-functions")
+
+
+def told(*drafts: FunctionDraft) -> list[str]:
+    found = list(unfit_drafts(_ADDRESS, drafts))
+    assert all(one.problem.code == "config/unfit" for one in found)
+    return [one.problem.message for one in found]
+
+
+def cron(schedule: str, timezone: str = "") -> str:
+    return json.dumps({"type": "cron", "schedule": schedule, "timezone": timezone})
+
+
+def with_settings(*settings: tuple[str, str]) -> FunctionDraft:
+    return replace(GOOD, settings=(*GOOD.settings, *settings))
+
+
+def test_an_ordinary_function_fits() -> None:
+    http = trigger("http", method="GET", path="/{id}", cors=True)
+    triggers = (http, cron("rate(5 minutes)"), cron("0 9 * * 1", "Europe/Berlin"))
+    settings = (("memory", "512"), ("timeout", "30"), ("concurrency", "reserved=5"))
+    assert told(replace(with_settings(*settings), triggers=triggers)) == []
+
+
+@pytest.mark.parametrize(
+    ("runtime", "own"),
+    [
+        ("nodejs", "nodejs22"),
+        ("nodejs20.x", "nodejs20"),
+        ("nodejs24.x", "nodejs24"),
+        ("python", "python312"),
+        ("python3.11", "python311"),
+        ("python3.14", "python314"),
+    ],
+)
+def test_a_runtime_has_the_name_that_cloud2_gives_it(runtime: str, own: str) -> None:
+    found = source_runtime(runtime)
+    assert found is not None
+    assert found.id == own
+
+
+@pytest.mark.parametrize("runtime", ["nodejs18.x", "nodejs16.x", "python3.8", "ruby3.3"])
+def test_a_runtime_that_cloud2_does_not_have_is_named(runtime: str) -> None:
+    (message,) = told(replace(GOOD, settings=(("runtime", runtime),)))
+    assert message == (f"function `hello` has the runtime `{runtime}`, which cloud2 does not have")
+
+
+def test_another_architecture_is_not_passed_over() -> None:
+    (message,) = told(with_settings(("architecture", "arm64")))
+    assert "`arm64`" in message
+    assert told(with_settings(("architecture", "x86_64"))) == []
+
+
+def test_a_function_that_is_off_is_not_passed_over() -> None:
+    (message,) = told(with_settings(("concurrency", "reserved=0")))
+    assert "`reservedConcurrency: 0`" in message
+
+
+def test_provisioned_concurrency_is_not_passed_over() -> None:
+    (message,) = told(replace(GOOD, provisioned_concurrency=2))
+    assert "`provisionedConcurrency`" in message
+
+
+@pytest.mark.parametrize("name", ["PORT", "K_SERVICE", "FABRIC_MARK", "X_GOOGLE_WORD"])
+def test_a_variable_that_its_runtime_sets_is_named(name: str) -> None:
+    (message,) = told(replace(GOOD, variables=("MODE", name)))
+    assert message == f"function `hello` sets `{name}`, which its runtime there sets itself"
+
+
+def test_a_tag_that_is_no_label_is_named() -> None:
+    messages = told(replace(GOOD, tags=(("team", "shop"), ("Team", "shop"), ("cost", "a b"))))
+    assert messages == [
+        "function `hello` has the tag `Team: shop`, which is no label of cloud2's",
+        "function `hello` has the tag `cost: a b`, which is no label of cloud2's",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["queue", "storage", "pubsub", "eventbus"])
+def test_a_trigger_that_fabric_does_not_make_there_is_named_with_its_number(kind: str) -> None:
+    draft = replace(GOOD, triggers=(cron("rate(1 hour)"), trigger(kind)))
+    (found,) = unfit_drafts(_ADDRESS, [draft])
+    assert (f"`{kind}`" in found.problem.message, found.trigger) == (True, 1)
+
+
+def test_an_authorizer_is_not_passed_over() -> None:
+    (message,) = told(replace(GOOD, triggers=(trigger("http", path="/", authorizer="AWS_IAM"),)))
+    assert "authorizer" in message
+
+
+@pytest.mark.parametrize(
+    ("schedule", "why"),
+    [
+        ("rate(7 minutes)", "60 minutes cannot be divided by 7"),
+        ("rate(2 days)", "days of a rate do not come out even over a month"),
+        ("cron(0 12 * * ? 2030)", "it has the year `2030`, which five fields cannot say"),
+        ("cron(0 12 L * ? *)", "`L`, `W` or `#`"),
+    ],
+)
+def test_a_schedule_that_five_fields_cannot_say_is_named(schedule: str, why: str) -> None:
+    (found,) = unfit_drafts(_ADDRESS, [replace(GOOD, triggers=(cron(schedule),))])
+    assert found.trigger == 0
+    assert why in found.problem.message
+
+
+def test_more_time_than_a_clock_waits_is_named() -> None:
+    draft = replace(with_settings(("timeout", "1801")), triggers=(cron("rate(1 hour)"),))
+    (message,) = told(draft)
+    assert message == (
+        "function `hello` has 1801 s and a schedule, and a clock of cloud2 waits for 1,800 s"
+    )
+    assert told(replace(draft, triggers=())) == []
+
+
+def test_an_account_that_is_none_is_named_with_its_keys() -> None:
+    (found,) = unfit_settings(Cloud2Settings("shop"))
+    assert found.keys == ("extensions", "cloud2-functions", "serviceAccount")
+    assert not list(unfit_settings(Cloud2Settings("shop@p.iam.gserviceaccount.com")))
+
+
+def test_names_that_come_out_as_one_are_told() -> None:
+    (message,) = told(GOOD, replace(GOOD, name="Hello"))
+    assert message == (
+        "function `Hello` would be called `shop-dev-hello` at cloud2, and so would `hello`"
+    )
+
+
+def test_a_name_begins_with_a_letter_and_is_not_too_long() -> None:
+    assert function_name(replace(_ADDRESS, service="9lives"), "Hello_you") == (
+        "f-9lives-dev-hello-you"
+    )
+    long = replace(_ADDRESS, service="s" * 63)
+    one, other = function_name(long, "hello_there"), function_name(long, "hello_then")
+    assert max(len(one), len(other)) <= 63
+    assert one != other
+
+
+def test_a_description_says_whose_a_job_is() -> None:
+    owner, other = (owner_of(_ADDRESS, name) for name in ("hello", "bye"))
+    assert owner.is_in(owner.words)
+    assert not other.is_in(owner.words)
+
+
+def test_ids_that_say_nothing_are_empty() -> None:
+    assert (revision_in("f"), place_in("f"), mark_in("x").mark) == ("", None, "")
