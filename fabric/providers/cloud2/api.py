@@ -1,5 +1,6 @@
 """cloud2's interfaces: functions, what serves them, and clocks; one token for all of them."""
 
+import threading
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -15,6 +16,8 @@ from fabric.system.signed_tokens import Bearer
 
 T = TypeVar("T")
 FUNCTIONS, RUN, SCHEDULER = "cloudfunctions", "run", "cloudscheduler"
+# More of them wait for each other there, and longer than anybody waits for one.
+BUILDS_AT_ONCE = 10
 _ZIP = "application/zip"
 # Somebody else's change came between, or is under way: whoever looks again may go on.
 _PASSING = frozenset(("ABORTED", "ALREADY_EXISTS"))
@@ -37,6 +40,7 @@ class Cloud2Api:
 
     def __init__(self, base_url: str, login: Login, http: Http | None = None) -> None:
         self.caller = login.caller
+        self.builds = threading.BoundedSemaphore(BUILDS_AT_ONCE)
         self._base_url = base_url
         self._http = http or opened("cloud2-functions")
         self._bearer = login.bearer(self._http)

@@ -74,8 +74,9 @@ def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> 
         found = None if row is None else _there(work, plan)
         if row is not None and found is not None:
             return _live(work, row, found, plan)
-        work.watch.hear(f"{order.name}: is being built, which takes a minute or two")
-        return _built(work, plan, is_new=row is None)
+        with work.turn():
+            work.watch.hear(f"{order.name}: is being built, which takes a minute or two")
+            return _built(work, plan, is_new=row is None)
 
     live = work.patient(act)
     work.watch.hear(f"{order.name}: revision {revision_in(live.resource_id)} is ready")

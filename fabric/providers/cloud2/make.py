@@ -9,13 +9,14 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.cloud2.deployer import Cloud2Functions
 from fabric.providers.cloud2.own_settings import REGION, Cloud2Place, Cloud2Settings
-from fabric.providers.cloud2.tokens import KEY, TOKEN, login_of
+from fabric.providers.cloud2.tokens import KEY, TOKEN, login_of, refuse_plain
 from fabric.providers.connections import Connections
 from fabric.providers.redaction import redaction_of
 from fabric.providers.refused_calls import require_variables
 from fabric.providers.run_command import CommandEnvironment
 
 _PROJECT, _OTHER_NAME = "CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"
+_BASE_URL = "CLOUD2_API_BASE_URL"
 
 
 def cloud2_functions(
@@ -30,7 +31,8 @@ def cloud2_functions(
         if not project:
             require_variables("cloud2-functions", env, (_PROJECT,))
         login = login_of(env, around.cwd)
-        base_url = env.get("CLOUD2_API_BASE_URL") or ""
+        base_url = env.get(_BASE_URL) or ""
+        refuse_plain(_BASE_URL, base_url)
         key = ("cloud2", base_url, project, *_secrets(env))
         return connections.shared(key, lambda: Cloud2Api(base_url, login))
 

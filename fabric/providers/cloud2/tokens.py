@@ -18,6 +18,7 @@ from fabric.system.signed_tokens import (
     token_in,
     token_request,
 )
+from fabric.system.urls import is_plain
 
 TOKEN, KEY = "CLOUD2_ACCESS_TOKEN", "CLOUD2_SERVICE_ACCOUNT_KEY"
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -33,7 +34,14 @@ def login_of(env: Mapping[str, str], folder: Path) -> Login:
         message = f"`cloud2-functions` has neither `{TOKEN}` nor `{KEY}`"
         raise FabricError(Problem("credentials/missing", message, hint))
     account = account_key(env[KEY], folder)
+    refuse_plain(f"token_uri` of `{KEY}", account.uri)
     return Login(account.email, lambda http: _held(account, http, SystemClock()))
+
+
+def refuse_plain(name: str, url: str) -> None:
+    if is_plain(url):
+        message = f"`{name}` is plain http, and a token would go over it"
+        raise FabricError(Problem("credentials/plain-endpoint", message, "make it https"))
 
 
 def account_key(said: str, folder: Path) -> AccountKey:

@@ -1,6 +1,7 @@
 """What every call at cloud2 needs, and operations that last."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from fabric.providers.cloud2.refusals import judged
 from fabric.providers.contract import CallWatch
 from fabric.providers.http_calls import ProviderCall, patient
 from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
-from fabric.providers.waiting import WAITING, Waiting, until
+from fabric.providers.waiting import WAITING, Waiting, nap, until
 from fabric.system.retry import TransientError
 
 T = TypeVar("T")
@@ -49,6 +50,16 @@ class Cloud2Work(Struct, frozen=True):
 
     def patient(self, act: Callable[[], T]) -> T:
         return patient(act, "cloud2", self.waiting, self.watch)
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Around a build: a few at a time."""
+        while not self.api.builds.acquire(blocking=False):
+            nap(self.building.base, self.building, self.watch)
+        try:
+            yield
+        finally:
+            self.api.builds.release()
 
     def told(self, whose: str) -> AbstractContextManager[None]:
         """Around what is done for this thing: what goes wrong is told of it."""

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError
+from fabric.providers.cloud2.api import BUILDS_AT_ONCE
 from fabric.providers.contract import CallWatch
 from fabric.providers.waiting import Waiting
 from tests.support.cloud2_site import AT_ONCE, Cloud2Site
@@ -272,6 +273,22 @@ def test_a_stop_ends_a_wait(site: Cloud2Site) -> None:
     assert raised.value.first.code == "provider/interrupted"
     site.up(site.order("hello", HTTP))
     assert site.cloud2.revisions() == {_NAME: 1}
+
+
+def test_a_build_waits_for_its_turn(site: Cloud2Site) -> None:
+    deployer = site.deployer
+    builds = deployer.connect().builds
+    for _ in range(BUILDS_AT_ONCE):
+        assert builds.acquire(blocking=False)
+    with pytest.raises(FabricError) as raised:
+        deployer.deploy(
+            site.address(), [site.order("hello", HTTP)], CallWatch(is_to_end=lambda: True)
+        )
+    assert raised.value.first.code == "provider/interrupted"
+    assert site.cloud2.changes() == 0
+    builds.release(BUILDS_AT_ONCE)
+    site.up(site.order("hello", HTTP))
+    assert site.said() == "one"
 
 
 def test_a_redirect_is_not_followed(site: Cloud2Site) -> None:

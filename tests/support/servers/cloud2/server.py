@@ -1,5 +1,6 @@
 """One port for all interfaces, for uploads, and for users: a thread of the tests."""
 
+import base64
 import contextlib
 import json
 import threading
@@ -97,6 +98,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(*_parts(self._met(path, query, body)))
             elif kind == "upload":
                 self._uploaded(path, body)
+            elif kind == "token":
+                self._token(path, body)
             else:
                 self._interface(path, query, body)
         except RefusedRequestError as error:
@@ -182,6 +185,17 @@ class _Handler(BaseHTTPRequestHandler):
             return b"{}"
 
         self._counted(project, path, act)
+
+    def _token(self, path: str, body: bytes) -> None:
+        """For an assertion of the account that the project knows; a token ends with its project."""
+        project = self.server.projects[path.split("/")[2]]
+        assertion = dict(parse_qsl(body.decode()))["assertion"].split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(assertion + "=="))
+        project.calls.append((self.command, path, 200))
+        if claims["iss"] != project.account or claims["aud"] != project.endpoint + path:
+            raise RefusedRequestError(400, "invalid_grant", "Invalid JWT Signature.")
+        given = {"access_token": project.token, "expires_in": 3599, "token_type": "Bearer"}
+        self._json(200, {**given, "scope": claims["scope"]})
 
     def _met(self, path: str, query: str, body: bytes) -> Passed:
         """`/met/<project>/<function>/…`, as its users meet it at its own host."""
