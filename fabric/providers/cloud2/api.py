@@ -18,6 +18,7 @@ T = TypeVar("T")
 FUNCTIONS, RUN, SCHEDULER = "cloudfunctions", "run", "cloudscheduler"
 # More of them wait for each other there, and longer than anybody waits for one.
 BUILDS_AT_ONCE = 10
+_FORBIDDEN = 403
 _ZIP = "application/zip"
 # Somebody else's change came between, or is under way: whoever looks again may go on.
 _PASSING = frozenset(("ABORTED", "ALREADY_EXISTS"))
@@ -60,6 +61,13 @@ class Cloud2Api:
                 f"`{call.title}` was answered with {fault.status}: {fault.message}"
             )
         raise Cloud2RefusedError(reply.status, fault, call.title)
+
+    def meets(self, url: str) -> bool:
+        """Whether somebody without a right of its own is let through to a function."""
+        try:
+            return self._http.send(HttpRequest("GET", url)).status != _FORBIDDEN
+        except TransientError:
+            return True
 
     def upload(self, url: str, content: bytes) -> None:
         """To an address that is signed: whoever sends a token besides is refused."""

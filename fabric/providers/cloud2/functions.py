@@ -68,7 +68,7 @@ def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> 
     mark = RevisionMark(order.mark, _around(work, order), order.artifact.sha256)
     plan = Cloud2Plan(order, name, owner, mark, clock_key(address, owner), work.own.service_account)
 
-    def act() -> LiveFunction:
+    def act(work: Cloud2Work) -> LiveFunction:
         """What an earlier try has begun is waited for, and taken."""
         row = settled_row(work, name, owner)
         found = None if row is None else _there(work, plan)
@@ -78,7 +78,7 @@ def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> 
             work.watch.hear(f"{order.name}: is being built, which takes a minute or two")
             return _built(work, plan, is_new=row is None)
 
-    live = work.patient(act)
+    live = work.trying(act)
     work.watch.hear(f"{order.name}: revision {revision_in(live.resource_id)} is ready")
     return live
 

@@ -8,8 +8,10 @@ from msgspec.structs import replace
 from fabric.providers.cloud2.api import RUN
 from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.waiting import until
 
 EVERYBODY = "allUsers"
+_READY = "/.fabric/ready"
 _ROLE = "roles/run.invoker"
 # Conditions are told only to who asks so.
 _ASKED = "options.requestedPolicyVersion=3"
@@ -36,21 +38,30 @@ def account_member(email: str) -> str:
 
 def let_call(
     work: Cloud2Work, name: str, members: Collection[str], others: Collection[str]
-) -> None:
+) -> bool:
     """These may call it, and of `others` those that are not among them may no longer; whoever else
-    may stays."""
+    may stays. Whether that was news."""
     service = f"/v2/{work.place.service(name)}"
 
-    def act() -> None:
+    def act(work: Cloud2Work) -> bool:
         look = ProviderCall("GET", f"{service}:getIamPolicy?{_ASKED}")
         policy = work.api.once(RUN, look, _Policy)
         there = {one for row in policy.bindings if _is_plain(row) for one in row.members}
         wanted = (there - set(others)) | set(members)
-        if wanted != there:
-            document = {"policy": _with(policy, wanted)}
-            work.api.once(RUN, sending("POST", f"{service}:setIamPolicy", document), object)
+        if wanted == there:
+            return False
+        document = {"policy": _with(policy, wanted)}
+        work.api.once(RUN, sending("POST", f"{service}:setIamPolicy", document), object)
+        return True
 
-    work.patient(act)
+    return work.trying(act)
+
+
+def is_open(work: Cloud2Work, uri: str) -> bool:
+    """Whether a right that is new for everybody is known where the function is met. What stands
+    around a handler answers: the handler is not called."""
+    found = until(lambda: work.api.meets(uri + _READY) or None, work.waiting, work.watch)
+    return found is not None
 
 
 def _is_plain(row: _PolicyRow) -> bool:

@@ -119,7 +119,7 @@ def set_job(work: Cloud2Work, wanted: WantedJob, owner: Cloud2Owner) -> None:
     """Made, or made what it is to be."""
     name = work.place.job(wanted.id)
 
-    def act() -> None:
+    def act(work: Cloud2Work) -> None:
         row = work.look(SCHEDULER, f"/v1/{name}", JobRow)
         if row is not None and not owner.is_in(row.description):
             raise FabricError(_foreign(wanted.id, owner))
@@ -130,7 +130,7 @@ def set_job(work: Cloud2Work, wanted: WantedJob, owner: Cloud2Owner) -> None:
             call = sending("PATCH", f"/v1/{name}?updateMask={_SENT}", wanted.document)
         work.api.once(SCHEDULER, call, object)
 
-    work.patient(act)
+    work.trying(act)
 
 
 def delete_job(work: Cloud2Work, ident: str) -> None:

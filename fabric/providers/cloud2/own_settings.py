@@ -11,7 +11,8 @@ from fabric.providers.contract import DeploymentAddress
 from fabric.providers.naming import resource_name, shortened
 
 REGION = "us-central1"
-_NAME_LENGTH = 63
+# What serves a function has its name where that is no longer.
+_NAME_LENGTH = 49
 _OTHERS = re.compile(r"[^a-z0-9-]+")
 _OWNER_LENGTH = 16
 OWNER = "fabric-owner"

@@ -8,7 +8,7 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.cloud2.functions import function_row
-from fabric.providers.cloud2.invokers import EVERYBODY, account_member, let_call
+from fabric.providers.cloud2.invokers import EVERYBODY, account_member, is_open, let_call
 from fabric.providers.cloud2.jobs import (
     ClockCall,
     WantedJob,
@@ -108,8 +108,17 @@ def _cut_over(
     if kept.sure(REVISION + one.name) != ident and let_meet(work, name, ident):
         work.watch.hear(f"{one.name}: users meet revision {ident}")
     if callers is None or set(wanted.callers) - set(callers.split()):
-        let_call(work, name, wanted.callers, leaving)
+        is_new = let_call(work, name, wanted.callers, leaving)
+        if is_new and EVERYBODY in wanted.callers:
+            _await_open(work, one)
     _timed(work, address, wanted, kept)
+
+
+def _await_open(work: Cloud2Work, one: LiveFunction) -> None:
+    row = function_row(work, one.resource_name)
+    work.watch.hear(f"{one.name}: everybody may call it")
+    if row is not None and not is_open(work, row.service_config.uri):
+        work.watch.hear(f"{one.name}: calls are still refused; a new right takes a minute or two")
 
 
 def _timed(

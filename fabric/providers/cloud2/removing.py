@@ -32,7 +32,7 @@ def removed(
 def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> None:
     name, owner = one.resource_name or function_name(address, one.name), owner_of(address, one.name)
 
-    def act() -> bool:
+    def act(work: Cloud2Work) -> bool:
         """Whether there was something of ours."""
         row = function_row(work, name)
         if row is None:
@@ -46,5 +46,5 @@ def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> 
         finished(work, FUNCTIONS, begun, f"function `{one.name}`")
         return True
 
-    if work.patient(act):
+    if work.trying(act):
         work.watch.hear(f"{one.name}: deleted, with all of its revisions")

@@ -130,7 +130,7 @@ def _revisions(work: Cloud2Work, name: str) -> Iterator[RevisionRow]:
 def let_meet(work: Cloud2Work, name: str, ident: str) -> bool:
     """All users meet this revision; whether that was news. Tags of addresses stay."""
 
-    def act() -> bool:
+    def act(work: Cloud2Work) -> bool:
         row = serving(work, name)
         if row is None:
             raise FabricError(_gone(name))
@@ -140,7 +140,7 @@ def let_meet(work: Cloud2Work, name: str, ident: str) -> bool:
         finished(work, RUN, begun, f"traffic to the revision `{ident}`")
         return True
 
-    return work.patient(act)
+    return work.trying(act)
 
 
 def pinned(work: Cloud2Work, name: str) -> None:

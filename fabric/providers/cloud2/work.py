@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import Cloud2Api
@@ -20,6 +21,7 @@ from fabric.system.retry import TransientError
 T = TypeVar("T")
 # A build takes a minute or two, and more where many are built at once.
 BUILDING = Waiting(base=1.0, cap=5.0, most=900.0)
+_ONCE = Waiting(most=0)
 # Words for an operation that broke off, and may be begun again: ABORTED and UNAVAILABLE.
 _PASSING = frozenset((10, 14))
 
@@ -50,6 +52,11 @@ class Cloud2Work(Struct, frozen=True):
 
     def patient(self, act: Callable[[], T]) -> T:
         return patient(act, "cloud2", self.waiting, self.watch)
+
+    def trying(self, act: Callable[["Cloud2Work"], T]) -> T:
+        """For changes: `act` looks first, and is begun again as a whole. What it is given does not
+        try again by itself, or nobody could say how long all of it takes."""
+        return self.patient(lambda: act(replace(self, waiting=_ONCE)))
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:

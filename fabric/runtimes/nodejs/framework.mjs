@@ -10,6 +10,8 @@ import { answerHeaders, preflightHeaders } from "./serving_cors.mjs";
 import { eventOf, split } from "./serving_http.mjs";
 import { routed, routesOf } from "./serving_routes.mjs";
 
+const READY = "/.fabric/ready";
+
 export async function framed(root, said) {
   const clock = process.env.FABRIC_CLOCK;
   for (const name of ["FABRIC_MARK", "FABRIC_CLOCK"]) delete process.env[name];
@@ -24,6 +26,7 @@ export async function framed(root, said) {
 }
 
 async function routedAnswer(handler, routes, req) {
+  if (split(req.originalUrl)[0] === READY) return message(200, "ready");
   const route = routed(routes, req.method, split(req.originalUrl)[0]);
   if (!route.key) return preflight(route, req) ?? unrouted(route);
   const answer = await timed(call(handler, eventOf(taken(req), bodyOf(req), route)), handler.said.seconds).catch(failed);

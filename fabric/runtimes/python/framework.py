@@ -23,6 +23,7 @@ from fabric.runtimes.python.serving_cors import (
 from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken, message
 from fabric.runtimes.python.serving_routes import routed
 
+_READY = "/.fabric/ready"
 _DUE = "x-cloudscheduler-scheduletime"
 _Answer = tuple[bytes, int, list[tuple[str, str]]]
 
@@ -46,6 +47,8 @@ class FramedFunction(AnsweringFunction):
     """Nothing stands before it that would answer pages of other origins."""
 
     def answered(self, taken: HttpTaken) -> HttpGiven:
+        if taken.path == _READY:
+            return message(200, "ready")
         route = routed(self.routes, taken.method, taken.path)
         if not route.key:
             told = preflight_headers(route.rows, taken.method, taken.header)

@@ -197,6 +197,22 @@ def test_callers_that_somebody_else_has_let_in_stay(site: Cloud2Site) -> None:
     assert found["roles/run.viewer"] == ["allUsers"]
 
 
+def test_a_right_that_is_new_is_waited_for(site: Cloud2Site) -> None:
+    site.cloud2.fault("/met/.*/.fabric/ready", status=403, times=3)
+    site.up(site.order("hello", HTTP))
+    assert site.said() == "one"
+    assert "hello: everybody may call it" in site.talk
+    assert site.cloud2.log(_NAME).count("given ") == 1
+
+
+def test_a_right_that_stays_unknown_is_told(site: Cloud2Site) -> None:
+    site.waiting = AT_ONCE
+    site.cloud2.fault("/met/.*/.fabric/ready", status=403, times=99)
+    site.up(site.order("hello", HTTP))
+    assert any("still refused" in one for one in site.talk)
+    assert site.said() == "one"
+
+
 def test_a_policy_that_moved_is_read_again(site: Cloud2Site) -> None:
     site.cloud2.fault(":setIamPolicy", status=409, word="ABORTED", message="concurrent")
     site.up(site.order("hello", HTTP))

@@ -207,6 +207,9 @@ class _Handler(BaseHTTPRequestHandler):
         caller = (self.headers.get("Authorization") or "").removeprefix("Bearer oidc-")
         if not services.may_call(service, f"serviceAccount:{caller}"):
             return Passed(b"The request was not authenticated.", (), 403)
+        held = faults.planned(project, self.command, path) if _has_met(project) else None
+        if held is not None:
+            return Passed(b"", (), held["status"])
         project.rest(service.met.instance)
         target = f"/{rest}" + (f"?{query}" if query else "")
         given = Passed(body, self.headers.items())
@@ -227,6 +230,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_words: object) -> None:
         """Calls are kept with the project."""
+
+
+def _has_met(project: Cloud2Project) -> bool:
+    """Faults of what users meet name it: others are those of the interfaces."""
+    return any("/met/" in one.get("path", "") for one in project.faults)
 
 
 def _parts(answer: Passed) -> tuple[int, list[tuple[str, str]], bytes]:
