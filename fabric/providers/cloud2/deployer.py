@@ -75,6 +75,9 @@ class Cloud2Functions(Struct, frozen=True):
     def _place(self, region: str) -> Cloud2Place:
         return replace(self.place, region=region or self.place.region)
 
+    def prepare(self, address: DeploymentAddress) -> None:  # noqa: ARG002 - one login for all
+        self.connect()
+
     def elsewhere(self, record: Record) -> Problem | None:
         """A region may be the config's own, which is not known here: it is judged with a call."""
         return other_place(record, self.place, is_region_known=False)
@@ -134,6 +137,10 @@ class Cloud2Functions(Struct, frozen=True):
             if mark:
                 return made_under(work, address, function, mark)
             return met(work, address, function)
+
+    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
+        found = self.find(address, function, mark)
+        return found.resource_id if found else ""
 
     def missing(
         self,

@@ -36,6 +36,7 @@ from fabric.providers.cloud2.work import Cloud2Work, OperationRow, finished, too
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.http_calls import sending
 from fabric.providers.naming import function_endpoint
+from fabric.providers.only_version import refuse_without_version
 from fabric.providers.waiting import until
 from fabric.system.retry import TransientError
 
@@ -74,6 +75,7 @@ def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> 
         found = None if row is None else _there(work, plan)
         if row is not None and found is not None:
             return _live(work, row, found, plan)
+        refuse_without_version(order)
         with work.turn():
             work.watch.hear(f"{order.name}: is being built, which takes a minute or two")
             return _built(work, plan, is_new=row is None)

@@ -225,3 +225,28 @@ def test_doctor_tells_who_calls(shop: CloudShop) -> None:
     (account,) = (one for one in done.result["checks"] if one["name"] == "account")
     assert account["ok"]
     assert shop.cloud2.project.id in account["message"]
+
+
+@pytest.fixture
+def moody(shop: CloudShop) -> CloudShop:
+    """Whose `bye` was glad once, and is sad now."""
+    answer = "{ statusCode: 200, body: process.env.MOOD }"
+    shop.project.write({"src/bye.ts": f"export const handler = async () => ({answer});\n"})
+    for mood in ("glad", "sad"):
+        shop.head = f"{_HEAD}env: {{MOOD: {mood}}}\n"
+        shop.ran("deploy")
+    return shop
+
+
+def test_a_function_comes_back_with_values_that_nobody_here_knows(moody: CloudShop) -> None:
+    assert moody.said("bye") == "sad"
+    moody.ran("rollback")
+    assert moody.said("bye") == "glad"
+
+
+def test_a_revision_that_is_gone_forbids_that_way_back(moody: CloudShop) -> None:
+    for one in moody.cloud2.project.services.values():
+        del one.revisions[0]
+    error = moody.run("rollback").error
+    assert error["code"] == "rollback/environment", error
+    assert moody.said("bye") == "sad"
