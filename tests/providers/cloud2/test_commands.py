@@ -246,7 +246,7 @@ def test_a_function_comes_back_with_values_that_nobody_here_knows(moody: CloudSh
 
 def test_a_revision_that_is_gone_forbids_that_way_back(moody: CloudShop) -> None:
     for one in moody.cloud2.project.services.values():
-        del one.revisions[0]
+        one.revisions.pop(0).instance.stop()
     error = moody.run("rollback").error
     assert error["code"] == "rollback/environment", error
     assert moody.said("bye") == "sad"

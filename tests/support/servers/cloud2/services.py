@@ -62,7 +62,11 @@ def delete_revision(project: Cloud2Project, names: Names, _query: Names, _body: 
     found, ident = service(project, names), names["revisionsId"]
     if found.met is not None and found.met.id == ident:
         raise RefusedRequestError(400, "FAILED_PRECONDITION", "Revision is serving traffic")
-    found.revisions = [one for one in found.revisions if one.id != ident]
+    gone = found.revision(ident)
+    if gone is None:
+        raise not_found(ident)
+    gone.instance.stop()
+    found.revisions.remove(gone)
     return {"name": project.begun(place_of(names), dict, looks=1).name, "done": False}
 
 
