@@ -12,12 +12,11 @@ from fabric.model.records.record import Mode
 from fabric.providers.cloud1.deployer import Cloud1Lambda
 from fabric.providers.command import Command
 from fabric.providers.contract import Deployed, Deployer, DeploymentAddress, FunctionOrder, Released
-from fabric.providers.registry import deployer_of
+from fabric.providers.registry import REAL_PROVIDERS, deployer_of
 from fabric.providers.simulated import Simulated
 from tests.support.orders import CLOUD1, CRON, HTTP, address, around, order, recorder
 
 # Those that fabric deploys to by itself.
-DEPLOYED = ("cloud1-lambda", "edge1-workers", "cluster-orchestrator")
 FUNCTIONS = (order("hello", HTTP), order("tick", CRON))
 
 
@@ -129,7 +128,7 @@ def refused(act: Callable[[], object]) -> FabricError:
 
 
 @pytest.mark.parametrize(
-    "facts", [one for one in PROVIDERS if one.id not in DEPLOYED], ids=lambda facts: facts.id
+    "facts", [one for one in PROVIDERS if one.id not in REAL_PROVIDERS], ids=lambda facts: facts.id
 )
 def test_a_provider_that_nothing_deploys_to_for_real_names_the_variable(
     facts: ProviderFacts, tmp_path: Path

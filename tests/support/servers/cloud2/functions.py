@@ -39,7 +39,7 @@ def upload_url(project: Cloud2Project, _names: Names, _query: Names, _body: Any)
 
 
 def create(project: Cloud2Project, names: Names, query: Names, body: Any) -> Any:
-    name = query["functionId"]
+    name = query.get("functionId", "")
     if name in project.functions:
         raise RefusedRequestError(409, "ALREADY_EXISTS", f"Resource '{name}' already exists")
     if not _NAME.fullmatch(name):
