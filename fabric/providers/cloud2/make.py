@@ -12,7 +12,6 @@ from fabric.providers.cloud2.own_settings import REGION, Cloud2Place, Cloud2Sett
 from fabric.providers.cloud2.tokens import KEY, TOKEN, login_of, refuse_plain
 from fabric.providers.connections import Connections
 from fabric.providers.redaction import redaction_of
-from fabric.providers.refused_calls import require_variables
 from fabric.providers.run_command import CommandEnvironment
 
 _PROJECT, _OTHER_NAME = "CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"
@@ -28,8 +27,7 @@ def cloud2_functions(
 
     def connect() -> Cloud2Api:
         """What a config says can be judged without credentials: they are asked for here."""
-        if not project:
-            require_variables("cloud2-functions", env, (_PROJECT,))
+        _require(project, env)
         login = login_of(env, around.cwd)
         base_url = env.get(_BASE_URL) or ""
         refuse_plain(_BASE_URL, base_url)
@@ -42,6 +40,16 @@ def cloud2_functions(
 
 def _secrets(env: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(filter(None, (env.get(TOKEN), env.get(KEY))))
+
+
+def _require(project: str, env: Mapping[str, str]) -> None:
+    """What is missing is named at once; of token and key one is enough."""
+    asked = {f"`{_PROJECT}`": bool(project), f"`{TOKEN}` or `{KEY}`": bool(_secrets(env))}
+    missing = " and ".join(names for names, is_there in asked.items() if not is_there)
+    if missing:
+        hint = f"set {missing} in the environment, or in `.env` beside the config"
+        message = f"`cloud2-functions` has no {missing}"
+        raise FabricError(Problem("credentials/missing", message, hint))
 
 
 def _own(extension: str) -> Cloud2Settings:

@@ -29,10 +29,6 @@ def login_of(env: Mapping[str, str], folder: Path) -> Login:
     given = env.get(TOKEN, "")
     if given:
         return Login("a token", lambda _http: GivenToken(Secret(given)))
-    if not env.get(KEY):
-        hint = f"set `{TOKEN}` or `{KEY}` in the environment, or in `.env` beside the config"
-        message = f"`cloud2-functions` has neither `{TOKEN}` nor `{KEY}`"
-        raise FabricError(Problem("credentials/missing", message, hint))
     account = account_key(env[KEY], folder)
     refuse_plain(f"token_uri` of `{KEY}", account.uri)
     return Login(account.email, lambda http: _held(account, http, SystemClock()))

@@ -81,7 +81,11 @@ def test_a_page_in_place_of_an_answer_is_no_answer(site: Cloud2Site) -> None:
     ("names", "message"),
     [
         (("CLOUD2_PROJECT_ID",), "`cloud2-functions` has no `CLOUD2_PROJECT_ID`"),
-        (("CLOUD2_ACCESS_TOKEN",), "has neither `CLOUD2_ACCESS_TOKEN` nor"),
+        (("CLOUD2_ACCESS_TOKEN",), "no `CLOUD2_ACCESS_TOKEN` or `CLOUD2_SERVICE_ACCOUNT_KEY`"),
+        (
+            ("CLOUD2_PROJECT_ID", "CLOUD2_ACCESS_TOKEN"),
+            "`CLOUD2_PROJECT_ID` and `CLOUD2_ACCESS_TOKEN` or",
+        ),
     ],
 )
 def test_missing_credentials_are_named(
