@@ -73,6 +73,7 @@ _REAL: dict[str, Callable[[CommandEnvironment, str, Connections], Deployer]] = {
     "edge1-workers": _edge1,
     "cluster-orchestrator": _cluster,
 }
+REAL_PROVIDERS = tuple(_REAL)
 _MAKERS: dict[Mode, Callable[[ProviderFacts, CommandEnvironment], Deployer]] = {
     Mode.SIMULATED: _simulated,
     Mode.COMMAND: _command,
