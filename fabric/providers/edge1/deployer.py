@@ -87,8 +87,8 @@ class Edge1Workers(Struct, frozen=True):
     def _deployed(
         self, address: DeploymentAddress, order: FunctionOrder, watch: CallWatch
     ) -> LiveFunction:
-        secrets = [value for name, value in order.env.reveal() if name in order.secret]
-        with self._told(f"function `{order.name}`", order.env.reveal(), secrets) as hide:
+        variables, secrets = order.env.reveal(), order.secret_values
+        with self._told(f"function `{order.name}`", variables, secrets) as hide:
             return made(self._work(address, watch, hide), address, order)
 
     def release(
