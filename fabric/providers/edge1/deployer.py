@@ -67,6 +67,9 @@ class Edge1Workers(Struct, frozen=True):
         hear = CallWatch(lambda line: watch.hear(quoted(line)), watch.is_to_end)
         return Edge1Work(self.connect(), self.own, hear, quoted, self.waiting)
 
+    def prepare(self, address: DeploymentAddress) -> None:  # noqa: ARG002 - one place for all
+        self.connect()
+
     def elsewhere(self, record: Record) -> Problem | None:
         return other_account(record, self.place.account)
 
