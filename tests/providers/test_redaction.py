@@ -16,6 +16,7 @@ from fabric.providers.cluster.answers import refused
 from fabric.providers.cluster.settings import ClusterPlace
 from fabric.providers.edge1 import refusals
 from fabric.providers.redaction import Redaction, TalkRedaction, nothing_shown, redaction_of
+from fabric.providers.refused_calls import explained
 
 WHOSE = "function `hello`"
 # Around a secret: none of its letters.
@@ -82,13 +83,13 @@ def test_lines_of_a_talk_show_no_secret_of_many_lines(secret: str, before: str, 
 
 
 def at_edge1(text: str, hide: Redaction) -> None:
-    with refusals.explained(WHOSE, hide.quoted):
-        raise refusals.RefusedCallError(400, (refusals.ApiError(10021, text),), "PUT /x")
+    with explained(WHOSE, hide.quoted, refusals.judged):
+        raise refusals.Edge1RefusedError(400, (refusals.Edge1Fault(10021, text),), "PUT /x")
 
 
 def at_edge1_refused(text: str, hide: Redaction) -> None:
-    with refusals.explained(WHOSE, hide.quoted):
-        raise refusals.RefusedCallError(400, (refusals.ApiError(10100, text),), "PUT /x")
+    with explained(WHOSE, hide.quoted, refusals.judged):
+        raise refusals.Edge1RefusedError(400, (refusals.Edge1Fault(10100, text),), "PUT /x")
 
 
 def at_cloud1(text: str, hide: Redaction) -> None:

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.edge1.api import Edge1Call, sending
 from fabric.providers.edge1.kept import ADDRESS, ZONE, KeptTexts
-from fabric.providers.edge1.refusals import RefusedCallError, unless_gone
 from fabric.providers.edge1.versions import Edge1Work, routes_of
+from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.refused_calls import RefusedCallError, unless_gone
 
-_NO_SUBDOMAIN = 10007
+_NO_SUBDOMAIN = "10007"
 _HTTPS = "https://"
 
 
@@ -30,7 +30,7 @@ class _RouteRow(Struct, frozen=True):
 
 def subdomain(work: Edge1Work) -> str:
     try:
-        return work.ask(Edge1Call("GET", f"{work.workers}/subdomain"), _Subdomain).subdomain
+        return work.ask(ProviderCall("GET", f"{work.workers}/subdomain"), _Subdomain).subdomain
     except RefusedCallError as error:
         if _NO_SUBDOMAIN not in error.codes:
             raise
@@ -65,9 +65,9 @@ def is_open(work: Edge1Work, gate: str, kept: KeptTexts) -> bool:
     """Whether the last release's address still leads to the gate."""
     zone = kept.texts.get(ZONE, "")
     if not zone:
-        call = Edge1Call("GET", work.script(gate, "/subdomain"))
+        call = ProviderCall("GET", work.script(gate, "/subdomain"))
         return work.ask(call, _Openness).enabled
-    rows = work.ask(Edge1Call("GET", routes_of(zone)), tuple[_RouteRow, ...])
+    rows = work.ask(ProviderCall("GET", routes_of(zone)), tuple[_RouteRow, ...])
     pattern = kept.texts.get(ADDRESS, "").removeprefix(_HTTPS) + "/*"
     return any((one.pattern, one.script) == (pattern, gate) for one in rows)
 
@@ -100,7 +100,7 @@ def _set_routes(work: Edge1Work, zone: str, gate: str, pattern: str) -> None:
     routes = routes_of(zone)
 
     def act() -> None:
-        rows = work.api.once(Edge1Call("GET", routes), tuple[_RouteRow, ...])
+        rows = work.api.once(ProviderCall("GET", routes), tuple[_RouteRow, ...])
         for call in tuple(_changes(routes, rows, (gate, pattern))):
             if call.method == "DELETE":
                 with unless_gone():
@@ -113,7 +113,7 @@ def _set_routes(work: Edge1Work, zone: str, gate: str, pattern: str) -> None:
 
 def _changes(
     routes: str, rows: tuple[_RouteRow, ...], wanted: tuple[str, str]
-) -> Iterator[Edge1Call]:
+) -> Iterator[ProviderCall]:
     gate, pattern = wanted
     there = next((one for one in rows if pattern and one.pattern == pattern), None)
     if there is not None and there.script != gate:
@@ -125,4 +125,4 @@ def _changes(
         yield sending("POST", routes, {"pattern": pattern, "script": gate})
     for one in rows:
         if one.script == gate and one.pattern != pattern:
-            yield Edge1Call("DELETE", f"{routes}/{one.id}")
+            yield ProviderCall("DELETE", f"{routes}/{one.id}")

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fabric.providers.edge1.api import Edge1Call, sending
 from fabric.providers.edge1.versions import Edge1Work
 from fabric.providers.five_fields import five_fields, is_rate
+from fabric.providers.http_calls import ProviderCall, sending
 
 _UTC = frozenset(("", "UTC", "Etc/UTC", "GMT", "Etc/GMT", "UCT", "Etc/UCT", "Zulu"))
 
@@ -46,5 +46,5 @@ def crons_text(crons: Sequence[str]) -> str:
 
 
 def _found_crons(work: Edge1Work, name: str) -> tuple[str, ...]:
-    found = work.ask(Edge1Call("GET", work.script(name, "/schedules")), _Schedules)
+    found = work.ask(ProviderCall("GET", work.script(name, "/schedules")), _Schedules)
     return tuple(one.cron for one in found.schedules)

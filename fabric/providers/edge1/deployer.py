@@ -1,7 +1,7 @@
 """edge1 by its own interface: a Worker for each function, and one gate before all of a service."""
 
-import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,12 +27,13 @@ from fabric.providers.edge1.identity import identity
 from fabric.providers.edge1.kept import other_account
 from fabric.providers.edge1.looking import lost
 from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings
-from fabric.providers.edge1.refusals import explained
+from fabric.providers.edge1.refusals import judged
 from fabric.providers.edge1.releasing import released
 from fabric.providers.edge1.removing import destroyed, dissolved
 from fabric.providers.edge1.unfit import unfit_drafts, unfit_settings
 from fabric.providers.edge1.versions import Edge1Work
-from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
+from fabric.providers.redaction import Redaction
+from fabric.providers.refused_calls import quoting, told
 from fabric.providers.waiting import WAITING, Waiting
 
 _HURRIED = 3.0
@@ -64,8 +65,8 @@ class Edge1Workers(Struct, frozen=True):
         if said is not None:
             raise FabricError(said)
         quoted = (hide or self.hide).quoted
-        hear = CallWatch(lambda line: watch.hear(quoted(line)), watch.is_to_end)
-        return Edge1Work(self.connect(), self.own, hear, quoted, self.waiting)
+        heard = quoting(watch, quoted)
+        return Edge1Work(self.connect(), self.own, heard, quoted, self.waiting)
 
     def elsewhere(self, record: Record) -> Problem | None:
         return other_account(record, self.place.account)
@@ -87,8 +88,7 @@ class Edge1Workers(Struct, frozen=True):
     def _deployed(
         self, address: DeploymentAddress, order: FunctionOrder, watch: CallWatch
     ) -> LiveFunction:
-        secrets = [value for name, value in order.env.reveal() if name in order.secret]
-        with self._told(f"function `{order.name}`", order.env.reveal(), secrets) as hide:
+        with self._told(f"function `{order.name}`", [order]) as hide:
             return made(self._work(address, watch, hide), address, order)
 
     def release(
@@ -142,13 +142,7 @@ class Edge1Workers(Struct, frozen=True):
         with self._told("`edge1-workers`"):
             return identity(replace(self._work(address), waiting=hurried))
 
-    @contextlib.contextmanager
     def _told(
-        self,
-        whose: str,
-        variables: Iterable[tuple[str, str]] = (),
-        secrets: Iterable[str] = (),
-    ) -> Iterator[Redaction]:
-        hide = redaction_of((*self.hide.values.reveal(), *secrets), variables)
-        with nothing_shown(hide), explained(whose, hide.quoted):
-            yield hide
+        self, whose: str, orders: Sequence[FunctionOrder] = ()
+    ) -> AbstractContextManager[Redaction]:
+        return told(whose, judged, self.hide, orders)

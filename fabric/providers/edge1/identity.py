@@ -1,15 +1,15 @@
 """Whom edge1 takes us for, and whether we may look at Workers: asked without a change."""
 
 from fabric.providers.edge1.addresses import subdomain
-from fabric.providers.edge1.api import Edge1Call
 from fabric.providers.edge1.versions import Edge1Work, routes_of
+from fabric.providers.http_calls import ProviderCall
 
 
 def identity(work: Edge1Work) -> str:
     """The token has no name that it may tell; the account is what it was made for."""
-    work.tell(Edge1Call("GET", f"{work.workers}/scripts"))
+    work.tell(ProviderCall("GET", f"{work.workers}/scripts"))
     account = f"a token of the account {work.api.account.account}"
     if work.own.hostname:
-        work.tell(Edge1Call("GET", routes_of(work.api.account.zone)))
+        work.tell(ProviderCall("GET", routes_of(work.api.account.zone)))
         return f"{account}, which may look at its Workers and at the routes of its zone"
     return f"{account}, which has its Workers below {subdomain(work)}.workers.dev"

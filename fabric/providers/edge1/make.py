@@ -12,6 +12,7 @@ from fabric.providers.edge1.api import Edge1Account, Edge1Api
 from fabric.providers.edge1.deployer import Edge1Workers
 from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings
 from fabric.providers.redaction import redaction_of
+from fabric.providers.refused_calls import require_variables
 from fabric.providers.run_command import CommandEnvironment
 
 _OFFICIAL = "https://api.cloudflare.com/client/v4"
@@ -46,11 +47,7 @@ def _token(env: Mapping[str, str]) -> tuple[str, ...]:
 
 def _account(env: Mapping[str, str], own: Edge1Settings) -> Edge1Account:
     needed = (*_REQUIRED, "EDGE1_ZONE_ID") if own.hostname else _REQUIRED
-    missing = [name for name in needed if not env.get(name)]
-    if missing:
-        names = " and ".join(f"`{name}`" for name in missing)
-        hint = f"set {names} in the environment, or in `.env` beside the config"
-        raise FabricError(Problem("credentials/missing", f"`edge1-workers` has no {names}", hint))
+    require_variables("edge1-workers", env, needed)
     return Edge1Account(
         env.get("EDGE1_API_BASE_URL") or _OFFICIAL,
         Secret(env["EDGE1_API_TOKEN"]),

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.edge1.addresses import shut
-from fabric.providers.edge1.api import Edge1Call
 from fabric.providers.edge1.kept import kept_texts
 from fabric.providers.edge1.own_settings import Owner, gate_name, owner_of, worker_name
-from fabric.providers.edge1.refusals import unless_gone
 from fabric.providers.edge1.side_by_side import side_by_side
 from fabric.providers.edge1.versions import Edge1Work, has_own, versions
+from fabric.providers.http_calls import ProviderCall
+from fabric.providers.refused_calls import unless_gone
 
 
 def destroyed(
@@ -63,4 +63,4 @@ def _leave(work: Edge1Work, name: str, owner: Owner) -> None:
 def _delete(work: Edge1Work, name: str) -> None:
     """What it is bound to, and bound by, does not hold it."""
     with unless_gone():
-        work.tell(Edge1Call("DELETE", work.script(name, "?force=true")))
+        work.tell(ProviderCall("DELETE", work.script(name, "?force=true")))

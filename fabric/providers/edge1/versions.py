@@ -9,10 +9,12 @@ from msgspec import Struct, field
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import CallWatch, LiveFunction
-from fabric.providers.edge1.api import Edge1Api, Edge1Call, patient, sending
+from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.own_settings import Edge1Settings, Owner, archive_in, version_id
-from fabric.providers.edge1.refusals import Quoted, RefusedCallError, explained
+from fabric.providers.edge1.refusals import judged
 from fabric.providers.edge1.uploads import Upload
+from fabric.providers.http_calls import ProviderCall, patient, sending
+from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
 from fabric.providers.waiting import WAITING, Waiting
 
 T = TypeVar("T")
@@ -72,19 +74,19 @@ class Edge1Work(Struct, frozen=True):
     def script(self, name: str, rest: str = "") -> str:
         return f"{self.workers}/scripts/{name}{rest}"
 
-    def ask(self, call: Edge1Call, kind: type[T]) -> T:
+    def ask(self, call: ProviderCall, kind: type[T]) -> T:
         """For calls that may be made twice without harm."""
         return self.patient(lambda: self.api.once(call, kind))
 
-    def tell(self, call: Edge1Call) -> None:
+    def tell(self, call: ProviderCall) -> None:
         self.ask(call, object)
 
     def told(self, whose: str) -> AbstractContextManager[None]:
         """Around what is done for this thing: what goes wrong is told of it."""
-        return explained(whose, self.quoted)
+        return explained(whose, self.quoted, judged)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(self.api, act, self.waiting, self.watch)
+        return patient(act, "edge1", self.waiting, self.watch, self.api.rate.pause)
 
 
 def routes_of(zone: str) -> str:
@@ -97,7 +99,7 @@ def versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
 
 
 def _versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
-    call = Edge1Call("GET", work.script(name, "/versions?deployable=true"))
+    call = ProviderCall("GET", work.script(name, "/versions?deployable=true"))
     try:
         return work.api.once(call, _VersionList).items
     except RefusedCallError as error:
@@ -108,7 +110,7 @@ def _versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
 
 def version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
     try:
-        return work.ask(Edge1Call("GET", work.script(name, f"/versions/{ident}")), VersionRow)
+        return work.ask(ProviderCall("GET", work.script(name, f"/versions/{ident}")), VersionRow)
     except RefusedCallError as error:
         if error.is_gone:
             return None
@@ -126,9 +128,9 @@ def uploaded(work: Edge1Work, name: str, upload: Upload) -> str:
         if found:
             return found
         if rows is None:
-            call = Edge1Call("PUT", work.script(name), content, kind)
+            call = ProviderCall("PUT", work.script(name), content, kind)
             return work.api.once(call, _Uploaded).deployment_id
-        call = Edge1Call("POST", work.script(name, "/versions"), content, kind)
+        call = ProviderCall("POST", work.script(name, "/versions"), content, kind)
         return work.api.once(call, VersionRow).id
 
     return work.patient(act)
@@ -155,7 +157,7 @@ def refuse_foreign(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> Non
 
 def met_version(work: Edge1Work, name: str) -> str:
     """The id of the version that users meet, most of them at least; empty where nobody does."""
-    call = Edge1Call("GET", work.script(name, "/deployments"))
+    call = ProviderCall("GET", work.script(name, "/deployments"))
     try:
         found = work.ask(call, _DeploymentList).deployments
     except RefusedCallError as error:

@@ -1,0 +1,103 @@
+"""Calls to a provider's interface by HTTP: how one is sent, read, and made again. Knows none."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.providers.contract import CallWatch
+from fabric.providers.refused_calls import RefusedCallError
+from fabric.providers.waiting import Waiting, nap
+from fabric.system.http_client import Http, HttpReply, HttpRequest, open_http
+from fabric.system.retry import Patience, TransientError
+
+T = TypeVar("T")
+# Who is asked to come back comes back then, and not before: windows of a rate are so long.
+LONGEST_WISH = 300.0
+_ONCE = Patience(tries=1)
+_JSON = "application/json"
+_SERVER_ERROR = 500
+# Pauses of so many seconds are told.
+_TOLD = 1.0
+
+
+class ProviderCall(Struct, frozen=True):
+    """`path` begins behind the address of the interface."""
+
+    method: str
+    path: str
+    content: bytes = b""
+    content_type: str = _JSON
+
+    @property
+    def title(self) -> str:
+        return f"{self.method} {self.path.partition('?')[0]}"
+
+
+def sending(method: str, path: str, document: object) -> ProviderCall:
+    return ProviderCall(method, path, msgspec.json.encode(document))
+
+
+def opened(provider: str) -> Http:
+    """Each call is made once: `patient` makes it again."""
+    try:
+        return open_http(_ONCE)
+    except ImportError as error:
+        message = f"deploys to `{provider}` need a package that is not installed: {error.name}"
+        hint = "pip install 'fabric-deploy[cloud]'"
+        raise FabricError(Problem("deploy/not-installed", message, hint)) from error
+
+
+def sent(http: Http, base_url: str, token: Secret[str], call: ProviderCall) -> HttpReply:
+    """No redirect is ever followed, so the token goes nowhere else. TransientError where nobody
+    knows what became of it."""
+    headers = {"Authorization": f"Bearer {token.reveal()}"}
+    if call.content:
+        headers["Content-Type"] = call.content_type
+    url = base_url.rstrip("/") + call.path
+    return http.send(HttpRequest(call.method, url, Secret(headers), call.content))
+
+
+def understood(call: ProviderCall, reply: HttpReply, kind: type[T]) -> T:
+    """What an answer says. One that breaks off says nothing of what was done."""
+    try:
+        return msgspec.json.decode(reply.content, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if not reply.ok and reply.status < _SERVER_ERROR:
+            words = f"it answered {reply.status}, and not as this interface does"
+            raise RefusedCallError(reply.status, words, call.title) from error
+        raise TransientError(f"`{call.title}` was answered with what is no answer") from error
+
+
+def _at_once() -> float:
+    return 0.0
+
+
+def patient(
+    act: Callable[[], T],
+    provider: str,
+    waiting: Waiting,
+    watch: CallWatch,
+    due: Callable[[], float] = _at_once,
+) -> T:
+    """What `act` gives in the end. It is begun again after each try that nobody knows the end of:
+    it has to look first for what would be made twice. `due` says how long the provider's rate lets
+    a call wait; the provider's name is for who watches."""
+    pauses = waiting.pauses()
+    while True:
+        nap(due(), waiting, watch)
+        try:
+            return act()
+        except TransientError as error:
+            pause = next(pauses, None)
+            if pause is None:
+                raise
+            wish = min(error.after, LONGEST_WISH)
+            if wish > pause:
+                watch.hear(f"{provider} asks to be left alone for {wish:.0f} s")
+            elif pause >= _TOLD:
+                watch.hear(f"{provider}: {error}; trying again")
+            nap(max(pause, wish), waiting, watch)

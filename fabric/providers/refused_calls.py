@@ -1,0 +1,87 @@
+"""What a provider's interface answers instead of doing as asked, as problems. Knows no provider."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import CallWatch, FunctionOrder
+from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
+from fabric.system.retry import TransientError
+
+# What is shown of words that are not ours.
+Quoted: TypeAlias = Callable[[str], str]
+_NOT_FOUND = 404
+
+
+class RefusedCallError(Exception):
+    """An answer that another try would not change; `call` is its method and path. `words` are as
+    they came: whoever shows them hides what must not be shown, and shortens the rest."""
+
+    def __init__(
+        self, status: int, words: str, call: str, codes: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__(call)
+        self.status = status
+        self.words = words or str(status)
+        self.call = call
+        self.codes = codes
+
+    @property
+    def is_gone(self) -> bool:
+        """The thing itself is not there."""
+        return self.status == _NOT_FOUND
+
+
+# What a provider's refusal is as a problem of somebody.
+Judged: TypeAlias = Callable[[str, RefusedCallError, Quoted], Problem]
+
+
+@contextlib.contextmanager
+def explained(whose: str, quoted: Quoted, judged: Judged) -> Iterator[None]:
+    """What nobody inside has answered, as problems of `whose`."""
+    try:
+        yield
+    except RefusedCallError as error:
+        raise FabricError(judged(whose, error, quoted)) from error
+    except TransientError as error:
+        hint = "check the network and the endpoint, then run the command again"
+        message = f"{whose}: {quoted(str(error))}"
+        raise FabricError(Problem("provider/unreachable", message, hint)) from error
+
+
+@contextlib.contextmanager
+def told(
+    whose: str, judged: Judged, hide: Redaction, orders: Sequence[FunctionOrder] = ()
+) -> Iterator[Redaction]:
+    """The same around a whole call of a deployer; no message shows a value of these orders."""
+    variables = [pair for order in orders for pair in order.env.reveal()]
+    secrets = [
+        value for order in orders for name, value in order.env.reveal() if name in order.secret
+    ]
+    hide = redaction_of((*hide.values.reveal(), *secrets), variables)
+    with nothing_shown(hide), explained(whose, hide.quoted, judged):
+        yield hide
+
+
+def quoting(watch: CallWatch, quoted: Quoted) -> CallWatch:
+    """Who watches is told a provider's words as errors tell them."""
+    return CallWatch(lambda line: watch.hear(quoted(line)), watch.is_to_end)
+
+
+@contextlib.contextmanager
+def unless_gone() -> Iterator[None]:
+    """Around a call whose refusal because nothing is there says that all is as it should be."""
+    try:
+        yield
+    except RefusedCallError as error:
+        if not error.is_gone:
+            raise
+
+
+def require_variables(provider: str, env: Mapping[str, str], names: Sequence[str]) -> None:
+    """Credentials that are missing are all named at once."""
+    missing = " and ".join(f"`{name}`" for name in names if not env.get(name))
+    if missing:
+        hint = f"set {missing} in the environment, or in `.env` beside the config"
+        raise FabricError(Problem("credentials/missing", f"`{provider}` has no {missing}", hint))
