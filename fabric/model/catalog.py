@@ -209,6 +209,8 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         unit=DeployUnit.SERVICE,
         credentials=Credentials(_one_each("HOST2_AUTH_TOKEN", "HOST2_SITE_ID")),
         env_bytes=4 * _KB,
+        archive_bytes=50 * _KB * _KB,
+        runtimes=("nodejs",),
     ),
     ProviderFacts(
         id="host3-machines",
