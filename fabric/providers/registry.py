@@ -80,6 +80,7 @@ _REAL: dict[str, Callable[[CommandEnvironment, str, Connections], Deployer]] = {
     "cluster-orchestrator": _cluster,
     "host2": _host2,
 }
+REAL_PROVIDERS = tuple(_REAL)
 _MAKERS: dict[Mode, Callable[[ProviderFacts, CommandEnvironment], Deployer]] = {
     Mode.SIMULATED: _simulated,
     Mode.COMMAND: _command,

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from fabric.providers.cloud1.function_settings import OwnSettings
 from fabric.providers.cloud1.unfit import unfit_drafts
 from fabric.providers.contract import FunctionDraft
-from tests.support.cloud1_site import trigger
-from tests.support.orders import address
+from tests.support.orders import address, trigger
 
 ROLE = OwnSettings(role_arn="arn:aws:iam::123456789012:role/run")
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))

@@ -10,8 +10,7 @@ from fabric.providers.edge1.crons import own_schedule
 from fabric.providers.edge1.own_settings import owner_of, worker_name
 from fabric.providers.edge1.rate import RateBudget
 from fabric.providers.edge1.unfit import unfit_drafts
-from tests.support.cloud1_site import trigger
-from tests.support.orders import address
+from tests.support.orders import address, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))
 

@@ -23,6 +23,11 @@ HTTP = '{"type": "http", "method": "GET", "path": "/hello"}'
 CRON = '{"type": "cron", "schedule": "rate(5 minutes)"}'
 _FROM_PARENT = {"PATH": ENVIRONMENT["PATH"], "LANG": "C.UTF-8"}
 
+
+def trigger(kind: str, **members: object) -> str:
+    return json.dumps({"type": kind, **members}, sort_keys=True)
+
+
 # Keeps what it was told below a folder that stands for the provider, and answers for it.
 RECORDER = """\
 import json, os, pathlib, sys

@@ -68,7 +68,7 @@ def _foreign(work: ClusterWork, thing: KubeObject) -> Problem:
         f"`{address.service}` in stage `{address.stage}`, and would be in its place"
     )
     hint = "rename the function or the service, or take a namespace of its own"
-    return Problem("provider/foreign", message, hint)
+    return Problem("deploy/foreign", message, hint)
 
 
 def _counted(things: Sequence[KubeObject]) -> str:

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from fabric.model.problems import FabricError
 from fabric.providers.cluster.applying import ClusterWork, brought_up
 from fabric.providers.cluster.gate_objects import gate_objects
 from fabric.providers.cluster.ingress import Routed, ingress
 from fabric.providers.cluster.names import own_name
 from fabric.providers.cluster.objects import KubeObject, key_of
 from fabric.providers.cluster.rollout import is_rolled_out, rolled_out
+from fabric.providers.cluster.taken_routes import leads_all, taken_routes
 
 
 class Entrance(Struct, frozen=True):
@@ -28,6 +30,7 @@ def opened(
     work: ClusterWork, functions: Sequence[Routed], there: Mapping[str, KubeObject]
 ) -> Entrance:
     """All pods of the gate know its routes before anybody is led to it."""
+    _refuse_taken(work, ingress(work.address, functions, work.own), there)
     gate = gate_objects(work.address, functions, work.own, there)
     if gate:
         _bring_up_gate(work, gate, there)
@@ -36,6 +39,17 @@ def opened(
         return Entrance()
     is_new = brought_up(work, [wanted], there)
     return Entrance(frozenset(map(key_of, (*gate, wanted))), is_new)
+
+
+def _refuse_taken(
+    work: ClusterWork, wanted: KubeObject | None, there: Mapping[str, KubeObject]
+) -> None:
+    """Paths alone are compared: whether a gate is before them makes no difference."""
+    known = there.get(key_of(wanted)) if wanted else None
+    if wanted and not leads_all(known, wanted):
+        problems = tuple(taken_routes(wanted, work.tool.ingresses()))
+        if problems:
+            raise FabricError(*problems)
 
 
 def _bring_up_gate(

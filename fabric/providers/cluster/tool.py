@@ -39,6 +39,10 @@ class ClusterTool(Struct, frozen=True):
         asked = sorted(names)
         return self._rows("get", *asked, "--ignore-not-found") if asked else []
 
+    def ingresses(self) -> list[KubeObject]:
+        """All of the namespace, whoever made them."""
+        return self._rows("get", "ingresses")
+
     def apply(
         self, things: Sequence[KubeObject], manager: str, *, takes_over: bool, watch: CallWatch
     ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fabric.model.problems import FabricError
-from tests.support.cloud1_site import Site, changing
+from tests.support.cloud1_site import Cloud1Site, changing
 
 pytestmark = pytest.mark.slow
 
@@ -15,17 +15,17 @@ def http(path: str, method: str = "GET", **more: Any) -> str:
     return json.dumps({"type": "http", "method": method, "path": path, **more})
 
 
-def status(site: Site, path: str, method: str = "GET") -> int:
+def status(site: Cloud1Site, path: str, method: str = "GET") -> int:
     assert site.record is not None
     return site.cloud1.http(method, site.record.endpoint + path).status
 
 
-def api(site: Site) -> Any:
+def api(site: Cloud1Site) -> Any:
     (found,) = site.cloud1.client("apigatewayv2").get_apis()["Items"]
     return found
 
 
-def test_routes_follow_the_config(site: Site) -> None:
+def test_routes_follow_the_config(site: Cloud1Site) -> None:
     site.up(site.order("hello", http("/a"), http("/b/{id}", "POST")), site.order("bye"))
     assert (status(site, "/a"), status(site, "/b/1", "POST"), status(site, "/b/1")) == (
         200,
@@ -40,7 +40,7 @@ def test_routes_follow_the_config(site: Site) -> None:
     assert len(client.get_integrations(ApiId=api(site)["ApiId"])["Items"]) == 1
 
 
-def test_a_route_that_moves_to_another_function_is_changed_in_place(site: Site) -> None:
+def test_a_route_that_moves_to_another_function_is_changed_in_place(site: Cloud1Site) -> None:
     site.up(site.order("hello", http("/a"), http("/x")), site.order("bye", http("/y")))
     site.cloud1.reset()
     site.up(site.order("hello", http("/x")), site.order("bye", http("/a"), http("/y")))
@@ -49,7 +49,7 @@ def test_a_route_that_moves_to_another_function_is_changed_in_place(site: Site) 
     assert status(site, "/a") == 200
 
 
-def test_a_route_may_be_for_signed_calls_alone(site: Site) -> None:
+def test_a_route_may_be_for_signed_calls_alone(site: Cloud1Site) -> None:
     site.up(site.order("hello", http("/a", authorizer="AWS_IAM"), http("/b")))
     rows = site.cloud1.client("apigatewayv2").get_routes(ApiId=api(site)["ApiId"])["Items"]
     kinds = {one["RouteKey"]: one.get("AuthorizationType", "NONE") for one in rows}
@@ -57,7 +57,7 @@ def test_a_route_may_be_for_signed_calls_alone(site: Site) -> None:
 
 
 def test_an_authorizer_that_cannot_be_made_stops_the_release_before_anybody_meets_it(
-    site: Site,
+    site: Cloud1Site,
 ) -> None:
     site.deploy(site.order("hello", http("/a", authorizer="jwt")))
     site.cloud1.reset()
@@ -75,7 +75,7 @@ def test_an_authorizer_that_cannot_be_made_stops_the_release_before_anybody_meet
     ids=["all", "one"],
 )
 def test_pages_of_other_origins_follow_the_config(
-    site: Site, cors: str, shown: dict[str, Any]
+    site: Cloud1Site, cors: str, shown: dict[str, Any]
 ) -> None:
     site.up(site.order("hello", http("/a", cors=cors)))
     assert shown.items() <= api(site)["CorsConfiguration"].items()
@@ -83,7 +83,7 @@ def test_pages_of_other_origins_follow_the_config(
     assert "CorsConfiguration" not in api(site)
 
 
-def test_an_address_that_was_deleted_by_hand_is_made_anew_by_force(site: Site) -> None:
+def test_an_address_that_was_deleted_by_hand_is_made_anew_by_force(site: Cloud1Site) -> None:
     site.up(site.order("hello", http("/a")))
     site.cloud1.client("apigatewayv2").delete_api(ApiId=api(site)["ApiId"])
     site.up(site.order("hello", http("/a")), force=True)
@@ -93,7 +93,7 @@ def test_an_address_that_was_deleted_by_hand_is_made_anew_by_force(site: Site) -
 @pytest.mark.parametrize("answer", [429, 500, 503])
 @pytest.mark.parametrize("operation", ["CreateApi", "CreateIntegration"])
 def test_what_must_not_be_made_twice_is_looked_for_first(
-    site: Site, operation: str, answer: int
+    site: Cloud1Site, operation: str, answer: int
 ) -> None:
     site.cloud1.fault(f"apigatewayv2.{operation}", status=answer, after=True)
     site.cloud1.fault(f"apigatewayv2.{operation}", status=answer)
@@ -102,13 +102,13 @@ def test_what_must_not_be_made_twice_is_looked_for_first(
     assert len(client.get_integrations(ApiId=api(site)["ApiId"])["Items"]) == 1
 
 
-def test_an_address_that_cannot_be_made_is_said(site: Site) -> None:
+def test_an_address_that_cannot_be_made_is_said(site: Cloud1Site) -> None:
     site.cloud1.fault("apigatewayv2.CreateApi", status=503, times=1000)
     with pytest.raises(FabricError, match="gave no answer"):
         site.up(site.order("hello", http("/a")))
 
 
-def test_a_refusal_is_told_in_the_words_of_the_service(site: Site) -> None:
+def test_a_refusal_is_told_in_the_words_of_the_service(site: Cloud1Site) -> None:
     site.cloud1.fault("apigatewayv2.CreateApi", status=400, code="BadRequest", message="too many")
     with pytest.raises(FabricError, match="too many"):
         site.up(site.order("hello", http("/a")))

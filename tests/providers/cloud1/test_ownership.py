@@ -6,9 +6,10 @@ import pytest
 
 from tests.support.cloud1_shop import EVERY_HOUR, Shop
 from tests.support.cloud1_site import changing, make_queue
+from tests.support.function_archive import archive
 from tests.support.in_process import project
 from tests.support.servers.strict_cloud1.client import StrictCloud1
-from tests.support.servers.strict_cloud1.samples import archive, role_of
+from tests.support.servers.strict_cloud1.samples import role_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 

@@ -4,12 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.records.endings import HISTORY
-from tests.support.cloud1_site import Site
+from tests.support.cloud1_site import Cloud1Site
 
 pytestmark = pytest.mark.slow
 
 
-def numbers(site: Site) -> list[int]:
+def numbers(site: Cloud1Site) -> list[int]:
     client = site.cloud1.client("lambda")
     pages = client.get_paginator("list_versions_by_function")
     found = [
@@ -20,20 +20,20 @@ def numbers(site: Site) -> list[int]:
     return [int(one) for one in found if one != "$LATEST"]
 
 
-def forget(site: Site, keeps: int) -> None:
+def forget(site: Cloud1Site, keeps: int) -> None:
     """As a history does with its oldest deployments."""
     assert site.record is not None
     site.record = replace(site.record, history=site.record.history[:keeps])
 
 
-def test_every_version_of_the_history_stays(site: Site) -> None:
+def test_every_version_of_the_history_stays(site: Cloud1Site) -> None:
     for number in range(4):
         site.up(site.order("hello", word=str(number)))
     assert "lambda.ListVersionsByFunction" not in site.cloud1.calls()
     assert numbers(site) == [1, 2, 3, 4]
 
 
-def test_a_version_that_nothing_goes_back_to_is_deleted_by_one_call(site: Site) -> None:
+def test_a_version_that_nothing_goes_back_to_is_deleted_by_one_call(site: Cloud1Site) -> None:
     for number in range(4):
         site.up(site.order("hello", word=str(number)))
     forget(site, 1)
@@ -46,14 +46,14 @@ def test_a_version_that_nothing_goes_back_to_is_deleted_by_one_call(site: Site) 
     assert "lambda.DeleteFunction" not in site.cloud1.calls()
 
 
-def test_what_nobody_released_is_deleted_too(site: Site) -> None:
+def test_what_nobody_released_is_deleted_too(site: Cloud1Site) -> None:
     site.up(site.order("hello"))
     site.deploy(site.order("hello", word="never"))
     site.up(site.order("hello", word="two"))
     assert numbers(site) == [1, 3]
 
 
-def test_a_version_that_another_alias_holds_stays_and_is_said(site: Site) -> None:
+def test_a_version_that_another_alias_holds_stays_and_is_said(site: Cloud1Site) -> None:
     site.up(site.order("hello"))
     client = site.cloud1.client("lambda")
     client.create_alias(FunctionName="shop-dev-hello", Name="held", FunctionVersion="1")
@@ -68,7 +68,7 @@ def test_a_version_that_another_alias_holds_stays_and_is_said(site: Site) -> Non
     assert 1 not in numbers(site)
 
 
-def test_without_a_memory_of_versions_the_provider_is_asked(site: Site) -> None:
+def test_without_a_memory_of_versions_the_provider_is_asked(site: Cloud1Site) -> None:
     for word in ("one", "two"):
         site.up(site.order("hello", word=word))
     assert site.record is not None
@@ -79,7 +79,7 @@ def test_without_a_memory_of_versions_the_provider_is_asked(site: Site) -> None:
     assert numbers(site) == [2, 3]
 
 
-def test_a_long_history_costs_one_call_more_for_each_version_that_goes(site: Site) -> None:
+def test_a_long_history_costs_one_call_more_for_each_version_that_goes(site: Cloud1Site) -> None:
     site.cloud1.changes_take(0)
     for number in range(HISTORY + 1):
         site.up(site.order("hello", word=str(number)))

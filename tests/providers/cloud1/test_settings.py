@@ -11,19 +11,21 @@ from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError
 from fabric.providers.contract import Artifact, FunctionOrder
 from fabric.providers.waiting import Waiting
-from tests.support.cloud1_site import HTTP, Site
+from tests.support.cloud1_site import Cloud1Site
+from tests.support.orders import HTTP
 from tests.support.servers.strict_cloud1.samples import call
+from tests.support.service_site import timed
 
 pytestmark = pytest.mark.slow
 
 _BRIEF = Waiting(base=0.001, cap=0.001, most=0.01)
 
 
-def shown(site: Site) -> Any:
+def shown(site: Cloud1Site) -> Any:
     return site.cloud1.client("lambda").get_function(FunctionName="shop-dev-hello")
 
 
-def test_tags_and_shares_follow_the_config(site: Site) -> None:
+def test_tags_and_shares_follow_the_config(site: Cloud1Site) -> None:
     order = site.order("hello")
     site.up(replace(order, tags=(("team", "a"), ("old", "x")), reserved_concurrency=5))
     site.up(replace(order, tags=(("team", "b"),), reserved_concurrency=7))
@@ -35,14 +37,14 @@ def test_tags_and_shares_follow_the_config(site: Site) -> None:
     assert "Concurrency" not in shown(site)
 
 
-def test_what_a_config_says_no_more_goes_back_to_what_cloud1_takes(site: Site) -> None:
-    site.up(site.order("hello", timeout=30, MODE="dark"))
+def test_what_a_config_says_no_more_goes_back_to_what_cloud1_takes(site: Cloud1Site) -> None:
+    site.up(timed(site.order("hello", MODE="dark"), 30))
     site.up(replace(site.order("hello"), settings=(), mark="plain"))
     found = shown(site)["Configuration"]
     assert (found["Timeout"], found["Environment"].get("Variables", {})) == (3, {})
 
 
-def large(site: Site, folder: Path) -> FunctionOrder:
+def large(site: Cloud1Site, folder: Path) -> FunctionOrder:
     path = folder / "large.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(
@@ -54,7 +56,7 @@ def large(site: Site, folder: Path) -> FunctionOrder:
     return replace(site.order("hello"), artifact=artifact)
 
 
-def test_a_large_archive_goes_through_a_bucket(site: Site, tmp_path: Path) -> None:
+def test_a_large_archive_goes_through_a_bucket(site: Cloud1Site, tmp_path: Path) -> None:
     order = large(site, tmp_path)
     with pytest.raises(FabricError, match="have to go through a bucket"):
         site.up(order)
@@ -65,14 +67,14 @@ def test_a_large_archive_goes_through_a_bucket(site: Site, tmp_path: Path) -> No
     assert call(site.cloud1, "shop-dev-hello", "live") == "large"
 
 
-def test_a_function_that_never_gets_ready_is_said(site: Site) -> None:
+def test_a_function_that_never_gets_ready_is_said(site: Cloud1Site) -> None:
     site.waiting = _BRIEF
     site.cloud1.changes_take(1000)
     with pytest.raises(FabricError, match="is not ready after a minute"):
         site.up(site.order("hello"))
 
 
-def test_a_function_that_others_keep_changing_is_said(site: Site) -> None:
+def test_a_function_that_others_keep_changing_is_said(site: Cloud1Site) -> None:
     site.up(site.order("hello"))
     site.waiting = _BRIEF
     code = "ResourceConflictException"
@@ -83,7 +85,7 @@ def test_a_function_that_others_keep_changing_is_said(site: Site) -> None:
         site.up(site.order("hello", word="two"))
 
 
-def test_a_function_is_found_by_its_mark_met_or_not(site: Site) -> None:
+def test_a_function_is_found_by_its_mark_met_or_not(site: Cloud1Site) -> None:
     order = site.order("hello")
     site.up(order)
     second = site.order("hello", word="two")
@@ -98,7 +100,7 @@ def test_a_function_is_found_by_its_mark_met_or_not(site: Site) -> None:
     assert deployer.find(address, "none", "mark") is None
 
 
-def test_a_record_that_lost_what_was_kept_finds_it_again(site: Site) -> None:
+def test_a_record_that_lost_what_was_kept_finds_it_again(site: Cloud1Site) -> None:
     site.up(site.order("hello", HTTP))
     assert site.record is not None
     before = site.cloud1.left()
@@ -108,7 +110,7 @@ def test_a_record_that_lost_what_was_kept_finds_it_again(site: Site) -> None:
     assert site.cloud1.http_get(f"{site.record.endpoint}/hello").text == "two"
 
 
-def test_a_function_that_is_found_by_its_mark_can_be_called_at_once(site: Site) -> None:
+def test_a_function_that_is_found_by_its_mark_can_be_called_at_once(site: Cloud1Site) -> None:
     site.cloud1.changes_take(4)
     order = site.order("hello")
     site.cloud1.fault("lambda.GetFunction", skip=1, status=400, code="InvalidRequest")

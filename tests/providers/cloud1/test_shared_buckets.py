@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from fabric.model.problems import FabricError
-from tests.support.cloud1_site import Site, trigger
+from tests.support.cloud1_site import Cloud1Site
+from tests.support.orders import trigger
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 
 pytestmark = pytest.mark.slow
@@ -17,36 +18,36 @@ _ROUNDS = 4
 
 
 @pytest.fixture
-def sites(cloud1: StrictCloud1, tmp_path: Path) -> Iterator[list[Site]]:
+def sites(cloud1: StrictCloud1, tmp_path: Path) -> Iterator[list[Cloud1Site]]:
     cloud1.client("s3").create_bucket(Bucket=f"shared-{cloud1.account}")
-    made = [Site(cloud1, tmp_path, service=name) for name in ("shop", "shop-dev")]
+    made = [Cloud1Site(cloud1, tmp_path, service=name) for name in ("shop", "shop-dev")]
     yield made
     for one in made:
         one.close()
 
 
-def wants(site: Site, number: int) -> str:
+def wants(site: Cloud1Site, number: int) -> str:
     """Events of a folder of its own."""
     bucket, prefix = f"shared-{site.cloud1.account}", f"{site.service}-{number}/"
     events = ["objstore1:ObjectCreated:*"]
     return trigger("storage", bucket=bucket, events=events, prefix=prefix, existingBucket=True)
 
 
-def test_two_releases_side_by_side_lose_nothing_of_each_other(sites: list[Site]) -> None:
+def test_two_releases_side_by_side_lose_nothing_of_each_other(sites: list[Cloud1Site]) -> None:
     for number in range(_ROUNDS):
         orders = [site.order("hello", wants(site, number)) for site in sites]
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda pair: pair[0].up(pair[1]), zip(sites, orders, strict=True)))
         assert len(sites[0].cloud1.left()["notifications"]) == 2
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(Site.dissolve, sites))
+        list(pool.map(Cloud1Site.dissolve, sites))
     assert sites[0].cloud1.left() == {}
 
 
 class _Meddler:
     """Somebody on another machine, who writes what was there before right after us."""
 
-    def __init__(self, site: Site, times: int) -> None:
+    def __init__(self, site: Cloud1Site, times: int) -> None:
         self._times = times
         self._s3 = site.cloud1.client("s3")
         self._bucket = f"shared-{site.cloud1.account}"
@@ -64,14 +65,14 @@ class _Meddler:
 _PUT = "PutBucketNotificationConfiguration"
 
 
-def test_an_entry_that_somebody_overwrote_is_written_again(sites: list[Site]) -> None:
+def test_an_entry_that_somebody_overwrote_is_written_again(sites: list[Cloud1Site]) -> None:
     site = sites[0]
     _Meddler(site, 2)
     site.up(site.order("hello", wants(site, 1)))
     assert len(site.cloud1.left()["notifications"]) == 1
 
 
-def test_who_is_overwritten_again_and_again_gives_up_and_says_so(sites: list[Site]) -> None:
+def test_who_is_overwritten_again_and_again_gives_up_and_says_so(sites: list[Cloud1Site]) -> None:
     site = sites[0]
     _Meddler(site, 3)
     site.deploy(site.order("hello", wants(site, 1)))
@@ -79,7 +80,9 @@ def test_who_is_overwritten_again_and_again_gives_up_and_says_so(sites: list[Sit
         site.release(["hello"])
 
 
-def test_an_entry_of_others_that_leads_nowhere_keeps_nothing_of_ours_in(sites: list[Site]) -> None:
+def test_an_entry_of_others_that_leads_nowhere_keeps_nothing_of_ours_in(
+    sites: list[Cloud1Site],
+) -> None:
     for site in sites:
         site.up(site.order("hello", wants(site, 1)))
     sites[1].cloud1.client("lambda").delete_function(FunctionName="shop-dev-dev-hello")

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from fabric.model.problems import FabricError, Problem
-from tests.support.cloud1_site import Site, changing, make_queue, trigger
+from tests.support.cloud1_site import Cloud1Site, changing, make_queue
+from tests.support.orders import trigger
 from tests.support.servers.strict_cloud1.samples import role_of
+from tests.support.service_site import timed
 from tests.support.until import until
 
 pytestmark = pytest.mark.slow
@@ -15,14 +17,14 @@ pytestmark = pytest.mark.slow
 _CREATED = "objstore1:ObjectCreated:*"
 
 
-def came(site: Site, function: str = "hello", count: int = 1) -> list[Any]:
+def came(site: Cloud1Site, function: str = "hello", count: int = 1) -> list[Any]:
     until(lambda: len(site.given(function)) >= count, "no event came")
     return site.given(function)
 
 
-def refused(site: Site, *triggers: str, timeout: int = 3) -> tuple[Problem, ...]:
+def refused(site: Cloud1Site, *triggers: str, timeout: int = 3) -> tuple[Problem, ...]:
     """And nothing is met: neither by its alias, nor by a rule."""
-    order = site.order("hello", *triggers, timeout=timeout)
+    order = timed(site.order("hello", *triggers), timeout)
     site.deploy(order)
     site.cloud1.reset()
     with pytest.raises(FabricError) as found:
@@ -31,16 +33,16 @@ def refused(site: Site, *triggers: str, timeout: int = 3) -> tuple[Problem, ...]
     return found.value.problems
 
 
-def uploads(site: Site) -> str:
+def uploads(site: Cloud1Site) -> str:
     """Names of buckets are everybody's."""
     return f"uploads-{site.cloud1.account}"
 
 
-def put(site: Site, key: str) -> None:
+def put(site: Cloud1Site, key: str) -> None:
     site.cloud1.client("s3").put_object(Bucket=uploads(site), Key=key, Body=b"x")
 
 
-def test_a_schedule_of_utc_is_a_rule(site: Site) -> None:
+def test_a_schedule_of_utc_is_a_rule(site: Cloud1Site) -> None:
     site.up(site.order("hello", trigger("cron", schedule="0 12 * * 1-5", timezone="Etc/UTC")))
     (rule,) = site.cloud1.left()["rules"]
     name = rule.removeprefix("default/")
@@ -51,7 +53,7 @@ def test_a_schedule_of_utc_is_a_rule(site: Site) -> None:
     assert came(site)[0]["detail-type"] == "Scheduled Event"
 
 
-def test_a_schedule_of_a_time_zone_takes_a_role(site: Site) -> None:
+def test_a_schedule_of_a_time_zone_takes_a_role(site: Cloud1Site) -> None:
     asked = trigger("cron", schedule="cron(0 12 * * ? *)", timezone="Europe/Berlin")
     (problem,) = refused(site, asked)
     assert problem.code == "config/unfit"
@@ -65,12 +67,12 @@ def test_a_schedule_of_a_time_zone_takes_a_role(site: Site) -> None:
     assert [kind for kind in site.cloud1.left() if kind in ("rules", "schedules")] == ["rules"]
 
 
-def test_a_rate_has_no_time_zone(site: Site) -> None:
+def test_a_rate_has_no_time_zone(site: Cloud1Site) -> None:
     site.up(site.order("hello", trigger("cron", schedule="rate(2 hours)", timezone="Asia/Tokyo")))
     assert "schedules" not in site.cloud1.left()
 
 
-def test_another_role_of_schedules_reaches_them(site: Site) -> None:
+def test_another_role_of_schedules_reaches_them(site: Cloud1Site) -> None:
     asked = trigger("cron", schedule="cron(0 12 * * ? *)", timezone="Europe/Berlin")
     site.extension["schedulerRoleArn"] = role_of(site.cloud1)
     site.up(site.order("hello", asked))
@@ -81,7 +83,7 @@ def test_another_role_of_schedules_reaches_them(site: Site) -> None:
     assert found["Target"]["RoleArn"].endswith("role/clock")
 
 
-def test_a_bus_brings_what_fits_a_pattern(site: Site) -> None:
+def test_a_bus_brings_what_fits_a_pattern(site: Cloud1Site) -> None:
     events = site.cloud1.client("events")
     events.create_event_bus(Name="orders")
     pattern = {"source": ["shop"], "detail": {"paid": [True]}}
@@ -93,7 +95,7 @@ def test_a_bus_brings_what_fits_a_pattern(site: Site) -> None:
     assert [one["detail"] for one in came(site)] == [{"paid": True}]
 
 
-def test_a_queue_is_emptied_by_the_function(site: Site) -> None:
+def test_a_queue_is_emptied_by_the_function(site: Cloud1Site) -> None:
     url = make_queue(site.cloud1)
     response = "ReportBatchItemFailures"
     asked = {"queue": "work", "batchSize": 2, "functionResponseType": response}
@@ -119,7 +121,7 @@ def test_a_queue_is_emptied_by_the_function(site: Site) -> None:
     ids=["size", "window", "off"],
 )
 def test_settings_of_a_queue_follow_the_config(
-    site: Site, members: dict[str, Any], shown: tuple[str, int, int]
+    site: Cloud1Site, members: dict[str, Any], shown: tuple[str, int, int]
 ) -> None:
     make_queue(site.cloud1)
     site.up(site.order("hello", trigger("queue", queue="work")))
@@ -131,14 +133,14 @@ def test_settings_of_a_queue_follow_the_config(
     assert (found["State"], found["BatchSize"], window) == shown
 
 
-def test_a_queue_may_be_named_by_its_arn(site: Site) -> None:
+def test_a_queue_may_be_named_by_its_arn(site: Cloud1Site) -> None:
     make_queue(site.cloud1)
     arn = f"arn:aws:sqs:{site.cloud1.region}:{site.cloud1.account}:work"
     site.up(site.order("hello", trigger("queue", queue=arn)))
     assert len(site.cloud1.left()["mappings"]) == 1
 
 
-def test_a_queue_that_comes_back_at_once_is_waited_for(site: Site) -> None:
+def test_a_queue_that_comes_back_at_once_is_waited_for(site: Cloud1Site) -> None:
     make_queue(site.cloud1)
     asked = trigger("queue", queue="work")
     site.up(site.order("hello", asked))
@@ -148,7 +150,7 @@ def test_a_queue_that_comes_back_at_once_is_waited_for(site: Site) -> None:
     assert len(site.cloud1.left()["mappings"]) == 1
 
 
-def test_a_bucket_tells_of_what_fits(site: Site) -> None:
+def test_a_bucket_tells_of_what_fits(site: Cloud1Site) -> None:
     asked = trigger("storage", bucket=uploads(site), events=[_CREATED], prefix="in-", suffix=".txt")
     site.up(site.order("hello", asked))
     for key in ("out-a.txt", "in-a.png", "in-a.txt"):
@@ -157,7 +159,7 @@ def test_a_bucket_tells_of_what_fits(site: Site) -> None:
     assert keys == ["in-a.txt"]
 
 
-def test_a_bucket_that_is_made_carries_the_names_of_its_service(site: Site) -> None:
+def test_a_bucket_that_is_made_carries_the_names_of_its_service(site: Cloud1Site) -> None:
     site.up(site.order("hello", trigger("storage", bucket=uploads(site), events=[_CREATED])))
     tags = site.cloud1.client("s3").get_bucket_tagging(Bucket=uploads(site))["TagSet"]
     assert {one["Key"]: one["Value"] for one in tags} == {
@@ -166,7 +168,7 @@ def test_a_bucket_that_is_made_carries_the_names_of_its_service(site: Site) -> N
     }
 
 
-def test_a_bucket_moves_from_one_function_to_another(site: Site) -> None:
+def test_a_bucket_moves_from_one_function_to_another(site: Cloud1Site) -> None:
     asked = trigger("storage", bucket=uploads(site), events=[_CREATED])
     site.up(site.order("hello", asked))
     site.up(site.order("bye", asked))
@@ -176,7 +178,7 @@ def test_a_bucket_moves_from_one_function_to_another(site: Site) -> None:
     assert len(site.cloud1.left()["notifications"]) == 1
 
 
-def test_what_others_say_of_a_bucket_stays(site: Site) -> None:
+def test_what_others_say_of_a_bucket_stays(site: Cloud1Site) -> None:
     client = site.cloud1.client("s3")
     client.create_bucket(Bucket=uploads(site))
     site.up(site.order("other"))
@@ -201,7 +203,7 @@ def test_what_others_say_of_a_bucket_stays(site: Site) -> None:
     assert site.cloud1.left()["notifications"] == [f"{uploads(site)}/theirs"]
 
 
-def test_queues_and_buckets_stay_and_are_named(site: Site) -> None:
+def test_queues_and_buckets_stay_and_are_named(site: Cloud1Site) -> None:
     make_queue(site.cloud1)
     wanted = (
         trigger("queue", queue="work"),
@@ -218,7 +220,7 @@ def test_queues_and_buckets_stay_and_are_named(site: Site) -> None:
     ]
 
 
-def test_all_that_has_to_be_there_is_asked_for_before_anything_is_changed(site: Site) -> None:
+def test_all_that_has_to_be_there_is_asked_for_before_anything_is_changed(site: Cloud1Site) -> None:
     problems = refused(
         site,
         trigger("queue", queue="none"),
@@ -233,13 +235,15 @@ def test_all_that_has_to_be_there_is_asked_for_before_anything_is_changed(site: 
     assert all("`hello`" in one.message for one in problems)
 
 
-def test_a_queue_that_forgets_a_message_before_the_function_ends_is_refused(site: Site) -> None:
+def test_a_queue_that_forgets_a_message_before_the_function_ends_is_refused(
+    site: Cloud1Site,
+) -> None:
     make_queue(site.cloud1, visibility=5)
     (problem,) = refused(site, trigger("queue", queue="work"), timeout=6)
     assert problem.code == "deploy/queue-timeout"
 
 
-def test_a_bucket_of_another_region_is_refused(site: Site) -> None:
+def test_a_bucket_of_another_region_is_refused(site: Cloud1Site) -> None:
     elsewhere = {"LocationConstraint": "eu-west-1"}
     client = site.cloud1.client("s3")
     client.create_bucket(Bucket=uploads(site), CreateBucketConfiguration=elsewhere)
@@ -247,18 +251,18 @@ def test_a_bucket_of_another_region_is_refused(site: Site) -> None:
     assert problem.code == "deploy/other-region"
 
 
-def test_two_triggers_of_one_queue_are_refused(site: Site) -> None:
+def test_two_triggers_of_one_queue_are_refused(site: Cloud1Site) -> None:
     asked = [trigger("queue", queue="work", batchSize=size) for size in (1, 2)]
     (problem,) = refused(site, *asked)
     assert problem.code == "config/unfit"
 
 
-def test_a_schedule_that_cloud1_cannot_say_is_refused(site: Site) -> None:
+def test_a_schedule_that_cloud1_cannot_say_is_refused(site: Cloud1Site) -> None:
     (problem,) = refused(site, trigger("cron", schedule="0 12 1 * 1"))
     assert problem.code == "config/unfit"
 
 
-def test_what_is_asked_of_one_function_leaves_the_others_alone(site: Site) -> None:
+def test_what_is_asked_of_one_function_leaves_the_others_alone(site: Cloud1Site) -> None:
     make_queue(site.cloud1)
     hello = [trigger("cron", schedule="rate(1 hour)"), trigger("queue", queue="work")]
     site.up(site.order("hello", *hello), site.order("bye"))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fabric.model.problems import FabricError
-from tests.support.cloud1_site import Site, changing
+from tests.support.cloud1_site import Cloud1Site, changing
 
 pytestmark = pytest.mark.slow
 
@@ -14,17 +14,17 @@ _ONE = {"effect": "Allow", "actions": ["sqs:SendMessage"], "resources": ["*"]}
 _TWO = {"effect": "Deny", "actions": ["s3:*"], "resources": ["arn:aws:s3:::kept"], "sid": "Kept"}
 
 
-def say(site: Site, *statements: dict[str, Any]) -> None:
+def say(site: Cloud1Site, *statements: dict[str, Any]) -> None:
     site.extension["iam"] = {"role": {"statements": list(statements)}}
 
 
-def policy(site: Site, role: str = "functions") -> Any:
+def policy(site: Cloud1Site, role: str = "functions") -> Any:
     asked = {"RoleName": role, "PolicyName": "fabric-shop-dev"}
     found = site.cloud1.client("iam").get_role_policy(**asked)["PolicyDocument"]
     return found["Statement"]
 
 
-def test_statements_are_a_policy_of_the_role(site: Site) -> None:
+def test_statements_are_a_policy_of_the_role(site: Cloud1Site) -> None:
     say(site, _ONE, _TWO)
     site.up(site.order("hello"))
     assert policy(site) == [
@@ -38,7 +38,7 @@ def test_statements_are_a_policy_of_the_role(site: Site) -> None:
     ]
 
 
-def test_statements_that_stay_are_not_asked_for(site: Site) -> None:
+def test_statements_that_stay_are_not_asked_for(site: Cloud1Site) -> None:
     say(site, _ONE)
     site.up(site.order("hello"))
     site.cloud1.reset()
@@ -46,7 +46,7 @@ def test_statements_that_stay_are_not_asked_for(site: Site) -> None:
     assert "iam.PutRolePolicy" not in changing(site.cloud1)
 
 
-def test_statements_that_are_gone_are_taken_from_the_role(site: Site) -> None:
+def test_statements_that_are_gone_are_taken_from_the_role(site: Cloud1Site) -> None:
     say(site, _ONE)
     site.up(site.order("hello"))
     say(site)
@@ -54,7 +54,7 @@ def test_statements_that_are_gone_are_taken_from_the_role(site: Site) -> None:
     assert "role policies" not in site.cloud1.left()
 
 
-def test_another_role_takes_the_statements_over(site: Site) -> None:
+def test_another_role_takes_the_statements_over(site: Cloud1Site) -> None:
     say(site, _ONE)
     site.up(site.order("hello"))
     site.extension["roleArn"] = site.cloud1.role("others")
@@ -62,7 +62,7 @@ def test_another_role_takes_the_statements_over(site: Site) -> None:
     assert site.cloud1.left()["role policies"] == ["others/fabric-shop-dev"]
 
 
-def test_whoever_may_not_change_a_role_is_told_the_policy(site: Site) -> None:
+def test_whoever_may_not_change_a_role_is_told_the_policy(site: Cloud1Site) -> None:
     say(site, _ONE)
     site.cloud1.fault("iam.PutRolePolicy", status=403, code="AccessDenied", message="no")
     site.deploy(site.order("hello"))

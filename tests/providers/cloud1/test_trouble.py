@@ -7,7 +7,8 @@ import pytest
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import FunctionUnsure, applied
 from fabric.providers.waiting import Waiting
-from tests.support.cloud1_site import HTTP, Site, changing, make_queue, trigger
+from tests.support.cloud1_site import Cloud1Site, changing, make_queue
+from tests.support.orders import HTTP, trigger
 
 pytestmark = pytest.mark.slow
 
@@ -17,19 +18,19 @@ _STATEMENT = {"effect": "Allow", "actions": ["sqs:*"], "resources": ["*"]}
 _REFUSED = {"status": 400, "code": "InvalidParameterValueException"}
 
 
-def failing(site: Site, *triggers: str, word: str = "one") -> Problem:
+def failing(site: Cloud1Site, *triggers: str, word: str = "one") -> Problem:
     with pytest.raises(FabricError) as found:
         site.up(site.order("hello", *triggers, word=word))
     (problem,) = found.value.problems
     return problem
 
 
-def said(site: Site) -> str:
+def said(site: Cloud1Site) -> str:
     assert site.record is not None
     return site.cloud1.http_get(site.record.endpoint + "/hello").text
 
 
-def test_what_a_broken_off_release_has_made_is_found_by_the_next(site: Site) -> None:
+def test_what_a_broken_off_release_has_made_is_found_by_the_next(site: Cloud1Site) -> None:
     make_queue(site.cloud1)
     site.up(site.order("hello", HTTP))
     site.cloud1.fault("lambda.CreateEventSourceMapping", **_REFUSED)
@@ -39,7 +40,7 @@ def test_what_a_broken_off_release_has_made_is_found_by_the_next(site: Site) -> 
     assert "rules" not in site.cloud1.left()
 
 
-def test_what_a_broken_off_release_has_made_goes_with_the_service(site: Site) -> None:
+def test_what_a_broken_off_release_has_made_goes_with_the_service(site: Cloud1Site) -> None:
     make_queue(site.cloud1)
     site.cloud1.fault("lambda.CreateEventSourceMapping", **_REFUSED)
     site.extension["iam"] = {"role": {"statements": [_STATEMENT]}}
@@ -49,7 +50,7 @@ def test_what_a_broken_off_release_has_made_goes_with_the_service(site: Site) ->
     assert site.cloud1.left() == {}
 
 
-def test_after_a_broken_off_release_users_are_led_back(site: Site) -> None:
+def test_after_a_broken_off_release_users_are_led_back(site: Cloud1Site) -> None:
     make_queue(site.cloud1)
     before = site.order("hello", HTTP)
     site.up(before)
@@ -60,7 +61,7 @@ def test_after_a_broken_off_release_users_are_led_back(site: Site) -> None:
     assert said(site) == "one"
 
 
-def test_a_function_that_was_never_made_is_passed_over(site: Site) -> None:
+def test_a_function_that_was_never_made_is_passed_over(site: Cloud1Site) -> None:
     site.up(site.order("hello", HTTP))
     assert site.record is not None
     site.record = applied(site.record, FunctionUnsure("deploy", "bye"))
@@ -70,14 +71,14 @@ def test_a_function_that_was_never_made_is_passed_over(site: Site) -> None:
     assert site.cloud1.left() == {}
 
 
-def test_a_role_that_was_just_made_is_waited_for(site: Site) -> None:
+def test_a_role_that_was_just_made_is_waited_for(site: Cloud1Site) -> None:
     site.cloud1.role_is_slow(3)
     site.up(site.order("hello", HTTP))
     assert said(site) == "one"
     assert site.cloud1.calls()["lambda.CreateFunction"] == 4
 
 
-def test_a_role_that_never_can_be_assumed_is_told_with_what_to_do(site: Site) -> None:
+def test_a_role_that_never_can_be_assumed_is_told_with_what_to_do(site: Cloud1Site) -> None:
     site.waiting = Waiting(base=0.001, cap=0.001, most=0.01)
     site.cloud1.role_is_slow(1000)
     problem = failing(site, HTTP)
@@ -100,7 +101,7 @@ def test_a_role_that_never_can_be_assumed_is_told_with_what_to_do(site: Site) ->
     ids=["rights", "bucket"],
 )
 def test_what_is_not_known_everywhere_yet_is_waited_for(
-    site: Site, operation: str, words: str
+    site: Cloud1Site, operation: str, words: str
 ) -> None:
     make_queue(site.cloud1)
     bucket = f"uploads-{site.cloud1.account}"
@@ -114,7 +115,7 @@ def test_what_is_not_known_everywhere_yet_is_waited_for(
 @pytest.mark.parametrize(
     "operation", ["lambda.GetFunction", "events.PutRule", "iam.PutRolePolicy", "sqs.GetQueueUrl"]
 )
-def test_refused_credentials_are_said_at_once(site: Site, operation: str, login: str) -> None:
+def test_refused_credentials_are_said_at_once(site: Cloud1Site, operation: str, login: str) -> None:
     make_queue(site.cloud1)
     site.extension["iam"] = {"role": {"statements": [_STATEMENT]}}
     site.cloud1.fault(operation, login=login, times=1000)
@@ -122,7 +123,7 @@ def test_refused_credentials_are_said_at_once(site: Site, operation: str, login:
     assert site.cloud1.calls()[operation] == 1
 
 
-def test_a_throttled_account_gets_there(site: Site) -> None:
+def test_a_throttled_account_gets_there(site: Cloud1Site) -> None:
     site.cloud1.throttle(every=4)
     site.up(site.order("hello", HTTP, _EVERY_HOUR))
     assert said(site) == "one"
@@ -131,7 +132,7 @@ def test_a_throttled_account_gets_there(site: Site) -> None:
     assert 429 in {status for _, status in site.cloud1.answers()}
 
 
-def test_a_rule_whose_target_was_refused_is_no_success(site: Site) -> None:
+def test_a_rule_whose_target_was_refused_is_no_success(site: Cloud1Site) -> None:
     site.up(site.order("hello", HTTP))
     client = site.cloud1.client("lambda")
     site.deploy(site.order("hello", HTTP, _EVERY_HOUR))
@@ -146,14 +147,14 @@ def test_a_rule_whose_target_was_refused_is_no_success(site: Site) -> None:
 
 
 @pytest.mark.parametrize("operation", ["events.PutRule", "events.PutTargets"])
-def test_whoever_changes_the_same_rule_is_waited_for(site: Site, operation: str) -> None:
+def test_whoever_changes_the_same_rule_is_waited_for(site: Cloud1Site, operation: str) -> None:
     code = "ConcurrentModificationException"
     site.cloud1.fault(operation, status=400, code=code, times=2)
     site.up(site.order("hello", _EVERY_HOUR))
     assert changing(site.cloud1)[operation] == 3
 
 
-def test_no_message_shows_a_value(site: Site) -> None:
+def test_no_message_shows_a_value(site: Cloud1Site) -> None:
     value = "hidden-from-everybody"
     site.cloud1.fault("lambda.CreateFunction", message=f"bad: {value}", **_REFUSED)
     with pytest.raises(FabricError) as found:

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.providers.contract import FunctionOrder
-from tests.support.cluster_site import BYE, ClusterSite
+from tests.support.cluster_site import ClusterSite
+from tests.support.service_site import BYE
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
 
@@ -170,6 +171,6 @@ def test_what_has_the_gates_name_and_is_not_ours_is_left_and_named(site: Cluster
     site.cluster.double.objects["Service/shop-dev"] = theirs
     with pytest.raises(FabricError) as caught:
         site.up(*items(site))
-    assert caught.value.first.code == "provider/foreign"
+    assert caught.value.first.code == "deploy/foreign"
     site.dissolve()
     assert site.cluster.left() == ["Service/shop-dev"]

@@ -6,7 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.providers.contract import FunctionOrder
-from tests.support.cluster_site import BYE, EVERY_HOUR, HTTP, ClusterSite
+from tests.support.cluster_site import ClusterSite
+from tests.support.orders import HTTP
+from tests.support.service_site import BYE, EVERY_HOUR
 
 pytestmark = pytest.mark.slow
 
@@ -30,13 +32,6 @@ def test_users_meet_functions_once_they_are_released(site: ClusterSite) -> None:
 def test_all_functions_are_one_apply(site: ClusterSite) -> None:
     site.up(*both(site))
     assert [one[0] for one in site.cluster.door.changing] == ["apply", "apply"]
-
-
-def test_an_equal_order_changes_nothing(site: ClusterSite) -> None:
-    site.up(*both(site))
-    site.cluster.door.reset()
-    site.up(*both(site))
-    assert site.cluster.door.changing == []
 
 
 def test_another_code_is_met_once_its_pods_are_ready(site: ClusterSite) -> None:
@@ -86,36 +81,12 @@ def test_a_way_back_needs_no_archive_again(site: ClusterSite) -> None:
     assert not any("ConfigMap" in one for one in site.talk)
 
 
-def test_a_way_back_to_an_archive_that_is_gone_is_made_anew(site: ClusterSite) -> None:
-    site.up(*both(site))
-    then = site.live("hello")
-    site.up(*both(site, "two"))
-    site.cluster.remove(f"ConfigMap/{then.resource_id}")
-    site.up(replace(next(both(site)), version=then.resource_id), list(both(site))[1])
-    assert site.said() == "one"
-
-
 @pytest.mark.timeout(300)
 def test_archives_that_nothing_goes_back_to_are_deleted(site: ClusterSite) -> None:
     for number in range(25):
         site.up(site.order("tick", EVERY_HOUR, word=str(number)))
     archives = [one for one in site.cluster.left() if one.startswith("ConfigMap/shop-dev-tick-")]
     assert len(archives) == 21
-
-
-def test_one_function_can_go_with_its_route(site: ClusterSite) -> None:
-    site.up(*both(site))
-    site.destroy("hello")
-    assert (site.said("/bye"), site.said()) == ("bye", "404")
-    assert not [one for one in site.cluster.left() if "hello" in one]
-
-
-def test_a_service_can_be_dissolved_twice(site: ClusterSite) -> None:
-    site.up(*both(site))
-    site.dissolve()
-    assert site.cluster.left() == []
-    site.dissolve()
-    assert site.cluster.left() == []
 
 
 def test_a_function_is_found_by_its_mark_when_all_of_it_is_there(site: ClusterSite) -> None:

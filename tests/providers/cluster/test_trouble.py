@@ -11,10 +11,10 @@ from fabric.model.records.record import Mode
 from fabric.providers.contract import CallWatch
 from fabric.providers.registry import deployer_of
 from fabric.providers.waiting import Waiting
-from tests.support.cluster_site import BYE, EVERY_HOUR, HTTP, ClusterSite
-from tests.support.orders import around
+from tests.support.cluster_site import ClusterSite
+from tests.support.orders import HTTP, around
 from tests.support.servers.cluster.door import UNREACHABLE, Fault, ToolAnswer
-from tests.support.servers.cluster.fixtures import TestedCluster
+from tests.support.service_site import BYE, EVERY_HOUR
 
 pytestmark = pytest.mark.slow
 
@@ -198,21 +198,10 @@ def test_what_has_our_name_and_is_not_ours_is_left_and_named(site: ClusterSite) 
     }
     site.cluster.double.objects["Service/shop-dev-hello"] = theirs
     found = problem(site)
-    assert found.code == "provider/foreign"
+    assert found.code == "deploy/foreign"
     assert found.message.startswith("`Service/shop-dev-hello` in the namespace `shop` is not of")
     site.dissolve()
     assert site.cluster.left() == ["Service/shop-dev-hello"]
-
-
-def test_services_beside_each_other_leave_each_other_alone(
-    site: ClusterSite, tmp_path: Path, cluster: TestedCluster
-) -> None:
-    other = ClusterSite(cluster, tmp_path, service="books")
-    other.up(other.order("bye", BYE, word="books"))
-    site.up(site.order("hello", HTTP))
-    site.dissolve()
-    assert other.said("/bye") == "books"
-    assert all("books-dev" in one for one in cluster.left())
 
 
 def test_a_time_zone_that_the_cluster_does_not_know_is_refused(site: ClusterSite) -> None:
@@ -261,3 +250,27 @@ def test_an_archive_that_is_too_large_is_refused_with_both_sizes(site: ClusterSi
     )
     assert caught.value.first.message == said
     assert site.cluster.door.changing == []
+
+
+def test_a_path_that_another_service_has_is_refused_and_stays_its_own(site: ClusterSite) -> None:
+    other = site.beside("books")
+    other.up(other.order("hello", HTTP, word="books"), other.order("more", BYE))
+    site.up(site.order("tick", EVERY_HOUR))
+    before = site.left()
+    site.deploy(site.order("hello", HTTP))
+    with pytest.raises(FabricError) as caught:
+        site.release(["hello"])
+    assert caught.value.first.code == "deploy/route-taken"
+    said = "`Ingress/books-dev` leads `/hello` and 1 more to another service already"
+    assert caught.value.first.message == said
+    assert other.said() == "books"
+    site.up(site.order("tick", EVERY_HOUR))
+    assert site.left() == before
+
+
+def test_a_path_of_another_host_is_free(site: ClusterSite) -> None:
+    other = site.beside("books")
+    other.extension["hostname"] = "books.example.test"
+    other.up(other.order("hello", HTTP, word="books"))
+    site.up(site.order("hello", HTTP))
+    assert site.said() == "one"

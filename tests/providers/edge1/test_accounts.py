@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from fabric.model.problems import FabricError
-from tests.support.cloud1_site import HTTP
 from tests.support.edge1_site import Edge1Site
+from tests.support.orders import HTTP
 from tests.support.servers.edge1.client import Edge1Server
 
 pytestmark = pytest.mark.slow

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from tests.support.cloud1_site import HTTP, trigger
 from tests.support.edge1_site import Edge1Site
+from tests.support.function_archive import archive
 from tests.support.http_cases import HTTP_CASES
 from tests.support.http_handlers import HandlerAnswer, HandlerCase, Host, answered, cases_of
-from tests.support.servers.strict_cloud1.samples import archive
+from tests.support.orders import HTTP, trigger
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,7 @@ def test_a_clock_calls_with_the_event_of_schedules(site: Edge1Site) -> None:
 
 
 def test_a_timed_call_that_fails_is_told_as_failed(site: Edge1Site) -> None:
-    source = 'exports.handler = async () => { throw new Error("no clock"); };'
+    source = 'export const handler = async () => { throw new Error("no clock"); };'
     site.up(site.order("hello", trigger("cron", schedule="rate(1 day)"), source=source))
     assert site.edge1.fire("shop-dev-hello", "0 0 * * *") == "exception"
     assert "no clock" in "\n".join(site.edge1.lines("shop-dev-hello"))

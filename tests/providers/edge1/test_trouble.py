@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.providers.contract import CallWatch
 from fabric.providers.waiting import Waiting
-from tests.support.cloud1_site import HTTP, trigger
 from tests.support.edge1_site import AT_ONCE, Edge1Site
+from tests.support.orders import HTTP, trigger
 from tests.support.servers.edge1.client import Edge1Server
 
 pytestmark = pytest.mark.slow
@@ -254,3 +254,14 @@ def test_the_date_of_the_runtime_can_be_chosen(site: Edge1Site) -> None:
     ident = site.live("hello").resource_id.partition("@")[2]
     shown = site.edge1.api("GET", f"{path}/{ident}")
     assert shown["resources"]["script_runtime"]["compatibility_date"] == "2026-02-03"
+
+
+def test_answers_that_are_lost_on_the_way_are_made_good_by_the_same_run(site: Edge1Site) -> None:
+    site.edge1.fault("", after=True, times=1, changing=True)
+    site.edge1.fault("", after=True, times=1, changing=True, skip=2)
+    site.edge1.fault("", half=True, times=1, changing=True, skip=1)
+    site.up(
+        site.order("hello", HTTP, trigger("cron", schedule="rate(5 minutes)")), site.order("bye")
+    )
+    assert site.said() == "one"
+    assert site.edge1.versions() == {"shop-dev": 1, "shop-dev-bye": 1, "shop-dev-hello": 1}

@@ -11,8 +11,8 @@ from fabric.model.problems import FabricError
 from fabric.runtimes.nodejs.toolchain import find_node
 from tests.support import wrangler
 from tests.support.bundler_cache import ENVIRONMENT
-from tests.support.cloud1_site import HTTP, trigger
 from tests.support.edge1_site import Edge1Site
+from tests.support.orders import HTTP, trigger
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 

@@ -7,8 +7,9 @@ from collections import Counter
 import pytest
 
 from tests.servers.strict_cloud1.refused import refused
+from tests.support.function_archive import archive
 from tests.support.servers.strict_cloud1.client import StrictCloud1
-from tests.support.servers.strict_cloud1.samples import archive, call, create, live, settle, update
+from tests.support.servers.strict_cloud1.samples import call, create, live, settle, update
 
 pytestmark = pytest.mark.slow
 

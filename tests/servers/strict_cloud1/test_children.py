@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
+from tests.support.function_archive import archive
 from tests.support.servers.strict_cloud1.children import Children
 from tests.support.servers.strict_cloud1.functions import Version
-from tests.support.servers.strict_cloud1.samples import archive
 
 TEXT = "import os\ndef handler(event, context): return os.getpid()"
 SETTINGS = {"Runtime": "python3.12", "RevisionId": "r"}

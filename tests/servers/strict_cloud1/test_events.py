@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tests.servers.strict_cloud1.refused import refused
+from tests.support.function_archive import archive
 from tests.support.servers.strict_cloud1.client import StrictCloud1
-from tests.support.servers.strict_cloud1.samples import archive, live, role_of
+from tests.support.servers.strict_cloud1.samples import live, role_of
 from tests.support.until import until
 
 pytestmark = pytest.mark.slow

@@ -3,10 +3,10 @@
 import pytest
 
 from tests.servers.strict_cloud1.refused import refused
+from tests.support.function_archive import archive
 from tests.support.servers.functions import functions_server
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 from tests.support.servers.strict_cloud1.samples import (
-    archive,
     call,
     create,
     expose,

@@ -82,7 +82,7 @@ class ClusterDouble:
 
     def _get(self, asked: argparse.Namespace) -> str:
         self.look_after()
-        if asked.selector:
+        if asked.selector or "/" not in asked.names[0]:
             kinds = [_PLURALS[one] for one in asked.names[0].split(",")]
             every = [*self.objects.values(), *(one.document() for one in self.workloads.every())]
             found = [
@@ -211,7 +211,7 @@ def _conflict(error: ConflictError) -> str:
 
 def _is_chosen(thing: Object, selector: str) -> bool:
     labels = thing["metadata"].get("labels", {})
-    pairs = (one.split("=") for one in selector.split(","))
+    pairs = (one.split("=") for one in selector.split(",") if one)
     return all(labels.get(name) == value for name, value in pairs)
 
 

@@ -1,23 +1,12 @@
 """Functions to deploy to the server, as tests of it and of deployers need them."""
 
-import io
 import json
-import zipfile
 from typing import Any
 
+from tests.support.function_archive import archive
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 
 ALIAS = "live"
-
-
-def archive(**files: str) -> bytes:
-    """`index_mjs="…"` is a file `index.mjs`."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as writer:
-        for name, text in files.items():
-            path = ".".join(name.rsplit("_", 1))
-            writer.writestr(zipfile.ZipInfo(path), text)
-    return made.getvalue()
 
 
 def saying(word: str) -> bytes:

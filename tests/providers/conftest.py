@@ -1,0 +1,28 @@
+"""A service of its own at every provider that fabric deploys to itself, one after the other."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabric.providers.registry import REAL_PROVIDERS
+from tests.support.cloud1_site import Cloud1Site
+from tests.support.cluster_site import ClusterSite
+from tests.support.edge1_site import Edge1Site
+from tests.support.service_site import ServiceSite
+
+# By the fixture that gives its server.
+_SITES: dict[str, Callable[[Any, Path], ServiceSite]] = {
+    "cloud1": Cloud1Site,
+    "edge1": Edge1Site,
+    "cluster": ClusterSite,
+}
+
+
+@pytest.fixture(params=REAL_PROVIDERS)
+def any_site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServiceSite]:
+    provider = str(request.param).partition("-")[0]
+    made = _SITES[provider](request.getfixturevalue(provider), tmp_path)
+    yield made
+    made.close()

@@ -1,0 +1,135 @@
+"""What every provider that fabric deploys to itself does, from the first deploy to the last
+removal."""
+
+import pytest
+from msgspec.structs import replace
+
+from tests.support.orders import HTTP
+from tests.support.service_site import BYE, EVERY_HOUR, ServiceSite
+
+pytestmark = pytest.mark.slow
+
+
+def test_users_meet_a_service_once_it_is_released(any_site: ServiceSite) -> None:
+    site = any_site
+    site.up(*site.both())
+    assert (site.said(), site.said("/bye"), site.said("/none")) == ("one", "bye", "404")
+
+
+def test_an_equal_order_changes_nothing(any_site: ServiceSite) -> None:
+    site = any_site
+    site.up(*site.both())
+    site.reset()
+    site.up(*site.both())
+    assert site.changes() == 0
+    assert site.said() == "one"
+
+
+def test_another_code_is_met_and_all_else_stays(any_site: ServiceSite) -> None:
+    site = any_site
+    site.up(*site.both())
+    bye = site.live("bye").resource_id
+    site.up(*site.both("two"))
+    assert (site.said(), site.said("/bye")) == ("two", "bye")
+    assert site.live("bye").resource_id == bye
+
+
+def test_another_environment_is_met_and_leaves_again(any_site: ServiceSite) -> None:
+    site = any_site
+    for env, said in (({}, "one"), ({"MODE": "-dark"}, "one-dark"), ({}, "one")):
+        site.up(site.order("hello", HTTP, **env))
+        assert site.said() == said
+
+
+def test_a_trigger_that_is_gone_leaves_nothing(any_site: ServiceSite) -> None:
+    site = any_site
+    site.up(site.order("hello"))
+    bare = site.left()
+    site.up(site.order("hello", HTTP, EVERY_HOUR))
+    assert site.left() != bare
+    assert site.said() == "one"
+    site.up(site.order("hello"))
+    assert site.left() == bare
+
+
+def test_a_function_that_left_the_config_is_not_met(any_site: ServiceSite) -> None:
+    site = any_site
+    site.up(*site.both())
+    site.up(site.order("bye", BYE, word="bye"))
+    assert (site.said("/bye"), site.said()) == ("bye", "404")
+    assert site.find("hello") is None
+
+
+def test_a_function_that_comes_back_is_met_again(any_site: ServiceSite) -> None:
+    site = any_site
+    site.up(*site.both())
+    site.up(site.order("bye", BYE, word="bye"))
+    site.up(*site.both("two"))
+    assert (site.said("/bye"), site.said()) == ("bye", "two")
+
+
+def test_a_way_back_to_what_was_is_met(any_site: ServiceSite) -> None:
+    site = any_site
+    site.up(*site.both())
+    then = site.live("hello").resource_id
+    site.up(*site.both("two"))
+    hello, bye = site.both()
+    site.up(replace(hello, version=then), bye)
+    assert (site.said(), site.said("/bye")) == ("one", "bye")
+
+
+def test_a_way_back_to_a_version_that_is_gone_is_made_from_the_archive(
+    any_site: ServiceSite,
+) -> None:
+    site = any_site
+    site.up(*site.both())
+    then = site.live("hello")
+    site.up(*site.both("two"))
+    site.lose_version(then)
+    hello, bye = site.both()
+    site.up(replace(hello, version=then.resource_id), bye, force=True)
+    assert (site.said(), site.said("/bye")) == ("one", "bye")
+
+
+def test_one_function_can_go_with_all_that_led_to_it(any_site: ServiceSite) -> None:
+    site = any_site
+    site.up(site.order("bye", BYE, word="bye"))
+    before = site.left()
+    site.up(*site.both())
+    site.destroy("hello")
+    site.up(site.order("bye", BYE, word="bye"))
+    assert site.left() == before
+    assert (site.said("/bye"), site.said()) == ("bye", "404")
+
+
+def test_a_service_can_be_dissolved_twice(any_site: ServiceSite) -> None:
+    site = any_site
+    site.up(*site.full_orders())
+    assert site.left()
+    site.dissolve()
+    assert not site.left()
+    site.dissolve()
+    assert not site.left()
+
+
+def test_what_was_made_under_a_mark_is_found(any_site: ServiceSite) -> None:
+    site = any_site
+    hello, bye = site.both()
+    site.up(hello, bye)
+    found = site.find("hello", hello.mark)
+    assert found is not None
+    assert found.resource_id == site.live("hello").resource_id
+    assert site.find("hello") is not None
+    assert (site.find("hello", "0" * 32), site.find("none")) == (None, None)
+
+
+def test_nothing_of_another_service_is_touched(any_site: ServiceSite) -> None:
+    site = any_site
+    site.up(site.order("hello", HTTP))
+    before, other = site.left(), site.beside("other")
+    other.up(other.order("bye", BYE, word="other"))
+    assert (site.said(), other.said("/bye")) == ("one", "other")
+    other.dissolve()
+    other.close()
+    assert site.left() == before
+    assert site.said() == "one"
