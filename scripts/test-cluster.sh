@@ -8,4 +8,4 @@ sh scripts/cluster-tools.sh "$folder"
 FABRIC_TEST_CLUSTER="$folder/bin" .venv/bin/python -m pytest -q -n 0 --timeout=120 \
     tests/providers/cluster/test_life.py tests/providers/cluster/test_trouble.py \
     tests/providers/cluster/test_commands.py tests/providers/cluster/test_gate_life.py \
-    "tests/providers/test_life_anywhere.py" -k "cluster" "$@"
+    tests/providers/test_life_anywhere.py -k cluster "$@"
