@@ -7,9 +7,19 @@ from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
 from tests.support.servers.cluster.fixtures import cluster, real_plane
 from tests.support.servers.edge1.fixtures import edge1, edge1_endpoint
+from tests.support.servers.host2.fixtures import host2, host2_served
 from tests.support.servers.strict_cloud1.fixtures import cloud1, strict_cloud1_server
 
-__all__ = ["cloud1", "cluster", "edge1", "edge1_endpoint", "real_plane", "strict_cloud1_server"]
+__all__ = [
+    "cloud1",
+    "cluster",
+    "edge1",
+    "edge1_endpoint",
+    "host2",
+    "host2_served",
+    "real_plane",
+    "strict_cloud1_server",
+]
 
 # No test says how quick a machine is.
 settings.register_profile("fabric", deadline=None)

@@ -17,7 +17,7 @@ from fabric.providers.simulated import Simulated
 from tests.support.orders import CLOUD1, CRON, HTTP, address, around, order, recorder
 
 # Those that fabric deploys to by itself.
-DEPLOYED = ("cloud1-lambda", "edge1-workers", "cluster-orchestrator")
+DEPLOYED = ("cloud1-lambda", "edge1-workers", "cluster-orchestrator", "host2")
 FUNCTIONS = (order("hello", HTTP), order("tick", CRON))
 
 

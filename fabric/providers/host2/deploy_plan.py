@@ -10,9 +10,15 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.host2.crons import own_cron
-from fabric.providers.host2.own_settings import count_of, function_name, owner_of
+from fabric.providers.host2.own_settings import clock_name, count_of, owner_of
 from fabric.providers.host2.route_plan import FunctionRoutes, SiteRoute, functions_routes
-from fabric.providers.host2.uploads import FunctionUpload, around_digest, uploads_of
+from fabric.providers.host2.uploads import (
+    FunctionUpload,
+    around_digest,
+    crons_in,
+    names_of,
+    uploads_of,
+)
 from fabric.providers.payloads import as_json
 
 # All functions of a site get all of its variables, and host2 has no room for more.
@@ -32,8 +38,10 @@ def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> Depl
     environment = _environment(orders)
     uploads = uploads_of(address, orders)
     config = _config(address, orders)
-    marks = sorted(f"{order.name}={order.mark}" for order in orders)
-    mark = digest_fields((around_digest(), as_json(config), *marks))
+    marks = sorted((order.name, order.mark) for order in orders)
+    mark = digest_fields(
+        (around_digest(), as_json(config), *(part for one in marks for part in one))
+    )
     document: JsonObject = {
         "files": {},
         "functions": {one.name: one.sha256 for one in uploads},
@@ -41,34 +49,36 @@ def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> Depl
         "environment": environment,
         **config,
     }
-    return DeployPlan(owner_of(address).title(mark), document, uploads)
+    return DeployPlan(owner_of(address).title(mark, marks), document, uploads)
 
 
 def _config(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> JsonObject:
     routes = functions_routes([row for one in orders for row in site_routes(one)])
+    config = {
+        name: _of_function(one, routes.get(one.name, FunctionRoutes()) if is_met else None)
+        for one in orders
+        for name, is_met in names_of(address, one.name, one.triggers)
+    }
     return {
-        "functions_config": {
-            function_name(address, one.name): _of_function(
-                one, routes.get(one.name, FunctionRoutes())
-            )
-            for one in orders
-        },
+        "functions_config": config,
         "function_schedules": [
-            {"name": function_name(address, one.name), "cron": cron}
+            {"name": clock_name(address, one.name, number), "cron": own_cron(*said)}
             for one in orders
-            for cron in _crons(one)
+            for number, said in enumerate(crons_in(one.triggers))
         ],
     }
 
 
-def _of_function(order: FunctionOrder, routes: FunctionRoutes) -> JsonObject:
+def _of_function(order: FunctionOrder, routes: FunctionRoutes | None) -> JsonObject:
     memory = count_of(order, "memory")
+    met: JsonObject = (
+        {"routes": list(routes.routes), "excluded_routes": list(routes.excluded)} if routes else {}
+    )
     return {
         "display_name": order.name,
         "generator": "fabric",
         "build_data": {"runtimeAPIVersion": 1},
-        "routes": list(routes.routes),
-        "excluded_routes": list(routes.excluded),
+        **met,
         **({"memory": memory} if memory else {}),
     }
 
@@ -82,12 +92,6 @@ def routes_in(function: str, triggers: Sequence[str]) -> Iterator[SiteRoute]:
         if one.get("type") == "http":
             method, path = str(one.get("method") or "GET").upper(), str(one.get("path") or "/")
             yield SiteRoute(function, number, method, path, bool(one.get("cors")))
-
-
-def _crons(order: FunctionOrder) -> Iterator[str]:
-    for one in map(json.loads, order.triggers):
-        if one.get("type") == "cron":
-            yield own_cron(one["schedule"], one.get("timezone") or "")
 
 
 def _environment(orders: Sequence[FunctionOrder]) -> list[JsonObject]:

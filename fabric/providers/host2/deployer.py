@@ -25,7 +25,7 @@ from fabric.providers.host2.api import Host2Api
 from fabric.providers.host2.deploys import Host2Work
 from fabric.providers.host2.identity import identity
 from fabric.providers.host2.kept import other_site
-from fabric.providers.host2.looking import lost, met
+from fabric.providers.host2.looking import lost, made_under, met
 from fabric.providers.host2.making import made
 from fabric.providers.host2.own_settings import Host2Place
 from fabric.providers.host2.refusals import judged
@@ -113,12 +113,11 @@ class Host2Sites(Struct, frozen=True):
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
-        """A deploy looks for itself, by the title that stands for all of its functions: what was
-        made of one of them alone says nothing of the others."""
-        if mark:
-            return None
         with self._told(f"function `{function}`"):
-            return met(self._work(address), address, function)
+            work = self._work(address)
+            if mark:
+                return made_under(work, address, function, mark)
+            return met(work, address, function)
 
     def missing(
         self,

@@ -35,6 +35,10 @@ class DeployRow(Struct, frozen=True):
     error_message: str | None = None
 
     @property
+    def is_ready(self) -> bool:
+        return self.state == _READY
+
+    @property
     def is_failed(self) -> bool:
         return self.state in _FAILED
 
@@ -105,6 +109,11 @@ def all_deploys(work: Host2Work) -> Iterator[DeployRow]:
         rows = _page(work, page) if len(rows) == _PAGE else ()
 
 
+def newest_deploys(work: Host2Work) -> tuple[DeployRow, ...]:
+    """As many as one call tells."""
+    return _page(work, 1)
+
+
 def _page(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
     return work.patient(lambda: _page_once(work, number))
 
@@ -142,10 +151,10 @@ def made_ready(work: Host2Work, row: DeployRow) -> None:
         if found.state != seen:
             work.watch.hear(f"the deploy {row.id} is {found.state}")
             seen = found.state
-        return found if found.is_failed or found.state == _READY else None
+        return found if found.is_failed or found.is_ready else None
 
     longer = replace(work.waiting, most=work.waiting.most * _LONGER)
-    found = row if row.state == _READY else until(look, longer, work.watch)
+    found = row if row.is_ready else until(look, longer, work.watch)
     if found is None:
         message = f"the deploy {row.id} is still {seen} after {longer.most:.0f} s"
         hint = "look at it on the page of the site, and run the command again: it is gone on with"

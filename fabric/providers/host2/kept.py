@@ -3,7 +3,7 @@
 from fabric.model.problems import Problem
 from fabric.model.records.record import DOUBT, Record
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.host2.own_settings import site_in
+from fabric.providers.host2.own_settings import version_in
 
 SITE, DEPLOY, ADDRESS = "site", "deploy", "address"
 
@@ -18,7 +18,7 @@ def sure_texts(address: DeploymentAddress) -> dict[str, str]:
 
 def other_site(record: Record, site: str) -> Problem | None:
     """Where nothing names a site, that is told with the credentials that are missing."""
-    noted = (site_in(one.resource_id) for one in record.functions)
+    noted = (version_in(one.resource_id).site for one in record.functions)
     sites = {dict(record.kept).get(SITE, ""), *noted} - {"", site}
     if not sites or not site:
         return None

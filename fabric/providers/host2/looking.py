@@ -1,29 +1,39 @@
-"""What users meet of a service at host2, as far as its one deploy tells."""
+"""What there is of a service at host2, as far as its deploys tell by their titles."""
 
 from collections.abc import Iterator
 
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.host2.deploys import DeployRow, Host2Work, site_of
+from fabric.providers.host2.deploys import DeployRow, Host2Work, newest_deploys, site_of
 from fabric.providers.host2.kept import DEPLOY
-from fabric.providers.host2.own_settings import deploy_in, function_name, owner_of, version_id
+from fabric.providers.host2.own_settings import SiteVersion, function_name, owner_of, version_in
 
 
 def met(work: Host2Work, address: DeploymentAddress, function: str) -> LiveFunction | None:
-    """host2 tells the deploy and not its functions: those are what the record has noted of it."""
+    """A deploy does not tell its functions: they are those that the record has noted of it."""
     there = _shown(work, address)
-    if there is None:
-        return None
-    known = next(_noted(address.previous, function, there.id), None)
-    if known is None and address.previous is not None:
+    known = next(_noted(address.previous, function, there.id), None) if there else None
+    if known is None:
         return None
     return LiveFunction(
         function,
         function_name(address, function),
-        version_id(work.site, there.id),
-        artifact_sha256=known.artifact_sha256 if known else "",
-        triggers=known.triggers if known else (),
+        known.resource_id,
+        artifact_sha256=known.artifact_sha256,
     )
+
+
+def made_under(
+    work: Host2Work, address: DeploymentAddress, function: str, mark: str
+) -> LiveFunction | None:
+    """In the newest deploy alone: what older ones have was made together with something else."""
+    owner = owner_of(address)
+    newest = next((one for one in newest_deploys(work) if owner.is_of(one.title)), None)
+    count = owner.count_in(newest.title, function, mark) if newest and newest.is_ready else 0
+    if newest is None or not count:
+        return None
+    version = SiteVersion(work.site, newest.id, count)
+    return LiveFunction(function, function_name(address, function), version.text, mark=mark)
 
 
 def lost(work: Host2Work, address: DeploymentAddress) -> Iterator[str]:
@@ -44,5 +54,5 @@ def _noted(record: Record | None, function: str, ident: str) -> Iterator[Functio
         return
     rows = (record.functions, *(past.functions for past in record.history))
     for one in (one for functions in rows for one in functions):
-        if one.name == function and deploy_in(one.resource_id) == ident:
+        if one.name == function and version_in(one.resource_id).deploy == ident:
             yield one

@@ -14,15 +14,15 @@ from fabric.providers.host2.deploys import (
     deploy_of,
     is_required,
     made_ready,
+    site_of,
 )
-from fabric.providers.host2.deploys import site_of as _site_of
 from fabric.providers.host2.own_settings import (
     ServiceOwner,
-    deploy_in,
+    SiteVersion,
     function_name,
     is_of_nobody,
     owner_of,
-    version_id,
+    version_in,
 )
 from fabric.providers.host2.uploads import FunctionUpload
 from fabric.providers.http_calls import ProviderCall
@@ -41,12 +41,13 @@ def made(
     _brought(work, plan, row)
     made_ready(work, row)
     work.watch.hear(f"the deploy {row.id} is ready, and nobody meets it yet")
-    return tuple(_live(work, address, order, row) for order in orders)
+    version = SiteVersion(work.site, row.id, len(orders))
+    return tuple(_live(address, order, version) for order in orders)
 
 
 def own_site(work: Host2Work, owner: ServiceOwner) -> SiteRow:
     """The site, where nobody else has published anything in it."""
-    site = _site_of(work)
+    site = site_of(work)
     there = site.published_deploy
     if there is None or owner.is_of(there.title) or is_of_nobody(there.title):
         return site
@@ -61,7 +62,7 @@ def own_site(work: Host2Work, owner: ServiceOwner) -> SiteRow:
 
 def _then(work: Host2Work, plan: DeployPlan, orders: Sequence[FunctionOrder]) -> DeployRow | None:
     """On a way back the deploy of then, if it is still there, and is what is ordered."""
-    idents = {deploy_in(order.version) for order in orders}
+    idents = {version_in(order.version).deploy for order in orders} - {""}
     ident = next(iter(idents)) if len(idents) == 1 else ""
     found = deploy_of(work, ident) if ident else None
     is_same = found is not None and found.title == plan.title and not found.is_failed
@@ -89,13 +90,11 @@ def _bring(work: Host2Work, ident: str, upload: FunctionUpload) -> None:
         work.patient(act)
 
 
-def _live(
-    work: Host2Work, address: DeploymentAddress, order: FunctionOrder, row: DeployRow
-) -> LiveFunction:
+def _live(address: DeploymentAddress, order: FunctionOrder, version: SiteVersion) -> LiveFunction:
     return LiveFunction(
         order.name,
         function_name(address, order.name),
-        version_id(work.site, row.id),
+        version.text,
         artifact_sha256=order.artifact.sha256,
         mark=order.mark,
         triggers=order.triggers,

@@ -8,7 +8,7 @@ from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.host2.deploys import Host2Work, published
 from fabric.providers.host2.kept import ADDRESS, DEPLOY, SITE, sure_texts
 from fabric.providers.host2.making import own_site
-from fabric.providers.host2.own_settings import deploy_in, function_name, owner_of
+from fabric.providers.host2.own_settings import function_name, owner_of, version_in
 from fabric.providers.naming import function_endpoint
 
 
@@ -16,7 +16,7 @@ def released(
     work: Host2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> Released:
     # What a deploy has failed to make has no version.
-    functions = [one for one in functions if deploy_in(one.resource_id)]
+    functions = [one for one in functions if version_in(one.resource_id).deploy]
     ident = _one_deploy(address, functions)
     kept = sure_texts(address)
     endpoint = kept.get(ADDRESS, "") if kept.get(DEPLOY) == ident else ""
@@ -31,13 +31,15 @@ def released(
 
 
 def _one_deploy(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
-    idents = sorted({deploy_in(one.resource_id) for one in functions})
-    if len(idents) == 1:
-        return idents[0]
+    versions = {version_in(one.resource_id) for one in functions}
+    whole = next(iter(versions), None)
+    if whole is not None and len(versions) == 1 and whole.count == len(functions):
+        return whole.deploy
     message = (
-        f"the functions of `{address.service}` lie in {len(idents)} deploys, and a site shows one"
+        f"no deploy has just the functions of `{address.service}` ({len(functions)}): they lie in "
+        f"{len(versions)}, and a site shows one as a whole"
     )
-    hint = "deploy the service again with `--force`: all of its functions go into one then"
+    hint = "deploy all of the service with `--force`, without `--function`"
     raise FabricError(Problem("deploy/incomplete", message, hint))
 
 

@@ -26,7 +26,7 @@ def refuse_single(address: DeploymentAddress, functions: Sequence[LiveFunction])
     names = ", ".join(f"`{one.name}`" for one in functions)
     message = f"host2 takes no single function away ({names}): a site is one deploy as a whole"
     hint = f"take it out of the config of `{address.service}`, and deploy that"
-    raise FabricError(Problem("deploy/whole-service", message, hint))
+    raise FabricError(Problem("remove/whole-service", message, hint))
 
 
 def dissolved(work: Host2Work, address: DeploymentAddress) -> None:

@@ -9,8 +9,8 @@ from fabric.model.problems import Problem
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
 from fabric.providers.host2.crons import own_cron
 from fabric.providers.host2.deploy_plan import routes_in
-from fabric.providers.host2.own_settings import function_name
 from fabric.providers.host2.route_plan import ANY, METHODS, SiteRoute, collisions
+from fabric.providers.host2.uploads import names_of
 
 _CODE = "config/unfit"
 _HTTP_SECONDS, _CRON_SECONDS = 60, 30
@@ -57,12 +57,6 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
 
 def _of_kinds(one: FunctionDraft, timeout: str) -> Iterator[Problem]:
     kinds = [json.loads(text).get("type") for text in one.triggers]
-    if kinds.count("cron") > 1:
-        why = f"has {kinds.count('cron')} schedules, and a function at host2 has one"
-        yield _problem(one.name, why, "make a function of each")
-    if {"cron", "http"} <= set(kinds):
-        why = "has a schedule and a route, and what host2 calls by the clock has no address"
-        yield _problem(one.name, why, "make two functions of it")
     most = _CRON_SECONDS if "cron" in kinds else _HTTP_SECONDS
     if timeout.isdigit() and int(timeout) > most:
         by = "by the clock " if "cron" in kinds else ""
@@ -106,11 +100,11 @@ def _of_cron(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
 def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
     taken: dict[str, str] = {}
     for one in functions:
-        name = function_name(address, one.name)
-        first = taken.setdefault(name, one.name)
-        if first != one.name:
-            why = f"would be called `{name}` at host2, and so would `{first}`"
-            yield Unfit(one.name, _problem(one.name, why, "rename one of the two"))
+        for name, _ in names_of(address, one.name, one.triggers):
+            first = taken.setdefault(name, one.name)
+            if first != one.name:
+                why = f"would be called `{name}` at host2, and so would one of `{first}`"
+                yield Unfit(one.name, _problem(one.name, why, "rename one of the two"))
 
 
 def _of_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:

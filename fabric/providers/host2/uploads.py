@@ -4,7 +4,7 @@ import functools
 import io
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from fabric.model.hashing import digest_bytes, digest_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.host2.own_settings import count_of, function_name
+from fabric.providers.host2.own_settings import clock_name, count_of, function_name
 
 # They are data here: what is in them runs at host2 alone.
 _RUNTIME = Path(__file__).parents[2] / "runtimes" / "nodejs"
@@ -38,16 +38,37 @@ class FunctionUpload(Struct, frozen=True):
 def uploads_of(
     address: DeploymentAddress, orders: Sequence[FunctionOrder]
 ) -> tuple[FunctionUpload, ...]:
-    return tuple(_upload(order, function_name(address, order.name)) for order in orders)
+    return tuple(
+        _upload(order, name, is_met=is_met)
+        for order in orders
+        for name, is_met in names_of(address, order.name, order.triggers)
+    )
 
 
-def _upload(order: FunctionOrder, name: str) -> FunctionUpload:
-    content = _packed(order, name)
-    return FunctionUpload(order.name, name, order.artifact.runtime, content, digest_bytes(content))
+def names_of(
+    address: DeploymentAddress, function: str, triggers: Sequence[str]
+) -> Iterator[tuple[str, bool]]:
+    """What one function is called at host2, and whether users meet it: one of these do, and one
+    more is called by each clock."""
+    yield function_name(address, function), True
+    for number, _ in enumerate(crons_in(triggers)):
+        yield clock_name(address, function, number), False
 
 
-def _packed(order: FunctionOrder, name: str) -> bytes:
-    said = json.dumps(_said(order), sort_keys=True)
+def crons_in(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Schedules with their time zones."""
+    found = (one for one in map(json.loads, triggers) if one.get("type") == "cron")
+    return tuple((one["schedule"], one.get("timezone") or "") for one in found)
+
+
+def _upload(order: FunctionOrder, name: str, *, is_met: bool) -> FunctionUpload:
+    content = _packed(order, name, is_met=is_met)
+    runtime = order.artifact.runtime
+    return FunctionUpload(order.name, name, runtime, content, digest_bytes(content))
+
+
+def _packed(order: FunctionOrder, name: str, *, is_met: bool) -> bytes:
+    said = json.dumps(_said(order, is_met=is_met), sort_keys=True)
     made = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive,
@@ -108,8 +129,9 @@ def around_digest() -> str:
     return digest_fields((_ENTRY, *(part for pair in _around() for part in pair)))
 
 
-def _said(order: FunctionOrder) -> JsonObject:
-    """What the module beside the handler is told of the function."""
+def _said(order: FunctionOrder, *, is_met: bool) -> JsonObject:
+    """What the module beside the handler is told: what users meet no clock may call, and what a
+    clock calls has no route."""
     triggers = [json.loads(text) for text in order.triggers]
     kinds = [str(one.get("type")) for one in triggers]
     http = [one for one in triggers if one.get("type") == "http"]
@@ -126,8 +148,8 @@ def _said(order: FunctionOrder) -> JsonObject:
         "methods": list(calls.methods),
         "kinds": list(kinds),
         "path": next((str(one.get("path") or "/") for one in http), "/"),
-        "schedule": next((str(one["schedule"]) for one in triggers if "schedule" in one), ""),
-        "routes": [_row(one) for one in http],
+        "schedule": "" if is_met else next((str(one[0]) for one in crons_in(order.triggers)), ""),
+        "routes": [_row(one) for one in http] if is_met else [],
     }
 
 

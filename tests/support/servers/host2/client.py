@@ -79,12 +79,17 @@ class Host2Server:
         """How many have functions."""
         return sum(1 for one in self.site.deploys.values() if one.functions)
 
-    def left(self) -> dict[str, list[str]]:
-        """All that a deployer could have left behind, by kind."""
+    def left(self) -> dict[str, Any]:
+        """All that a deployer could have left behind, by kind: what is shown, and whether there
+        are any deploys with functions in them."""
         there = self.site.shown_deploy
+        config = there.body.get("functions_config", {}) if there else {}
+        routes = [row["expression"] for one in config.values() for row in one.get("routes", [])]
         found = {
-            "deploys": [one.id for one in self.site.deploys.values() if one.functions],
+            "deploys": bool(self.deploys()),
             "functions": sorted(there.functions) if there else [],
+            "routes": sorted(routes),
+            "schedules": self.schedules(),
         }
         return {kind: names for kind, names in found.items() if names}
 

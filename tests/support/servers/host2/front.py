@@ -66,14 +66,12 @@ class _Handler(BaseHTTPRequestHandler):
         if site is not None:
             site.calls.append(row)
         try:
-            row[2], answer, is_half = self._carried_out(
-                site, path, dict(parse_qsl(url.query)), body
-            )
-            content = b"" if row[2] == 204 else json.dumps(answer).encode()
-            if is_half:
-                row[2] = 0
-                content = content[: len(content) // 2]
-            self._send(row[2] or 200, [("content-type", "application/json")], content)
+            query = dict(parse_qsl(url.query))
+            status, answer, is_half = self._carried_out(site, path, query, body)
+            content = b"" if status == 204 else json.dumps(answer).encode()
+            row[2] = 0 if is_half else status
+            content = content[: len(content) // 2] if is_half else content
+            self._send(status, [("content-type", "application/json")], content)
         except RefusedError as error:
             row[2] = error.status
             said = json.dumps({"code": error.status, "message": str(error)}).encode()

@@ -5,7 +5,7 @@ import { existsSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [name] = process.argv.slice(2);
+const [name, answers] = process.argv.slice(2);
 const file = [".js", ".mjs", ".cjs"].map((end) => resolve(`${name}${end}`)).find(existsSync);
 for (const stream of [process.stdout, process.stderr]) stream._handle?.setBlocking?.(true);
 const loaded = import(pathToFileURL(file).href);
@@ -21,5 +21,5 @@ createInterface({ input: process.stdin }).on("line", async (line) => {
     console.error(error?.stack ?? error);
     answer = { error: { errorType: error?.name, errorMessage: String(error?.message ?? error) } };
   }
-  writeSync(3, `${JSON.stringify(answer)}\n`);
+  writeSync(Number(answers), `${JSON.stringify(answer)}\n`);
 });

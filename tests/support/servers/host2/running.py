@@ -1,5 +1,6 @@
 """Functions in node, kept warm: a few at a time, for each is a process."""
 
+import contextlib
 import io
 import json
 import os
@@ -41,7 +42,8 @@ class Child:
         self.process.kill()
         self.process.wait()
         assert self.process.stdin is not None
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.answers.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -80,8 +82,7 @@ def _begun(name: str, content: bytes, env: Mapping[str, str]) -> Child:
         archive.extractall(folder)
     reading, writing = os.pipe()
     node = find_node(ENVIRONMENT)
-    script = f'exec "$0" "$@" 3>&{writing}'
-    argv = ["/bin/sh", "-c", script, str(node), str(_RUNNER), name]
+    argv = [str(node), str(_RUNNER), name, str(writing)]
     given = {"PATH": ENVIRONMENT["PATH"], "HOME": str(folder), **env}
     with (folder / ".log").open("ab") as log:
         process = subprocess.Popen(

@@ -83,7 +83,7 @@ class Swagger:
         known = {name for name, one in rows.items() if one["in"] == "query"}
         found = [f"the query parameter {name} is not known" for name in query if name not in known]
         for one in asked.parameters:
-            if one["in"] == "body" and isinstance(body, (dict, list)):
+            if one["in"] == "body" and isinstance(body, dict | list):
                 found += self._wrong(body, one.get("schema", {}), "body")
         return found
 
