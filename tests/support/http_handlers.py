@@ -14,12 +14,14 @@ import pytest
 
 
 class Host(StrEnum):
-    """What runs a handler: `LOCAL` is the developer's machine, in either language."""
+    """What runs a handler: `LOCAL` is the developer's machine, in either language, and `SITES` are
+    functions that a site calls with events of its own."""
 
     WORKERS = "workers"
     NODE = "node"
     PYTHON = "python"
     LOCAL = "local"
+    SITES = "sites"
 
 
 @dataclass(frozen=True)

@@ -55,9 +55,9 @@ def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> Depl
 def _config(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> JsonObject:
     routes = functions_routes([row for one in orders for row in site_routes(one)])
     config = {
-        name: _of_function(one, routes.get(one.name, FunctionRoutes()) if is_met else None)
+        name: _of_function(one, None if schedule else routes.get(one.name, FunctionRoutes()))
         for one in orders
-        for name, is_met in names_of(address, one.name, one.triggers)
+        for name, schedule in names_of(address, one.name, one.triggers)
     }
     return {
         "functions_config": config,

@@ -39,20 +39,20 @@ def uploads_of(
     address: DeploymentAddress, orders: Sequence[FunctionOrder]
 ) -> tuple[FunctionUpload, ...]:
     return tuple(
-        _upload(order, name, is_met=is_met)
+        _upload(order, *one)
         for order in orders
-        for name, is_met in names_of(address, order.name, order.triggers)
+        for one in names_of(address, order.name, order.triggers)
     )
 
 
 def names_of(
     address: DeploymentAddress, function: str, triggers: Sequence[str]
-) -> Iterator[tuple[str, bool]]:
-    """What one function is called at host2, and whether users meet it: one of these do, and one
-    more is called by each clock."""
-    yield function_name(address, function), True
-    for number, _ in enumerate(crons_in(triggers)):
-        yield clock_name(address, function, number), False
+) -> Iterator[tuple[str, str]]:
+    """What one function is called at host2, with the schedule that calls it: users meet the first,
+    which has none, and each schedule has one more."""
+    yield function_name(address, function), ""
+    for number, (schedule, _) in enumerate(crons_in(triggers)):
+        yield clock_name(address, function, number), schedule
 
 
 def crons_in(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -61,14 +61,14 @@ def crons_in(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((one["schedule"], one.get("timezone") or "") for one in found)
 
 
-def _upload(order: FunctionOrder, name: str, *, is_met: bool) -> FunctionUpload:
-    content = _packed(order, name, is_met=is_met)
+def _upload(order: FunctionOrder, name: str, schedule: str) -> FunctionUpload:
+    content = _packed(order, name, schedule)
     runtime = order.artifact.runtime
     return FunctionUpload(order.name, name, runtime, content, digest_bytes(content))
 
 
-def _packed(order: FunctionOrder, name: str, *, is_met: bool) -> bytes:
-    said = json.dumps(_said(order, is_met=is_met), sort_keys=True)
+def _packed(order: FunctionOrder, name: str, schedule: str) -> bytes:
+    said = json.dumps(_said(order, schedule), sort_keys=True)
     made = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive,
@@ -129,7 +129,7 @@ def around_digest() -> str:
     return digest_fields((_ENTRY, *(part for pair in _around() for part in pair)))
 
 
-def _said(order: FunctionOrder, *, is_met: bool) -> JsonObject:
+def _said(order: FunctionOrder, schedule: str) -> JsonObject:
     """What the module beside the handler is told: what users meet no clock may call, and what a
     clock calls has no route."""
     triggers = [json.loads(text) for text in order.triggers]
@@ -148,8 +148,8 @@ def _said(order: FunctionOrder, *, is_met: bool) -> JsonObject:
         "methods": list(calls.methods),
         "kinds": list(kinds),
         "path": next((str(one.get("path") or "/") for one in http), "/"),
-        "schedule": "" if is_met else next((str(one[0]) for one in crons_in(order.triggers)), ""),
-        "routes": [_row(one) for one in http] if is_met else [],
+        "schedule": schedule,
+        "routes": [] if schedule else [_row(one) for one in http],
     }
 
 
