@@ -16,9 +16,10 @@ def overlap(one: Shape, other: Shape) -> bool:
     """Whether any path fits both."""
     if not one or not other:
         return one == other
-    if MANY in (one[0], other[0]):
-        return True
-    is_same = one[0] == other[0] or (ONE in (one[0], other[0]) and "" not in (one[0], other[0]))
+    both = (one[0], other[0])
+    if MANY in both:
+        return "" not in both
+    is_same = one[0] == other[0] or (ONE in both and "" not in both)
     return is_same and overlap(one[1:], other[1:])
 
 

@@ -10,11 +10,10 @@ from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
 from fabric.providers.host2.crons import own_cron
 from fabric.providers.host2.deploy_plan import routes_in
 from fabric.providers.host2.route_plan import ANY, METHODS, SiteRoute, collisions
-from fabric.providers.host2.uploads import names_of
+from fabric.providers.host2.uploads import names_of, site_runtime
 
 _CODE = "config/unfit"
 _HTTP_SECONDS, _CRON_SECONDS = 60, 30
-_NODE = re.compile(r"nodejs(\d+(\.x)?)?")
 # host2 and the runtime below it set these, or take them for their own.
 _RESERVED = re.compile(
     r"AWS_(REGION|DEFAULT_REGION|EXECUTION_ENV|ACCESS_KEY(_ID)?|SECRET_ACCESS_KEY|SECRET_KEY"
@@ -37,7 +36,7 @@ def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft])
 def _of_function(one: FunctionDraft) -> Iterator[Problem]:
     settings = dict(one.settings)
     runtime = settings.get("runtime", "")
-    if not _NODE.fullmatch(runtime):
+    if not site_runtime(runtime):
         why = f"has the runtime `{runtime}`, and fabric deploys JavaScript alone to host2"
         yield _problem(one.name, why, "deploy it to another provider, or write it in TypeScript")
     reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))

@@ -3,6 +3,7 @@
 import functools
 import io
 import json
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -63,8 +64,17 @@ def crons_in(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 def _upload(order: FunctionOrder, name: str, schedule: str) -> FunctionUpload:
     content = _packed(order, name, schedule)
-    runtime = order.artifact.runtime
+    runtime = site_runtime(order.artifact.runtime)
     return FunctionUpload(order.name, name, runtime, content, digest_bytes(content))
+
+
+def site_runtime(runtime: str) -> str:
+    """Without a version the site's own choice; empty where host2 has none such."""
+    found = _NODE.fullmatch(runtime)
+    return (f"nodejs{found[1]}.x" if found[1] else "js") if found else ""
+
+
+_NODE = re.compile(r"nodejs(?:(\d+)(?:\.x)?)?")
 
 
 def _packed(order: FunctionOrder, name: str, schedule: str) -> bytes:
