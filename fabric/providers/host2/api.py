@@ -26,7 +26,7 @@ class Host2Account(Struct, frozen=True):
         return f"/sites/{quote(self.site, safe='')}"
 
 
-class _Refusal(Struct, frozen=True):
+class Host2Fault(Struct, frozen=True):
     """What is not as asked for is told by one message, or by many."""
 
     message: str = ""
@@ -52,5 +52,5 @@ class Host2Api:
         reply = sent(self._http, self.account.base_url, self.account.token, call)
         if reply.ok:
             return understood(call, replace(reply, content=reply.content or b"null"), kind)
-        refusal = understood(call, replace(reply, content=reply.content or b"{}"), _Refusal)
+        refusal = understood(call, replace(reply, content=reply.content or b"{}"), Host2Fault)
         raise RefusedCallError(reply.status, refusal.words, call.title)

@@ -41,7 +41,7 @@ class FunctionRoutes(Struct, frozen=True):
     excluded: tuple[JsonObject, ...] = ()
 
 
-class _Place(Struct, frozen=True):
+class _PathOwner(Struct, frozen=True):
     """One path of one function, with what it takes there."""
 
     function: str
@@ -78,14 +78,14 @@ def collisions(rows: Sequence[SiteRoute]) -> Iterator[tuple[SiteRoute, SiteRoute
                 yield one.rows[0], other.rows[0]
 
 
-def _places(rows: Sequence[SiteRoute]) -> list[_Place]:
+def _places(rows: Sequence[SiteRoute]) -> list[_PathOwner]:
     found: dict[tuple[str, Shape], list[SiteRoute]] = {}
     for one in rows:
         found.setdefault((one.function, one.shape), []).append(one)
-    return [_Place(name, shape, tuple(found[name, shape])) for name, shape in sorted(found)]
+    return [_PathOwner(name, shape, tuple(found[name, shape])) for name, shape in sorted(found)]
 
 
-def _collide(one: _Place, other: _Place, places: Sequence[_Place]) -> bool:
+def _collide(one: _PathOwner, other: _PathOwner, places: Sequence[_PathOwner]) -> bool:
     if one.function == other.function or not overlap(one.shape, other.shape):
         return False
     if one.shape == other.shape:
@@ -95,24 +95,24 @@ def _collide(one: _Place, other: _Place, places: Sequence[_Place]) -> bool:
     return not (_leaves(one, other, places) or _leaves(other, one, places))
 
 
-def _asked(one: _Place) -> frozenset[str]:
+def _asked(one: _PathOwner) -> frozenset[str]:
     return frozenset(row.method for row in one.rows)
 
 
-def _leaves(wide: _Place, close: _Place, places: Sequence[_Place]) -> bool:
+def _leaves(wide: _PathOwner, close: _PathOwner, places: Sequence[_PathOwner]) -> bool:
     """Whether the wider path can leave the closer one to the other function, with all of it."""
     has_it_too = any((one.function, one.shape) == (wide.function, close.shape) for one in places)
     return is_within(close.shape, wide.shape) and wide.methods <= close.methods and not has_it_too
 
 
-def _left_to(wide: _Place, places: Sequence[_Place]) -> Iterator[_Place]:
+def _left_to(wide: _PathOwner, places: Sequence[_PathOwner]) -> Iterator[_PathOwner]:
     for one in places:
         is_other = one.function != wide.function and one.shape != wide.shape
         if is_other and wide.methods & one.methods and _leaves(wide, one, places):
             yield one
 
 
-def _route(one: _Place, places: Sequence[_Place]) -> JsonObject:
+def _route(one: _PathOwner, places: Sequence[_PathOwner]) -> JsonObject:
     written = _written(one.shape)
     others = [
         other
@@ -129,7 +129,7 @@ def _route(one: _Place, places: Sequence[_Place]) -> JsonObject:
     return {**written, "methods": [name for name in METHODS if name in methods]}
 
 
-def _answers_browsers(one: _Place, beside: Sequence[_Place]) -> bool:
+def _answers_browsers(one: _PathOwner, beside: Sequence[_PathOwner]) -> bool:
     """Of the functions on one path the first one that may."""
     able = [place.function for place in (one, *beside) if any(row.is_open for row in place.rows)]
     is_taken = any(_OPTIONS in _asked(place) or place.takes_any for place in beside)
