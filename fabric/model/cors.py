@@ -2,11 +2,11 @@
 
 import functools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.outcomes.json_struct import Json
+from fabric.model.outcomes.json_struct import Json, JsonObject
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _ALL = ("*",)
@@ -47,6 +47,27 @@ def cors_of(text: str) -> Cors | None:
         credentials=_first(said, _CREDENTIALS) is True,
         max_age=str(_first(said, _AGE) or ""),
     )
+
+
+def cors_row(said: object) -> JsonObject | None:
+    """The same for who answers elsewhere; `said` is the `cors` of a trigger's JSON."""
+    cors = cors_of(_as_text(said))
+    if cors is None:
+        return None
+    return {
+        "origins": list(cors.origins),
+        "methods": list(cors.methods),
+        "headers": list(cors.headers),
+        "exposed": list(cors.exposed),
+        "credentials": cors.credentials,
+        "maxAge": cors.max_age,
+    }
+
+
+def _as_text(said: object) -> str:
+    if isinstance(said, bool):
+        return "true" if said else ""
+    return json.dumps(said, sort_keys=True) if isinstance(said, Mapping) else str(said or "")
 
 
 def _first(said: dict[str, Json], names: Sequence[str]) -> Json:

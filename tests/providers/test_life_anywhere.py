@@ -4,7 +4,7 @@ removal."""
 import pytest
 from msgspec.structs import replace
 
-from tests.support.orders import HTTP
+from tests.support.orders import HTTP, trigger
 from tests.support.service_site import BYE, EVERY_HOUR, ServiceSite
 
 pytestmark = pytest.mark.slow
@@ -133,3 +133,29 @@ def test_nothing_of_another_service_is_touched(any_site: ServiceSite) -> None:
     other.close()
     assert site.left() == before
     assert site.said() == "one"
+
+
+def test_pages_of_other_origins_are_let_in_as_the_trigger_says(any_site: ServiceSite) -> None:
+    site = any_site
+    page, other = "https://page.test", "https://other.test"
+    cors = {"origin": page, "allowMethods": ["POST"], "credentials": True, "maxAge": 60}
+    site.up(site.order("hello", trigger("http", method="POST", path="/hello", cors=cors)))
+    before = site.asked("OPTIONS", "/hello", origin=page, access_control_request_method="POST")
+    assert before.status == 204
+    assert before.headers["access-control-allow-origin"] == page
+    assert before.headers["access-control-allow-methods"] == "POST"
+    assert before.headers["access-control-max-age"] == "60"
+    after = site.asked("POST", "/hello", origin=page)
+    assert (after.text, after.headers["access-control-allow-credentials"]) == ("one", "true")
+    assert "access-control-allow-origin" not in site.asked("POST", "/hello", origin=other).headers
+
+
+def test_a_route_that_is_not_open_any_more_tells_no_page(any_site: ServiceSite) -> None:
+    site = any_site
+    site.up(site.order("hello", trigger("http", method="GET", path="/hello", cors=True)))
+    origin = "https://page.test"
+    assert site.asked("GET", "/hello", origin=origin).headers["access-control-allow-origin"] == "*"
+    site.up(site.order("hello", HTTP))
+    answer = site.asked("GET", "/hello", origin=origin)
+    assert answer.text == "one"
+    assert "access-control-allow-origin" not in answer.headers

@@ -100,10 +100,6 @@ class Cloud1Site(ServiceSite):
     def beside(self, service: str) -> "Cloud1Site":
         return Cloud1Site(self.cloud1, self.folder, service)
 
-    def said(self, path: str = "/hello", method: str = "GET") -> str:
-        answer = self.cloud1.http(method, self.known().endpoint + path)
-        return answer.text if answer.status == 200 else str(answer.status)
-
     def left(self) -> object:
         return self.cloud1.left()
 

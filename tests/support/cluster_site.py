@@ -1,10 +1,8 @@
 """A service in a cluster, by its deployer alone."""
 
-import http.client
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
-from urllib.parse import urlsplit
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -19,11 +17,6 @@ from tests.support.servers.cluster.fixtures import TestedCluster
 from tests.support.service_site import BYE, EVERY_HOUR, LostAnswer, ServiceSite
 
 _PODS = Waiting(base=0.02, cap=0.1, most=20.0)
-
-
-class SiteAnswer(NamedTuple):
-    status: int
-    text: str
 
 
 class ClusterSite(ServiceSite):
@@ -58,10 +51,6 @@ class ClusterSite(ServiceSite):
     def beside(self, service: str) -> "ClusterSite":
         return ClusterSite(self.cluster, self.folder, service)
 
-    def said(self, path: str = "/hello", method: str = "GET") -> str:
-        answer = asked(method, f"{self.known().endpoint}{path}")
-        return answer.text if answer.status == 200 else str(answer.status)
-
     def left(self) -> object:
         return self.cluster.left()
 
@@ -80,14 +69,3 @@ class ClusterSite(ServiceSite):
 
     def lose_version(self, live: LiveFunction) -> None:
         self.cluster.remove(f"ConfigMap/{live.resource_id}")
-
-
-def asked(method: str, url: str) -> SiteAnswer:
-    place = urlsplit(url)
-    connection = http.client.HTTPConnection(place.netloc, timeout=20)
-    try:
-        connection.request(method, place.path or "/")
-        answer = connection.getresponse()
-        return SiteAnswer(answer.status, answer.read().decode())
-    finally:
-        connection.close()

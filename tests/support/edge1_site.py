@@ -66,10 +66,6 @@ class Edge1Site(ServiceSite):
     def beside(self, service: str) -> "Edge1Site":
         return Edge1Site(self.edge1, self.folder, service, env=self.env)
 
-    def said(self, path: str = "/hello", method: str = "GET") -> str:
-        answer = self.edge1.http(method, self.known().endpoint + path)
-        return answer.text if answer.status == 200 else str(answer.status)
-
     def left(self) -> object:
         return self.edge1.left()
 

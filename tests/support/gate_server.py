@@ -23,6 +23,7 @@ from tests.support.servers.process import free_port
 _FILES = (
     REPO / "fabric" / "providers" / "cluster" / "gate" / "gate.mjs",
     REPO / "fabric" / "runtimes" / "nodejs" / "serving_routes.mjs",
+    REPO / "fabric" / "runtimes" / "nodejs" / "serving_cors.mjs",
 )
 _SECONDS = 20
 

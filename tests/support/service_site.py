@@ -3,13 +3,15 @@
 One class for each provider stands on this: what is the same for all is written, and tested, once.
 """
 
+import http.client
 import itertools
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
@@ -55,6 +57,12 @@ _RECORDING = """export const handler = async (event) => {
 }"""
 
 
+class SiteAnswer(NamedTuple):
+    status: int
+    text: str
+    headers: Mapping[str, str]
+
+
 class LostAnswer(Enum):
     """What becomes of a call: carried out and not answered, or answered by a half; or never
     there."""
@@ -96,9 +104,14 @@ class ServiceSite(ABC):
     def region(self) -> str:
         return ""
 
-    @abstractmethod
     def said(self, path: str = "/hello", method: str = "GET") -> str:
         """What a user is answered; the status where that is not 200."""
+        answer = self.asked(method, path)
+        return answer.text if answer.status == 200 else str(answer.status)
+
+    def asked(self, method: str, path: str, **headers: str) -> SiteAnswer:
+        named = {name.replace("_", "-"): text for name, text in headers.items()}
+        return asked(method, self.known().endpoint + path, named)
 
     @abstractmethod
     def left(self) -> object:
@@ -260,6 +273,19 @@ class ServiceSite(ABC):
 
     def _learn(self, change: RecordChange) -> None:
         self.record = applied(self.known(), change)
+
+
+def asked(method: str, url: str, headers: Mapping[str, str] | None = None) -> SiteAnswer:
+    """By HTTP, and no redirect is followed."""
+    place = urlsplit(url)
+    connection = http.client.HTTPConnection(place.netloc, timeout=20)
+    try:
+        connection.request(method, place.path or "/", headers=dict(headers or {}))
+        answer = connection.getresponse()
+        named = {name.lower(): text for name, text in answer.getheaders()}
+        return SiteAnswer(answer.status, answer.read().decode(), named)
+    finally:
+        connection.close()
 
 
 def timed(order: FunctionOrder, seconds: int) -> FunctionOrder:

@@ -1,4 +1,4 @@
-"""The gate of a service: one address for functions that an Ingress cannot tell apart. No effects.
+"""The gate of a service: what an Ingress alone cannot do for its functions. No effects.
 
 It is a server of our own on a public image, with its routes beside it in a ConfigMap that is named
 by what is in it: other routes are other pods, and the old ones serve until the new ones do.
@@ -31,6 +31,7 @@ _DIGEST = 12
 # A function without a timeout of its own may take its time when its gate ends.
 _USUAL_SECONDS = 30
 _MEMORY = "64Mi"
+_SHARED = ("serving_routes.mjs", "serving_cors.mjs")
 _OWN = Path(__file__).with_name("gate")
 _RUNTIME = Path(__file__).parents[2] / "runtimes" / "nodejs"
 
@@ -41,7 +42,7 @@ def gate_objects(
     own: ClusterSettings,
     there: Mapping[str, KubeObject],
 ) -> tuple[KubeObject, ...]:
-    """None where the Ingress can tell all routes apart; else the Deployment last. How long a
+    """None where an Ingress is enough; else the Deployment last. How long a
     function may take is seen `there`."""
     if not needs_gate(functions):
         return ()
@@ -75,8 +76,8 @@ def gate_objects(
 @functools.cache
 def _code() -> tuple[tuple[str, str], ...]:
     """Its table of routes is the one that pods have."""
-    gate, routes = _OWN / "gate.mjs", _RUNTIME / "serving_routes.mjs"
-    return ((gate.name, gate.read_text()), (routes.name, routes.read_text()))
+    paths = (_OWN / "gate.mjs", *(_RUNTIME / name for name in _SHARED))
+    return tuple((one.name, one.read_text()) for one in paths)
 
 
 def _routes(
@@ -88,6 +89,7 @@ def _routes(
             "path": one.path,
             "url": f"http://{own_name(address, one.function)}:{_PORT}",
             "seconds": seconds[one.function],
+            **({"cors": json.loads(one.cors)} if one.cors else {}),
         }
         for one in sorted(http_paths(functions))
     ]

@@ -1,7 +1,8 @@
 """The http routes of a service as one Ingress. No effects.
 
-An Ingress tells paths apart, and neither methods nor what a parameter stands for: where that is not
-enough, all of its paths lead to the gate of the service.
+An Ingress tells paths apart, and neither methods nor what a parameter stands for, and it leaves
+questions of browsers about pages of other origins to others. Where that is not enough, all of its paths lead to the
+gate of the service.
 """
 
 import json
@@ -10,6 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from fabric.model.cors import cors_row
 from fabric.providers.cluster.names import own_name, service_labels
 from fabric.providers.cluster.objects import KubeObject, count_at, rows_at, text_at
 from fabric.providers.cluster.settings import ClusterSettings
@@ -51,11 +53,12 @@ def paths_of(path: str) -> Iterator[IngressPath]:
 
 
 class HttpPath(Struct, frozen=True, order=True):
-    """The path of one http trigger."""
+    """The path of one http trigger, with the JSON text of what pages of other origins may do."""
 
     path: str
     method: str
     function: str
+    cors: str = ""
 
 
 def http_paths(functions: Iterable[Routed]) -> Iterator[HttpPath]:
@@ -63,7 +66,9 @@ def http_paths(functions: Iterable[Routed]) -> Iterator[HttpPath]:
         for trigger in map(json.loads, one.triggers):
             if trigger.get("type") == "http":
                 method = str(trigger.get("method") or "ANY").upper()
-                yield HttpPath(str(trigger.get("path") or "/"), method, one.name)
+                cors = cors_row(trigger.get("cors"))
+                shown = json.dumps(cors, sort_keys=True) if cors else ""
+                yield HttpPath(str(trigger.get("path") or "/"), method, one.name, shown)
 
 
 def ingress(

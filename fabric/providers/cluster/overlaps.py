@@ -27,9 +27,13 @@ class _Reach(Struct, frozen=True):
 
 
 def needs_gate(functions: Sequence[Routed]) -> bool:
-    """Whether some request would have two rows that lead to two functions."""
+    """Whether some request would have two rows that lead to two functions, or is a browser's
+    question that no function is asked."""
     prefixes, exact = defaultdict[_Segments, list[_Reach]](list), dict[_Segments, str]()
-    rows = [_reach(one) for one in http_paths(functions)]
+    paths = tuple(http_paths(functions))
+    if any(one.cors for one in paths):
+        return True
+    rows = [_reach(one) for one in paths]
     for one in rows:
         if one.is_prefix:
             prefixes[one.fixed].append(one)

@@ -1,12 +1,11 @@
 """The gate that a service is to have at edge1: routes over the Workers of its functions."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fabric.model.cors import Cors, cors_of
-from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.cors import cors_row
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.edge1.own_settings import gate_name, owner_of, worker_name
 from fabric.providers.edge1.uploads import Upload, gate_upload
@@ -22,42 +21,20 @@ class WantedGate(Struct, frozen=True):
 def wanted_gate(
     address: DeploymentAddress, functions: Sequence[LiveFunction], date: str
 ) -> WantedGate:
-    routes: list[tuple[str, str, str, JsonObject | None]] = []
+    routes = []
     for one in functions:
         for trigger in map(json.loads, one.triggers):
             if trigger.get("type") == "http":
                 method, path = trigger.get("method") or "GET", trigger.get("path") or "/"
-                routes.append((path, method, one.name, _cors(trigger.get("cors"))))
+                routes.append((path, method, one.name, cors_row(trigger.get("cors"))))
     name = gate_name(address)
     if not routes:
         return WantedGate(name, None)
     names = sorted({one[2] for one in routes})
     bindings = {function: f"F{number}" for number, function in enumerate(names)}
-    rows: list[JsonObject] = [
+    rows = [
         {"method": method, "path": path, "binding": bindings[function], "cors": cors}
         for path, method, function, cors in sorted(routes, key=lambda one: one[:3])
     ]
     services = {binding: worker_name(address, one) for one, binding in bindings.items()}
     return WantedGate(name, gate_upload(rows, owner_of(address), services, date))
-
-
-def _cors(said: object) -> JsonObject | None:
-    found = cors_of(_text(said))
-    return None if found is None else _shown(found)
-
-
-def _shown(cors: Cors) -> JsonObject:
-    return {
-        "origins": list(cors.origins),
-        "methods": list(cors.methods),
-        "headers": list(cors.headers),
-        "exposed": list(cors.exposed),
-        "credentials": cors.credentials,
-        "maxAge": cors.max_age,
-    }
-
-
-def _text(cors: object) -> str:
-    if isinstance(cors, bool):
-        return "true" if cors else ""
-    return json.dumps(cors, sort_keys=True) if isinstance(cors, Mapping) else str(cors or "")

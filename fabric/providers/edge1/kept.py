@@ -53,4 +53,4 @@ def other_account(record: Record, account: str) -> Problem | None:
         f"set `EDGE1_ACCOUNT_ID` to `{then}`; to move the service, `fabric remove` it there, and "
         "deploy it here then"
     )
-    return Problem("deploy/other-account", message, hint)
+    return Problem("deploy/other-place", message, hint)

@@ -22,6 +22,7 @@ from fabric.providers.edge1.own_settings import (
 )
 
 _SHIM = Path(__file__).with_name("worker")
+_SERVING = Path(__file__).parents[2] / "runtimes" / "nodejs"
 _FOLDER = "_fabric"
 MAIN = f"{_FOLDER}/main.mjs"
 _ES_MODULE, _COMMONJS = "application/javascript+module", "application/javascript"
@@ -138,7 +139,7 @@ def gate_upload(
 ) -> Upload:
     """`services` pairs the name of each binding with a Worker. Its mark follows from all of it."""
     text = _GATE.format(routes=json.dumps(list(routes), sort_keys=True))
-    shim = (_own("gate.mjs"), _own("routes.mjs"))
+    shim = (_own("gate.mjs"), _own("routes.mjs"), _own("serving_cors.mjs", _SERVING))
     modules = (WorkerModule(MAIN, _ES_MODULE, text.encode()), *shim)
     bindings: tuple[JsonObject, ...] = tuple(
         {"type": "service", "name": name, "service": worker} for name, worker in services.items()
@@ -154,8 +155,8 @@ export default gate({routes});
 """
 
 
-def _own(name: str) -> WorkerModule:
-    return WorkerModule(f"{_FOLDER}/{name}", _ES_MODULE, (_SHIM / name).read_bytes())
+def _own(name: str, folder: Path = _SHIM) -> WorkerModule:
+    return WorkerModule(f"{_FOLDER}/{name}", _ES_MODULE, (folder / name).read_bytes())
 
 
 def _variable(order: FunctionOrder, name: str, value: str) -> JsonObject:

@@ -8,7 +8,7 @@ export function routesOf(rows) {
   return rows.map(routeOf).sort((one, other) => compared(one.rank, other.rank));
 }
 
-// The route with its row, or the methods that its path has; without routes everything is taken.
+// The route with its row, or the rows of its path and their methods; without routes everything is taken.
 export function routed(routes, method, path) {
   if (!routes.length) return DEFAULT;
   const asked = segmentsOf(path).map(decoded);
@@ -22,7 +22,8 @@ export function routed(routes, method, path) {
       const hit = fitting.find((one) => one.shape === shape && one.row.method === name);
       if (hit) return hit;
     }
-  return { allowed: [...new Set(fitting.map((one) => one.row.method))].sort() };
+  const rows = fitting.map((one) => one.row);
+  return { rows, allowed: [...new Set(rows.map((one) => one.method))].sort() };
 }
 
 function routeOf(row) {

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cluster_site import asked
 from tests.support.in_process import project
 from tests.support.project import Done, Project
 from tests.support.servers.cluster.door import UNREACHABLE, Fault
 from tests.support.servers.cluster.fixtures import TestedCluster
+from tests.support.service_site import asked
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
 

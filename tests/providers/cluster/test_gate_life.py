@@ -157,7 +157,7 @@ def test_a_gate_gives_a_function_the_time_that_it_has(site: ClusterSite) -> None
     deployment = site.cluster.double.objects["Deployment/shop-dev"]
     assert deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == 100
     (name,) = gate_files(site)
-    routes = site.cluster.double.objects[name]["data"]["file2"]
+    routes = site.cluster.double.objects[name]["data"]["file3"]
     assert '"seconds":90' in routes.replace(" ", "")
 
 

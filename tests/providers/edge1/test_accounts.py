@@ -43,7 +43,7 @@ def test_under_another_account_nothing_is_changed(site: Edge1Site, other: Edge1S
     site.up(site.order("hello", HTTP))
     go_to(site, other)
     for error in told_of(site, other):
-        assert error.first.code == "deploy/other-account"
+        assert error.first.code == "deploy/other-place"
         assert site.edge1.account in error.first.message
         assert other.account in error.first.message
         assert site.edge1.account in error.first.hint
@@ -58,7 +58,7 @@ def test_a_first_deploy_that_was_never_released_has_an_account_too(
 ) -> None:
     site.deploy(site.order("hello", HTTP))
     go_to(site, other)
-    assert {one.first.code for one in told_of(site, other)} == {"deploy/other-account"}
+    assert {one.first.code for one in told_of(site, other)} == {"deploy/other-place"}
 
 
 def test_a_service_that_was_removed_may_go_elsewhere(site: Edge1Site, other: Edge1Server) -> None:

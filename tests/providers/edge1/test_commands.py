@@ -202,7 +202,7 @@ def test_another_account_is_refused_before_the_first_change(shop: EdgeShop) -> N
     for words in (("plan",), ("deploy",), ("rollback",), ("remove", "--yes")):
         done = shop.run(*words)
         (problem,) = done.error["problems"]
-        assert (done.code, problem["code"]) == (1, "deploy/other-account"), done.out
+        assert (done.code, problem["code"]) == (1, "deploy/other-place"), done.out
     assert other.calls() == []
     shop.edge1 = own
     assert shop.ran("deploy") == 0

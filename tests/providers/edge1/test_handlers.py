@@ -75,22 +75,6 @@ def test_files_beside_the_bundle_are_read_below_it(site: Edge1Site) -> None:
     assert site.said() == "hey"
 
 
-def test_pages_of_other_origins_are_let_in_as_the_trigger_says(site: Edge1Site) -> None:
-    open_to = {"origin": "https://shop.test", "credentials": True, "maxAge": 60}
-    site.up(site.order("hello", trigger("http", method="POST", path="/hello", cors=open_to)))
-    assert site.record is not None
-    url = site.record.endpoint + "/hello"
-    asks = {"Origin": "https://shop.test", "Access-Control-Request-Method": "POST"}
-    before = site.edge1.http("OPTIONS", url, headers=asks)
-    assert before.status == 204
-    assert before.headers["access-control-allow-origin"] == "https://shop.test"
-    assert before.headers["access-control-max-age"] == "60"
-    after = site.edge1.http("POST", url, b"{}", {"Origin": "https://shop.test"})
-    assert (after.text, after.headers["access-control-allow-credentials"]) == ("one", "true")
-    other = site.edge1.http("POST", url, b"{}", {"Origin": "https://other.test"})
-    assert "access-control-allow-origin" not in other.headers
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { Agent, createServer, request } from "node:http";
 
+import { answerHeaders, preflightHeaders } from "./serving_cors.mjs";
 import { routed, routesOf } from "./serving_routes.mjs";
 
 const READY = "/.fabric/ready";
@@ -24,6 +25,8 @@ const server = createServer((req, res) => {
   if (path === READY) return said(res, isEnding ? 503 : 200, isEnding ? "ending" : "ready");
   const found = routed(routes, req.method, path);
   if (found.key) return pass(req, res, found.row);
+  const open = preflightHeaders(found.rows, req.method, (name) => req.headers[name]);
+  if (open) return void res.writeHead(204, { ...open, ...ending() }).end();
   if (!found.allowed.length) return said(res, 404, "Not Found");
   said(res, 405, "Method Not Allowed", { allow: found.allowed.join(", ") });
 });
@@ -42,7 +45,7 @@ function end() {
   }, drain * 1000);
 }
 
-function pass(req, res, { url, seconds }) {
+function pass(req, res, { url, seconds, cors }) {
   const place = new URL(url);
   const hop = { isMade: false, timer: undefined };
   let onward;
@@ -64,7 +67,7 @@ function pass(req, res, { url, seconds }) {
     // Its own server is to be the one that says so, where it still can.
     hop.limit = setTimeout(late(504, "Gateway Timeout"), (seconds + margin) * 1000);
   });
-  onward.on("response", (answer) => back(answer, res, hop));
+  onward.on("response", (answer) => back(answer, res, hop, cors ? answerHeaders(cors, req.headers.origin) : {}));
   onward.on("error", (error) => {
     if (res.headersSent || res.destroyed) return;
     console.error(`${req.method} ${place.hostname}: ${error.message}`);
@@ -79,10 +82,12 @@ function pass(req, res, { url, seconds }) {
   req.pipe(onward);
 }
 
-function back(answer, res, hop) {
+function back(answer, res, hop, { vary, ...open }) {
   clearTimeout(hop.limit);
   if (res.headersSent || res.destroyed) return answer.destroy();
-  res.writeHead(answer.statusCode, answer.statusMessage, { ...passedOn(answer), ...ending() });
+  const headers = { ...passedOn(answer), ...open };
+  if (vary) headers.vary = [headers.vary ?? [], vary].flat();
+  res.writeHead(answer.statusCode, answer.statusMessage, { ...headers, ...ending() });
   res.flushHeaders();
   // What breaks off half-way has to be seen to.
   answer.on("error", () => res.destroy());

@@ -65,7 +65,7 @@ def front_of(find: FindPort) -> Iterator[int]:
             self.end_headers()
             self.wfile.write(body)
 
-        do_GET = do_POST = do_PUT = do_DELETE = pass_on  # noqa: N815
+        do_GET = do_POST = do_PUT = do_DELETE = do_OPTIONS = pass_on  # noqa: N815
 
         def log_message(self, *words: object) -> None:
             pass
