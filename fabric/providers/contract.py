@@ -45,6 +45,10 @@ class FunctionOrder(Struct, frozen=True):
     secret: frozenset[str] = frozenset()
     version: str = ""
 
+    @property
+    def secret_values(self) -> tuple[str, ...]:
+        return tuple(value for name, value in self.env.reveal() if name in self.secret)
+
 
 class FunctionDraft(Struct, frozen=True):
     """A function as a config has it, before anything is built: `variables` are the names of its

@@ -56,9 +56,7 @@ def told(
 ) -> Iterator[Redaction]:
     """The same around a whole call of a deployer; no message shows a value of these orders."""
     variables = [pair for order in orders for pair in order.env.reveal()]
-    secrets = [
-        value for order in orders for name, value in order.env.reveal() if name in order.secret
-    ]
+    secrets = [value for order in orders for value in order.secret_values]
     hide = redaction_of((*hide.values.reveal(), *secrets), variables)
     with nothing_shown(hide), explained(whose, hide.quoted, judged):
         yield hide

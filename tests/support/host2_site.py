@@ -64,10 +64,6 @@ class Host2Site(ServiceSite):
     def get(self, path: str = "/hello", **headers: str) -> Met:
         return self.host2.http("GET", self.known().endpoint + path, headers=headers)
 
-    def said(self, path: str = "/hello", method: str = "GET") -> str:
-        answer = self.host2.http(method, self.known().endpoint + path)
-        return answer.text if answer.status == 200 else str(answer.status)
-
     def left(self) -> object:
         return self.host2.left()
 

@@ -14,6 +14,7 @@ from fabric.providers.cloud1.function_settings import OwnSettings, function_name
 from fabric.providers.cloud1.functions import made
 from fabric.providers.cloud1.identity import identity
 from fabric.providers.cloud1.invocation import invoked
+from fabric.providers.cloud1.looking import lost
 from fabric.providers.cloud1.ownership import where_it_is
 from fabric.providers.cloud1.releasing import released
 from fabric.providers.cloud1.removing import destroyed, dissolved
@@ -67,7 +68,7 @@ class Cloud1Lambda(Struct, frozen=True):
     def _deployed(
         self, address: DeploymentAddress, order: FunctionOrder, watch: CallWatch
     ) -> LiveFunction:
-        with self._told(f"function `{order.name}`", order.env.reveal()):
+        with self._told(f"function `{order.name}`", order.env.reveal(), order.secret_values):
             return made(self._work(address), address, order, watch)
 
     def release(
@@ -113,6 +114,14 @@ class Cloud1Lambda(Struct, frozen=True):
                 until_ready(work, name, UNWATCHED)
             return found
 
+    def missing(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],  # noqa: ARG002 - what each has besides is not looked at
+    ) -> Sequence[str]:
+        with self._told(f"`{address.service}`"):
+            return tuple(lost(self._work(where_it_is(address)), address))
+
     def identity(self, address: DeploymentAddress) -> str:
         with self._told("`cloud1-lambda`"):
             return identity(self._work(address))
@@ -126,7 +135,12 @@ class Cloud1Lambda(Struct, frozen=True):
         return replace(answer, logs=hide(answer.logs), failure=hide(answer.failure))
 
     @contextlib.contextmanager
-    def _told(self, whose: str, variables: Iterable[tuple[str, str]] = ()) -> Iterator[None]:
-        hide = redaction_of(self.hide.values.reveal(), variables)
+    def _told(
+        self,
+        whose: str,
+        variables: Iterable[tuple[str, str]] = (),
+        secrets: Iterable[str] = (),
+    ) -> Iterator[None]:
+        hide = redaction_of((*self.hide.values.reveal(), *secrets), variables)
         with nothing_shown(hide), explained(whose, hide.quoted):
             yield

@@ -17,7 +17,6 @@ from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import CallWatch, DeploymentAddress
 from fabric.providers.waiting import until
-from fabric.system.cloud1_account import code_of
 
 _SERVICE = "apigatewayv2"
 _STAGE = "$default"
@@ -96,18 +95,20 @@ def removed_gateway(work: Cloud1Work, address: DeploymentAddress, kept: Mapping[
             calls.delete_api(ApiId=api)
 
 
-def _existing(gateway: GatewayOrder, known: str) -> Mapping[str, Any] | None:
-    from botocore.exceptions import ClientError
+def has_api(work: Cloud1Work, api: str) -> bool:
+    return _found(work.clients.of(_SERVICE), api) is not None
 
-    if known:
-        try:
-            found: Mapping[str, Any] = gateway.calls.get_api(ApiId=known)
-        except ClientError as error:
-            if code_of(error) not in GONE:
-                raise
-        else:
-            return found
-    return next(iter(_tagged(gateway.calls, gateway.address)), None)
+
+def _existing(gateway: GatewayOrder, known: str) -> Mapping[str, Any] | None:
+    found = _found(gateway.calls, known) if known else None
+    return found or next(iter(_tagged(gateway.calls, gateway.address)), None)
+
+
+def _found(calls: Any, api: str) -> Mapping[str, Any] | None:
+    found: list[Mapping[str, Any]] = []
+    with unless(GONE):
+        found.append(calls.get_api(ApiId=api))
+    return next(iter(found), None)
 
 
 def _tagged(calls: Any, address: DeploymentAddress) -> list[Mapping[str, Any]]:

@@ -9,6 +9,9 @@ from fabric.providers.cloud1.function_settings import ALIAS
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import FunctionAnswer, LiveFunction
 
+# So much of a log comes with an answer, at most.
+_TAIL = 4096
+
 
 def invoked(work: Cloud1Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
     began = time.perf_counter()
@@ -17,9 +20,15 @@ def invoked(work: Cloud1Work, function: LiveFunction, event: bytes) -> FunctionA
     )
     response = answer["Payload"].read().decode(errors="replace")
     ms = round((time.perf_counter() - began) * 1000)
-    logs = base64.b64decode(answer.get("LogResult", "")).decode(errors="replace")
+    logs = _lines(base64.b64decode(answer.get("LogResult", "")))
     failure = _failure(response) if answer.get("FunctionError") else ""
     return FunctionAnswer(response, logs, ms, failure)
+
+
+def _lines(tail: bytes) -> str:
+    """Of a tail that was cut the first line is a part of one."""
+    _, _, rest = tail.partition(b"\n")
+    return (rest if rest and len(tail) >= _TAIL else tail).decode(errors="replace")
 
 
 def _failure(response: str) -> str:

@@ -57,7 +57,8 @@ class ClusterOrchestrator(Struct, frozen=True):
         watch: CallWatch = UNWATCHED,
     ) -> Deployed:
         values = [pair for order in functions for pair in order.env.reveal()]
-        with self._told(values):
+        secrets = [value for order in functions for value in order.secret_values]
+        with self._told(values, secrets):
             return Deployed(deployed(self._work(address, watch), functions))
 
     def release(
@@ -109,8 +110,10 @@ class ClusterOrchestrator(Struct, frozen=True):
         return f"the user of `{place.context}`, who may deploy to `{place.namespace}`"
 
     @contextlib.contextmanager
-    def _told(self, variables: Iterable[tuple[str, str]] = ()) -> Iterator[None]:
+    def _told(
+        self, variables: Iterable[tuple[str, str]] = (), secrets: Iterable[str] = ()
+    ) -> Iterator[None]:
         """A cluster quotes what it was sent, and pods say what they like."""
-        hide = redaction_of(self.hide.values.reveal(), variables)
+        hide = redaction_of((*self.hide.values.reveal(), *secrets), variables)
         with nothing_shown(hide):
             yield

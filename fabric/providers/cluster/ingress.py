@@ -1,8 +1,8 @@
 """The http routes of a service as one Ingress. No effects.
 
 An Ingress tells paths apart, and neither methods nor what a parameter stands for, and it leaves
-questions of browsers about pages of other origins to others. Where that is not enough, all of its paths lead to the
-gate of the service.
+questions of browsers about pages of other origins to others. Where that is not enough, all of its
+paths lead to the gate of the service.
 """
 
 import json

@@ -1,5 +1,6 @@
 """New pods until all of them are ready, or until one of them says why it never will be."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -27,6 +28,7 @@ _AT_ONCE = frozenset(
 )
 _CRASHED = "CrashLoopBackOff"
 _CRASHES = 2
+_ERROR = re.compile(r"(?:Uncaught )?[\w.]*(?:Error|Exception)\b")
 
 
 class _Rolling(Struct, frozen=True):
@@ -154,10 +156,16 @@ def _of_container(
         return None
     container = text_at(status, "name")
     frame = _log(work, text_at(pod, "metadata", "name"), container) if has_crashed else ""
-    last = frame.splitlines()[-1].strip() if frame else why
-    message = f"{_who(pod)} does not start, {reason}: {last}".rstrip(": ")
+    words = _telling_line(frame) if frame else why
+    message = f"{_who(pod)} does not start, {reason}: {words}".rstrip(": ")
     hints = _HINTS if _function(pod) else _GATE_HINTS
     return Problem("deploy/rollout", message, hints.get(reason, _BY_HAND), frame=frame)
+
+
+def _telling_line(log: str) -> str:
+    """The one that names an error, which a stack may follow; else the last one."""
+    lines = [one.strip() for one in log.splitlines()]
+    return next((one for one in reversed(lines) if _ERROR.match(one)), lines[-1])
 
 
 def _log(work: ClusterWork, pod: str, container: str) -> str:

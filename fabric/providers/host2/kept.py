@@ -31,4 +31,4 @@ def other_site(record: Record, site: str) -> Problem | None:
         f"set `HOST2_SITE_ID` to `{then}`; to move the service, `fabric remove` it there, and "
         "deploy it here then"
     )
-    return Problem("deploy/other-account", message, hint)
+    return Problem("deploy/other-place", message, hint)

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.conventions import conventions_of
-from fabric.model.cors import cors_of
+from fabric.model.cors import cors_row
 from fabric.model.hashing import digest_bytes, digest_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
@@ -20,6 +20,7 @@ from fabric.providers.host2.own_settings import clock_name, count_of, function_n
 
 # They are data here: what is in them runs at host2 alone.
 _RUNTIME = Path(__file__).parents[2] / "runtimes" / "nodejs"
+_SERVING = ("serving_cors.mjs", "serving_http.mjs", "serving_routes.mjs")
 _SHIM = Path(__file__).with_name("shim")
 _FOLDER = "_fabric"
 # In this order the runtime there looks for the module that has the function's name.
@@ -127,8 +128,8 @@ def _problem(order: FunctionOrder, why: str) -> Problem:
 @functools.cache
 def _around() -> tuple[tuple[str, str], ...]:
     calling = sorted((_RUNTIME / "calling").glob("*.mjs"))
-    own = [*sorted(_SHIM.glob("*.mjs")), _RUNTIME / "serving_http.mjs"]
-    files = [(one.name, one) for one in (*own, _RUNTIME / "serving_routes.mjs")]
+    own = [*sorted(_SHIM.glob("*.mjs")), *(_RUNTIME / name for name in _SERVING)]
+    files = [(one.name, one) for one in own]
     files += [(f"calling/{one.name}", one) for one in calling]
     return tuple((f"{_FOLDER}/{name}", path.read_text()) for name, path in files)
 
@@ -169,23 +170,3 @@ def _row(trigger: Mapping[str, object]) -> JsonObject:
         "path": str(trigger.get("path") or "/"),
         "cors": cors_row(trigger.get("cors")),
     }
-
-
-def cors_row(said: object) -> JsonObject | None:
-    cors = cors_of(_text(said))
-    if cors is None:
-        return None
-    return {
-        "origins": list(cors.origins),
-        "methods": list(cors.methods),
-        "headers": list(cors.headers),
-        "exposed": list(cors.exposed),
-        "credentials": cors.credentials,
-        "maxAge": cors.max_age,
-    }
-
-
-def _text(cors: object) -> str:
-    if isinstance(cors, bool):
-        return "true" if cors else ""
-    return json.dumps(cors, sort_keys=True) if isinstance(cors, Mapping) else str(cors or "")

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import FunctionUnsure, applied
@@ -161,3 +162,34 @@ def test_no_message_shows_a_value(site: Cloud1Site) -> None:
         site.up(site.order("hello", HTTP, DB_PASSWORD=value))
     texts: list[Any] = [(one.message, one.hint) for one in found.value.problems]
     assert value not in repr(texts)
+
+
+def test_a_value_that_is_marked_secret_is_hidden_under_any_name(site: Cloud1Site) -> None:
+    word = "word-of-the-shop"
+    site.cloud1.fault("lambda.CreateFunction", message=f"not this: {word}", **_REFUSED)
+    with pytest.raises(FabricError) as found:
+        site.deploy(replace(site.order("hello", HINT=word), secret=frozenset(["HINT"])))
+    assert "not this: [REDACTED]" in found.value.first.message
+
+
+def test_a_log_that_was_cut_begins_with_a_whole_line(site: Cloud1Site) -> None:
+    source = """export const handler = async () => {
+        for (let one = 0; one < 200; one += 1) console.log(`line ${one} ${"x".repeat(30)}`);
+        return "done";
+    };"""
+    site.up(site.order("hello", source=source))
+    answer = site.deployer.call(site.address(site.record), site.live("hello"), b"{}")
+    first = answer.logs.splitlines()[0]
+    assert first.startswith("line ")
+    assert first.endswith("x" * 30)
+
+
+def test_a_gateway_that_is_not_there_any_more_is_missed(site: Cloud1Site) -> None:
+    site.up(site.order("hello", HTTP))
+    address = site.address(site.record)
+    assert site.deployer.missing(address, site.lives()) == ()
+    api = site.known().endpoint.rpartition("/")[2]
+    site.cloud1.client("apigatewayv2").delete_api(ApiId=api)
+    assert site.deployer.missing(address, site.lives()) == (f"the HTTP API `{api}`",)
+    site.up(site.order("hello", HTTP), force=True)
+    assert site.deployer.missing(site.address(site.record), site.lives()) == ()

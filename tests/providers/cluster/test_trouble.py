@@ -116,7 +116,8 @@ def test_a_handler_that_breaks_is_told_with_its_own_last_lines(site: ClusterSite
     site.up(site.order("hello", HTTP))
     found = problem(site, source=_BREAKS)
     assert found.code == "deploy/rollout"
-    assert found.message.startswith("function `hello` does not start, CrashLoopBackOff: ")
+    said = "function `hello` does not start, CrashLoopBackOff: Error: it is broken"
+    assert found.message == said
     assert "it says this" in found.frame
     assert "it is broken" in found.frame
     assert site.said() == "one"
@@ -274,3 +275,15 @@ def test_a_path_of_another_host_is_free(site: ClusterSite) -> None:
     other.up(other.order("hello", HTTP, word="books"))
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
+
+
+def test_a_value_that_is_marked_secret_is_hidden_under_any_name(site: ClusterSite) -> None:
+    source = "throw new Error(process.env.HINT);"
+    order = replace(
+        site.order("hello", HTTP, source=source, HINT=_SECRET), secret=frozenset(["HINT"])
+    )
+    with pytest.raises(FabricError) as caught:
+        site.up(order)
+    found = caught.value.first
+    assert "Error: [REDACTED]" in found.frame
+    assert _SECRET not in found.frame + found.message

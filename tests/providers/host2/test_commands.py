@@ -155,7 +155,7 @@ def test_another_site_is_refused_before_the_first_change(shop: SiteShop) -> None
     for words in (("plan",), ("deploy",), ("rollback",), ("remove", "--yes")):
         done = shop.run(*words)
         (problem,) = done.error["problems"]
-        assert (done.code, problem["code"]) == (1, "deploy/other-account"), done.out
+        assert (done.code, problem["code"]) == (1, "deploy/other-place"), done.out
     assert other.calls() == []
     shop.host2 = own
     shop.ran("remove", "--yes")

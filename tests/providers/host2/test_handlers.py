@@ -101,21 +101,6 @@ def test_files_beside_the_bundle_are_where_they_were(site: Host2Site) -> None:
     assert site.said() == "heyhey"
 
 
-def test_pages_of_other_origins_are_let_in_as_the_trigger_says(site: Host2Site) -> None:
-    open_to = {"origin": "https://shop.test", "credentials": True, "maxAge": 60}
-    site.up(site.order("hello", trigger("http", method="POST", path="/hello", cors=open_to)))
-    url = site.known().endpoint + "/hello"
-    asks = {"Origin": "https://shop.test", "Access-Control-Request-Method": "POST"}
-    before = site.host2.http("OPTIONS", url, headers=asks)
-    assert before.status == 204
-    assert before.headers["access-control-allow-origin"] == "https://shop.test"
-    assert before.headers["access-control-max-age"] == "60"
-    after = site.host2.http("POST", url, b"{}", {"Origin": "https://shop.test"})
-    assert (after.text, after.headers["access-control-allow-credentials"]) == ("one", "true")
-    other = site.host2.http("POST", url, b"{}", {"Origin": "https://other.test"})
-    assert "access-control-allow-origin" not in other.headers
-
-
 def test_one_path_of_two_functions_is_split_by_its_methods(site: Host2Site) -> None:
     cors = {"origin": "*"}
     get = trigger("http", method="GET", path="/things", cors=cors)

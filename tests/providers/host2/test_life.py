@@ -137,7 +137,7 @@ def test_under_another_site_nothing_is_changed(site: Host2Site) -> None:
     for change in (lambda: site.up(*site.both("two")), site.dissolve):
         with pytest.raises(FabricError) as raised:
             change()
-        assert raised.value.first.code == "deploy/other-account"
+        assert raised.value.first.code == "deploy/other-place"
         assert site.host2.site.id in raised.value.first.hint
     assert other.host2.calls() == []
     other.close()

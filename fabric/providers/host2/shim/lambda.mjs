@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { call, prepare } from "./calling/call.mjs";
-import { forBrowsers, preflight } from "./cors.mjs";
+import { answerHeaders, preflightHeaders } from "./serving_cors.mjs";
 import { answerOf, BadAnswer, eventOf } from "./serving_http.mjs";
 import { routed, routesOf } from "./serving_routes.mjs";
 
@@ -45,15 +45,18 @@ async function answered(handler, said, routes, request) {
   if (!routes.length) return message(404, "Not Found");
   const route = routed(routes, request.method, path);
   if (!route.key) {
-    const cors = preflight(rowsOn(routes, path), request);
-    if (cors) return cors;
+    const open = preflightHeaders(route.rows, request.method, (name) => request.headers[name]);
+    if (open) return { status: 204, headers: Object.entries(open), body: Buffer.alloc(0) };
     return route.allowed.length ? message(405, "Method Not Allowed", [["allow", route.allowed.join(", ")]]) : message(404, "Not Found");
   }
-  return forBrowsers(await replied(handler, said, request, route), route.row.cors, request);
+  return shared(await replied(handler, said, request, route), route.row.cors, request.headers.origin);
 }
 
-function rowsOn(routes, path) {
-  return routes.filter((one) => routed([one], one.row.method === "ANY" ? "GET" : one.row.method, path).key).map((one) => one.row);
+// What the trigger says goes before what the handler says.
+function shared(answer, cors, origin) {
+  const open = Object.entries(cors ? answerHeaders(cors, origin) : {});
+  const names = new Set(open.map(([name]) => name).filter((name) => name !== "vary"));
+  return { ...answer, headers: [...answer.headers.filter(([name]) => !names.has(name)), ...open] };
 }
 
 async function replied(handler, said, request, route) {
