@@ -101,8 +101,9 @@ def _asked(one: _PathOwner) -> frozenset[str]:
 
 def _leaves(wide: _PathOwner, close: _PathOwner, places: Sequence[_PathOwner]) -> bool:
     """Whether the wider path can leave the closer one to the other function, with all of it."""
-    has_it_too = any((one.function, one.shape) == (wide.function, close.shape) for one in places)
-    return is_within(close.shape, wide.shape) and wide.methods <= close.methods and not has_it_too
+    if not is_within(close.shape, wide.shape) or not wide.methods <= close.methods:
+        return False
+    return not any((one.function, one.shape) == (wide.function, close.shape) for one in places)
 
 
 def _left_to(wide: _PathOwner, places: Sequence[_PathOwner]) -> Iterator[_PathOwner]:

@@ -130,9 +130,11 @@ def test_one_function_alone_is_neither_removed_nor_deployed(shop: SiteShop) -> N
     assert shop.host2.calls() == []
     shop.has("hello", "two")
     done = shop.run("deploy", "--function", "hello")
-    assert done.code != 0, done.out
-    assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
-    shop.ran("deploy", "--force")
+    (problem,) = done.error["problems"]
+    assert problem["code"] == "deploy/whole-service"
+    assert "`hello` cannot be deployed without" in problem["message"]
+    assert shop.host2.calls() == []
+    shop.ran("deploy")
     assert (shop.said("hello"), shop.said("bye")) == ("two", "bye")
 
 
