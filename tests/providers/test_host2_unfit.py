@@ -139,6 +139,9 @@ def test_a_function_that_has_a_closer_path_too_cannot_leave_it_to_another() -> N
     wide = replace(GOOD, triggers=(http("/u/{id}"), http("/u/me", "POST")))
     close = replace(GOOD, name="me", triggers=(http("/u/me"),))
     assert len(told(wide, close)) == 1
+    wide = replace(GOOD, triggers=(http("/{rest+}"), http("/u/me/x")))
+    close = replace(GOOD, name="me", triggers=(http("/u/{rest+}"),))
+    assert len(told(wide, close)) == 1
 
 
 _SEGMENTS = st.sampled_from(["a", "b", "{x}"])

@@ -103,7 +103,12 @@ def _leaves(wide: _PathOwner, close: _PathOwner, places: Sequence[_PathOwner]) -
     """Whether the wider path can leave the closer one to the other function, with all of it."""
     if not is_within(close.shape, wide.shape) or not wide.methods <= close.methods:
         return False
-    return not any((one.function, one.shape) == (wide.function, close.shape) for one in places)
+    own = (one.shape for one in places if one.function == wide.function)
+    # What is taken out of a function is taken out of all of its paths.
+    return not any(
+        overlap(shape, close.shape) and (shape == close.shape or not is_within(close.shape, shape))
+        for shape in own
+    )
 
 
 def _left_to(wide: _PathOwner, places: Sequence[_PathOwner]) -> Iterator[_PathOwner]:
