@@ -37,9 +37,14 @@ class Host2Server:
     def changes(self) -> Counter[str]:
         return Counter(method for method, _, _ in self.calls() if method != "GET")
 
+    def requests(self) -> dict[str, dict[str, Any]]:
+        """How each operation was asked for, the first time since the last reset."""
+        return {one["operation"]: one for one in reversed(self.site.requests)}
+
     def reset(self) -> None:
         """Forgets calls and faults; what was made stays."""
         self.site.calls.clear()
+        self.site.requests.clear()
         self.site.faults.clear()
 
     def fault(self, path: str = "", **plan: Any) -> None:

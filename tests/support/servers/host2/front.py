@@ -71,7 +71,8 @@ class _Handler(BaseHTTPRequestHandler):
             content = b"" if status == 204 else json.dumps(answer).encode()
             row[2] = 0 if is_half else status
             content = content[: len(content) // 2] if is_half else content
-            self._send(status, [("content-type", "application/json")], content)
+            kind = [("content-type", "application/json")] if content else []
+            self._send(status, kind, content)
         except RefusedError as error:
             row[2] = error.status
             said = json.dumps({"code": error.status, "message": str(error)}).encode()
@@ -102,7 +103,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(404, "Not Found")
         if asked.operation not in OPERATIONS:
             raise RefusedError(501, f"{asked.operation} is not written in this server")
-        document = _document(self.headers.get("Content-Type", ""), body)
+        kind = self.headers.get("Content-Type", "")
+        document = _document(kind, body)
+        row = {"operation": asked.operation, "query": dict(query), "kind": kind if body else ""}
+        site.requests.append({**row, "body": document})
         wrong = list(self.server.swagger.problems(asked, query, document))
         if wrong:
             raise RefusedError(422, "; ".join(wrong))

@@ -61,6 +61,7 @@ class Site:
     looks: int = 0
     failure: str = ""
     calls: list[list[Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
     faults: list[dict[str, Any]] = field(default_factory=list)
     lines: dict[str, list[str]] = field(default_factory=dict)
     guard: threading.RLock = field(default_factory=threading.RLock)

@@ -15,7 +15,7 @@ from fabric.system.disk import file_lock, make_folder
 from fabric.system.process import run_child
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
-_VERSION = "2.60.0"
+_VERSION, _CLIENT = "2.60.0", "15.1.2"
 _CACHE = TOOLCHAIN.parent
 _KINDS: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -26,24 +26,31 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def described() -> Path:
-    """The document: fetched once for all workers and runs."""
-    folder = _CACHE / f"host2-open-api-{_VERSION}"
+    """The document."""
+    return official_packages() / "@netlify" / "open-api" / "dist" / "swagger.json"
+
+
+def official_packages() -> Path:
+    """The description, and the client that is made of it: fetched once for all workers and
+    runs."""
+    folder = _CACHE / f"host2-packages-{_VERSION}-{_CLIENT}"
     if not folder.exists():
-        with file_lock(_CACHE / "host2-open-api.lock", 600):
+        with file_lock(_CACHE / "host2-packages.lock", 600):
             if not folder.exists():
                 _install(folder)
-    return folder / "node_modules" / "@netlify" / "open-api" / "dist" / "swagger.json"
+    return folder / "node_modules"
 
 
 def _install(folder: Path) -> None:
     fresh = folder.with_name(f"{folder.name}.{os.getpid()}")
     argv = [*npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
-    argv += ["--ignore-scripts", "--prefix", str(fresh), f"@netlify/open-api@{_VERSION}"]
+    argv += ["--ignore-scripts", "--prefix", str(fresh)]
+    argv += [f"@netlify/open-api@{_VERSION}", f"@netlify/api@{_CLIENT}"]
     env = {**ENVIRONMENT, "PATH": f"{find_node(ENVIRONMENT).parent}:{ENVIRONMENT['PATH']}"}
     make_folder(fresh)
     if run_child(argv, cwd=fresh, env=env, timeout=300).code:
         shutil.rmtree(fresh, ignore_errors=True)
-        raise RuntimeError(f"cannot install host2's description: see npm's log, or run {argv}")
+        raise RuntimeError(f"cannot install host2's packages: see npm's log, or run {argv}")
     fresh.rename(folder)
 
 
