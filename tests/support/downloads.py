@@ -18,6 +18,7 @@ from tests.support import corpus, node_sdk, wrangler
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.schemathesis import install_schemathesis
 from tests.support.servers import azurite
+from tests.support.servers.host2 import swagger
 
 _FOLDER = TOOLCHAIN.parent
 _NPM = _FOLDER / "npm"
@@ -82,6 +83,10 @@ def workers_runtime() -> None:
     wrangler.installed()
 
 
+def interface_of_sites() -> None:
+    swagger.official_packages()
+
+
 def interface_tester() -> None:
     install_schemathesis()
 
@@ -113,6 +118,7 @@ def main() -> int:
         node_sdk_packages,
         nodes,
         workers_runtime,
+        interface_of_sites,
         interface_tester,
     )
     found = [fetched(fetch) for fetch in wanted]
