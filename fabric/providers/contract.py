@@ -178,6 +178,14 @@ class Identified(Protocol):
 
 
 @runtime_checkable
+class Prepared(Protocol):
+    """A deployer whose first call has much to load."""
+
+    def prepare(self, address: DeploymentAddress) -> None:
+        """Load it, while others still build; nobody is called."""
+
+
+@runtime_checkable
 class AccountBound(Protocol):
     """A deployer whose services lie in one account each, which the environment names."""
 

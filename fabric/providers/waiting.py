@@ -18,7 +18,7 @@ _NAP = 0.25
 class Waiting(Struct, frozen=True):
     """`most` seconds of pauses in all; each is longer than the last, up to `cap`."""
 
-    base: float = 0.1
+    base: float = 0.05
     cap: float = 5.0
     most: float = 60.0
     sleep: Callable[[float], None] = time.sleep

@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.deploy.closing import closed
+from fabric.app.deploy.prepared_deployers import prepared_deployers
 from fabric.app.deploy.purpose import (
     Deploying,
     Purpose,
@@ -93,7 +94,9 @@ def _changed(
     with announced(request, session, work, job, make_listeners) as bus:
         stop = StopSign()
         _hear_locks(scope, bus, stop)
-        result = run_tasks(session, job, bus, stop)
+        refs = {ref_of(one.inputs) for one in _of_records(change.claimed)}
+        with prepared_deployers(scope, refs):
+            result = run_tasks(session, job, bus, stop)
         back = TakenBack(result, frozenset())
         if _goes_back(change.purpose, result):
             back = take_back(session, scope, bus, job.caps, result)

@@ -105,6 +105,7 @@ def document_of(record: Record) -> Document:
 
 
 def _document_of(record: Record) -> Document:
+    versions = _versions_of(record)
     return {
         "version": VERSION,
         "lineage": record.lineage,
@@ -121,8 +122,8 @@ def _document_of(record: Record) -> Document:
         "releaseKey": record.release_key,
         "functions": [function_document(one) for one in record.functions],
         "pending": to_builtins(list(record.pending)),
-        "history": [_deployment_document(one) for one in record.history],
-        "versions": _versions(record),
+        "history": [_deployment_document(one, versions) for one in record.history],
+        "versions": _past_versions(record, versions),
         "salt": record.salt,
         "updatedAt": record.updated_at,
     }
@@ -172,10 +173,10 @@ def record_read(document: RecordDocument) -> Record:
     return Record(ref, **{**fields, **changed})
 
 
-def _deployment_document(one: Deployment) -> Document:
+def _deployment_document(one: Deployment, versions: Mapping[int, str]) -> Document:
     document: Document = to_builtins(replace(one, functions=()))
     document["outputs"] = dict(one.outputs)
-    document["functions"] = [version_of(function) for function in one.functions]
+    document["functions"] = [versions[id(function)] for function in one.functions]
     return document
 
 
@@ -186,10 +187,17 @@ def _deployment_read(
     return Deployment(**{**_read(document), "functions": functions})
 
 
-def _versions(record: Record) -> Document:
+def _versions_of(record: Record) -> dict[int, str]:
+    """By the identity of each object: history holds most functions many times over."""
+    past = (one for old in record.history for one in old.functions)
+    distinct = {id(one): one for one in (*record.functions, *past)}
+    return {number: version_of(one) for number, one in distinct.items()}
+
+
+def _past_versions(record: Record, versions: Mapping[int, str]) -> Document:
     """What history names and the current functions are not."""
-    current = {version_of(one) for one in record.functions}
-    past = {version_of(one): one for old in record.history for one in old.functions}
+    current = {versions[id(one)] for one in record.functions}
+    past = {versions[id(one)]: one for old in record.history for one in old.functions}
     return {
         version: function_document(past[version])
         for version in sorted(past)

@@ -52,6 +52,9 @@ class Cloud1Lambda(Struct, frozen=True):
     def _work(self, address: DeploymentAddress) -> Cloud1Work:
         return Cloud1Work(self.connect(address.region), self.own, self.hide.quoted, self.waiting)
 
+    def prepare(self, address: DeploymentAddress) -> None:
+        _ = self._work(address).functions
+
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:

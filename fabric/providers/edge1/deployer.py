@@ -68,6 +68,9 @@ class Edge1Workers(Struct, frozen=True):
         heard = quoting(watch, quoted)
         return Edge1Work(self.connect(), self.own, heard, quoted, self.waiting)
 
+    def prepare(self, address: DeploymentAddress) -> None:  # noqa: ARG002 - one place for all
+        self.connect()
+
     def elsewhere(self, record: Record) -> Problem | None:
         return other_account(record, self.place.account)
 
