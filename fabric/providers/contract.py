@@ -29,7 +29,8 @@ class FunctionOrder(Struct, frozen=True):
 
     `mark` stands for all of the order: what is at the provider under this mark is as it was
     ordered. `secret` names the variables whose values go where a provider keeps secrets. `version`
-    is the provider's own one that was the same, where a function goes back to it.
+    is the provider's own one that was the same, where a function goes back to it; with
+    `only_version` nothing else will do: the values of its environment are known there alone.
     """
 
     name: str
@@ -44,6 +45,7 @@ class FunctionOrder(Struct, frozen=True):
     mark: str = ""
     secret: frozenset[str] = frozenset()
     version: str = ""
+    only_version: bool = False
 
     @property
     def secret_values(self) -> tuple[str, ...]:
@@ -183,6 +185,14 @@ class Prepared(Protocol):
 
     def prepare(self, address: DeploymentAddress) -> None:
         """Load it, while others still build; nobody is called."""
+
+
+@runtime_checkable
+class VersionKeeper(Protocol):
+    """A deployer whose provider keeps versions of a function, each with its environment."""
+
+    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
+        """The one that was made under this mark; empty where it is not there any more."""
 
 
 @runtime_checkable

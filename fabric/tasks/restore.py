@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.graph.decide import Decision
@@ -18,19 +19,29 @@ from fabric.model.records.changes import (
     UnitDone,
     broken_off,
 )
-from fabric.model.records.record import FunctionRecord, Mode, RecordRef
-from fabric.model.task import EntryKind, InputEntry, Output, Task
+from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
+from fabric.model.secret import NO_PAIRS, Secret
+from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import RestoreInputs
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import order_of, ref_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
+from fabric.tasks.kept_versions import kept_version
 from fabric.tasks.past_environment import PastEnvironment, PastFunction
 from fabric.tasks.release import released_functions
 
 _VERSION = "1"
 _NO_TAGS = digest_fields((repr(()),))
+
+
+class _Return(Struct, frozen=True):
+    """One function on its way back: how it will be recorded, and what is ordered."""
+
+    record: FunctionRecord
+    order: FunctionOrder
+    said: str = ""
 
 
 class RestoreKind:
@@ -67,12 +78,10 @@ class RestoreKind:
         ref = ref_of(inputs)
         target = self._tools.targets.target(ref)
         then = [one for one in target.functions if one.name in inputs.functions]
-        salt = locked_record.record.salt
-        lives = [self._told_of_tags(ref, self._as_live(ref, one, salt)) for one in then]
-        orders = [
-            replace(self._order(ref, one, salt), mark=mark_of(live.key, salt))
-            for one, (live, _) in zip(then, lives, strict=True)
-        ]
+        record = locked_record.record
+        with shop.away():
+            returns = [self._as_kept(record, one) or self._made_anew(record, one) for one in then]
+        orders = [one.order for one in returns]
         deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         try:
             full_address = replace(
@@ -86,9 +95,10 @@ class RestoreKind:
                     locked_record.add(FunctionUnsure(task.id, one.name))
             raise
         found = {one.name: one for one in deployed.functions}
-        for live, said in lives:
-            shop.say(task.id, said)
-            locked_record.add(FunctionDone(task.id, with_place(live, found[live.name])))
+        for back in returns:
+            shop.say(task.id, back.said)
+            live = found[back.record.name]
+            locked_record.add(FunctionDone(task.id, with_place(back.record, live)))
         if not inputs.function:
             for name in {one.name for one in locked_record.record.functions} - set(
                 inputs.functions
@@ -117,14 +127,31 @@ class RestoreKind:
         endpoint, outputs, kept = released.endpoint, released.outputs, released.kept
         locked_record.add(ReleaseDone(task.id, endpoint, outputs, target.release_key, kept))
 
-    def _order(self, ref: RecordRef, one: FunctionRecord, salt: str) -> FunctionOrder:
+    def _as_kept(self, record: Record, one: FunctionRecord) -> _Return | None:
+        """Where the values of its variables are not known, but its provider has them."""
+        version = kept_version(self._tools, record, one)
+        if not version:
+            return None
+        order = self._order(record.ref, one, NO_PAIRS)
+        mark = mark_of(one.key, record.salt)
+        said = f"{one.name} comes back as the version that the provider kept, with its values"
+        return _Return(one, replace(order, version=version, only_version=True, mark=mark), said)
+
+    def _made_anew(self, record: Record, one: FunctionRecord) -> _Return:
+        """Which takes the version of then, too, where that is still there."""
+        ref, salt = record.ref, record.salt
+        live, said = self._told_of_tags(ref, self._as_live(ref, one, salt))
+        env = PastEnvironment(self._tools, PastFunction(ref, one, salt)).given()
+        order = self._order(ref, one, env)
+        return _Return(live, replace(order, mark=mark_of(live.key, salt)), said)
+
+    def _order(self, ref: RecordRef, one: FunctionRecord, env: Secret[Pairs]) -> FunctionOrder:
         plain = told_settings(one.settings)
         settings = dict(plain)
         path = self._tools.archives.kept(ref, one.artifact_sha256)
         artifact = Artifact(
             path, one.artifact_sha256, path.stat().st_size, one.handler, settings.get("runtime", "")
         )
-        env = PastEnvironment(self._tools, PastFunction(ref, one, salt)).given()
         today = self._tools.values.values(ref, one.name)
         reserved, provisioned = told_counts(settings.get("concurrency", ""))
         values = replace(

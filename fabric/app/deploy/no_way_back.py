@@ -20,6 +20,7 @@ from fabric.model.task import Pairs
 from fabric.model.task_inputs import DeployInputs, RemoveInputs
 from fabric.state.records.archives import missing_archives
 from fabric.tasks.deploy import ref_of
+from fabric.tasks.kept_versions import keeps_versions
 from fabric.tasks.past_environment import PastFunction
 
 _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
@@ -75,11 +76,12 @@ def _of_record(scope: DeployScope, record: Record, changes: _Changes) -> Iterato
     live = [one for one in record.functions if one.key and (is_whole or one.name in changes)]
     record_store = scope.transaction.record_store(record.ref)
     lost = missing_archives(record_store, record.ref, {one.artifact_sha256 for one in live})
+    has_versions = bool(live) and keeps_versions(scope.tools, record)
     for one in live:
         past = PastFunction(record.ref, one, record.salt)
         if one.artifact_sha256 in lost:
             yield _archive_problem(past)
-        if _is_moving(past, changes.get(one.name)):
+        if not has_versions and _is_moving(past, changes.get(one.name)):
             yield from _values_problem(scope, past)
 
 

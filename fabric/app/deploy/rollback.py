@@ -12,7 +12,7 @@ from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import GoingBack
 from fabric.app.deploy.remove import info_of
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
-from fabric.app.deploy.ways_back import lost_archives, past_environments
+from fabric.app.deploy.ways_back import lost_archives
 from fabric.app.project.kept_source import or_kept
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import open_project
@@ -29,6 +29,7 @@ from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.spelling import nearest
 from fabric.system.clock import file_time_ns
+from fabric.tasks.kept_versions import past_environments
 
 
 class RollbackOptions(Struct, frozen=True):
@@ -86,7 +87,7 @@ def _looked_at(
     had is told."""
     names = restored_functions(graph)
     then = tuple(one for one in target.functions if one.name in names)
-    looks = past_environments(scope, record, then)
+    looks = past_environments(scope.tools, record, then)
     lost = [*lost_archives(scope, record.ref, then), *(one.problem for one in looks)]
     problems = [problem for problem in lost if problem]
     if problems:

@@ -1,12 +1,11 @@
-"""All that a way back needs, looked at before the first change: archives, and values."""
+"""All that a way back needs, looked at before the first change."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from fabric.app.deploy.scope import DeployScope
 from fabric.model.problems import Problem
-from fabric.model.records.record import FunctionRecord, Record, RecordRef
+from fabric.model.records.record import FunctionRecord, RecordRef
 from fabric.state.records.archives import ArchiveMissingError, archive_path
-from fabric.tasks.past_environment import PastEnvironment, PastFunction
 
 
 def lost_archives(
@@ -31,12 +30,3 @@ def _no_archive(scope: DeployScope, ref: RecordRef, one: FunctionRecord) -> Prob
         f"{one.artifact_sha256[:12]} is not in {' nor in '.join(places)}",
         hint="bring the file back, or deploy from the source of then instead",
     )
-
-
-def past_environments(
-    scope: DeployScope, record: Record, functions: Iterable[FunctionRecord]
-) -> Sequence[PastEnvironment]:
-    return [
-        PastEnvironment(scope.tools, PastFunction(record.ref, one, record.salt))
-        for one in functions
-    ]

@@ -117,6 +117,10 @@ class Cloud1Lambda(Struct, frozen=True):
                 until_ready(work, name, UNWATCHED)
             return found
 
+    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
+        found = self.find(address, function, mark)
+        return found.resource_id if found else ""
+
     def missing(
         self,
         address: DeploymentAddress,

@@ -32,6 +32,7 @@ from fabric.providers.cloud1.versions import (
     until_ready,
 )
 from fabric.providers.contract import CallWatch, DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.only_version import refuse_without_version
 from fabric.providers.waiting import until
 from fabric.system.cloud1_account import code_of
 
@@ -65,6 +66,7 @@ def made(
         _refuse_others(making, then)
         _set_beside(making, then)
         return _live(making, str(then["Configuration"]["FunctionArn"]))
+    refuse_without_version(order)
     found = described(work, making.name)
     if found is None:
         refuse_other_account(work, address)

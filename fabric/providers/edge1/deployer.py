@@ -131,6 +131,10 @@ class Edge1Workers(Struct, frozen=True):
                 return made_under(work, address, function, mark)
             return met(work, address, function)
 
+    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
+        found = self.find(address, function, mark)
+        return found.resource_id if found else ""
+
     def missing(
         self,
         address: DeploymentAddress,

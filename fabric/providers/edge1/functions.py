@@ -13,6 +13,7 @@ from fabric.providers.edge1.versions import (
     version,
     versions,
 )
+from fabric.providers.only_version import refuse_without_version
 
 _VARIABLE_BYTES = 5 * 1024
 _VARIABLES = 128
@@ -25,6 +26,7 @@ def made(work: Edge1Work, address: DeploymentAddress, order: FunctionOrder) -> L
     then = version(work, name, ident) if ident else None
     date = work.own.compatibility_date
     if then is None or then.tag != owner.tag(made_mark(order.mark, date)):
+        refuse_without_version(order)
         ident = uploaded(work, name, function_upload(order, owner, date))
     work.watch.hear(f"{order.name}: version {ident} is ready")
     return LiveFunction(

@@ -244,3 +244,14 @@ def test_doctor_tells_whose_the_token_is(shop: EdgeShop) -> None:
     (account,) = (one for one in done.result["checks"] if one["name"] == "account")
     assert account["ok"]
     assert shop.edge1.account in account["message"]
+
+
+def test_a_function_comes_back_with_values_that_nobody_here_knows(shop: EdgeShop) -> None:
+    answer = "{ statusCode: 200, body: process.env.MOOD }"
+    shop.project.write({"src/bye.ts": f"export const handler = async () => ({answer});\n"})
+    for mood in ("glad", "sad"):
+        shop.head = f"{_HEAD}env: {{MOOD: {mood}}}\n"
+        shop.ran("deploy")
+    assert shop.said("bye") == "sad"
+    shop.ran("rollback")
+    assert shop.said("bye") == "glad"

@@ -1,0 +1,66 @@
+"""A way back to values that nobody kept but cloud1, in the versions of its functions."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cloud1_shop import Shop
+from tests.support.in_process import project
+from tests.support.servers.strict_cloud1.client import StrictCloud1
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+
+_SAYING = """import os
+def handler(event, context):
+    return {"statusCode": 200, "body": os.environ["MOOD"]}
+"""
+
+
+@pytest.fixture
+def shop(cloud1: StrictCloud1, tmp_path: Path) -> Shop:
+    """Whose `hello` was glad once, and is sad now."""
+    made = Shop(cloud1, project(tmp_path, sources={}))
+    made.has("hello", "")
+    made.project.write({"hello.py": _SAYING})
+    for mood in ("glad", "sad"):
+        made.more = f", env: {{MOOD: {mood}}}"
+        made.ran("deploy")
+    return made
+
+
+def test_a_function_comes_back_with_values_that_nobody_here_knows(shop: Shop) -> None:
+    assert shop.said("hello") == "sad"
+    calls = shop.ran("rollback")
+    assert shop.said("hello") == "glad"
+    assert not {"lambda.UpdateFunctionConfiguration", "lambda.PublishVersion"} & calls.keys()
+    assert shop.ran("deploy")
+    assert shop.said("hello") == "sad"
+
+
+def test_a_function_that_left_the_config_comes_back_as_well(shop: Shop) -> None:
+    shop.has("other", "other")
+    shop.more = ""
+    shop.ran("deploy")
+    del shop.functions["other"]
+    shop.ran("deploy")
+    shop.ran("rollback")
+    assert shop.said("other") == "other"
+
+
+def test_a_version_that_is_gone_forbids_the_way_back(shop: Shop) -> None:
+    client = shop.cloud1.client("lambda")
+    client.delete_function(FunctionName="shop-dev-hello", Qualifier="1")
+    shop.cloud1.reset()
+    error = shop.run("rollback").error
+    assert error["code"] == "rollback/environment"
+    assert error["message"] == "`shop/hello`: MOOD had other values then; values were not kept"
+    assert shop.said("hello") == "sad"
+
+
+def test_a_failed_release_goes_back_without_kept_values(shop: Shop) -> None:
+    shop.more = ", env: {MOOD: angry}"
+    asked = {"status": 400, "code": "InvalidParameterValueException"}
+    shop.functions["hello"] = ["{type: http, path: /hello}", "{type: cron, schedule: rate(1 hour)}"]
+    shop.cloud1.fault("events.PutRule", **asked)
+    assert shop.run("deploy", "--rollback-on-failure").code != 0
+    assert shop.said("hello") == "sad"
