@@ -25,7 +25,7 @@ from fabric.providers.host2.api import Host2Api
 from fabric.providers.host2.deploys import Host2Work
 from fabric.providers.host2.identity import identity
 from fabric.providers.host2.kept import other_site
-from fabric.providers.host2.looking import lost, made_under, met
+from fabric.providers.host2.looking import kept_under, lost, made_under, met
 from fabric.providers.host2.making import made
 from fabric.providers.host2.own_settings import Host2Place
 from fabric.providers.host2.refusals import judged
@@ -65,6 +65,9 @@ class Host2Sites(Struct, frozen=True):
             raise FabricError(said)
         quoted = (hide or self.hide).quoted
         return Host2Work(self.connect(), quoting(watch, quoted), quoted, self.waiting)
+
+    def prepare(self, address: DeploymentAddress) -> None:  # noqa: ARG002 - one place for all
+        self.connect()
 
     def elsewhere(self, record: Record) -> Problem | None:
         return other_site(record, self.place.site)
@@ -118,6 +121,10 @@ class Host2Sites(Struct, frozen=True):
             if mark:
                 return made_under(work, address, function, mark)
             return met(work, address, function)
+
+    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
+        with self._told(f"function `{function}`"):
+            return kept_under(self._work(address), address, function, mark)
 
     def missing(
         self,

@@ -1,6 +1,6 @@
 """Deploys of a site at host2: looked for by their titles, made, brought, published."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import TypeVar
 from urllib.parse import quote
@@ -123,15 +123,17 @@ def _page_once(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
     return work.api.once(ProviderCall("GET", path), tuple[DeployRow, ...])
 
 
+def titled(rows: Iterable[DeployRow], title: str) -> DeployRow | None:
+    return next((one for one in rows if one.title == title and not one.is_failed), None)
+
+
 def created(work: Host2Work, title: str, document: JsonObject) -> DeployRow:
     """One that is there under this title, or a new one. What a try has made whose answer was lost
     is among the newest: the next finds it."""
     call = sending("POST", work.path(f"/deploys?title={quote(title)}"), document)
 
     def act() -> DeployRow:
-        rows = _page_once(work, 1)
-        found = next((one for one in rows if one.title == title and not one.is_failed), None)
-        return found or work.api.once(call, DeployRow)
+        return titled(_page_once(work, 1), title) or work.api.once(call, DeployRow)
 
     return work.patient(act)
 

@@ -36,6 +36,16 @@ def made_under(
     return LiveFunction(function, function_name(address, function), version.text, mark=mark)
 
 
+def kept_under(work: Host2Work, address: DeploymentAddress, function: str, mark: str) -> str:
+    """In any deploy: which one is gone back to follows from all functions together."""
+    owner = owner_of(address)
+    for one in newest_deploys(work):
+        count = owner.count_in(one.title, function, mark) if one.is_ready else 0
+        if count:
+            return SiteVersion(work.site, one.id, count).text
+    return ""
+
+
 def lost(work: Host2Work, address: DeploymentAddress) -> Iterator[str]:
     record = address.previous
     ident = dict(record.kept).get(DEPLOY, "") if record else ""

@@ -14,7 +14,9 @@ from fabric.providers.host2.deploys import (
     deploy_of,
     is_required,
     made_ready,
+    newest_deploys,
     site_of,
+    titled,
 )
 from fabric.providers.host2.own_settings import (
     ServiceOwner,
@@ -26,6 +28,7 @@ from fabric.providers.host2.own_settings import (
 )
 from fabric.providers.host2.uploads import FunctionUpload
 from fabric.providers.http_calls import ProviderCall
+from fabric.providers.only_version import refuse_without_version
 from fabric.providers.side_by_side import each_at_once
 
 _AT_ONCE = 8
@@ -37,7 +40,11 @@ def made(
 ) -> tuple[LiveFunction, ...]:
     plan = planned(address, orders)
     own_site(work, owner_of(address))
-    row = _then(work, plan, orders) or created(work, plan.title, plan.document)
+    row = _then(work, plan, orders)
+    if row is None:
+        for order in orders:
+            refuse_without_version(order)
+        row = created(work, plan.title, plan.document)
     _brought(work, plan, row)
     made_ready(work, row)
     work.watch.hear(f"the deploy {row.id} is ready, and nobody meets it yet")
@@ -65,8 +72,9 @@ def _then(work: Host2Work, plan: DeployPlan, orders: Sequence[FunctionOrder]) ->
     idents = {version_in(order.version).deploy for order in orders} - {""}
     ident = next(iter(idents)) if len(idents) == 1 else ""
     found = deploy_of(work, ident) if ident else None
-    is_same = found is not None and found.title == plan.title and not found.is_failed
-    return found if is_same else None
+    if found is not None and found.title == plan.title and not found.is_failed:
+        return found
+    return titled(newest_deploys(work), plan.title) if idents else None
 
 
 def _brought(work: Host2Work, plan: DeployPlan, row: DeployRow) -> None:

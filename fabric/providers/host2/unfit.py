@@ -58,8 +58,8 @@ def _of_kinds(one: FunctionDraft, timeout: str) -> Iterator[Problem]:
     kinds = [json.loads(text).get("type") for text in one.triggers]
     most = _CRON_SECONDS if "cron" in kinds else _HTTP_SECONDS
     if timeout.isdigit() and int(timeout) > most:
-        by = "by the clock " if "cron" in kinds else ""
-        why = f"asks for a timeout of {timeout} s, and host2 gives what it calls {by}{most}"
+        whom = "what a clock calls" if "cron" in kinds else "an answer"
+        why = f"asks for a timeout of {timeout} s, and host2 waits {most} s for {whom}"
         yield _problem(one.name, why)
 
 

@@ -196,3 +196,25 @@ def test_doctor_tells_whose_the_token_is(shop: SiteShop) -> None:
     (account,) = (one for one in done.result["checks"] if one["name"] == "account")
     assert account["ok"]
     assert shop.host2.site.id in account["message"]
+
+
+def test_functions_come_back_with_values_that_nobody_here_knows(shop: SiteShop) -> None:
+    answer = "{ statusCode: 200, body: process.env.MOOD }"
+    shop.project.write({"src/bye.ts": f"export const handler = async () => ({answer});\n"})
+    for mood in ("glad", "sad"):
+        shop.head = f"{_HEAD}env: {{MOOD: {mood}}}\n"
+        shop.ran("deploy")
+    assert shop.said("bye") == "sad"
+    shop.ran("rollback")
+    assert shop.said("bye") == "glad"
+
+
+def test_values_that_went_with_their_deploy_have_to_be_known(shop: SiteShop) -> None:
+    for mood in ("glad", "sad"):
+        shop.head = f"{_HEAD}env: {{MOOD: {mood}}}\n"
+        shop.ran("deploy")
+    first = next(iter(shop.host2.site.deploys))
+    shop.host2.api("DELETE", f"/deploys/{first}")
+    done = shop.run("rollback")
+    assert "MOOD" in done.error["message"], done.out
+    assert shop.said("hello") == "one"

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
+from fabric.providers.contract import FunctionOrder
 from tests.support.host2_site import Host2Site
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE, EVERY_HOUR
@@ -160,3 +161,35 @@ def test_more_deploys_than_a_page_has_are_all_removed(site: Host2Site) -> None:
         site.host2.site.deploys[copy.id] = copy
     site.dissolve()
     assert site.host2.left() == {}
+
+
+def test_what_only_the_deploy_of_then_can_be_is_not_made_anew(site: Host2Site) -> None:
+    site.up(*site.both())
+    then = site.live("hello").resource_id
+    site.up(*site.both("two"))
+    site.lose_version(replace(site.live("hello"), resource_id=then))
+    site.reset()
+    back = [replace(one, version=then, only_version=True) for one in site.both()]
+    with pytest.raises(FabricError) as raised:
+        site.deploy(*back)
+    assert raised.value.first.code == "rollback/version-gone"
+    assert site.changes() == 0
+
+
+def test_functions_that_were_in_many_deploys_go_back_to_the_one_they_share(
+    site: Host2Site,
+) -> None:
+    hello, bye = site.both()
+    site.up(hello, bye)
+    then = site.live("hello").resource_id
+    site.up(site.order("hello", HTTP, word="two"), bye)
+    site.up(hello, site.order("bye", BYE, word="late"))
+    versions = [site.deployer.kept_version(site.address(), *one) for one in marks(hello, bye)]
+    assert len(set(versions)) == 2
+    orders = zip((hello, bye), versions, strict=True)
+    back = [replace(one, version=version, only_version=True) for one, version in orders]
+    assert {one.resource_id for one in site.deploy(*back)} == {then}
+
+
+def marks(*orders: FunctionOrder) -> list[tuple[str, str]]:
+    return [(one.name, one.mark) for one in orders]
