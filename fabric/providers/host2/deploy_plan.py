@@ -10,6 +10,7 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.host2.crons import own_cron
+from fabric.providers.host2.deploys import WantedDeploy
 from fabric.providers.host2.own_settings import clock_name, count_of, owner_of
 from fabric.providers.host2.route_plan import FunctionRoutes, SiteRoute, functions_routes
 from fabric.providers.host2.uploads import (
@@ -27,10 +28,7 @@ _CODE = "deploy/unfit-environment"
 
 
 class DeployPlan(Struct, frozen=True):
-    """`document` holds values of variables: nobody is shown it."""
-
-    title: str
-    document: JsonObject
+    wanted: WantedDeploy
     uploads: tuple[FunctionUpload, ...]
 
 
@@ -49,7 +47,9 @@ def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> Depl
         "environment": environment,
         **config,
     }
-    return DeployPlan(owner_of(address).title(mark, marks), document, uploads)
+    title = owner_of(address).title(mark, marks)
+    digests = frozenset(one.sha256 for one in uploads)
+    return DeployPlan(WantedDeploy(title, document, digests), uploads)
 
 
 def _config(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> JsonObject:

@@ -123,17 +123,32 @@ def _page_once(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
     return work.api.once(ProviderCall("GET", path), tuple[DeployRow, ...])
 
 
-def titled(rows: Iterable[DeployRow], title: str) -> DeployRow | None:
-    return next((one for one in rows if one.title == title and not one.is_failed), None)
+class WantedDeploy(Struct, frozen=True):
+    """`document` holds values of variables: nobody is shown it. `digests` are those of functions
+    that can be brought."""
+
+    title: str
+    document: JsonObject
+    digests: frozenset[str] = frozenset()
+
+    def among(self, rows: Iterable[DeployRow]) -> DeployRow | None:
+        return next((one for one in rows if self.is_met_by(one)), None)
+
+    def is_met_by(self, row: DeployRow) -> bool:
+        """One that waits for what nobody has any more is of no use: the same files, packed
+        elsewhere, may be other bytes."""
+        can_end = self.digests.issuperset(row.required_functions or ())
+        return row.title == self.title and not row.is_failed and can_end
 
 
-def created(work: Host2Work, title: str, document: JsonObject) -> DeployRow:
+def created(work: Host2Work, wanted: WantedDeploy) -> DeployRow:
     """One that is there under this title, or a new one. What a try has made whose answer was lost
     is among the newest: the next finds it."""
-    call = sending("POST", work.path(f"/deploys?title={quote(title)}"), document)
+    path = work.path(f"/deploys?title={quote(wanted.title)}")
+    call = sending("POST", path, wanted.document)
 
     def act() -> DeployRow:
-        return titled(_page_once(work, 1), title) or work.api.once(call, DeployRow)
+        return wanted.among(_page_once(work, 1)) or work.api.once(call, DeployRow)
 
     return work.patient(act)
 

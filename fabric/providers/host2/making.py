@@ -16,7 +16,6 @@ from fabric.providers.host2.deploys import (
     made_ready,
     newest_deploys,
     site_of,
-    titled,
 )
 from fabric.providers.host2.own_settings import (
     ServiceOwner,
@@ -44,7 +43,7 @@ def made(
     if row is None:
         for order in orders:
             refuse_without_version(order)
-        row = created(work, plan.title, plan.document)
+        row = created(work, plan.wanted)
     _brought(work, plan, row)
     made_ready(work, row)
     work.watch.hear(f"the deploy {row.id} is ready, and nobody meets it yet")
@@ -72,9 +71,9 @@ def _then(work: Host2Work, plan: DeployPlan, orders: Sequence[FunctionOrder]) ->
     idents = {version_in(order.version).deploy for order in orders} - {""}
     ident = next(iter(idents)) if len(idents) == 1 else ""
     found = deploy_of(work, ident) if ident else None
-    if found is not None and found.title == plan.title and not found.is_failed:
+    if found is not None and plan.wanted.is_met_by(found):
         return found
-    return titled(newest_deploys(work), plan.title) if idents else None
+    return plan.wanted.among(newest_deploys(work)) if idents else None
 
 
 def _brought(work: Host2Work, plan: DeployPlan, row: DeployRow) -> None:

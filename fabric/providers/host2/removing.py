@@ -8,6 +8,7 @@ from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.host2.deploys import (
     DeployRow,
     Host2Work,
+    WantedDeploy,
     all_deploys,
     created,
     deleted,
@@ -45,7 +46,7 @@ def _put_nothing_there(work: Host2Work, owner: ServiceOwner) -> None:
     if there is None:
         return
     if owner.is_of(there.title):
-        row = created(work, owner.title_of_nothing, _NOTHING)
+        row = created(work, WantedDeploy(owner.title_of_nothing, _NOTHING))
         made_ready(work, row)
         published(work, row.id)
         work.watch.hear(f"the site {site.endpoint} stays, with the empty deploy {row.id} in it")

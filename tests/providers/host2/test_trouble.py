@@ -154,3 +154,16 @@ def test_doctor_is_told_whose_the_token_is(site: Host2Site) -> None:
     with pytest.raises(FabricError) as raised:
         site.deployer.identity(site.address())
     assert raised.value.first.code == "credentials/refused"
+
+
+def test_a_deploy_that_waits_for_what_nobody_has_is_not_gone_on_with(site: Host2Site) -> None:
+    site.host2.fault("functions/", status=422, message="not today")
+    with pytest.raises(FabricError):
+        site.up(site.order("hello", HTTP))
+    (stuck,) = site.host2.site.deploys.values()
+    stuck.required = ["0" * 64]
+    site.up(site.order("hello", HTTP))
+    assert site.said() == "one"
+    assert site.host2.deploys() == 2
+    site.dissolve()
+    assert site.left() == {}
