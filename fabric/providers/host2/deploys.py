@@ -148,7 +148,11 @@ def created(work: Host2Work, wanted: WantedDeploy) -> DeployRow:
     call = sending("POST", path, wanted.document)
 
     def act() -> DeployRow:
-        return wanted.among(_page_once(work, 1)) or work.api.once(call, DeployRow)
+        found = wanted.among(_page_once(work, 1))
+        if found is not None and not found.is_ready:
+            # A list does not tell what is still to be brought.
+            found = wanted.among([work.api.once(_looking(work, found.id), DeployRow)])
+        return found or work.api.once(call, DeployRow)
 
     return work.patient(act)
 

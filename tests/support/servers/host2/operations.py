@@ -83,7 +83,7 @@ def _look(site: Site, names: Names, _query: Query, _body: Any) -> Any:
 
 
 def _list(site: Site, _names: Names, query: Query, _body: Any) -> Any:
-    rows = [one.shown() for one in reversed(site.deploys.values())]
+    rows = [{**one.shown(), "required_functions": None} for one in reversed(site.deploys.values())]
     page, size = int(query.get("page", 1)), min(int(query.get("per_page", 100)), 100)
     return rows[(page - 1) * size : page * size]
 
