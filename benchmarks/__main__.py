@@ -11,6 +11,7 @@ from benchmarks.row import Options, Result, Row
 from benchmarks.rows import (
     calls,
     cloud1,
+    cloud1_beside,
     cold,
     compose,
     daemon,
@@ -50,6 +51,7 @@ MODULES = (
     daemon_beside,
     daemon_memory,
     cloud1,
+    cloud1_beside,
 )
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 
