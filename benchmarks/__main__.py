@@ -12,6 +12,7 @@ from benchmarks.rows import (
     calls,
     cloud1,
     cloud1_beside,
+    cluster,
     cold,
     compose,
     daemon,
@@ -52,6 +53,7 @@ MODULES = (
     daemon_memory,
     cloud1,
     cloud1_beside,
+    cluster,
 )
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 
