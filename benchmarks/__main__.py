@@ -11,6 +11,8 @@ from benchmarks.row import Options, Result, Row
 from benchmarks.rows import (
     calls,
     cloud1,
+    cloud1_beside,
+    cluster,
     cold,
     compose,
     daemon,
@@ -50,6 +52,8 @@ MODULES = (
     daemon_beside,
     daemon_memory,
     cloud1,
+    cloud1_beside,
+    cluster,
 )
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 

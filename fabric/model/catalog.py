@@ -38,7 +38,8 @@ class ProviderFacts(Struct, frozen=True):
     to delete there. `cron_leaves_a_day_open`: in six fields one of the two days is `?`.
     `node_packages` are those that its Node runtimes bring, `python_packages` those of its Python
     runtimes, each with the module that it is. `runtimes` are the families that new projects may
-    begin with there.
+    begin with there. `is_one_version`: all functions of a service are one version, and some of them
+    alone are none.
     """
 
     id: str
@@ -63,6 +64,7 @@ class ProviderFacts(Struct, frozen=True):
     python_packages: tuple[tuple[str, str], ...] = ()
     cron_leaves_a_day_open: bool = False
     runtimes: tuple[str, ...] = ("nodejs", "python")
+    is_one_version: bool = False
 
     @property
     def real_deploy_variable(self) -> str:
@@ -209,6 +211,9 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         unit=DeployUnit.SERVICE,
         credentials=Credentials(_one_each("HOST2_AUTH_TOKEN", "HOST2_SITE_ID")),
         env_bytes=4 * _KB,
+        archive_bytes=50 * _KB * _KB,
+        runtimes=("nodejs",),
+        is_one_version=True,
     ),
     ProviderFacts(
         id="host3-machines",

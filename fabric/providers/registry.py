@@ -74,11 +74,18 @@ def _cluster(around: CommandEnvironment, extension: str, connections: Connection
     return cluster_orchestrator(around, extension)
 
 
+def _host2(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:  # noqa: ARG001 - there is nothing to set
+    from fabric.providers.host2.make import host2_sites
+
+    return host2_sites(around, connections)
+
+
 _REAL: dict[str, Callable[[CommandEnvironment, str, Connections], Deployer]] = {
     "cloud1-lambda": _cloud1,
     "cloud2-functions": _cloud2,
     "edge1-workers": _edge1,
     "cluster-orchestrator": _cluster,
+    "host2": _host2,
 }
 REAL_PROVIDERS = tuple(_REAL)
 _MAKERS: dict[Mode, Callable[[ProviderFacts, CommandEnvironment], Deployer]] = {

@@ -18,6 +18,7 @@ from tests.support import corpus, functions_framework, node_sdk, wrangler
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.schemathesis import install_schemathesis
 from tests.support.servers import azurite
+from tests.support.servers.host2 import swagger
 
 _FOLDER = TOOLCHAIN.parent
 _NPM = _FOLDER / "npm"
@@ -86,6 +87,10 @@ def frameworks_of_functions() -> None:
     functions_framework.install_all()
 
 
+def interface_of_sites() -> None:
+    swagger.official_packages()
+
+
 def interface_tester() -> None:
     install_schemathesis()
 
@@ -118,6 +123,7 @@ def main() -> int:
         nodes,
         workers_runtime,
         frameworks_of_functions,
+        interface_of_sites,
         interface_tester,
     )
     found = [fetched(fetch) for fetch in wanted]

@@ -6,9 +6,13 @@ from tests.support.http_handlers import Asked, HandlerCase, Host
 
 PNG = bytes(range(256))
 _TEXT = {"content-type": "text/plain; charset=utf-8"}
+_FAILED = {"message": "Internal Server Error"}
 # The developer is told what went wrong, users are not.
 _TOLD: dict[Host, dict[str, Any]] = {Host.LOCAL: {"said": None}}
-_FAILED = {"message": "Internal Server Error"}
+# There a default export takes requests, and answers with a Response.
+_REQUESTS: dict[Host, dict[str, Any]] = {
+    Host.SITES: {"status": 500, "said": _FAILED, "logged": "not with a Response"}
+}
 _UNFIT = {"message": "Bad Gateway"}
 
 
@@ -205,6 +209,7 @@ _FORMS = (
         "exports.__esModule = true;\n"
         'exports.default = async () => ({ statusCode: 200, body: "bundled" });',
         said=b"bundled",
+        unlike=_REQUESTS,
     ),
     _given(
         "the-context",

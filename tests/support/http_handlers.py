@@ -14,7 +14,8 @@ import pytest
 
 
 class Host(StrEnum):
-    """What runs a handler: `LOCAL` is the developer's machine, in either language."""
+    """What runs a handler: `LOCAL` is the developer's machine, in either language, and `SITES` are
+    functions that a site calls with events of its own."""
 
     WORKERS = "workers"
     NODE = "node"
@@ -22,6 +23,7 @@ class Host(StrEnum):
     FRAMEWORK_NODE = "framework-node"
     FRAMEWORK_PYTHON = "framework-python"
     LOCAL = "local"
+    SITES = "sites"
 
 
 _PYTHON_HOSTS = frozenset((Host.PYTHON, Host.FRAMEWORK_PYTHON))

@@ -77,6 +77,8 @@ class ServiceSite(ABC):
     second run makes of a lost answer is to be seen."""
 
     provider: ClassVar[str]
+    # Whether one version is of all functions: it is another one wherever one of them is.
+    is_one_version: ClassVar[bool] = False
 
     def __init__(
         self, folder: Path, service: str = "shop", extension: Mapping[str, Any] | None = None

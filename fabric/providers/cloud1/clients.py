@@ -1,6 +1,7 @@
 """boto3's clients for one account of cloud1: made when first asked for, shared by all its calls."""
 
 import threading
+import time
 from typing import Any
 
 from fabric.model.problems import FabricError, Problem
@@ -31,6 +32,14 @@ class Cloud1Clients:
         self._made: dict[tuple[str, Trying], Any] = {}
         self._asking = threading.Lock()
         self._number = ""
+        self._refused: dict[str, float] = {}
+
+    def has_waited(self, role: str, seconds: float) -> bool:
+        """Whether so long ago a function was refused this role for the first time: all wait for it
+        side by side, and none anew."""
+        with self._guard:
+            first = self._refused.setdefault(role, time.monotonic())
+        return time.monotonic() - first > seconds
 
     def of(self, service: str, trying: Trying = PATIENT) -> Any:
         with self._guard:

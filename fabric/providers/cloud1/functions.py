@@ -122,14 +122,18 @@ def _created(making: _FunctionMaking) -> str:
                 **making.wanted,
             )
         except ClientError as error:
-            if is_role_too_new(error):
+            if is_role_too_new(error) and not has_waited(error):
                 making.watch.hear(f"{making.order.name}: the role cannot be assumed yet, waiting")
-                refused.append(error)
                 return None
             if code_of(error) in CONFLICT:
                 return ""
             raise
         return f"{function_of(answer['FunctionArn'])}:{answer['Version']}"
+
+    def has_waited(error: ClientError) -> bool:
+        refused.append(error)
+        work = making.work
+        return work.clients.has_waited(work.own.role_arn, work.waiting.most)
 
     refused: list[ClientError] = []
     arn = until(create, making.work.waiting, making.watch)

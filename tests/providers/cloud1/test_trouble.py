@@ -193,3 +193,13 @@ def test_a_gateway_that_is_not_there_any_more_is_missed(site: Cloud1Site) -> Non
     assert site.deployer.missing(address, site.lives()) == (f"the HTTP API `{api}`",)
     site.up(site.order("hello", HTTP), force=True)
     assert site.deployer.missing(site.address(site.record), site.lives()) == ()
+
+
+def test_functions_do_not_wait_for_a_role_one_after_the_other(site: Cloud1Site) -> None:
+    for name, counted in (("first", False), ("second", True)):
+        site.cloud1.reset()
+        site.cloud1.role_is_slow(1000)
+        with pytest.raises(FabricError) as found:
+            site.deploy(site.order(name))
+        assert found.value.first.code == "provider/role"
+        assert (site.cloud1.calls()["lambda.CreateFunction"] == 1) is counted

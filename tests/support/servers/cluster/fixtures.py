@@ -62,7 +62,7 @@ class TestedCluster:
 
 
 @contextlib.contextmanager
-def _in_this_process(folder: Path) -> Iterator[TestedCluster]:
+def cluster_in_this_process(folder: Path) -> Iterator[TestedCluster]:
     with contextlib.ExitStack() as stack:
         double = ClusterDouble(folder / "pods")
         stack.callback(double.close)
@@ -139,6 +139,6 @@ def cluster(real_plane: ControlPlane | None) -> Iterator[TestedCluster]:
     # A socket's path has to be a short one.
     with tempfile.TemporaryDirectory(prefix="fabric-cluster-") as name:
         folder = Path(name)
-        made = _in_real(real_plane, folder) if real_plane else _in_this_process(folder)
+        made = _in_real(real_plane, folder) if real_plane else cluster_in_this_process(folder)
         with made as found:
             yield found

@@ -1,0 +1,56 @@
+"""host2's interface: calls with a token, answers as typed values, refusals by its own words."""
+
+from typing import TypeVar
+from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.secret import Secret
+from fabric.providers.http_calls import ProviderCall, opened, sent, understood
+from fabric.providers.refused_calls import RefusedCallError
+from fabric.system.http_client import Http
+
+T = TypeVar("T")
+
+
+class Host2Account(Struct, frozen=True):
+    """One site, at which address, with whose token."""
+
+    base_url: str
+    token: Secret[str]
+    site: str
+
+    @property
+    def site_path(self) -> str:
+        return f"/sites/{quote(self.site, safe='')}"
+
+
+class Host2Fault(Struct, frozen=True):
+    """What is not as asked for is told by one message, or by many."""
+
+    message: str = ""
+    errors: object = None
+
+    @property
+    def words(self) -> str:
+        return self.message or (str(self.errors) if self.errors else "")
+
+
+class Host2Api:
+    """Thread-safe."""
+
+    def __init__(self, account: Host2Account, http: Http | None = None) -> None:
+        self.account = account
+        self._http = http or opened("host2")
+
+    def close(self) -> None:
+        self._http.close()
+
+    def once(self, call: ProviderCall, kind: type[T]) -> T:
+        """TransientError where nobody knows what became of it; RefusedCallError for a no."""
+        reply = sent(self._http, self.account.base_url, self.account.token, call)
+        if reply.ok:
+            return understood(call, replace(reply, content=reply.content or b"null"), kind)
+        refusal = understood(call, replace(reply, content=reply.content or b"{}"), Host2Fault)
+        raise RefusedCallError(reply.status, refusal.words, call.title)

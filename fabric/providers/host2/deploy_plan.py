@@ -1,0 +1,128 @@
+"""The one deploy that a service is to be at host2. No effects but reading archives."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.host2.crons import own_cron
+from fabric.providers.host2.deploys import WantedDeploy
+from fabric.providers.host2.own_settings import clock_name, count_of, owner_of
+from fabric.providers.host2.route_plan import FunctionRoutes, SiteRoute, functions_routes
+from fabric.providers.host2.uploads import (
+    FunctionUpload,
+    around_digest,
+    crons_in,
+    names_of,
+    uploads_of,
+)
+from fabric.providers.payloads import as_json
+
+# All functions of a site get all of its variables, and host2 has no room for more.
+_ENVIRONMENT_BYTES = 4 * 1024
+_CODE = "deploy/unfit-environment"
+
+
+class DeployPlan(Struct, frozen=True):
+    wanted: WantedDeploy
+    uploads: tuple[FunctionUpload, ...]
+
+
+def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> DeployPlan:
+    environment = _environment(orders)
+    uploads = uploads_of(address, orders)
+    config = _config(address, orders)
+    marks = sorted((order.name, order.mark) for order in orders)
+    mark = digest_fields(
+        (around_digest(), as_json(config), *(part for one in marks for part in one))
+    )
+    document: JsonObject = {
+        "files": {},
+        "functions": {one.name: one.sha256 for one in uploads},
+        "draft": True,
+        "environment": environment,
+        **config,
+    }
+    title = owner_of(address).title(mark, marks)
+    digests = frozenset(one.sha256 for one in uploads)
+    return DeployPlan(WantedDeploy(title, document, digests), uploads)
+
+
+def _config(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> JsonObject:
+    routes = functions_routes([row for one in orders for row in site_routes(one)])
+    config = {
+        name: _of_function(one, None if schedule else routes.get(one.name, FunctionRoutes()))
+        for one in orders
+        for name, schedule in names_of(address, one.name, one.triggers)
+    }
+    return {
+        "functions_config": config,
+        "function_schedules": [
+            {"name": clock_name(address, one.name, number), "cron": own_cron(*said)}
+            for one in orders
+            for number, said in enumerate(crons_in(one.triggers))
+        ],
+    }
+
+
+def _of_function(order: FunctionOrder, routes: FunctionRoutes | None) -> JsonObject:
+    memory = count_of(order, "memory")
+    met: JsonObject = (
+        {"routes": list(routes.routes), "excluded_routes": list(routes.excluded)} if routes else {}
+    )
+    return {
+        "display_name": order.name,
+        "generator": "fabric",
+        "build_data": {"runtimeAPIVersion": 1},
+        **met,
+        **({"memory": memory} if memory else {}),
+    }
+
+
+def site_routes(order: FunctionOrder) -> Iterator[SiteRoute]:
+    return routes_in(order.name, order.triggers)
+
+
+def routes_in(function: str, triggers: Sequence[str]) -> Iterator[SiteRoute]:
+    for number, one in enumerate(map(json.loads, triggers)):
+        if one.get("type") == "http":
+            method, path = str(one.get("method") or "GET").upper(), str(one.get("path") or "/")
+            yield SiteRoute(function, number, method, path, bool(one.get("cors")))
+
+
+def _environment(orders: Sequence[FunctionOrder]) -> list[JsonObject]:
+    """Before anything is called: values are known now for the first time."""
+    found: dict[str, tuple[str, str]] = {}
+    problems: list[Problem] = []
+    for order in orders:
+        for name, value in order.env.reveal():
+            first, known = found.setdefault(name, (order.name, value))
+            if known != value:
+                problems.append(_two_values(name, first, order.name))
+    secret = frozenset(name for order in orders for name in order.secret)
+    size = sum(len(f"{name}{value}".encode()) for name, (_, value) in found.items())
+    if size > _ENVIRONMENT_BYTES:
+        problems.append(_too_large(size))
+    if problems:
+        raise FabricError(*problems)
+    return [_variable(name, found[name][1], is_secret=name in secret) for name in sorted(found)]
+
+
+def _variable(name: str, value: str, *, is_secret: bool) -> JsonObject:
+    return {"key": name, "value": value, "is_secret": is_secret, "scopes": ["functions"]}
+
+
+def _two_values(name: str, first: str, second: str) -> Problem:
+    message = f"the variable `{name}` of `{first}` has another value than that of `{second}`"
+    hint = "all functions of a site at host2 have the same variables: give one another name"
+    return Problem(_CODE, message, hint)
+
+
+def _too_large(size: int) -> Problem:
+    message = f"the variables of all functions have {size:,} bytes, names and values together"
+    hint = f"host2 takes {_ENVIRONMENT_BYTES:,} for a site: put large values into files"
+    return Problem("deploy/environment-too-large", message, hint)

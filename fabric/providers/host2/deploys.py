@@ -1,0 +1,205 @@
+"""Deploys of a site at host2: looked for by their titles, made, brought, published."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import TypeVar
+from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import CallWatch
+from fabric.providers.host2.api import Host2Api
+from fabric.providers.host2.refusals import judged
+from fabric.providers.http_calls import ProviderCall, patient, sending
+from fabric.providers.refused_calls import Quoted, RefusedCallError, explained, unless_gone
+from fabric.providers.waiting import WAITING, Waiting, until
+
+T = TypeVar("T")
+_PAGE = 100
+_READY = "ready"
+_FAILED = frozenset(("error", "rejected", "deleted"))
+# A site is made ready by others, in their own time: it is waited for longer than for an answer.
+_LONGER = 10
+
+
+class DeployRow(Struct, frozen=True):
+    """`required_functions` are digests of what host2 does not have yet."""
+
+    id: str
+    state: str = ""
+    title: str | None = None
+    required_functions: tuple[str, ...] | None = None
+    error_message: str | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        return self.state == _READY
+
+    @property
+    def is_failed(self) -> bool:
+        return self.state in _FAILED
+
+
+class SiteRow(Struct, frozen=True):
+    name: str = ""
+    url: str = ""
+    ssl_url: str | None = None
+    published_deploy: DeployRow | None = None
+
+    @property
+    def endpoint(self) -> str:
+        return (self.ssl_url or self.url).rstrip("/")
+
+
+class Host2Work(Struct, frozen=True):
+    """What every call needs: the interface, who watches, how host2's words are shown, and how
+    long to wait."""
+
+    api: Host2Api
+    watch: CallWatch
+    quoted: Quoted
+    waiting: Waiting = WAITING
+
+    @property
+    def site(self) -> str:
+        return self.api.account.site
+
+    def path(self, rest: str = "") -> str:
+        return self.api.account.site_path + rest
+
+    def ask(self, call: ProviderCall, kind: type[T]) -> T:
+        """For calls that may be made twice without harm."""
+        return self.patient(lambda: self.api.once(call, kind))
+
+    def told(self, whose: str) -> AbstractContextManager[None]:
+        """Around what is done for this thing: what goes wrong is told of it."""
+        return explained(whose, self.quoted, judged)
+
+    def patient(self, act: Callable[[], T]) -> T:
+        return patient(act, "host2", self.waiting, self.watch)
+
+
+def site_of(work: Host2Work) -> SiteRow:
+    return work.ask(ProviderCall("GET", work.path()), SiteRow)
+
+
+def deploy_of(work: Host2Work, ident: str) -> DeployRow | None:
+    """host2 takes away what was not published for long."""
+    try:
+        return work.ask(_looking(work, ident), DeployRow)
+    except RefusedCallError as error:
+        if error.is_gone:
+            return None
+        raise
+
+
+def _looking(work: Host2Work, ident: str) -> ProviderCall:
+    return ProviderCall("GET", work.path(f"/deploys/{quote(ident, safe='')}"))
+
+
+def all_deploys(work: Host2Work) -> Iterator[DeployRow]:
+    """The newest first."""
+    page, rows = 1, _page(work, 1)
+    while rows:
+        yield from rows
+        page += 1
+        rows = _page(work, page) if len(rows) == _PAGE else ()
+
+
+def newest_deploys(work: Host2Work) -> tuple[DeployRow, ...]:
+    """As many as one call tells."""
+    return _page(work, 1)
+
+
+def _page(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
+    return work.patient(lambda: _page_once(work, number))
+
+
+def _page_once(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
+    path = work.path(f"/deploys?page={number}&per_page={_PAGE}")
+    return work.api.once(ProviderCall("GET", path), tuple[DeployRow, ...])
+
+
+class WantedDeploy(Struct, frozen=True):
+    """`document` holds values of variables: nobody is shown it. `digests` are those of functions
+    that can be brought."""
+
+    title: str
+    document: JsonObject
+    digests: frozenset[str] = frozenset()
+
+    def among(self, rows: Iterable[DeployRow]) -> DeployRow | None:
+        return next((one for one in rows if self.is_met_by(one)), None)
+
+    def is_met_by(self, row: DeployRow) -> bool:
+        """One that waits for what nobody has any more is of no use: the same files, packed
+        elsewhere, may be other bytes."""
+        can_end = self.digests.issuperset(row.required_functions or ())
+        return row.title == self.title and not row.is_failed and can_end
+
+
+def created(work: Host2Work, wanted: WantedDeploy) -> DeployRow:
+    """One that is there under this title, or a new one. What a try has made whose answer was lost
+    is among the newest: the next finds it."""
+    path = work.path(f"/deploys?title={quote(wanted.title)}")
+    call = sending("POST", path, wanted.document)
+
+    def act() -> DeployRow:
+        found = wanted.among(_page_once(work, 1))
+        if found is not None and not found.is_ready:
+            # A list does not tell what is still to be brought.
+            found = wanted.among([work.api.once(_looking(work, found.id), DeployRow)])
+        return found or work.api.once(call, DeployRow)
+
+    return work.patient(act)
+
+
+def is_required(work: Host2Work, ident: str, sha256: str) -> bool:
+    row = work.api.once(_looking(work, ident), DeployRow)
+    return sha256 in (row.required_functions or ())
+
+
+def made_ready(work: Host2Work, row: DeployRow) -> None:
+    """Waits until host2 has taken in all that was brought."""
+    seen = row.state
+
+    def look() -> DeployRow | None:
+        nonlocal seen
+        found = work.ask(_looking(work, row.id), DeployRow)
+        if found.state != seen:
+            work.watch.hear(f"the deploy {row.id} is {found.state}")
+            seen = found.state
+        return found if found.is_failed or found.is_ready else None
+
+    longer = replace(work.waiting, most=work.waiting.most * _LONGER)
+    found = row if row.is_ready else until(look, longer, work.watch)
+    if found is None:
+        message = f"the deploy {row.id} is still {seen} after {longer.most:.0f} s"
+        hint = "look at it on the page of the site, and run the command again: it is gone on with"
+        raise FabricError(Problem("provider/not-ready", message, hint))
+    if found.is_failed:
+        said = work.quoted(found.error_message or found.state)
+        raise FabricError(Problem("provider/refused", f"the deploy {row.id} failed: {said}"))
+
+
+def published(work: Host2Work, ident: str) -> None:
+    """From now on it is what the site's own address leads to."""
+    call = ProviderCall("POST", work.path(f"/deploys/{quote(ident, safe='')}/restore"))
+    work.ask(call, object)
+
+    def look() -> SiteRow | None:
+        site = site_of(work)
+        is_met = site.published_deploy is not None and site.published_deploy.id == ident
+        return site if is_met else None
+
+    if until(look, work.waiting, work.watch) is None:
+        message = f"the deploy {ident} was published, and the site does not lead to it"
+        raise FabricError(Problem("provider/not-ready", message, "run the command again"))
+
+
+def deleted(work: Host2Work, ident: str) -> None:
+    with unless_gone():
+        work.ask(ProviderCall("DELETE", f"/deploys/{quote(ident, safe='')}"), object)

@@ -1,0 +1,18 @@
+"""Whom host2 takes us for, and whether we may look at the site: asked without a change."""
+
+from msgspec import Struct
+
+from fabric.providers.host2.deploys import Host2Work, site_of
+from fabric.providers.http_calls import ProviderCall
+
+
+class _User(Struct, frozen=True):
+    email: str | None = None
+    full_name: str | None = None
+
+
+def identity(work: Host2Work) -> str:
+    user = work.ask(ProviderCall("GET", "/user"), _User)
+    site = site_of(work)
+    who = user.email or user.full_name or "a user without a name"
+    return f"{who}, with the site {site.name or work.site} at {site.endpoint}"

@@ -1,0 +1,34 @@
+"""What the last release left for this one, and how far it can be taken for granted."""
+
+from fabric.model.problems import Problem
+from fabric.model.records.record import DOUBT, Record
+from fabric.providers.contract import DeploymentAddress
+from fabric.providers.host2.own_settings import version_in
+
+SITE, DEPLOY, ADDRESS = "site", "deploy", "address"
+
+
+def sure_texts(address: DeploymentAddress) -> dict[str, str]:
+    """Empty where nobody knows how things are now."""
+    record = address.previous
+    if record is None or DOUBT in record.kept:
+        return {}
+    return dict(record.kept)
+
+
+def other_site(record: Record, site: str) -> Problem | None:
+    """Where nothing names a site, that is told with the credentials that are missing."""
+    noted = (version_in(one.resource_id).site for one in record.functions)
+    sites = {dict(record.kept).get(SITE, ""), *noted} - {"", site}
+    if not sites or not site:
+        return None
+    then = min(sites)
+    message = (
+        f"{record.ref.title} lies in the site `{then}`, and `HOST2_SITE_ID` is `{site}`: "
+        "nothing was changed in either"
+    )
+    hint = (
+        f"set `HOST2_SITE_ID` to `{then}`; to move the service, `fabric remove` it there, and "
+        "deploy it here then"
+    )
+    return Problem("deploy/other-place", message, hint)

@@ -1,0 +1,68 @@
+"""What there is of a service at host2, as far as its deploys tell by their titles."""
+
+from collections.abc import Iterator
+
+from fabric.model.records.record import FunctionRecord, Record
+from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.host2.deploys import DeployRow, Host2Work, newest_deploys, site_of
+from fabric.providers.host2.kept import DEPLOY
+from fabric.providers.host2.own_settings import SiteVersion, function_name, owner_of, version_in
+
+
+def met(work: Host2Work, address: DeploymentAddress, function: str) -> LiveFunction | None:
+    """A deploy does not tell its functions: they are those that the record has noted of it."""
+    there = _shown(work, address)
+    known = next(_noted(address.previous, function, there.id), None) if there else None
+    if known is None:
+        return None
+    return LiveFunction(
+        function,
+        function_name(address, function),
+        known.resource_id,
+        artifact_sha256=known.artifact_sha256,
+    )
+
+
+def made_under(
+    work: Host2Work, address: DeploymentAddress, function: str, mark: str
+) -> LiveFunction | None:
+    """In the newest deploy alone: what older ones have was made together with something else."""
+    owner = owner_of(address)
+    newest = next((one for one in newest_deploys(work) if owner.is_of(one.title)), None)
+    count = owner.count_in(newest.title, function, mark) if newest and newest.is_ready else 0
+    if newest is None or not count:
+        return None
+    version = SiteVersion(work.site, newest.id, count)
+    return LiveFunction(function, function_name(address, function), version.text, mark=mark)
+
+
+def kept_under(work: Host2Work, address: DeploymentAddress, function: str, mark: str) -> str:
+    """In any deploy: which one is gone back to follows from all functions together."""
+    owner = owner_of(address)
+    for one in newest_deploys(work):
+        count = owner.count_in(one.title, function, mark) if one.is_ready else 0
+        if count:
+            return SiteVersion(work.site, one.id, count).text
+    return ""
+
+
+def lost(work: Host2Work, address: DeploymentAddress) -> Iterator[str]:
+    record = address.previous
+    ident = dict(record.kept).get(DEPLOY, "") if record else ""
+    there = _shown(work, address)
+    if ident and (there is None or there.id != ident):
+        yield f"the published deploy `{ident}`"
+
+
+def _shown(work: Host2Work, address: DeploymentAddress) -> DeployRow | None:
+    there = site_of(work).published_deploy
+    return there if there is not None and owner_of(address).is_of(there.title) else None
+
+
+def _noted(record: Record | None, function: str, ident: str) -> Iterator[FunctionRecord]:
+    if record is None:
+        return
+    rows = (record.functions, *(past.functions for past in record.history))
+    for one in (one for functions in rows for one in functions):
+        if one.name == function and version_in(one.resource_id).deploy == ident:
+            yield one

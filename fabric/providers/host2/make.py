@@ -1,0 +1,35 @@
+"""host2's deployer from what surrounds a run: which site, with whose token, at which address."""
+
+from collections.abc import Mapping
+
+from fabric.model.secret import Secret
+from fabric.providers.connections import Connections
+from fabric.providers.host2.api import Host2Account, Host2Api
+from fabric.providers.host2.deployer import Host2Sites
+from fabric.providers.host2.own_settings import Host2Place
+from fabric.providers.redaction import redaction_of
+from fabric.providers.refused_calls import require_variables
+from fabric.providers.run_command import CommandEnvironment
+
+_OFFICIAL = "https://api.netlify.com/api/v1"
+_TOKEN, _SITE = "HOST2_AUTH_TOKEN", "HOST2_SITE_ID"
+
+
+def host2_sites(around: CommandEnvironment, connections: Connections) -> Host2Sites:
+    env = around.env.reveal()
+    secrets = filter(None, (*around.hide.reveal(), env.get(_TOKEN)))
+    hide = redaction_of(secrets, env.items())
+
+    def connect() -> Host2Api:
+        """What a config says can be judged without credentials: they are asked for here."""
+        account = _account(env)
+        key = ("host2", account.base_url, account.site, account.token.reveal())
+        return connections.shared(key, lambda: Host2Api(account))
+
+    return Host2Sites(connect, hide, Host2Place(env.get(_SITE, "")))
+
+
+def _account(env: Mapping[str, str]) -> Host2Account:
+    require_variables("host2", env, (_TOKEN, _SITE))
+    base_url = env.get("HOST2_API_BASE_URL") or _OFFICIAL
+    return Host2Account(base_url, Secret(env[_TOKEN]), env[_SITE])

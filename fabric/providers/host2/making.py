@@ -1,0 +1,108 @@
+"""A deploy at host2: all functions of a service, brought to a draft that nobody meets yet."""
+
+import itertools
+from collections.abc import Sequence
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.host2.deploy_plan import DeployPlan, planned
+from fabric.providers.host2.deploys import (
+    DeployRow,
+    Host2Work,
+    SiteRow,
+    created,
+    deploy_of,
+    is_required,
+    made_ready,
+    newest_deploys,
+    site_of,
+)
+from fabric.providers.host2.own_settings import (
+    ServiceOwner,
+    SiteVersion,
+    function_name,
+    is_of_nobody,
+    owner_of,
+    version_in,
+)
+from fabric.providers.host2.uploads import FunctionUpload
+from fabric.providers.http_calls import ProviderCall
+from fabric.providers.only_version import refuse_without_version
+from fabric.providers.side_by_side import each_at_once
+
+_AT_ONCE = 8
+_BYTES = "application/octet-stream"
+
+
+def made(
+    work: Host2Work, address: DeploymentAddress, orders: Sequence[FunctionOrder]
+) -> tuple[LiveFunction, ...]:
+    plan = planned(address, orders)
+    own_site(work, owner_of(address))
+    row = _then(work, plan, orders)
+    if row is None:
+        for order in orders:
+            refuse_without_version(order)
+        row = created(work, plan.wanted)
+    _brought(work, plan, row)
+    made_ready(work, row)
+    work.watch.hear(f"the deploy {row.id} is ready, and nobody meets it yet")
+    version = SiteVersion(work.site, row.id, len(orders))
+    return tuple(_live(address, order, version) for order in orders)
+
+
+def own_site(work: Host2Work, owner: ServiceOwner) -> SiteRow:
+    """The site, where nobody else has published anything in it."""
+    site = site_of(work)
+    there = site.published_deploy
+    if there is None or owner.is_of(there.title) or is_of_nobody(there.title):
+        return site
+    said = f"`{work.quoted(there.title)}`" if there.title else "without a title"
+    message = (
+        f"the site `{site.name or work.site}` shows the deploy {there.id} ({said}), and nothing in "
+        f"it says that it is of {owner.name}"
+    )
+    hint = "it is left as it is: each service needs a site of its own, name another one"
+    raise FabricError(Problem("deploy/foreign", message, f"{hint} in `HOST2_SITE_ID`"))
+
+
+def _then(work: Host2Work, plan: DeployPlan, orders: Sequence[FunctionOrder]) -> DeployRow | None:
+    """On a way back the deploy of then, if it is still there, and is what is ordered."""
+    idents = {version_in(order.version).deploy for order in orders} - {""}
+    ident = next(iter(idents)) if len(idents) == 1 else ""
+    found = deploy_of(work, ident) if ident else None
+    if found is not None and plan.wanted.is_met_by(found):
+        return found
+    return plan.wanted.among(newest_deploys(work)) if idents else None
+
+
+def _brought(work: Host2Work, plan: DeployPlan, row: DeployRow) -> None:
+    required = row.required_functions or ()
+    uploads = [one for one in plan.uploads if one.sha256 in required]
+    each_at_once(lambda one: _bring(work, row.id, one), uploads, _AT_ONCE)
+
+
+def _bring(work: Host2Work, ident: str, upload: FunctionUpload) -> None:
+    path = f"/deploys/{ident}/functions/{upload.name}"
+    query = f"?runtime={upload.runtime}&size={len(upload.content)}"
+    call = ProviderCall("PUT", path + query, upload.content, _BYTES)
+    tries = itertools.count()
+
+    def act() -> None:
+        """What a try has brought whose answer was lost is not asked for again."""
+        if next(tries) == 0 or is_required(work, ident, upload.sha256):
+            work.api.once(call, object)
+
+    with work.told(f"function `{upload.function}`"):
+        work.patient(act)
+
+
+def _live(address: DeploymentAddress, order: FunctionOrder, version: SiteVersion) -> LiveFunction:
+    return LiveFunction(
+        order.name,
+        function_name(address, order.name),
+        version.text,
+        artifact_sha256=order.artifact.sha256,
+        mark=order.mark,
+        triggers=order.triggers,
+    )

@@ -1,0 +1,40 @@
+"""Paths of routes with their parameters: which requests fit two of them. No effects."""
+
+import re
+
+Shape = tuple[str, ...]
+_NAME = re.compile(r"\{[^{}+]+(\+?)\}")
+ONE, MANY = "{}", "{+}"
+
+
+def shape_of(path: str) -> Shape:
+    """Its segments; parameters lose their names, and a slash at the end says nothing."""
+    return tuple(_NAME.sub(r"{\1}", one) for one in path.strip("/").split("/"))
+
+
+def overlap(one: Shape, other: Shape) -> bool:
+    """Whether any path fits both."""
+    if not one or not other:
+        return one == other
+    both = (one[0], other[0])
+    if MANY in both:
+        return "" not in both
+    is_same = one[0] == other[0] or (ONE in both and "" not in both)
+    return is_same and overlap(one[1:], other[1:])
+
+
+def is_within(one: Shape, other: Shape) -> bool:
+    """Whether each path that fits the first fits the second."""
+    if not one or not other:
+        return one == other
+    if other[0] == MANY:
+        return one[0] != ""
+    if one[0] == MANY or (other[0] != ONE and one[0] != other[0]) or one[0] == "":
+        return one == other
+    return is_within(one[1:], other[1:])
+
+
+def expression_of(shape: Shape) -> str:
+    """As a regular expression in the common tongue of all engines."""
+    parts = {ONE: "[^/]+", MANY: ".+"}
+    return "^/" + "/".join(parts.get(one) or re.escape(one) for one in shape) + "/?$"

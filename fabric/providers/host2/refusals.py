@@ -1,0 +1,21 @@
+"""What host2's interface answers instead of doing as asked, in words: who, what, what to do."""
+
+import re
+
+from fabric.model.problems import Problem
+from fabric.providers.refused_calls import Quoted, RefusedCallError
+
+# Whatever is below it may be gone by itself.
+_OF_THE_SITE = re.compile(r"GET /sites/[^/]+")
+_LOGIN_STATUS = frozenset((401, 403))
+
+
+def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+    words = f"{whose}: `{error.call}` was refused, {error.status} {quoted(error.words)}"
+    if error.status in _LOGIN_STATUS:
+        hint = "check `HOST2_AUTH_TOKEN`, and that its user may deploy to the site `HOST2_SITE_ID`"
+        return Problem("credentials/refused", words, hint)
+    if error.is_gone and _OF_THE_SITE.fullmatch(error.call):
+        hint = "check `HOST2_SITE_ID`: it is the id of a site that the token's user may see"
+        return Problem("credentials/refused", words, hint)
+    return Problem("provider/refused", words)

@@ -1,0 +1,54 @@
+"""A release at host2: the deploy that was made ready is published, with all that is in it."""
+
+from collections.abc import Sequence
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
+from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.host2.deploys import Host2Work, published
+from fabric.providers.host2.kept import ADDRESS, DEPLOY, SITE, sure_texts
+from fabric.providers.host2.making import own_site
+from fabric.providers.host2.own_settings import function_name, owner_of, version_in
+from fabric.providers.naming import function_endpoint
+
+
+def released(
+    work: Host2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> Released:
+    # What a deploy has failed to make has no version.
+    functions = [one for one in functions if version_in(one.resource_id).deploy]
+    ident = _one_deploy(address, functions)
+    kept = sure_texts(address)
+    endpoint = kept.get(ADDRESS, "") if kept.get(DEPLOY) == ident else ""
+    if not endpoint:
+        site = own_site(work, owner_of(address))
+        endpoint = site.endpoint
+        if site.published_deploy is None or site.published_deploy.id != ident:
+            published(work, ident)
+            work.watch.hear(f"users meet the deploy {ident} at {endpoint}")
+    left = {SITE: work.site, DEPLOY: ident, ADDRESS: endpoint}
+    return Released(endpoint, _outputs(address, endpoint, functions), tuple(left.items()))
+
+
+def _one_deploy(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+    versions = {version_in(one.resource_id) for one in functions}
+    whole = next(iter(versions), None)
+    if whole is not None and len(versions) == 1 and whole.count == len(functions):
+        return whole.deploy
+    message = (
+        f"no deploy has just the functions of `{address.service}` ({len(functions)}): they lie in "
+        f"{len(versions)}, and a site shows one as a whole"
+    )
+    hint = "deploy all of the service with `--force`, without `--function`"
+    raise FabricError(Problem("deploy/incomplete", message, hint))
+
+
+def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]) -> Pairs:
+    """Others receive what stays the same from deploy to deploy."""
+    outputs = {"url": endpoint}
+    for one in functions:
+        below = function_endpoint(endpoint, one.triggers)
+        if below:
+            outputs[f"url_{one.name}"] = below
+        outputs[f"arn_{one.name}"] = function_name(address, one.name)
+    return tuple((name, text) for name, text in outputs.items() if text)

@@ -1,0 +1,59 @@
+"""What a service has at host2, taken away: an empty deploy in its place, then all of its own."""
+
+from collections.abc import Sequence
+
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.host2.deploys import (
+    DeployRow,
+    Host2Work,
+    WantedDeploy,
+    all_deploys,
+    created,
+    deleted,
+    made_ready,
+    published,
+    site_of,
+)
+from fabric.providers.host2.own_settings import ServiceOwner, is_of_nobody, owner_of
+from fabric.providers.side_by_side import each_at_once
+
+_AT_ONCE = 8
+_NOTHING: JsonObject = {"files": {}, "functions": {}, "draft": True}
+
+
+def refuse_single(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
+    names = ", ".join(f"`{one.name}`" for one in functions)
+    message = f"host2 takes no single function away ({names}): a site is one deploy as a whole"
+    hint = f"take it out of the config of `{address.service}`, and deploy that"
+    raise FabricError(Problem("remove/whole-service", message, hint))
+
+
+def dissolved(work: Host2Work, address: DeploymentAddress) -> None:
+    """host2 unpublishes nothing: something has to stand where the service was."""
+    owner = owner_of(address)
+    _put_nothing_there(work, owner)
+    own = [one for one in all_deploys(work) if owner.is_of(one.title)]
+    each_at_once(lambda one: _delete(work, one), own, _AT_ONCE)
+    if own:
+        work.watch.hear(f"{len(own)} deploys of {owner.name} were deleted")
+
+
+def _put_nothing_there(work: Host2Work, owner: ServiceOwner) -> None:
+    site = site_of(work)
+    there = site.published_deploy
+    if there is None:
+        return
+    if owner.is_of(there.title):
+        row = created(work, WantedDeploy(owner.title_of_nothing, _NOTHING))
+        made_ready(work, row)
+        published(work, row.id)
+        work.watch.hear(f"the site {site.endpoint} stays, with the empty deploy {row.id} in it")
+    elif not is_of_nobody(there.title):
+        work.watch.hear(f"the site shows the deploy {there.id}, which is not of {owner.name}")
+
+
+def _delete(work: Host2Work, one: DeployRow) -> None:
+    with work.told(f"the deploy {one.id}"):
+        deleted(work, one.id)

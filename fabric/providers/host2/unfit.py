@@ -1,0 +1,124 @@
+"""What of a config host2 would refuse, or fabric cannot do there, as far as no call is needed."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from fabric.model.concurrency import told_counts, told_settings
+from fabric.model.problems import Problem
+from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
+from fabric.providers.host2.crons import own_cron
+from fabric.providers.host2.deploy_plan import routes_in
+from fabric.providers.host2.route_plan import ANY, METHODS, SiteRoute, collisions
+from fabric.providers.host2.uploads import names_of, site_runtime
+
+_CODE = "config/unfit"
+_HTTP_SECONDS, _CRON_SECONDS = 60, 30
+# host2 and the runtime below it set these, or take them for their own.
+_RESERVED = re.compile(
+    r"AWS_(REGION|DEFAULT_REGION|EXECUTION_ENV|ACCESS_KEY(_ID)?|SECRET_ACCESS_KEY|SECRET_KEY"
+    r"|SESSION_TOKEN|LAMBDA_.*)|_.*|LAMBDA_(TASK_ROOT|RUNTIME_DIR)|NETLIFY(_.*)?|SITE_(ID|NAME)"
+    r"|DEPLOY_(ID|URL|PRIME_URL)|URL|CONTEXT|BRANCH|HEAD|COMMIT_REF|BUILD_ID|REPOSITORY_URL"
+)
+_OWN_PATHS = "/.netlify/"
+
+
+def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+    for one in functions:
+        yield from (Unfit(one.name, problem) for problem in _of_function(one))
+        for number, text in enumerate(one.triggers):
+            for problem in _of_trigger(one.name, json.loads(text)):
+                yield Unfit(one.name, problem, number)
+    yield from _of_names(address, functions)
+    yield from _of_routes(functions)
+
+
+def _of_function(one: FunctionDraft) -> Iterator[Problem]:
+    settings = dict(one.settings)
+    runtime = settings.get("runtime", "")
+    if not site_runtime(runtime):
+        why = f"has the runtime `{runtime}`, and fabric deploys JavaScript alone to host2"
+        yield _problem(one.name, why, "deploy it to another provider, or write it in TypeScript")
+    reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
+    asked = {
+        "reservedConcurrency": reserved is not None,
+        "provisionedConcurrency": bool(one.provisioned_concurrency),
+    }
+    for name in (name for name, is_asked in asked.items() if is_asked):
+        why = f"asks for `{name}`, which host2 does not have"
+        yield _problem(one.name, why, "leave it out: as many run as are called")
+    for name in one.variables:
+        if _RESERVED.fullmatch(name):
+            why = f"has the variable `{name}`, which host2 sets or keeps for itself"
+            yield _problem(one.name, why, "give it another name")
+    yield from _of_kinds(one, settings.get("timeout", ""))
+
+
+def _of_kinds(one: FunctionDraft, timeout: str) -> Iterator[Problem]:
+    kinds = [json.loads(text).get("type") for text in one.triggers]
+    most = _CRON_SECONDS if "cron" in kinds else _HTTP_SECONDS
+    if timeout.isdigit() and int(timeout) > most:
+        whom = "what a clock calls" if "cron" in kinds else "an answer"
+        why = f"asks for a timeout of {timeout} s, and host2 waits {most} s for {whom}"
+        yield _problem(one.name, why)
+
+
+def _of_trigger(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
+    match trigger.get("type"):
+        case "http":
+            yield from _of_http(function, trigger)
+        case "cron":
+            yield from _of_cron(function, trigger)
+        case kind:
+            why = f"has a trigger of the type `{kind}`, which host2 does not have"
+            yield _problem(function, why, "host2 has http and cron")
+
+
+def _of_http(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
+    if trigger.get("authorizer"):
+        why = "asks for an authorizer, and fabric makes none at host2"
+        yield _problem(function, why, "check who calls in the handler itself")
+    method, path = str(trigger.get("method") or "GET").upper(), str(trigger.get("path") or "/")
+    if method not in (ANY, *METHODS):
+        why = f"has a route for {method}, which host2 has no routes for"
+        yield _problem(function, why, "GET answers HEAD, too; ANY takes whatever comes")
+    if path.startswith(_OWN_PATHS):
+        why = f"has the path `{path}`, and what begins with `{_OWN_PATHS}` is host2's own"
+        yield _problem(function, why, "choose another path")
+
+
+def _of_cron(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
+    schedule, zone = str(trigger.get("schedule", "")), str(trigger.get("timezone") or "")
+    try:
+        own_cron(schedule, zone)
+    except ValueError as error:
+        why = f"has the schedule `{schedule}`, which host2 cannot keep: {error}"
+        yield _problem(function, why, "write it as five fields in UTC")
+
+
+def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+    taken: dict[str, str] = {}
+    for one in functions:
+        for name, _ in names_of(address, one.name, one.triggers):
+            first = taken.setdefault(name, one.name)
+            if first != one.name:
+                why = f"would be called `{name}` at host2, and so would one of `{first}`"
+                yield Unfit(one.name, _problem(one.name, why, "rename one of the two"))
+
+
+def _of_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+    rows = [row for one in functions for row in routes_in(one.name, one.triggers)]
+    for one, other in collisions(rows):
+        yield Unfit(other.function, _collision(one, other), other.number)
+
+
+def _collision(one: SiteRoute, other: SiteRoute) -> Problem:
+    why = (
+        f"has the route `{other.title}`, and host2 cannot tell its requests from those of "
+        f"`{one.title}` of `{one.function}`"
+    )
+    return _problem(other.function, why, "let one function have both, or choose another path")
+
+
+def _problem(function: str, why: str, hint: str = "") -> Problem:
+    return Problem(_CODE, f"function `{function}` {why}", hint)

@@ -1,0 +1,172 @@
+"""What is uploaded of a function: its archive, and beside it what calls its handler. No network."""
+
+import functools
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.model.conventions import conventions_of
+from fabric.model.cors import cors_row
+from fabric.model.hashing import digest_bytes, digest_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.host2.own_settings import clock_name, count_of, function_name
+
+# They are data here: what is in them runs at host2 alone.
+_RUNTIME = Path(__file__).parents[2] / "runtimes" / "nodejs"
+_SERVING = ("serving_cors.mjs", "serving_http.mjs", "serving_routes.mjs")
+_SHIM = Path(__file__).with_name("shim")
+_FOLDER = "_fabric"
+# In this order the runtime there looks for the module that has the function's name.
+_ENDS = (".js", ".mjs", ".cjs")
+
+
+class FunctionUpload(Struct, frozen=True):
+    """`name` is what host2 calls the function."""
+
+    function: str
+    name: str
+    runtime: str
+    content: bytes
+    sha256: str
+
+
+def uploads_of(
+    address: DeploymentAddress, orders: Sequence[FunctionOrder]
+) -> tuple[FunctionUpload, ...]:
+    return tuple(
+        _upload(order, *one)
+        for order in orders
+        for one in names_of(address, order.name, order.triggers)
+    )
+
+
+def names_of(
+    address: DeploymentAddress, function: str, triggers: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """What one function is called at host2, with the schedule that calls it: users meet the first,
+    which has none, and each schedule has one more."""
+    yield function_name(address, function), ""
+    for number, (schedule, _) in enumerate(crons_in(triggers)):
+        yield clock_name(address, function, number), schedule
+
+
+def crons_in(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Schedules with their time zones."""
+    found = (one for one in map(json.loads, triggers) if one.get("type") == "cron")
+    return tuple((one["schedule"], one.get("timezone") or "") for one in found)
+
+
+def _upload(order: FunctionOrder, name: str, schedule: str) -> FunctionUpload:
+    content = _packed(order, name, schedule)
+    runtime = site_runtime(order.artifact.runtime)
+    return FunctionUpload(order.name, name, runtime, content, digest_bytes(content))
+
+
+def site_runtime(runtime: str) -> str:
+    """Without a version the site's own choice; empty where host2 has none such."""
+    found = _NODE.fullmatch(runtime)
+    return (f"nodejs{found[1]}.x" if found[1] else "js") if found else ""
+
+
+_NODE = re.compile(r"nodejs(?:(\d+)(?:\.x)?)?")
+
+
+def _packed(order: FunctionOrder, name: str, schedule: str) -> bytes:
+    said = json.dumps(_said(order, schedule), sort_keys=True)
+    made = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive,
+        zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed,
+    ):
+        files = [one for one in archive.infolist() if not one.is_dir()]
+        _refuse_taken(order, name, frozenset(one.filename for one in files))
+        for one in files:
+            packed.writestr(_entry(one.filename, one.external_attr), archive.read(one))
+        for path, text in ((f"{name}.mjs", _ENTRY.format(said=said)), *_around()):
+            packed.writestr(_entry(path), text)
+    return made.getvalue()
+
+
+_ENTRY = """\
+import {{ lambda }} from "./_fabric/lambda.mjs";
+export const handler = await lambda({said});
+"""
+
+
+def _entry(path: str, attributes: int = 0o100644 << 16) -> zipfile.ZipInfo:
+    """Equal files are equal bytes, whenever they are packed."""
+    entry = zipfile.ZipInfo(path)
+    entry.external_attr = attributes or 0o100644 << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+def _refuse_taken(order: FunctionOrder, name: str, there: frozenset[str]) -> None:
+    module = order.artifact.handler.rpartition(".")[0]
+    if not any(f"{module}{end}" in there for end in _ENDS):
+        raise FabricError(_problem(order, f"its archive has no module `{module}`"))
+    taken = sorted(
+        path
+        for path in there
+        if path in {f"{name}{end}" for end in _ENDS} or path.startswith(f"{_FOLDER}/")
+    )
+    if taken:
+        raise FabricError(_problem(order, f"its archive has `{taken[0]}`, which fabric puts there"))
+
+
+def _problem(order: FunctionOrder, why: str) -> Problem:
+    return Problem("deploy/unfit-archive", f"function `{order.name}`: {why}")
+
+
+@functools.cache
+def _around() -> tuple[tuple[str, str], ...]:
+    calling = sorted((_RUNTIME / "calling").glob("*.mjs"))
+    own = [*sorted(_SHIM.glob("*.mjs")), *(_RUNTIME / name for name in _SERVING)]
+    files = [(one.name, one) for one in own]
+    files += [(f"calling/{one.name}", one) for one in calling]
+    return tuple((f"{_FOLDER}/{name}", path.read_text()) for name, path in files)
+
+
+@functools.cache
+def around_digest() -> str:
+    """What stands around a handler is a part of what is deployed."""
+    return digest_fields((_ENTRY, *(part for pair in _around() for part in pair)))
+
+
+def _said(order: FunctionOrder, schedule: str) -> JsonObject:
+    """What the module beside the handler is told: what users meet no clock may call, and what a
+    clock calls has no route."""
+    triggers = [json.loads(text) for text in order.triggers]
+    kinds = [str(one.get("type")) for one in triggers]
+    http = [one for one in triggers if one.get("type") == "http"]
+    calls = conventions_of("host2").of("nodejs")
+    module, _, name = order.artifact.handler.rpartition(".")
+    return {
+        "module": module,
+        "name": name,
+        "functionName": order.name,
+        "seconds": count_of(order, "timeout"),
+        "memory": count_of(order, "memory"),
+        "convention": calls.convention(kinds),
+        "names": list(calls.names),
+        "methods": list(calls.methods),
+        "kinds": list(kinds),
+        "path": next((str(one.get("path") or "/") for one in http), "/"),
+        "schedule": schedule,
+        "routes": [] if schedule else [_row(one) for one in http],
+    }
+
+
+def _row(trigger: Mapping[str, object]) -> JsonObject:
+    return {
+        "method": str(trigger.get("method") or "GET").upper(),
+        "path": str(trigger.get("path") or "/"),
+        "cors": cors_row(trigger.get("cors")),
+    }

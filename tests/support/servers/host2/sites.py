@@ -1,0 +1,97 @@
+"""What each site has: its deploys with their functions, and what goes wrong on purpose."""
+
+import re
+import threading
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class RefusedError(Exception):
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers or {}
+
+
+class CutError(Exception):
+    """The connection ends without an answer."""
+
+
+@dataclass
+class SiteDeploy:
+    """`looks` is how often it is looked at before it is ready."""
+
+    id: str
+    title: str | None
+    body: dict[str, Any]
+    required: list[str]
+    state: str = "uploading"
+    looks: int = 0
+    error: str = ""
+    runtimes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def functions(self) -> dict[str, str]:
+        return dict(self.body.get("functions", {}))
+
+    def shown(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "state": self.state,
+            "title": self.title,
+            "draft": bool(self.body.get("draft")),
+            "required": [],
+            "required_functions": list(self.required),
+            "error_message": self.error or None,
+            "function_schedules": self.body.get("function_schedules", []),
+        }
+
+
+@dataclass
+class Site:
+    """One test has one site, and a token for it. The newest deploy is the last."""
+
+    id: str
+    base: str
+    token: str
+    deploys: dict[str, SiteDeploy] = field(default_factory=dict)
+    blobs: dict[str, bytes] = field(default_factory=dict)
+    published: str = ""
+    looks: int = 0
+    failure: str = ""
+    calls: list[list[Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    lines: dict[str, list[str]] = field(default_factory=dict)
+    guard: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def url(self) -> str:
+        return f"{self.base}/met/{self.id}"
+
+    @property
+    def shown_deploy(self) -> SiteDeploy | None:
+        return self.deploys.get(self.published)
+
+    def planned(self, method: str, path: str) -> dict[str, Any] | None:
+        """The fault that this call meets; each is met `times` times after `skip` that fit."""
+        for fault in self.faults:
+            if not _fits(fault, method, path) or fault.get("times", 1) < 1:
+                continue
+            if fault.get("skip", 0) > 0:
+                fault["skip"] -= 1
+                continue
+            fault["times"] = fault.get("times", 1) - 1
+            return fault
+        return None
+
+
+def _fits(fault: dict[str, Any], method: str, path: str) -> bool:
+    is_method = fault.get("method", method) == method
+    is_kind = not (fault.get("changing") and method == "GET")
+    return is_method and is_kind and re.search(fault.get("path", ""), path) is not None
+
+
+def new_id() -> str:
+    return uuid.uuid4().hex[:24]
