@@ -10,11 +10,14 @@ from tests.support.servers.cluster.fixtures import cluster, real_plane
 from tests.support.servers.edge1.fixtures import edge1, edge1_endpoint
 from tests.support.servers.host2.fixtures import host2, host2_served
 from tests.support.servers.strict_cloud1.fixtures import cloud1, strict_cloud1_server
+from tests.support.servers.whisk.fixtures import cloud5, cloud6, whisk_served
 
 __all__ = [
     "cloud1",
     "cloud2",
     "cloud2_endpoint",
+    "cloud5",
+    "cloud6",
     "cluster",
     "edge1",
     "edge1_endpoint",
@@ -22,6 +25,7 @@ __all__ = [
     "host2_served",
     "real_plane",
     "strict_cloud1_server",
+    "whisk_served",
 ]
 
 # No test says how quick a machine is.

@@ -54,7 +54,12 @@ def opened(provider: str) -> Http:
 def sent(http: Http, base_url: str, token: Secret[str], call: ProviderCall) -> HttpReply:
     """No redirect is ever followed, so the token goes nowhere else. TransientError where nobody
     knows what became of it."""
-    headers = {"Authorization": f"Bearer {token.reveal()}"}
+    return admitted(http, base_url, Secret(f"Bearer {token.reveal()}"), call)
+
+
+def admitted(http: Http, base_url: str, login: Secret[str], call: ProviderCall) -> HttpReply:
+    """The same with whatever an interface wants to see of who calls."""
+    headers = {"Authorization": login.reveal()}
     if call.content:
         headers["Content-Type"] = call.content_type
     url = base_url.rstrip("/") + call.path

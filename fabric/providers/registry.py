@@ -80,12 +80,26 @@ def _host2(around: CommandEnvironment, extension: str, connections: Connections)
     return host2_sites(around, connections)
 
 
+def _cloud5(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:  # noqa: ARG001 - there is nothing to set
+    from fabric.providers.cloud5.make import cloud5_functions
+
+    return cloud5_functions(around, connections)
+
+
+def _cloud6(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:  # noqa: ARG001 - there is nothing to set
+    from fabric.providers.cloud6.make import cloud6_functions
+
+    return cloud6_functions(around, connections)
+
+
 _REAL: dict[str, Callable[[CommandEnvironment, str, Connections], Deployer]] = {
     "cloud1-lambda": _cloud1,
     "cloud2-functions": _cloud2,
     "edge1-workers": _edge1,
     "cluster-orchestrator": _cluster,
     "host2": _host2,
+    "cloud5-functions": _cloud5,
+    "cloud6-functions": _cloud6,
 }
 REAL_PROVIDERS = tuple(_REAL)
 _MAKERS: dict[Mode, Callable[[ProviderFacts, CommandEnvironment], Deployer]] = {

@@ -13,6 +13,7 @@ from tests.support.cluster_site import ClusterSite
 from tests.support.edge1_site import Edge1Site
 from tests.support.host2_site import Host2Site
 from tests.support.service_site import ServiceSite
+from tests.support.whisk_site import Cloud5Site, WhiskSite
 
 # By the fixture that gives its server.
 _SITES: dict[str, Callable[[Any, Path], ServiceSite]] = {
@@ -21,6 +22,8 @@ _SITES: dict[str, Callable[[Any, Path], ServiceSite]] = {
     "edge1": Edge1Site,
     "cluster": ClusterSite,
     "host2": Host2Site,
+    "cloud5": Cloud5Site,
+    "cloud6": WhiskSite,
 }
 
 

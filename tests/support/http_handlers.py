@@ -15,7 +15,7 @@ import pytest
 
 class Host(StrEnum):
     """What runs a handler: `LOCAL` is the developer's machine, in either language, and `SITES` are
-    functions that a site calls with events of its own."""
+    functions that a site calls with events of its own; actions are OpenWhisk's."""
 
     WORKERS = "workers"
     NODE = "node"
@@ -24,9 +24,11 @@ class Host(StrEnum):
     FRAMEWORK_PYTHON = "framework-python"
     LOCAL = "local"
     SITES = "sites"
+    ACTION_NODE = "action-node"
+    ACTION_PYTHON = "action-python"
 
 
-_PYTHON_HOSTS = frozenset((Host.PYTHON, Host.FRAMEWORK_PYTHON))
+_PYTHON_HOSTS = frozenset((Host.PYTHON, Host.FRAMEWORK_PYTHON, Host.ACTION_PYTHON))
 
 
 @dataclass(frozen=True)

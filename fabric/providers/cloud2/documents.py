@@ -10,8 +10,9 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.cloud2.own_settings import OWNER, Cloud2Owner, RevisionMark
-from fabric.providers.cloud2.source import ENTRY_POINT, memory_of, require_runtime, seconds_of
+from fabric.providers.cloud2.source import ENTRY_POINT, require_runtime
 from fabric.providers.contract import FunctionOrder
+from fabric.providers.sources import memory_of, seconds_of
 
 MARK, CLOCK = "FABRIC_MARK", "FABRIC_CLOCK"
 _ENV_BYTES = 32 * 1024

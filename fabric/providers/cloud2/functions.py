@@ -31,7 +31,7 @@ from fabric.providers.cloud2.revisions import (
     revision_of,
     serving,
 )
-from fabric.providers.cloud2.source import packed_source, require_runtime
+from fabric.providers.cloud2.source import function_source, require_runtime
 from fabric.providers.cloud2.work import Cloud2Work, OperationRow, finished, too_long
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.http_calls import sending
@@ -151,7 +151,7 @@ def _built(work: Cloud2Work, plan: Cloud2Plan, *, is_new: bool) -> LiveFunction:
 
 
 def _uploaded(work: Cloud2Work, order: FunctionOrder) -> JsonObject:
-    content = packed_source(order, work.place.region)
+    content = function_source(order, work.place.region)
     path = f"/v2/{work.place.path}/functions:generateUploadUrl"
     upload = work.api.once(FUNCTIONS, sending("POST", path, {"environment": "GEN_2"}), _SignedPlace)
     work.api.upload(upload.upload_url, content)

@@ -118,13 +118,23 @@ class Host2Server:
         body: bytes | Iterator[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Met:
-        asked = urllib.request.Request(url, body, dict(headers or {}), method=method)  # noqa: S310
-        try:
-            with _OPENER.open(asked) as answer:  # on this machine
-                return _met(answer.status, answer.read(), answer.headers)
-        except urllib.error.HTTPError as error:
-            with error:
-                return _met(error.code, error.read(), error.headers)
+        return met_at(method, url, body, headers)
+
+
+def met_at(
+    method: str,
+    url: str,
+    body: bytes | Iterator[bytes] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Met:
+    """What somebody is answered there; no redirect is followed."""
+    asked = urllib.request.Request(url, body, dict(headers or {}), method=method)  # noqa: S310
+    try:
+        with _OPENER.open(asked) as answer:  # on this machine
+            return _met(answer.status, answer.read(), answer.headers)
+    except urllib.error.HTTPError as error:
+        with error:
+            return _met(error.code, error.read(), error.headers)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -1,0 +1,77 @@
+"""cloud5's own interface: it gives namespaces with their keys, and clocks; what runs is behind the
+host of a namespace."""
+
+import base64
+from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.secret import Secret
+from fabric.providers.http_calls import ProviderCall, admitted, understood
+from fabric.providers.refused_calls import RefusedCallError
+from fabric.providers.whisk.api import WhiskApi, WhiskDoor
+from fabric.system.http_client import Http
+
+T = TypeVar("T")
+_NAMESPACES = "/v2/functions/namespaces"
+_GONE, _LOGIN = 404, 401
+
+
+class Cloud5Account(Struct, frozen=True):
+    """`api_host` stands for that of the namespace where it is set."""
+
+    base_url: str
+    token: Secret[str]
+    namespace: str
+    api_host: str = ""
+
+
+class _NamespaceRow(Struct, frozen=True):
+    namespace: str
+    api_host: str
+    uuid: str
+    key: str
+
+
+class _NamespaceAnswer(Struct, frozen=True):
+    namespace: _NamespaceRow
+
+
+class _Refusal(Struct, frozen=True):
+    id: str = ""
+    message: str = ""
+
+
+class Cloud5Api(WhiskApi):
+    def __init__(self, account: Cloud5Account, http: Http | None = None) -> None:
+        super().__init__("cloud5-functions", self._asked, http)
+        self._account = account
+
+    def own(self, call: ProviderCall, kind: type[T]) -> T:
+        """Paths begin behind that of the namespace."""
+        return self._own(self.http, call, kind)
+
+    def _own(self, http: Http, call: ProviderCall, kind: type[T]) -> T:
+        account = self._account
+        path = f"{_NAMESPACES}/{account.namespace}{call.path}"
+        asked = ProviderCall(call.method, path, call.content, call.content_type)
+        login = Secret(f"Bearer {account.token.reveal()}")
+        reply = admitted(http, account.base_url, login, asked)
+        if reply.ok:
+            return understood(asked, replace(reply, content=reply.content or b"null"), kind)
+        said = understood(asked, reply, _Refusal)
+        raise RefusedCallError(reply.status, said.message or said.id, asked.title)
+
+    def _asked(self, http: Http) -> WhiskDoor:
+        try:
+            row = self._own(http, ProviderCall("GET", ""), _NamespaceAnswer).namespace
+        except RefusedCallError as error:
+            if error.status == _GONE:
+                raise RefusedCallError(_LOGIN, error.words, error.call) from error
+            raise
+        said = self._account.api_host or row.api_host
+        url = said if "://" in said else f"https://{said}"
+        key = f"{row.uuid}:{row.key}"
+        login = base64.b64encode(key.encode()).decode()
+        return WhiskDoor(url, row.namespace, Secret(f"Basic {login}"), Secret(row.key))

@@ -1,0 +1,59 @@
+"""cloud5's deployer from what surrounds a run: whose namespace, by which token."""
+
+from collections.abc import Mapping
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.providers.cloud5.api import Cloud5Account, Cloud5Api
+from fabric.providers.cloud5.schedules import Schedules
+from fabric.providers.connections import Connections
+from fabric.providers.redaction import redaction_of
+from fabric.providers.refused_calls import require_variables
+from fabric.providers.run_command import CommandEnvironment
+from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
+from fabric.providers.whisk.own_names import WhiskPlace
+from fabric.providers.whisk.refusals import judging
+from fabric.providers.whisk.source import WhiskRuntimes
+from fabric.providers.whisk.unfit import WhiskLimits
+from fabric.providers.whisk.work import WhiskTitles
+from fabric.system.urls import is_plain
+
+_ID, _OFFICIAL = "cloud5-functions", "https://api.digitalocean.com"
+_TOKEN, _NAMESPACE = "CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"
+_HOST, _BASE_URL = "CLOUD5_API_HOST", "CLOUD5_API_BASE_URL"
+_RUNTIMES = WhiskRuntimes(
+    ("18", "22", "24"),
+    ("3.9", "3.11", "3.12", "3.13"),
+    "take nodejs18.x, nodejs22.x, nodejs24.x, or python3.9, python3.11 to python3.13",
+)
+_LIMITS = WhiskLimits("cloud5", _RUNTIMES, has_zones=False)
+_JUDGED = judging(
+    f"check `{_TOKEN}`, and that `{_NAMESPACE}` is the id of a namespace that it may see",
+    f"check that `{_TOKEN}` may read and change functions",
+)
+
+
+def cloud5_functions(around: CommandEnvironment, connections: Connections) -> WhiskFunctions:
+    env = around.env.reveal()
+    secrets = filter(None, (*around.hide.reveal(), env.get(_TOKEN)))
+    hide = redaction_of(secrets, env.items())
+
+    def connect() -> Cloud5Api:
+        """What a config says can be judged without credentials: they are asked for here."""
+        account = _account(env)
+        key = ("cloud5", account.base_url, account.namespace, account.token.reveal())
+        return connections.shared((*key, account.api_host), lambda: Cloud5Api(account))
+
+    titles = WhiskTitles(_ID, "cloud5")
+    provider = WhiskProvider(titles, _LIMITS, _JUDGED, connect, Schedules(connect))
+    return WhiskFunctions(provider, hide, WhiskPlace(env.get(_NAMESPACE, "")))
+
+
+def _account(env: Mapping[str, str]) -> Cloud5Account:
+    require_variables(_ID, env, (_TOKEN, _NAMESPACE))
+    for name in (_BASE_URL, _HOST):
+        if is_plain(env.get(name, "")):
+            message = f"`{name}` is plain http, and a key would go over it"
+            raise FabricError(Problem("credentials/plain-endpoint", message, "make it https"))
+    base_url = env.get(_BASE_URL) or _OFFICIAL
+    return Cloud5Account(base_url, Secret(env[_TOKEN]), env[_NAMESPACE], env.get(_HOST, ""))

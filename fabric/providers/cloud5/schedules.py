@@ -1,0 +1,76 @@
+"""Clocks of cloud5: triggers of its own, each of which calls one function in UTC."""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError
+from fabric.providers.cloud5.api import Cloud5Api
+from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.refused_calls import RefusedCallError, unless_gone
+from fabric.providers.whisk.clocks import WhiskClock
+from fabric.providers.whisk.packages import foreign
+from fabric.providers.whisk.work import WhiskWork
+
+
+class _TriggerRow(Struct, frozen=True):
+    name: str
+    function: str = ""
+
+
+class _TriggerPage(Struct, frozen=True):
+    triggers: tuple[_TriggerRow, ...] = ()
+
+
+class _TriggerAnswer(Struct, frozen=True):
+    trigger: _TriggerRow
+
+
+class Schedules(Struct, frozen=True):
+    connect: Callable[[], Cloud5Api]
+
+    def there(self, work: WhiskWork, package: str) -> Mapping[str, str]:
+        """A name says whose it is, and so does what it calls."""
+        call = ProviderCall("GET", "/triggers")
+        page = work.patient(lambda: self.connect().own(call, _TriggerPage))
+        begin = f"{package}/"
+        return {
+            one.name: one.function
+            for one in page.triggers
+            if one.function.startswith(begin) and one.name.startswith(f"{package}-")
+        }
+
+    def set(self, work: WhiskWork, clock: WhiskClock) -> None:
+        def act(_work: WhiskWork) -> None:
+            row = self._row(clock.id)
+            if row is not None and row.function != clock.function:
+                raise FabricError(foreign("trigger", clock.id, clock.function))
+            self.connect().own(_setting(clock, is_new=row is None), object)
+
+        work.trying(act)
+
+    def _row(self, ident: str) -> _TriggerRow | None:
+        try:
+            call = ProviderCall("GET", f"/triggers/{ident}")
+            return self.connect().own(call, _TriggerAnswer).trigger
+        except RefusedCallError as error:
+            if error.is_gone:
+                return None
+            raise
+
+    def delete(self, work: WhiskWork, ident: str) -> None:
+        call = ProviderCall("DELETE", f"/triggers/{ident}")
+        with unless_gone():
+            work.patient(lambda: self.connect().own(call, object))
+
+
+def _setting(clock: WhiskClock, *, is_new: bool) -> ProviderCall:
+    """The schedule and what is sent may change; the name says all else."""
+    document = {
+        "is_enabled": True,
+        "scheduled_details": {"cron": clock.schedule, "body": clock.payload},
+    }
+    if not is_new:
+        return sending("PUT", f"/triggers/{clock.id}", document)
+    own = {"name": clock.id, "function": clock.function, "type": "SCHEDULED"}
+    return sending("POST", "/triggers", {**own, **document})

@@ -1,0 +1,110 @@
+"""Clocks by OpenWhisk's package of alarms: a trigger that it fires, and a rule that calls."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.refused_calls import RefusedCallError, unless_gone
+from fabric.providers.whisk.calling import Activation, activated
+from fabric.providers.whisk.clocks import WhiskClock
+from fabric.providers.whisk.own_names import WhiskAnnotation, annotations_of, said_in
+from fabric.providers.whisk.packages import foreign
+from fabric.providers.whisk.work import WhiskWork
+
+_SYSTEM, _ALARM = "whisk.system", "alarms/alarm"
+_CALLS = "fabric-calls"
+_PAGE = 200
+
+
+class _TriggerRow(Struct, frozen=True):
+    name: str
+    annotations: tuple[WhiskAnnotation, ...] = ()
+
+    @property
+    def calls(self) -> str:
+        """Empty for what is not ours."""
+        return said_in(self.annotations, _CALLS)
+
+
+class Alarms(Struct, frozen=True):
+    def there(self, work: WhiskWork, package: str) -> Mapping[str, str]:
+        begin = f"{package}/"
+        return {one.name: one.calls for one in _triggers(work) if one.calls.startswith(begin)}
+
+    def set(self, work: WhiskWork, clock: WhiskClock) -> None:
+        """What feeds it is made anew: nobody says what it was told before."""
+
+        def act(work: WhiskWork) -> None:
+            row = work.look(f"/triggers/{clock.id}", _TriggerRow)
+            if row is not None and row.calls != clock.function:
+                raise FabricError(foreign("trigger", clock.id, clock.function))
+            texts = {_CALLS: clock.function, "feed": f"/{_SYSTEM}/{_ALARM}"}
+            document = {"annotations": annotations_of(texts)}
+            work.change(sending("PUT", f"/triggers/{clock.id}?overwrite=true", document))
+            _ruled(work, clock)
+            if row is not None:
+                _fed(work, clock.id, {"lifecycleEvent": "DELETE"})
+            _made(work, clock)
+
+        work.trying(act)
+
+    def delete(self, work: WhiskWork, ident: str) -> None:
+        """A feed that cannot be told fires what is not there any more, and gives up then."""
+        ended = work.patient(lambda: _fed(work, ident, {"lifecycleEvent": "DELETE"}))
+        if ended is not None and ended.failure:
+            work.watch.hear(f"{ident}: alarms say {work.quoted(ended.failure)}")
+        for kind in ("rules", "triggers"):
+            with unless_gone():
+                work.ask(ProviderCall("DELETE", f"/{kind}/{ident}"), object)
+
+
+def _triggers(work: WhiskWork) -> Iterator[_TriggerRow]:
+    skip = 0
+    while True:
+        path = f"/triggers?limit={_PAGE}&skip={skip}"
+        rows = work.ask(ProviderCall("GET", path), tuple[_TriggerRow, ...])
+        yield from rows
+        if len(rows) < _PAGE:
+            return
+        skip += _PAGE
+
+
+def _ruled(work: WhiskWork, clock: WhiskClock) -> None:
+    if work.look(f"/rules/{clock.id}", object) is None:
+        begin = f"/{work.place.namespace}"
+        document = {"trigger": f"{begin}/{clock.id}", "action": f"{begin}/{clock.function}"}
+        work.change(sending("PUT", f"/rules/{clock.id}?overwrite=false", document))
+
+
+def _made(work: WhiskWork, clock: WhiskClock) -> None:
+    told: JsonObject = {
+        "lifecycleEvent": "CREATE",
+        "cron": clock.schedule,
+        "trigger_payload": clock.payload,
+        **({"timezone": clock.zone} if clock.zone else {}),
+    }
+    ended = _fed(work, clock.id, told)
+    if ended is None:
+        message = f"the schedule `{clock.schedule}` needs the package `/{_SYSTEM}/alarms`"
+        hint = "this installation of OpenWhisk has none: install it, or take the trigger away"
+        raise FabricError(Problem("provider/no-alarms", message, hint))
+    if ended.failure:
+        words = work.quoted(ended.failure)
+        message = f"the alarm of `{clock.id}` was refused: {words}"
+        raise FabricError(Problem("provider/refused", message, "the words are those of alarms"))
+
+
+def _fed(work: WhiskWork, ident: str, told: JsonObject) -> Activation | None:
+    """None where there is no such package. It calls the trigger with our key."""
+    door = work.api.door
+    name = f"/{work.place.namespace}/{ident}"
+    given = {**told, "triggerName": name, "authKey": door.key.reveal()}
+    try:
+        return activated(work, _ALARM, given, _SYSTEM)
+    except RefusedCallError as error:
+        if error.is_gone:
+            return None
+        raise

@@ -1,0 +1,83 @@
+"""cloud6's deployer from what surrounds a run: which installation of OpenWhisk, by whose key."""
+
+import base64
+from collections.abc import Mapping
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.providers.cloud6.alarms import Alarms
+from fabric.providers.connections import Connections
+from fabric.providers.redaction import redaction_of
+from fabric.providers.refused_calls import require_variables
+from fabric.providers.run_command import CommandEnvironment
+from fabric.providers.whisk.api import WhiskApi, WhiskDoor
+from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
+from fabric.providers.whisk.own_names import WhiskPlace
+from fabric.providers.whisk.refusals import judging
+from fabric.providers.whisk.source import WhiskRuntimes
+from fabric.providers.whisk.unfit import WhiskLimits
+from fabric.providers.whisk.work import WhiskTitles
+from fabric.system.urls import host_of, is_plain
+
+_ID = "cloud6-functions"
+_KEY, _REGION, _NAMESPACE = "CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"
+_HOST, _BASE_URL = "CLOUD6_API_HOST", "CLOUD6_API_BASE_URL"
+_RUNTIMES = WhiskRuntimes(
+    ("18", "20", "22", "24"),
+    ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14"),
+    "take nodejs18.x to nodejs24.x, or python3.9 to python3.14: which of them is there is the "
+    "installation's own",
+)
+_LIMITS = WhiskLimits("cloud6", _RUNTIMES, has_zones=True)
+_JUDGED = judging(
+    f"check `{_KEY}`, which is written as user:password",
+    f"check `{_NAMESPACE}`: the key has to be one of this namespace",
+)
+
+
+def cloud6_functions(around: CommandEnvironment, connections: Connections) -> WhiskFunctions:
+    env = around.env.reveal()
+    secrets = filter(None, (*around.hide.reveal(), *_parts(env.get(_KEY, ""))))
+    hide = redaction_of(secrets, env.items())
+    url = _url(env)
+    place = WhiskPlace(env.get(_NAMESPACE, ""), host_of(url))
+
+    def connect() -> WhiskApi:
+        """What a config says can be judged without credentials: they are asked for here."""
+        door = _door(env, url)
+        key = ("cloud6", door.base_url, door.namespace, door.key.reveal())
+        return connections.shared(key, lambda: WhiskApi(_ID, lambda _http: door))
+
+    provider = WhiskProvider(WhiskTitles(_ID, "cloud6"), _LIMITS, _JUDGED, connect, Alarms())
+    return WhiskFunctions(provider, hide, place)
+
+
+def _parts(key: str) -> tuple[str, ...]:
+    return (key, key.partition(":")[2])
+
+
+def _url(env: Mapping[str, str]) -> str:
+    """A host may be named without its scheme."""
+    said = env.get(_BASE_URL) or env.get(_HOST) or ""
+    if not said:
+        region = env.get(_REGION, "")
+        return f"https://{region}.functions.cloud.ibm.com" if region else ""
+    return said if "://" in said else f"https://{said}"
+
+
+def _door(env: Mapping[str, str], url: str) -> WhiskDoor:
+    require_variables(_ID, env, (_KEY, _REGION, _NAMESPACE))
+    key, namespace = env[_KEY], env[_NAMESPACE]
+    if ":" not in key:
+        message, hint = f"`{_KEY}` is no key of OpenWhisk", "it is written as user:password"
+        raise FabricError(Problem("credentials/unreadable", message, hint))
+    if namespace == "_":
+        message = f"`{_NAMESPACE}` is `_`, and addresses of functions have its name in them"
+        hint = "`wsk namespace list` tells it"
+        raise FabricError(Problem("credentials/unreadable", message, hint))
+    if is_plain(url):
+        name = _BASE_URL if env.get(_BASE_URL) else _HOST
+        message = f"`{name}` is plain http, and a key would go over it"
+        raise FabricError(Problem("credentials/plain-endpoint", message, "make it https"))
+    login = base64.b64encode(key.encode()).decode()
+    return WhiskDoor(url, namespace, Secret(f"Basic {login}"), Secret(key))

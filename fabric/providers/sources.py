@@ -1,0 +1,131 @@
+"""A function's archive with what stands around it, for providers that run sources: in one archive,
+each in a folder of its own."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.model.conventions import conventions_of
+from fabric.model.cors import cors_row
+from fabric.model.hashing import digest_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import FunctionOrder
+
+# They are data here: what is in them runs in the function alone.
+_RUNTIMES = Path(__file__).parents[1] / "runtimes"
+_FOLDER, _OWN = "function", "_fabric"
+_SERVING = ("serving_answers", "serving_cors", "serving_http", "serving_routes")
+_DATE = (1980, 1, 1, 0, 0, 0)
+_MODE = 0o644 << 16
+_ENDS = {"nodejs": (".js", ".mjs", ".cjs"), "python": (".py", "/__init__.py")}
+Texts = tuple[tuple[str, str], ...]
+
+
+class SourceRuntime(Struct, frozen=True):
+    """`id` is the provider's own name for it; `files` pair a path with a text."""
+
+    id: str
+    language: str
+    files: Texts
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """Those of the file that a handler is in."""
+        return _ENDS[self.language]
+
+    @property
+    def digest(self) -> str:
+        return digest_fields(part for pair in self.files for part in pair)[:8]
+
+
+def serving_files(language: str, *own: str) -> Texts:
+    """What calls a handler and answers for it; `own` are the modules that begin it."""
+    end, folder = (".py", "/fabric/runtimes/python") if language == "python" else (".mjs", "")
+    top = _RUNTIMES / language
+    calling = (f"calling/{one.name}" for one in sorted((top / "calling").glob(f"*{end}")))
+    names = (*(f"{name}{end}" for name in (*own, *_SERVING)), *calling)
+    return tuple((f"{_OWN}{folder}/{name}", (top / name).read_text()) for name in names)
+
+
+def packed_source(order: FunctionOrder, runtime: SourceRuntime, said: JsonObject) -> bytes:
+    """The archive below a folder of its own, so that none of its files meets one of ours."""
+    content = io.BytesIO()
+    with (
+        zipfile.ZipFile(order.artifact.path) as archive,
+        zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as source,
+    ):
+        entries = sorted(archive.infolist(), key=lambda one: one.filename)
+        _require_module(order, runtime, [one.filename for one in entries])
+        text = json.dumps(said, sort_keys=True)
+        for name, words in (*runtime.files, (f"{_OWN}/said.json", text)):
+            info = zipfile.ZipInfo(name, _DATE)
+            info.external_attr = _MODE
+            source.writestr(info, words, zipfile.ZIP_DEFLATED)
+        for one in entries:
+            info = zipfile.ZipInfo(f"{_FOLDER}/{one.filename}", one.date_time)
+            info.external_attr = one.external_attr
+            source.writestr(info, archive.read(one), zipfile.ZIP_DEFLATED)
+    return content.getvalue()
+
+
+def _require_module(order: FunctionOrder, runtime: SourceRuntime, names: Iterable[str]) -> None:
+    module = order.artifact.handler.rpartition(".")[0]
+    if not {f"{module}{end}" for end in runtime.ends}.intersection(names):
+        message = f"function `{order.name}`: its archive has no module `{module}`"
+        raise FabricError(Problem("deploy/unfit-archive", message))
+
+
+def said_of(order: FunctionOrder, provider: str, language: str, region: str) -> JsonObject:
+    """What those who serve it have to know of a function."""
+    triggers = [json.loads(text) for text in order.triggers]
+    http = [one for one in triggers if one.get("type") == "http"]
+    kinds = [str(one.get("type")) for one in triggers]
+    calls = conventions_of(provider).of(language)
+    module, _, name = order.artifact.handler.rpartition(".")
+    return {
+        "module": module,
+        "name": name,
+        "functionName": order.name,
+        "seconds": seconds_of(order),
+        "memory": memory_of(order),
+        "convention": calls.convention(kinds),
+        "names": list(calls.names),
+        "methods": list(calls.methods),
+        "kinds": list(kinds),
+        "region": region,
+        "path": http[0].get("path", "/") if http else "/",
+        "schedule": next((one["schedule"] for one in triggers if one.get("schedule")), ""),
+        "routes": routes_in(order.triggers),
+    }
+
+
+def routes_in(triggers: Sequence[str]) -> list[JsonObject]:
+    found = (json.loads(text) for text in triggers)
+    return [
+        {
+            "method": str(one.get("method") or "GET").upper(),
+            "path": one.get("path") or "/",
+            "cors": cors_row(one.get("cors")),
+        }
+        for one in found
+        if one.get("type") == "http"
+    ]
+
+
+def seconds_of(order: FunctionOrder) -> int:
+    """0 is the provider's own choice."""
+    return _count(dict(order.settings).get("timeout", ""))
+
+
+def memory_of(order: FunctionOrder) -> int:
+    """In MB; 0 as above."""
+    return _count(dict(order.settings).get("memory", ""))
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isdigit() else 0

@@ -1,0 +1,129 @@
+"""Functions as actions: a deploy makes an action for a version that nobody meets; the release lets
+it be met."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError
+from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.http_calls import sending
+from fabric.providers.naming import function_endpoint
+from fabric.providers.only_version import refuse_without_version
+from fabric.providers.sources import SourceRuntime
+from fabric.providers.whisk.documents import VersionPlan, refuse_order, version_document
+from fabric.providers.whisk.own_names import (
+    ARCHIVE,
+    AROUND,
+    MARK,
+    MET,
+    OWNER,
+    action_owner,
+    package_name,
+    resource_id,
+    version_in,
+    version_name,
+)
+from fabric.providers.whisk.packages import (
+    ActionRow,
+    PackageRow,
+    foreign,
+    make_package,
+    own_package,
+)
+from fabric.providers.whisk.source import action_source
+from fabric.providers.whisk.work import WhiskWork
+
+
+class _Making(Struct, frozen=True):
+    work: WhiskWork
+    address: DeploymentAddress
+    plan: VersionPlan
+    source: bytes
+
+
+def made(
+    work: WhiskWork, address: DeploymentAddress, order: FunctionOrder, runtime: SourceRuntime
+) -> LiveFunction:
+    source = action_source(order, runtime, work.titles.id)
+    refuse_order(order, source)
+    name = version_name(order.name, order.mark, runtime.digest)
+    owner = action_owner(address, order.name)
+    plan = VersionPlan(order, name, owner, runtime.id, runtime.digest)
+
+    def act(work: WhiskWork) -> LiveFunction:
+        return _made(_Making(work, address, plan, source))
+
+    return work.trying(act)
+
+
+def _made(making: _Making) -> LiveFunction:
+    work, address, plan = making.work, making.address, making.plan
+    package = own_package(work, address)
+    found = _there(package, plan) if package else None
+    if found is None:
+        refuse_without_version(plan.order)
+        if package is None:
+            make_package(work, address)
+        path = f"/actions/{package_name(address)}/{plan.name}?overwrite=false"
+        work.change(sending("PUT", path, version_document(plan, making.source)))
+        work.watch.hear(f"{plan.order.name}: {plan.name} is there, and nobody meets it yet")
+    version = found.name if found else plan.name
+    live = _live(work, address, plan.order.name, version)
+    web = f"{work.api.door.web}/{package_name(address)}/{plan.order.name}"
+    return replace(
+        live,
+        endpoint=function_endpoint(web, plan.order.triggers),
+        artifact_sha256=found.said(ARCHIVE) if found else plan.order.artifact.sha256,
+        mark=plan.order.mark,
+        triggers=plan.order.triggers,
+    )
+
+
+def _there(package: PackageRow, plan: VersionPlan) -> ActionRow | None:
+    """The version of then, where it is still there; else one that is just as ordered."""
+    then = package.action(version_in(plan.order.version)) if plan.order.version else None
+    if then is not None and is_of(then, plan.owner) and then.said(MARK) == plan.order.mark:
+        return then
+    found = package.action(plan.name)
+    if found is not None and not is_of(found, plan.owner):
+        raise FabricError(foreign("action", found.name, plan.owner))
+    return found
+
+
+def is_of(row: ActionRow, owner: str) -> bool:
+    return row.said(OWNER) == owner
+
+
+def _live(work: WhiskWork, address: DeploymentAddress, function: str, version: str) -> LiveFunction:
+    package = package_name(address)
+    ident = resource_id(work.place, package, version)
+    return LiveFunction(function, f"{package}/{function}", ident)
+
+
+def made_under(
+    work: WhiskWork, address: DeploymentAddress, function: str, mark: str
+) -> LiveFunction | None:
+    """Whatever stands around it."""
+    package, owner = own_package(work, address), action_owner(address, function)
+    for row in versions_of(package, owner) if package else ():
+        if row.said(MARK) == mark:
+            live = _live(work, address, function, row.name)
+            return replace(live, artifact_sha256=row.said(ARCHIVE), mark=mark)
+    return None
+
+
+def versions_of(package: PackageRow, owner: str) -> list[ActionRow]:
+    return [one for one in package.actions if is_of(one, owner) and one.said(AROUND)]
+
+
+def met(work: WhiskWork, address: DeploymentAddress, function: str) -> LiveFunction | None:
+    """The version that users meet."""
+    package = own_package(work, address)
+    row = package.action(function) if package else None
+    if row is None:
+        return None
+    if not is_of(row, action_owner(address, function)):
+        raise FabricError(foreign("action", row.name, action_owner(address, function)))
+    version = row.said(MET).partition(" ")[0]
+    live = _live(work, address, function, version)
+    return replace(live, artifact_sha256=row.said(ARCHIVE), mark=row.said(MARK))

@@ -1,0 +1,70 @@
+"""A namespace of OpenWhisk by its interface."""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from msgspec import Struct
+
+from fabric.model.secret import Secret
+from fabric.providers.http_calls import ProviderCall, admitted, opened, understood
+from fabric.providers.refused_calls import RefusedCallError
+from fabric.system.http_client import Http
+
+T = TypeVar("T")
+_HIDDEN = "***"
+_WEB = "/api/v1/web"
+_API = "/api/v1/namespaces"
+
+
+class WhiskDoor(Struct, frozen=True):
+    """Where a namespace is: `login` is the whole of what a call says of who calls, `key` its secret
+    part."""
+
+    base_url: str
+    namespace: str
+    login: Secret[str]
+    key: Secret[str]
+
+    @property
+    def web(self) -> str:
+        """What the addresses of its web actions begin with."""
+        return f"{self.base_url.rstrip('/')}{_WEB}/{self.namespace}"
+
+
+class _Refusal(Struct, frozen=True):
+    error: str = ""
+
+
+class WhiskApi:
+    """Thread-safe. `find` gives the door, and may have to ask somebody for it: once."""
+
+    def __init__(
+        self, provider: str, find: Callable[[Http], WhiskDoor], http: Http | None = None
+    ) -> None:
+        self.http = http or opened(provider)
+        self._find = find
+        self._guard = threading.Lock()
+        self._door: WhiskDoor | None = None
+
+    def close(self) -> None:
+        self.http.close()
+
+    @property
+    def door(self) -> WhiskDoor:
+        with self._guard:
+            if self._door is None:
+                self._door = self._find(self.http)
+            return self._door
+
+    def once(self, call: ProviderCall, kind: type[T], namespace: str = "") -> T:
+        """TransientError where another look may help; RefusedCallError for a no. Paths begin
+        behind that of the namespace: the door's, where none is named."""
+        door = self.door
+        path = f"{_API}/{namespace or door.namespace}{call.path}"
+        asked = ProviderCall(call.method, path, call.content, call.content_type)
+        reply = admitted(self.http, door.base_url, door.login, asked)
+        if reply.ok:
+            return understood(asked, reply, kind)
+        words = understood(asked, reply, _Refusal).error
+        raise RefusedCallError(reply.status, words.replace(door.key.reveal(), _HIDDEN), asked.title)

@@ -1,0 +1,88 @@
+"""One call of an action, and what became of it: its end is looked for, so none is made twice."""
+
+import time
+
+import msgspec
+from msgspec import Struct
+
+from fabric.model.outcomes.json_struct import Json, JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import FunctionAnswer, LiveFunction
+from fabric.providers.http_calls import sending
+from fabric.providers.payloads import as_json
+from fabric.providers.waiting import Waiting, until
+from fabric.providers.whisk.clocks import EVENT
+from fabric.providers.whisk.work import WhiskWork
+
+# A function may take so long, and a record of it comes a moment later.
+_CALLING = Waiting(base=0.1, cap=2.0, most=930.0)
+_TO_TELL = Waiting(base=0.1, cap=1.0, most=3.0)
+
+
+class _Begun(Struct, frozen=True, rename="camel"):
+    activation_id: str
+
+
+class _Result(Struct, frozen=True):
+    success: bool = False
+    status: str = ""
+    result: Json = None
+
+
+class Activation(Struct, frozen=True, rename="camel"):
+    """`logs` are lines; those of a sequence are the ids of what it called."""
+
+    activation_id: str
+    response: _Result = _Result()
+    logs: tuple[str, ...] = ()
+    duration: int = 0
+
+    @property
+    def answer(self) -> Json:
+        return self.response.result
+
+    @property
+    def failure(self) -> str:
+        """Empty where it went well."""
+        if self.response.success:
+            return ""
+        said = self.answer
+        error = said.get("error", said) if isinstance(said, dict) else said
+        return error if isinstance(error, str) else as_json(error)
+
+
+def activated(
+    work: WhiskWork, path: str, parameters: JsonObject, namespace: str = ""
+) -> Activation:
+    call = sending("POST", f"/actions/{path}?blocking=false", parameters)
+    begun = work.api.once(call, _Begun, namespace)
+    found = until(lambda: _ended(work, begun.activation_id), _CALLING, work.watch)
+    if found is None:
+        message = f"`{path}` did not end within {_CALLING.most:.0f} s"
+        raise FabricError(Problem("provider/not-ready", message))
+    return found
+
+
+def _ended(work: WhiskWork, ident: str) -> Activation | None:
+    return work.look(f"/activations/{ident}", Activation)
+
+
+def invoked(work: WhiskWork, function: LiveFunction, event: bytes) -> FunctionAnswer:
+    began = time.perf_counter()
+    parameters: JsonObject = {EVENT: msgspec.json.decode(event or b"null", type=Json)}
+    ended = activated(work, function.resource_name, parameters)
+    ms = round((time.perf_counter() - began) * 1000)
+    said = ended.answer
+    response = said.get("response") if isinstance(said, dict) else said
+    return FunctionAnswer(as_json(response), _lines(work, ended), ms, ended.failure)
+
+
+def _lines(work: WhiskWork, ended: Activation) -> str:
+    """Of what the sequence called; `when stream: line` each."""
+    called = ended.logs[:1]
+    rows = [
+        until(lambda ident=ident: _ended(work, ident), _TO_TELL, work.watch)  # type: ignore[misc]
+        for ident in called
+    ]
+    lines = [line for row in rows if row for line in row.logs]
+    return "".join(f"{line.partition(': ')[2] or line}\n" for line in lines)

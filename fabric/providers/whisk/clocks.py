@@ -1,0 +1,77 @@
+"""Clocks that call a function: how each is made is the provider's own."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.sample_events import sample_event
+from fabric.providers.five_fields import five_fields
+from fabric.providers.payloads import as_json
+from fabric.providers.whisk.work import WhiskWork
+
+EVENT = "__fabric_event"
+_DIGEST = 8
+
+
+class WhiskClock(Struct, frozen=True):
+    """`function` is the action that it calls, with its package; `event` is what that is given."""
+
+    id: str
+    function: str
+    schedule: str
+    zone: str
+    event: JsonObject
+
+    @property
+    def payload(self) -> JsonObject:
+        return {EVENT: self.event}
+
+    @property
+    def digest(self) -> str:
+        fields = (self.id, self.function, self.schedule, self.zone, as_json(self.event))
+        return digest_fields(fields)[:16]
+
+
+class Clocks(Protocol):
+    """Thread-safe. Every call may be repeated."""
+
+    def there(self, work: WhiskWork, package: str) -> Mapping[str, str]:
+        """All that call something of this package: their names, and the actions that they call,
+        with the package."""
+
+    def set(self, work: WhiskWork, clock: WhiskClock) -> None:
+        """Made, or made what it is to be."""
+
+    def delete(self, work: WhiskWork, ident: str) -> None:
+        """What is gone already is no error."""
+
+
+def wanted_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[str, WhiskClock]:
+    """Each schedule once."""
+    found: dict[str, WhiskClock] = {}
+    for text in triggers:
+        trigger = json.loads(text)
+        if trigger.get("type") != "cron":
+            continue
+        schedule, zone = five_fields(str(trigger.get("schedule", ""))), own_zone(trigger)
+        ident = f"{package}-{function}-{digest_fields((schedule, zone))[:_DIGEST]}"
+        event = sample_event("cron", trigger)
+        found[ident] = WhiskClock(ident, f"{package}/{function}", schedule, zone, event)
+    return found
+
+
+def own_zone(trigger: JsonObject) -> str:
+    """Empty for UTC."""
+    zone = str(trigger.get("timezone") or "")
+    return "" if zone in _UTC else zone
+
+
+_UTC: Collection[str] = frozenset(("UTC", "Etc/UTC"))
+
+
+def clocks_text(clocks: Mapping[str, WhiskClock]) -> str:
+    return " ".join(sorted(f"{one.id}={one.digest}" for one in clocks.values()))

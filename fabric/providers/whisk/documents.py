@@ -1,0 +1,110 @@
+"""Actions as they are sent: one for each version of a function, and the one that users meet. No
+effects."""
+
+import base64
+import json
+
+from msgspec import Struct
+
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
+from fabric.providers.contract import FunctionOrder, LiveFunction
+from fabric.providers.sources import memory_of, seconds_of
+from fabric.providers.whisk.own_names import ARCHIVE, AROUND, MARK, MET, OWNER, annotations_of
+
+CODE_BYTES = 48 * 1024 * 1024
+_VARIABLES_BYTES = 1024 * 1024
+_RESERVED_BEGINS = "__OW_"
+
+
+class VersionPlan(Struct, frozen=True):
+    """An order with what follows from it; `kind` is what runs it there."""
+
+    order: FunctionOrder
+    name: str
+    owner: str
+    kind: str
+    around: str
+
+
+class MetPlan(Struct, frozen=True):
+    """What a function's own action says: which version is met, and by whom."""
+
+    live: LiveFunction
+    version: str
+    owner: str
+
+    @property
+    def is_web(self) -> bool:
+        return any(json.loads(text).get("type") == "http" for text in self.live.triggers)
+
+    @property
+    def text(self) -> str:
+        return f"{self.version} {'web' if self.is_web else 'keys'}"
+
+
+def is_reserved(name: str) -> bool:
+    return name.startswith(_RESERVED_BEGINS)
+
+
+def version_document(plan: VersionPlan, source: bytes) -> JsonObject:
+    """Variables are parameters that the code is given when it begins, and not with a call."""
+    order = plan.order
+    texts: JsonObject = {
+        OWNER: plan.owner,
+        MARK: order.mark,
+        AROUND: plan.around,
+        ARCHIVE: order.artifact.sha256,
+        "web-export": False,
+        "final": True,
+        **dict(order.tags),
+    }
+    code = base64.b64encode(source).decode()
+    return {
+        "exec": {"kind": plan.kind, "code": code, "binary": True, "main": "main"},
+        "parameters": [
+            {"key": name, "value": value, "init": True} for name, value in order.env.reveal()
+        ],
+        "limits": _limits(order),
+        "annotations": annotations_of(texts),
+    }
+
+
+def _limits(order: FunctionOrder) -> JsonObject:
+    wanted = {"memory": memory_of(order), "timeout": seconds_of(order) * 1000}
+    return {name: value for name, value in wanted.items() if value}
+
+
+def met_document(plan: MetPlan, component: str, archive: str, mark: str) -> JsonObject:
+    """A sequence of one: what it was told before adds up, so that it is told all of it."""
+    texts: JsonObject = {
+        OWNER: plan.owner,
+        MARK: mark,
+        ARCHIVE: archive,
+        MET: plan.text,
+        "web-export": plan.is_web,
+        "raw-http": plan.is_web,
+        "web-custom-options": plan.is_web,
+    }
+    return {
+        "exec": {"kind": "sequence", "components": [component]},
+        "annotations": annotations_of(texts),
+    }
+
+
+def refuse_order(order: FunctionOrder, source: bytes) -> None:
+    """Before anything is called: contents are known now for the first time."""
+    whose = f"function `{order.name}`"
+    encoded = -(-len(source) // 3) * 4
+    if encoded > CODE_BYTES:
+        message = f"{whose}: its archive has {encoded:,} bytes in base64, of {CODE_BYTES:,}"
+        raise FabricError(Problem("deploy/archive-too-large", message))
+    size = _size(order.env.reveal())
+    if size > _VARIABLES_BYTES:
+        message = f"{whose}: its environment has {size:,} bytes, of {_VARIABLES_BYTES:,}"
+        raise FabricError(Problem("deploy/environment-too-large", message))
+
+
+def _size(pairs: Pairs) -> int:
+    return sum(len(name.encode()) + len(text.encode()) for name, text in pairs)

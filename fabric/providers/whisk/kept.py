@@ -1,0 +1,25 @@
+"""What a release leaves for the next one, under which names; and where a service lies."""
+
+from fabric.model.problems import Problem
+from fabric.model.records.record import Record
+from fabric.providers.whisk.own_names import WhiskPlace, place_in
+
+# Of each function: the version that is met, and by whom; and its clocks.
+MET_NOW, CLOCKS = "met:", "clocks:"
+
+
+def other_place(record: Record, place: WhiskPlace) -> Problem | None:
+    """Where nothing names a namespace, that is told with the credentials that are missing."""
+    places = [place_in(one.resource_id) for one in record.functions]
+    other = [one for one in places if one and one != place.id]
+    if not other or not place.namespace:
+        return None
+    message = (
+        f"{record.ref.title} lies in `{other[0]}`, and `{place.id}` is meant: nothing was changed "
+        "in either"
+    )
+    hint = (
+        "set the variables to that namespace; to move the service, `fabric remove` it there, and "
+        "deploy it here then"
+    )
+    return Problem("deploy/other-account", message, hint)

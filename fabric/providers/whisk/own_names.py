@@ -1,0 +1,79 @@
+"""What things of a service are called in a namespace, and whose they are. No effects."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.model.outcomes.json_struct import Json
+from fabric.providers.contract import DeploymentAddress
+from fabric.providers.naming import shortened
+
+# Names there have 256 letters; ours have other names behind them.
+_LONGEST = 200
+_BETWEEN = "--"
+_DIGEST = 12
+OWNER, MARK, AROUND, ARCHIVE, MET = (
+    *("fabric-owner", "fabric-mark", "fabric-around", "fabric-archive"),
+    "fabric-met",
+)
+
+
+class WhiskPlace(Struct, frozen=True):
+    """A namespace; `host` tells those of several installations apart that have one name."""
+
+    namespace: str
+    host: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"{self.host}/{self.namespace}" if self.host else self.namespace
+
+
+class WhiskAnnotation(Struct, frozen=True):
+    key: str
+    value: object = None
+
+
+Annotations = Sequence[WhiskAnnotation]
+
+
+def said_in(annotations: Annotations, name: str) -> str:
+    """A text, and an empty one for whatever else is there."""
+    found = next((one.value for one in annotations if one.key == name), "")
+    return found if isinstance(found, str) else ""
+
+
+def annotations_of(texts: Mapping[str, Json]) -> list[Json]:
+    return [{"key": name, "value": value} for name, value in texts.items()]
+
+
+def package_name(address: DeploymentAddress) -> str:
+    return shortened(f"{address.service}-{address.stage}", _LONGEST)
+
+
+def package_owner(address: DeploymentAddress) -> str:
+    return f"{address.service}/{address.stage}"
+
+
+def action_owner(address: DeploymentAddress, function: str) -> str:
+    return f"{package_owner(address)}/{function}"
+
+
+def version_name(function: str, mark: str, around: str) -> str:
+    return f"{function}{_BETWEEN}{digest_fields((mark, around))[:_DIGEST]}"
+
+
+def resource_id(place: WhiskPlace, package: str, version: str) -> str:
+    return f"{place.id}/{package}/{version}"
+
+
+def place_in(resource: str) -> str:
+    """Empty for an id of something else."""
+    parts = resource.rsplit("/", 2)
+    return parts[0] if len(parts) > 2 else ""  # noqa: PLR2004 - place, package, version
+
+
+def version_in(resource: str) -> str:
+    """The name of the action that is that version; empty for an id that names none."""
+    return resource.rpartition("/")[2]

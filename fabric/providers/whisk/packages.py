@@ -1,0 +1,75 @@
+"""A service is a package of a namespace: all of its actions are told at once."""
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import DeploymentAddress
+from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.refused_calls import RefusedCallError, unless_gone
+from fabric.providers.whisk.own_names import (
+    OWNER,
+    WhiskAnnotation,
+    annotations_of,
+    package_name,
+    package_owner,
+    said_in,
+)
+from fabric.providers.whisk.refusals import CONFLICT
+from fabric.providers.whisk.work import WhiskWork
+
+
+class ActionRow(Struct, frozen=True):
+    name: str
+    annotations: tuple[WhiskAnnotation, ...] = ()
+
+    def said(self, name: str) -> str:
+        return said_in(self.annotations, name)
+
+
+class PackageRow(Struct, frozen=True):
+    name: str
+    annotations: tuple[WhiskAnnotation, ...] = ()
+    actions: tuple[ActionRow, ...] = ()
+
+    def is_of(self, address: DeploymentAddress) -> bool:
+        return said_in(self.annotations, OWNER) == package_owner(address)
+
+    def action(self, name: str) -> ActionRow | None:
+        return next((one for one in self.actions if one.name == name), None)
+
+
+def package_row(work: WhiskWork, address: DeploymentAddress) -> PackageRow | None:
+    return work.look(f"/packages/{package_name(address)}", PackageRow)
+
+
+def own_package(work: WhiskWork, address: DeploymentAddress) -> PackageRow | None:
+    """Ours, or none."""
+    row = package_row(work, address)
+    if row is not None and not row.is_of(address):
+        raise FabricError(foreign("package", row.name, package_owner(address)))
+    return row
+
+
+def make_package(work: WhiskWork, address: DeploymentAddress) -> None:
+    name = package_name(address)
+    document = {"annotations": annotations_of({OWNER: package_owner(address)})}
+    work.change(sending("PUT", f"/packages/{name}?overwrite=false", document))
+    work.watch.hear(f"{address.service}: the package {name} is there")
+
+
+def delete_package(work: WhiskWork, address: DeploymentAddress) -> None:
+    """Once nothing is in it any more: what somebody else has put there stays, and so does it."""
+    name = package_name(address)
+    try:
+        with unless_gone():
+            work.ask(ProviderCall("DELETE", f"/packages/{name}"), object)
+    except RefusedCallError as error:
+        if error.status != CONFLICT:
+            raise
+        work.watch.hear(f"the package {name} has actions of others: it stays")
+
+
+def foreign(kind: str, name: str, owner: str) -> Problem:
+    message = f"the {kind} `{name}` is there already, and does not say that it is {owner}"
+    hint = "it is left as it is: delete it by hand, or give the service another name"
+    return Problem("deploy/foreign", message, hint)

@@ -1,0 +1,24 @@
+"""What OpenWhisk answers instead of doing as asked, in words: who, what, and what to do."""
+
+from fabric.model.problems import Problem
+from fabric.providers.refused_calls import Judged, Quoted, RefusedCallError
+
+_LOGIN, _RIGHTS, _LARGE = 401, 403, 413
+CONFLICT = 409
+
+
+def judging(login: str, rights: str) -> Judged:
+    """`login` and `rights` are what to do about one's own key, and about what it may not do."""
+
+    def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+        words = f"{whose}: `{error.call}` was refused, {error.status} {quoted(error.words)}"
+        hint = _HINTS.get(error.status)
+        if error.status in (_LOGIN, _RIGHTS):
+            hint = login if error.status == _LOGIN else rights
+            return Problem("credentials/refused", words, hint)
+        return Problem("provider/refused", words, hint or "")
+
+    return judged
+
+
+_HINTS = {_LARGE: "an archive may have 48 MB there, in base64, or what the installation allows"}

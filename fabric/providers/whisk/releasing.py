@@ -1,0 +1,139 @@
+"""A release: the moment when users and clocks meet what deploys have made ready."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
+from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.http_calls import sending
+from fabric.providers.kept_texts import KeptTexts, kept_texts
+from fabric.providers.whisk.actions import is_of
+from fabric.providers.whisk.clocks import Clocks, WhiskClock, clocks_text, wanted_clocks
+from fabric.providers.whisk.documents import MetPlan, met_document
+from fabric.providers.whisk.kept import CLOCKS, MET_NOW
+from fabric.providers.whisk.own_names import (
+    ARCHIVE,
+    MARK,
+    MET,
+    action_owner,
+    package_name,
+    version_in,
+)
+from fabric.providers.whisk.packages import PackageRow, foreign, own_package
+from fabric.providers.whisk.pruning import pruned
+from fabric.providers.whisk.side_by_side import side_by_side
+from fabric.providers.whisk.work import WhiskWork
+
+
+class _ReleasePlan(Struct, frozen=True):
+    """What a function is to be."""
+
+    met: MetPlan
+    clocks: dict[str, WhiskClock]
+
+    @property
+    def name(self) -> str:
+        return self.met.live.name
+
+    @property
+    def kept(self) -> dict[str, str]:
+        texts = {MET_NOW + self.name: self.met.text, CLOCKS + self.name: clocks_text(self.clocks)}
+        return {key: text for key, text in texts.items() if text}
+
+    def is_met(self, kept: KeptTexts) -> bool:
+        return kept.sure(MET_NOW + self.name) == self.met.text
+
+
+def released(
+    work: WhiskWork,
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],
+    clocks: Clocks,
+) -> Released:
+    # What a deploy has failed to make has no version, and is met by nobody.
+    functions = [one for one in functions if version_in(one.resource_id)]
+    kept = kept_texts(address)
+    plans = [_plan(address, one) for one in functions]
+    moved = [one for one in plans if not one.is_met(kept)]
+    package = own_package(work, address) if moved else None
+
+    def release(one: _ReleasePlan) -> dict[str, str]:
+        with work.told(f"function `{one.name}`"):
+            if one in moved:
+                _cut_over(work, one, package)
+            _timed(work, address, one, kept, clocks)
+        return one.kept
+
+    left = kept.of_leaving(address, frozenset(one.name for one in functions))
+    for texts in side_by_side(release, plans):
+        left |= texts
+    if moved:
+        pruned(work, address, functions)
+    endpoints = [one.endpoint for one in functions if one.endpoint]
+    only = endpoints[0] if len(endpoints) == 1 else ""
+    return Released(only, _outputs(only, functions), tuple(left.items()))
+
+
+def _plan(address: DeploymentAddress, one: LiveFunction) -> _ReleasePlan:
+    met = MetPlan(one, version_in(one.resource_id), action_owner(address, one.name))
+    return _ReleasePlan(met, wanted_clocks(package_name(address), one.name, one.triggers))
+
+
+def _cut_over(work: WhiskWork, plan: _ReleasePlan, package: PackageRow | None) -> None:
+    """One call moves all of it: code, variables, and who may call."""
+    met = plan.met
+    version = package.action(met.version) if package else None
+    if package is None or version is None:
+        raise FabricError(_gone(met))
+    there = package.action(plan.name)
+    if there is not None and not is_of(there, met.owner):
+        raise FabricError(foreign("action", there.name, met.owner))
+    if there is not None and there.said(MET) == met.text:
+        return
+    component = f"/{work.place.namespace}/{package.name}/{met.version}"
+    document = met_document(met, component, version.said(ARCHIVE), version.said(MARK))
+    call = sending("PUT", f"/actions/{package.name}/{plan.name}?overwrite=true", document)
+    work.ask(call, object)
+    work.watch.hear(f"{plan.name}: users meet {met.version}")
+
+
+def _gone(met: MetPlan) -> Problem:
+    message = f"the action `{met.version}` is not there any more"
+    return Problem("provider/gone", message, "`fabric deploy --force` makes it again")
+
+
+def _timed(
+    work: WhiskWork,
+    address: DeploymentAddress,
+    plan: _ReleasePlan,
+    kept: KeptTexts,
+    clocks: Clocks,
+) -> None:
+    text = kept.sure(CLOCKS + plan.name)
+    if text == clocks_text(plan.clocks):
+        return
+    then = dict(pair.rpartition("=")[::2] for pair in (text or "").split())
+    package = package_name(address)
+    if text is None:
+        whose = f"{package}/{plan.name}"
+        there = [one for one, called in clocks.there(work, package).items() if called == whose]
+    else:
+        there = list(then)
+    for clock in plan.clocks.values():
+        if then.get(clock.id) != clock.digest:
+            clocks.set(work, clock)
+            work.watch.hear(f"{plan.name}: the trigger {clock.id} calls it")
+    for ident in set(there) - set(plan.clocks):
+        clocks.delete(work, ident)
+
+
+def _outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
+    """Each function has an address of its own; the service has one where just one of them is
+    public."""
+    outputs = {"url": only}
+    for one in functions:
+        outputs[f"url_{one.name}"] = one.endpoint
+        outputs[f"arn_{one.name}"] = one.resource_name
+    return tuple((name, text) for name, text in outputs.items() if text)

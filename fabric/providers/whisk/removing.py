@@ -1,0 +1,54 @@
+"""What a service has in a namespace, taken away: clocks first, then what they call."""
+
+from collections.abc import Callable, Sequence
+
+from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.whisk.clocks import Clocks
+from fabric.providers.whisk.own_names import OWNER, action_owner, package_name, package_owner
+from fabric.providers.whisk.packages import ActionRow, delete_package, package_row
+from fabric.providers.whisk.pruning import delete_action
+from fabric.providers.whisk.side_by_side import side_by_side
+from fabric.providers.whisk.work import WhiskWork
+
+
+def removed(
+    work: WhiskWork,
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],
+    clocks: Clocks,
+) -> None:
+    """These functions, with all of their versions."""
+    owners = frozenset(action_owner(address, one.name) for one in functions)
+    _taken_away(work, address, clocks, owners.__contains__)
+
+
+def dissolved(work: WhiskWork, address: DeploymentAddress, clocks: Clocks) -> None:
+    """All that says that it is of this service, and the package once nothing is in it."""
+    begin = f"{package_owner(address)}/"
+    _taken_away(work, address, clocks, lambda owner: owner.startswith(begin))
+
+
+def _taken_away(
+    work: WhiskWork, address: DeploymentAddress, clocks: Clocks, is_meant: Callable[[str], bool]
+) -> None:
+    package = package_row(work, address)
+    name = package_name(address)
+    if package is not None and not package.is_of(address):
+        # What was never ours keeps nobody from taking away what is.
+        work.watch.hear(f"the package `{name}` is not {package_owner(address)}: it stays")
+        return
+    for ident, called in clocks.there(work, name).items():
+        if is_meant(action_owner(address, called.rpartition("/")[2])):
+            clocks.delete(work, ident)
+    if package is None:
+        return
+    going = [one for one in package.actions if is_meant(one.said(OWNER))]
+    side_by_side(lambda one: delete_action(work, name, one.name), sorted(going, key=_in_turn))
+    if len(going) == len(package.actions):
+        delete_package(work, address)
+    work.watch.hear(f"{name}: {len(going)} actions are deleted")
+
+
+def _in_turn(row: ActionRow) -> int:
+    """What users meet goes first."""
+    return len(row.name)

@@ -1,0 +1,65 @@
+"""What an action is made of: a function's archive, and what stands around it."""
+
+import functools
+import json
+import re
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import FunctionOrder
+from fabric.providers.sources import SourceRuntime, Texts, packed_source, said_of, serving_files
+
+_ENTRY = Path(__file__).with_name("entry")
+_RUNTIME = re.compile(r"(nodejs|python)(\d[\d.]*?)?(?:\.x)?")
+_PACKAGE = {"private": True, "main": "main.cjs"}
+_BEGIN = "activations"
+
+
+class WhiskRuntimes(Struct, frozen=True):
+    """Versions that a provider has; `words` are those for who asks for another."""
+
+    nodejs: tuple[str, ...]
+    python: tuple[str, ...]
+    words: str
+
+    def of(self, runtime: str) -> SourceRuntime | None:
+        """None where there is no such runtime; one without a version is the provider's choice."""
+        found = _RUNTIME.fullmatch(runtime)
+        if found is None:
+            return None
+        language, version = found[1], found[2] or ""
+        if version and version not in (self.python if language == "python" else self.nodejs):
+            return None
+        files = _python_files() if language == "python" else _node_files()
+        return SourceRuntime(f"{language}:{version or 'default'}", language, files)
+
+    def require(self, order: FunctionOrder, provider: str) -> SourceRuntime:
+        found = self.of(order.artifact.runtime)
+        if found is None:
+            raise FabricError(self.none_such(order.name, order.artifact.runtime, provider))
+        return found
+
+    def none_such(self, function: str, runtime: str, provider: str) -> Problem:
+        message = f"function `{function}` has the runtime `{runtime}`, which {provider} has not"
+        return Problem("config/unfit", message, self.words)
+
+
+@functools.cache
+def _node_files() -> Texts:
+    return (
+        ("main.cjs", (_ENTRY / "main.cjs").read_text()),
+        ("package.json", json.dumps(_PACKAGE, indent=2)),
+        *serving_files("nodejs", _BEGIN),
+    )
+
+
+@functools.cache
+def _python_files() -> Texts:
+    main = ("__main__.py", (_ENTRY / "main.py.txt").read_text())
+    return (main, *serving_files("python", _BEGIN))
+
+
+def action_source(order: FunctionOrder, runtime: SourceRuntime, provider: str) -> bytes:
+    return packed_source(order, runtime, said_of(order, provider, runtime.language, ""))

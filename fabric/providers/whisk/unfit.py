@@ -1,0 +1,107 @@
+"""What of a config OpenWhisk would refuse, or fabric cannot do there: without a call."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from fabric.model.concurrency import told_counts, told_settings
+from fabric.model.problems import Problem
+from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
+from fabric.providers.five_fields import five_fields
+from fabric.providers.whisk.clocks import own_zone
+from fabric.providers.whisk.documents import is_reserved
+from fabric.providers.whisk.own_names import action_owner
+from fabric.providers.whisk.source import WhiskRuntimes
+
+_CODE = "config/unfit"
+_LEAST_MEMORY = 128
+_NAME = re.compile(r"\w[\w@.&-]{0,199}", re.ASCII)
+
+
+class WhiskLimits(Struct, frozen=True):
+    """What one provider is able to, and how it is spoken of."""
+
+    name: str
+    runtimes: WhiskRuntimes
+    has_zones: bool
+
+
+def unfit_drafts(
+    address: DeploymentAddress, functions: Sequence[FunctionDraft], limits: WhiskLimits
+) -> Iterator[Unfit]:
+    for one in functions:
+        yield from (Unfit(one.name, problem) for problem in _of_function(one, address, limits))
+        for number, text in enumerate(one.triggers):
+            problem = _of_trigger(one, json.loads(text), limits)
+            if problem is not None:
+                yield Unfit(one.name, problem, number)
+
+
+def _of_function(
+    one: FunctionDraft, address: DeploymentAddress, limits: WhiskLimits
+) -> Iterator[Problem]:
+    settings, name = dict(one.settings), limits.name
+    runtime, memory = settings.get("runtime", ""), settings.get("memory", "")
+    if limits.runtimes.of(runtime) is None:
+        yield limits.runtimes.none_such(one.name, runtime, name)
+    if memory.isdigit() and 0 < int(memory) < _LEAST_MEMORY:
+        yield _problem(one.name, f"asks for {memory} MB, and {name} begins at {_LEAST_MEMORY}")
+    if settings.get("architecture", "").startswith("arm"):
+        yield _problem(one.name, f"asks for the architecture `arm64`, which {name} does not offer")
+    if not all(_NAME.fullmatch(part) for part in action_owner(address, one.name).split("/")):
+        why = f"has a name that is none at {name}"
+        yield _problem(one.name, why, "take letters, digits, `-` and `_`")
+    yield from _of_counts(one, name)
+    for variable in sorted(filter(is_reserved, one.variables)):
+        why = f"sets `{variable}`, which its runtime there sets itself"
+        yield _problem(one.name, why, "give it another name")
+
+
+def _of_counts(one: FunctionDraft, name: str) -> Iterator[Problem]:
+    reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
+    if reserved is not None:
+        why = f"asks for `reservedConcurrency`, and {name} counts calls of a whole namespace"
+        yield _problem(one.name, why, "leave it out")
+    if one.provisioned_concurrency:
+        why = f"asks for `provisionedConcurrency`, which {name} does not have"
+        yield _problem(one.name, why, "leave it out: an instance is made where a call comes")
+
+
+def _of_trigger(
+    one: FunctionDraft, trigger: Mapping[str, object], limits: WhiskLimits
+) -> Problem | None:
+    match trigger.get("type"):
+        case "http":
+            return _of_http(one.name, trigger, limits.name)
+        case "cron":
+            return _of_cron(one.name, trigger, limits)
+        case kind:
+            why = f"has a trigger of the type `{kind}`, which fabric does not make at {limits.name}"
+            return _problem(one.name, why, "fabric makes http and cron there")
+
+
+def _of_http(function: str, trigger: Mapping[str, object], name: str) -> Problem | None:
+    if trigger.get("authorizer"):
+        why = f"asks for an authorizer, and fabric makes none at {name}"
+        return _problem(function, why, "check who calls in the handler itself")
+    return None
+
+
+def _of_cron(function: str, trigger: Mapping[str, object], limits: WhiskLimits) -> Problem | None:
+    zone = own_zone(dict(trigger))  # type: ignore[arg-type]
+    if zone and not limits.has_zones:
+        why = f"has the time zone `{zone}`, and schedules of {limits.name} are in UTC"
+        return _problem(function, why, "write the schedule in UTC")
+    schedule = str(trigger.get("schedule", ""))
+    try:
+        five_fields(schedule)
+    except ValueError as error:
+        why = f"has the schedule `{schedule}`, which {limits.name} cannot keep: {error}"
+        return _problem(function, why, "write it as five cron fields")
+    return None
+
+
+def _problem(function: str, why: str, hint: str = "") -> Problem:
+    return Problem(_CODE, f"function `{function}` {why}", hint)

@@ -1,0 +1,159 @@
+"""Serves one function as an action of OpenWhisk: requests of its web address become our events, and
+answers what a web action gives back. Whoever has a key may send an event instead.
+
+The standard library only: of fabric there are the files beside this one.
+"""
+
+import base64
+import os
+import re
+import sys
+import time
+import traceback
+from collections.abc import Callable
+
+from fabric.runtimes.python.calling import call as calling
+from fabric.runtimes.python.calling.context import new_id
+from fabric.runtimes.python.serving_answers import AnsweringFunction
+from fabric.runtimes.python.serving_cors import (
+    Headers,
+    answer_headers,
+    cors_of_route,
+    preflight_headers,
+)
+from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken, UnfitAnswerError, message
+from fabric.runtimes.python.serving_routes import routed
+
+_EVENT = "__fabric_event"
+# An answer of the shim comes before the platform ends the call.
+_EARLIER = 0.2
+# What counts as text there; all else is base64 on the way.
+_TEXTS = frozenset(
+    (
+        *("application/xml", "application/javascript", "application/x-javascript"),
+        *("application/x-www-form-urlencoded", "application/xhtml+xml", "application/atom+xml"),
+        *("application/rss+xml", "application/soap+xml", "image/svg+xml", "text/plain"),
+        *("text/html", "text/css", "text/csv", "text/xml", "text/markdown", "text/asp"),
+        *("text/event-stream", "text/richtext", "text/tab-separated-values"),
+    )
+)
+_CHARSET = re.compile(r";\s*charset=", re.IGNORECASE)
+_BODILESS = frozenset((204, 304))
+_Document = dict[str, object]
+
+
+class ActivatedFunction(AnsweringFunction):
+    """Nothing stands before it that would answer pages of other origins."""
+
+    def answered(self, taken: HttpTaken) -> HttpGiven:
+        route = routed(self.routes, taken.method, taken.path)
+        if not route.key:
+            told = preflight_headers(route.rows, taken.method, taken.header)
+            return super().answered(taken) if told is None else HttpGiven(204, [*told.items()], b"")
+        given = super().answered(taken)
+        cors = cors_of_route(route.rows[0])
+        return _shared(given, answer_headers(cors, taken.header("origin"))) if cors else given
+
+
+def _shared(given: HttpGiven, told: Headers) -> HttpGiven:
+    """What the handler says of its own is told once; what its answer depends on adds up."""
+    rest = [pair for pair in given.headers if pair[0] == "vary" or pair[0] not in told]
+    return HttpGiven(given.status, [*rest, *told.items()], given.body)
+
+
+def activated(folder: str, document: _Document) -> Callable[[_Document], _Document]:
+    """What the runtime calls; a path that is relative begins where the archive does."""
+    os.chdir(folder)
+    function = ActivatedFunction({**document, "folder": folder})
+    if function.said.seconds:
+        function.said.seconds -= _EARLIER
+
+    def answered(given: _Document) -> _Document:
+        taken = _taken(given) if function.routes and _EVENT not in given else None
+        if taken is None:
+            return _of_event(function, given)
+        return _told(function.answered(taken), taken.method)
+
+    return answered
+
+
+def _of_event(function: AnsweringFunction, given: _Document) -> _Document:
+    if _EVENT not in given:
+        found = calling.call(function.handler, given)
+        return found if isinstance(found, dict) else {"response": found}
+    event = given[_EVENT]
+    if isinstance(event, dict) and event.get("detail-type") == "Scheduled Event":
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        event = {**event, "id": new_id(), "time": now}
+    return {"response": calling.call(function.handler, event)}
+
+
+def _taken(given: _Document) -> HttpTaken | None:
+    """As OpenWhisk tells it, or in one `http` as some who run it do."""
+    http = given.get("http")
+    if isinstance(http, dict) and http.get("method"):
+        headers = _headers(http.get("headers"))
+        text = str(http.get("body") or "")
+        body = base64.b64decode(text) if http.get("isBase64Encoded") else text.encode()
+        query = http.get("queryString")
+        return _request(http.get("method"), http.get("path"), query, (headers, body))
+    if not given.get("__ow_method"):
+        return None
+    headers = _headers(given.get("__ow_headers"))
+    body = _bytes(str(given.get("__ow_body") or ""), dict(headers).get("content-type", ""))
+    query = given.get("__ow_query")
+    return _request(given["__ow_method"], given.get("__ow_path"), query, (headers, body))
+
+
+def _request(
+    method: object, path: object, query: object, rest: tuple[list[tuple[str, str]], bytes]
+) -> HttpTaken:
+    begin = str(path or "")
+    target = (begin if begin.startswith("/") else f"/{begin}") + (f"?{query}" if query else "")
+    return HttpTaken(str(method).upper(), target, *rest, "")
+
+
+def _headers(value: object) -> list[tuple[str, str]]:
+    rows = value.items() if isinstance(value, dict) else ()
+    return [(str(name).lower(), str(one)) for name, one in rows]
+
+
+def _bytes(text: str, kind: str) -> bytes:
+    """Of a request JSON alone is base64; answers of its whole family may be."""
+    is_base64 = _plain(kind) == "application/json" or not _is_text(kind)
+    return base64.b64decode(text) if is_base64 else text.encode()
+
+
+def _plain(kind: str) -> str:
+    return kind.partition(";")[0].strip().lower()
+
+
+def _is_text(kind: str) -> bool:
+    plain = _plain(kind)
+    return plain in _TEXTS or plain.endswith("+json") or _CHARSET.search(kind) is not None
+
+
+def _told(given: HttpGiven, method: str) -> _Document:
+    grouped: dict[str, object] = {}
+    for name, value in given.headers:
+        before = grouped.get(name)
+        many = before if isinstance(before, list) else [before]
+        grouped[name] = value if before is None else [*many, value]
+    has_body = given.body and method != "HEAD" and given.status not in _BODILESS
+    try:
+        body = _carried(given.body, str(grouped.get("content-type") or "")) if has_body else ""
+    except UnfitAnswerError:
+        traceback.print_exc(file=sys.stderr)
+        return _told(message(502, "Bad Gateway"), method)
+    return {"statusCode": given.status, "headers": grouped, "body": body}
+
+
+def _carried(body: bytes, kind: str) -> str:
+    """What is text there has to be text here."""
+    if _plain(kind) == "application/json" or _plain(kind).endswith("+json") or not _is_text(kind):
+        return base64.b64encode(body).decode()
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        why = f"its answer is of the type {kind}, and no UTF-8: a web action cannot carry it"
+        raise UnfitAnswerError(why) from error

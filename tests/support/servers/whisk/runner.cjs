@@ -1,0 +1,20 @@
+// Runs one action as OpenWhisk's Node runtime does: the archive is required, its main called.
+//   node runner.cjs <folder> <main> <number of the pipe for answers>
+const { createInterface } = require("node:readline");
+const { writeSync } = require("node:fs");
+
+const [, , folder, main, pipe] = process.argv;
+const end = (answer) => writeSync(Number(pipe), `${JSON.stringify(answer)}\n`);
+let handler;
+
+createInterface({ input: process.stdin }).on("line", async (line) => {
+  try {
+    handler ??= require(folder)[main];
+    if (typeof handler !== "function") throw new Error(`Action entrypoint '${main}' is not a function.`);
+    const result = (await handler(JSON.parse(line))) ?? {};
+    if (typeof result !== "object" || Array.isArray(result)) throw new Error("the action returned no object");
+    end({ result });
+  } catch (error) {
+    end({ error: String(error?.message ?? error) });
+  }
+});
