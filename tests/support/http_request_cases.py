@@ -5,6 +5,12 @@ from typing import Any
 from tests.support.http_handlers import Asked, HandlerCase, Host
 
 # The functions framework of Node reads a body of JSON itself, and answers for one that is none.
+# A controller of OpenWhisk says what is no letter by itself.
+_NO_LETTERS: dict[str, Any] = {"said": {"body": "\ufffd\ufffd", "isBase64Encoded": False}}
+_TOLD_AS_TEXT: dict[Host, dict[str, Any]] = {
+    Host.ACTION_NODE: _NO_LETTERS,
+    Host.ACTION_PYTHON: _NO_LETTERS,
+}
 _READ_BEFORE: dict[Host, dict[str, Any]] = {Host.FRAMEWORK_NODE: {"status": 400, "said": None}}
 _JSON = {"Content-Type": "application/json"}
 _ROUTES = (("GET", "/users/{id}"), ("GET", "/files/{name+}"), ("ANY", "/users/{any}"))
@@ -73,6 +79,7 @@ def _events() -> tuple[HandlerCase, ...]:
             "text-that-is-none",
             Asked("POST", body=b"\xff\xfe", headers={"Content-Type": "text/plain"}),
             said={"body": "//4=", "isBase64Encoded": True},
+            unlike=_TOLD_AS_TEXT,
         ),
         HandlerCase(
             "json-that-is-no-text",

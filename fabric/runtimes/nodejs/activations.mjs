@@ -15,6 +15,7 @@ const EARLIER = 0.2;
 // What counts as text there; all else is base64 on the way.
 const TEXTS = new Set(["application/xml", "application/javascript", "application/x-javascript", "application/x-www-form-urlencoded", "application/xhtml+xml", "application/atom+xml", "application/rss+xml", "application/soap+xml", "image/svg+xml"]);
 const KNOWN_TEXTS = new Set(["text/plain", "text/html", "text/css", "text/csv", "text/xml", "text/markdown", "text/asp", "text/event-stream", "text/richtext", "text/tab-separated-values"]);
+const BYTES = "application/octet-stream";
 const HEADERS_OF_BYTES = new Set(["content-length", "transfer-encoding"]);
 
 export async function activated(root, said) {
@@ -107,16 +108,19 @@ function resultOf({ status, headers, body }, method) {
     if (!HEADERS_OF_BYTES.has(name)) grouped[name] = name in grouped ? [grouped[name], value].flat() : value;
   }
   const hasBody = body.length && method !== "HEAD" && status !== 204 && status !== 304;
-  return { statusCode: status, headers: grouped, body: hasBody ? carried(body, String(grouped["content-type"] ?? "")) : "" };
+  if (!hasBody) return { statusCode: status, headers: grouped, body: "" };
+  const text = carried(body, String(grouped["content-type"] ?? ""));
+  // What is text there has to be UTF-8: other bytes go as bytes.
+  if (text === undefined) grouped["content-type"] = BYTES;
+  return { statusCode: status, headers: grouped, body: text ?? body.toString("base64") };
 }
 
-// What is text there has to be text here.
 function carried(body, type) {
   const isBase64 = isJson(type) || kindOf(type).endsWith("+json") || !isText(type);
   if (isBase64) return body.toString("base64");
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
   } catch {
-    throw new BadAnswer(`its answer is of the type ${type}, and no UTF-8: a web action cannot carry it`);
+    return undefined;
   }
 }

@@ -7,9 +7,7 @@ The standard library only: of fabric there are the files beside this one.
 import base64
 import os
 import re
-import sys
 import time
-import traceback
 from collections.abc import Callable
 
 from fabric.runtimes.python.calling import call as calling
@@ -21,7 +19,7 @@ from fabric.runtimes.python.serving_cors import (
     cors_of_route,
     preflight_headers,
 )
-from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken, UnfitAnswerError, message
+from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken
 from fabric.runtimes.python.serving_routes import routed
 
 _EVENT = "__fabric_event"
@@ -38,6 +36,7 @@ _TEXTS = frozenset(
     )
 )
 _CHARSET = re.compile(r";\s*charset=", re.IGNORECASE)
+_SOME_BYTES = "application/octet-stream"
 _BODILESS = frozenset((204, 304))
 _Document = dict[str, object]
 
@@ -140,20 +139,20 @@ def _told(given: HttpGiven, method: str) -> _Document:
         many = before if isinstance(before, list) else [before]
         grouped[name] = value if before is None else [*many, value]
     has_body = given.body and method != "HEAD" and given.status not in _BODILESS
-    try:
-        body = _carried(given.body, str(grouped.get("content-type") or "")) if has_body else ""
-    except UnfitAnswerError:
-        traceback.print_exc(file=sys.stderr)
-        return _told(message(502, "Bad Gateway"), method)
+    if not has_body:
+        return {"statusCode": given.status, "headers": grouped, "body": ""}
+    text = _carried(given.body, str(grouped.get("content-type") or ""))
+    if text is None:
+        # What is text there has to be UTF-8: other bytes go as bytes.
+        grouped["content-type"] = _SOME_BYTES
+    body = base64.b64encode(given.body).decode() if text is None else text
     return {"statusCode": given.status, "headers": grouped, "body": body}
 
 
-def _carried(body: bytes, kind: str) -> str:
-    """What is text there has to be text here."""
+def _carried(body: bytes, kind: str) -> str | None:
     if _plain(kind) == "application/json" or _plain(kind).endswith("+json") or not _is_text(kind):
         return base64.b64encode(body).decode()
     try:
         return body.decode()
-    except UnicodeDecodeError as error:
-        why = f"its answer is of the type {kind}, and no UTF-8: a web action cannot carry it"
-        raise UnfitAnswerError(why) from error
+    except UnicodeDecodeError:
+        return None

@@ -5,9 +5,8 @@ const { pathToFileURL } = require("node:url");
 
 const said = JSON.parse(readFileSync(join(__dirname, "_fabric", "said.json"), "utf8"));
 const own = pathToFileURL(join(__dirname, "_fabric", "activations.mjs"));
-let answered;
+// Begun before the first call: to begin has a time of its own.
+const answered = import(own).then(({ activated }) => activated(pathToFileURL(join(__dirname, "/")), said));
+answered.catch(() => {});
 
-exports.main = async (given) => {
-  answered ??= import(own).then(({ activated }) => activated(pathToFileURL(join(__dirname, "/")), said));
-  return (await answered)(given ?? {});
-};
+exports.main = async (given) => (await answered)(given ?? {});

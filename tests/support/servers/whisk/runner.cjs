@@ -5,12 +5,20 @@ const { writeSync } = require("node:fs");
 
 const [, , folder, main, pipe] = process.argv;
 const end = (answer) => writeSync(Number(pipe), `${JSON.stringify(answer)}\n`);
-let handler;
+const handler = load();
 
+function load() {
+  try {
+    const found = require(folder)[main];
+    return typeof found === "function" ? found : () => Promise.reject(new Error(`Action entrypoint '${main}' is not a function.`));
+  } catch (error) {
+    return () => Promise.reject(error);
+  }
+}
+
+end({ ready: true });
 createInterface({ input: process.stdin }).on("line", async (line) => {
   try {
-    handler ??= require(folder)[main];
-    if (typeof handler !== "function") throw new Error(`Action entrypoint '${main}' is not a function.`);
     const result = (await handler(JSON.parse(line))) ?? {};
     if (typeof result !== "object" || Array.isArray(result)) throw new Error("the action returned no object");
     end({ result });

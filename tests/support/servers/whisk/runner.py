@@ -34,6 +34,7 @@ def answer_of(handler: Any, line: str) -> dict[str, Any]:
 
 
 handler = loaded()
+os.write(pipe, b'{"ready": true}\n')
 for line in sys.stdin:
     os.write(pipe, json.dumps(answer_of(handler, line)).encode() + b"\n")
     sys.stdout.flush()

@@ -38,8 +38,11 @@ class Child:
     def call(self, given: Mapping[str, Any], seconds: float) -> dict[str, Any] | None:
         """None where it took too long."""
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(given).encode() + b"\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(json.dumps(given).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return {"error": "Initialization has failed due to: it ended"}
         ready, _, _ = select.select([self.answers], [], [], seconds)
         if not ready:
             return None
@@ -104,7 +107,10 @@ def _begun(run: Mapping[str, Any], env: Mapping[str, str]) -> Child:
             pass_fds=(writing,),
         )  # fmt: skip
     os.close(writing)
-    return Child(process, os.fdopen(reading), folder)
+    answers = os.fdopen(reading)
+    # To begin has a time of its own; one that ended says so when it is called.
+    answers.readline()
+    return Child(process, answers, folder)
 
 
 def _node() -> list[str]:
