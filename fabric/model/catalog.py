@@ -249,6 +249,9 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         credentials=Credentials(
             _one_each("CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"), ("CLOUD5_API_HOST",)
         ),
+        memory=(128, 1_024),
+        timeout=(1, 900),
+        archive_bytes=48 * _KB * _KB,
     ),
     ProviderFacts(
         id="cloud6-functions",
@@ -260,6 +263,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         credentials=Credentials(
             _one_each("CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"), ("CLOUD6_API_HOST",)
         ),
+        archive_bytes=48 * _KB * _KB,
     ),
 )
 PROVIDER_IDS: tuple[str, ...] = tuple(facts.id for facts in PROVIDERS)

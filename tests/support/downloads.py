@@ -19,6 +19,7 @@ from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.schemathesis import install_schemathesis
 from tests.support.servers import azurite
 from tests.support.servers.host2 import swagger
+from tests.support.servers.whisk import official
 
 _FOLDER = TOOLCHAIN.parent
 _NPM = _FOLDER / "npm"
@@ -91,6 +92,10 @@ def interface_of_sites() -> None:
     swagger.official_packages()
 
 
+def client_of_actions() -> None:
+    official.official_client()
+
+
 def interface_tester() -> None:
     install_schemathesis()
 
@@ -124,6 +129,7 @@ def main() -> int:
         workers_runtime,
         frameworks_of_functions,
         interface_of_sites,
+        client_of_actions,
         interface_tester,
     )
     found = [fetched(fetch) for fetch in wanted]

@@ -15,7 +15,9 @@ from fabric.providers.whisk.own_names import ARCHIVE, AROUND, MARK, MET, OWNER, 
 
 CODE_BYTES = 48 * 1024 * 1024
 _VARIABLES_BYTES = 1024 * 1024
-_RESERVED_BEGINS = "__OW_"
+_RESERVED_BEGINS = ("__ow_", "__fabric_")
+# What some tell a request under.
+_RESERVED = frozenset(("http",))
 
 
 class VersionPlan(Struct, frozen=True):
@@ -45,7 +47,8 @@ class MetPlan(Struct, frozen=True):
 
 
 def is_reserved(name: str) -> bool:
-    return name.startswith(_RESERVED_BEGINS)
+    """A variable goes as a parameter, and takes the place of one of this name."""
+    return name in _RESERVED or name.lower().startswith(_RESERVED_BEGINS)
 
 
 def version_document(plan: VersionPlan, source: bytes) -> JsonObject:
@@ -62,7 +65,7 @@ def version_document(plan: VersionPlan, source: bytes) -> JsonObject:
     }
     code = base64.b64encode(source).decode()
     return {
-        "exec": {"kind": plan.kind, "code": code, "binary": True, "main": "main"},
+        "exec": {"kind": plan.kind, "code": code, "binary": True},
         "parameters": [
             {"key": name, "value": value, "init": True} for name, value in order.env.reveal()
         ],

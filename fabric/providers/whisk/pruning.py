@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.http_calls import ProviderCall
+from fabric.providers.kept_texts import kept_texts
 from fabric.providers.refused_calls import unless_gone
 from fabric.providers.whisk.actions import versions_of
+from fabric.providers.whisk.kept import MET_NOW
 from fabric.providers.whisk.own_names import action_owner, package_name, version_in
 from fabric.providers.whisk.packages import own_package
 from fabric.providers.whisk.side_by_side import side_by_side
@@ -29,8 +31,10 @@ def pruned(work: WhiskWork, address: DeploymentAddress, functions: Sequence[Live
 
 
 def _named(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> Iterator[str]:
-    """Versions that somebody meets, or that a record can go back to."""
+    """Versions that somebody meets, or has met until now, or that a record can go back to."""
     yield from (version_in(one.resource_id) for one in functions)
+    texts = kept_texts(address).texts
+    yield from (text.partition(" ")[0] for name, text in texts.items() if name.startswith(MET_NOW))
     record = address.previous
     if record is not None:
         rows = (*record.functions, *(one for past in record.history for one in past.functions))

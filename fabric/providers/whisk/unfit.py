@@ -55,7 +55,7 @@ def _of_function(
         yield _problem(one.name, why, "take letters, digits, `-` and `_`")
     yield from _of_counts(one, name)
     for variable in sorted(filter(is_reserved, one.variables)):
-        why = f"sets `{variable}`, which its runtime there sets itself"
+        why = f"sets `{variable}`, a name that its runtime there needs itself"
         yield _problem(one.name, why, "give it another name")
 
 

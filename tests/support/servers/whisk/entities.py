@@ -113,17 +113,27 @@ def _check_action(space: Namespace, name: str, body: Row) -> None:
 
 
 def _check_zip(run: Row) -> None:
-    """Code that is base64 is an archive."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(base64.b64decode(run["code"], validate=True))) as archive:
-            names = archive.namelist()
-    except (zipfile.BadZipFile, binascii.Error):
+    content = code_of(run)
+    if content is None:
         if run.get("binary"):
-            raise RefusedError(400, "The request content was malformed: no archive") from None
+            raise RefusedError(400, "The request content was malformed: no base64")
         return
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+    except zipfile.BadZipFile:
+        raise RefusedError(400, "The request content was malformed: no archive") from None
     own = "__main__.py" if run["kind"].startswith("python") else "package.json"
     if own not in names and "index.js" not in names:
         raise RefusedError(400, f"The archive has no {own}")
+
+
+def code_of(run: Row) -> bytes | None:
+    """Code that is base64 is an archive, all else a script."""
+    try:
+        return base64.b64decode(run["code"], validate=True)
+    except (binascii.Error, ValueError):
+        return None
 
 
 def _check_components(space: Namespace, run: Row) -> None:

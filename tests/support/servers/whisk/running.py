@@ -1,6 +1,5 @@
 """Actions in node and python, kept warm: a few at a time, for each is a process."""
 
-import base64
 import contextlib
 import io
 import json
@@ -20,6 +19,7 @@ from typing import IO, Any
 
 from fabric.runtimes.nodejs.toolchain import find_node
 from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.servers.whisk.entities import code_of
 
 _MOST_WARM = 8
 _HERE = Path(__file__).parent
@@ -119,8 +119,9 @@ def _node() -> list[str]:
 
 def _laid_out(run: Mapping[str, Any], folder: Path) -> None:
     """Code that is no archive is a script."""
-    if run.get("binary"):
-        with zipfile.ZipFile(io.BytesIO(base64.b64decode(run["code"]))) as archive:
+    content = code_of(run)
+    if content is not None:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
             archive.extractall(folder)
         return
     main = run.get("main") or "main"
