@@ -80,6 +80,12 @@ class WhiskServer:
         ended = [activated(self.front.children, space, *one) for one in found]
         return [bool(one["response"]["success"]) for one in ended]
 
+    def invoked(self, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        """What an action answers."""
+        ended = activated(self.front.children, self.space, name, given)
+        result: dict[str, Any] = ended["response"]["result"]
+        return result
+
     def schedules(self) -> list[str]:
         alarms = [one["cron"] for one in self.space.alarms.values()]
         own = [one["scheduled_details"]["cron"] for one in self.space.schedules.values()]

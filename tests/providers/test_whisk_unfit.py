@@ -1,0 +1,89 @@
+"""What of a config cloud5 and cloud6 would refuse, or fabric cannot do there: without a call."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.model.records.record import Mode
+from fabric.providers.contract import FunctionDraft
+from fabric.providers.registry import deployer_of
+from fabric.providers.whisk.own_names import (
+    WhiskPlace,
+    place_in,
+    resource_id,
+    version_in,
+    version_name,
+)
+from tests.support.orders import address, around, trigger
+
+GOOD = FunctionDraft("hello", (("runtime", "nodejs22.x"),), variables=("MODE",))
+EVERY_HOUR = trigger("cron", schedule="rate(1 hour)")
+_BOTH = ("cloud5-functions", "cloud6-functions")
+
+
+def told(*drafts: FunctionDraft, provider: str = "cloud6-functions") -> list[str]:
+    deployer = deployer_of(provider, Mode.REAL, around(Path("/"), {}))
+    found = deployer.unfit(address(provider), drafts)
+    assert all(one.problem.code == "config/unfit" for one in found)
+    return [one.problem.message for one in found]
+
+
+def http(path: str, **more: object) -> str:
+    return trigger("http", method="GET", path=path, **more)
+
+
+@pytest.mark.parametrize("provider", _BOTH)
+@pytest.mark.parametrize("runtime", ["nodejs", "nodejs22.x", "python", "python3.12"])
+def test_an_ordinary_function_fits(provider: str, runtime: str) -> None:
+    triggers = (http("/items/{id}", cors=True), EVERY_HOUR)
+    settings = (("runtime", runtime), ("memory", "256"), ("timeout", "30"))
+    assert told(replace(GOOD, triggers=triggers, settings=settings), provider=provider) == []
+
+
+@pytest.mark.parametrize("runtime", ["nodejs20.x", "python3.10", "ruby3"])
+def test_runtimes_that_cloud5_does_not_have_are_named(runtime: str) -> None:
+    draft = replace(GOOD, settings=(("runtime", runtime),))
+    (message,) = told(draft, provider="cloud5-functions")
+    assert message == f"function `hello` has the runtime `{runtime}`, which cloud5 has not"
+
+
+@pytest.mark.parametrize(
+    ("draft", "words"),
+    [
+        (replace(GOOD, settings=(*GOOD.settings, ("memory", "64"))), "64 MB"),
+        (replace(GOOD, settings=(*GOOD.settings, ("architecture", "arm64"))), "`arm64`"),
+        (replace(GOOD, provisioned_concurrency=2), "`provisionedConcurrency`"),
+        (
+            replace(GOOD, settings=(*GOOD.settings, ("concurrency", "reserved=5"))),
+            "`reservedConcurrency`",
+        ),
+        (replace(GOOD, variables=("__OW_API_KEY", "MY_OW")), "`__OW_API_KEY`"),
+        (replace(GOOD, variables=("http",)), "`http`"),
+        (replace(GOOD, triggers=(trigger("queue", queue="q"),)), "`queue`"),
+        (replace(GOOD, triggers=(http("/", authorizer={"name": "a"}),)), "authorizer"),
+        (replace(GOOD, triggers=(trigger("cron", schedule="rate(7 minutes)"),)), "rate(7 minutes)"),
+    ],
+)
+@pytest.mark.parametrize("provider", _BOTH)
+def test_what_cannot_be_is_named(draft: FunctionDraft, words: str, provider: str) -> None:
+    (message,) = told(draft, provider=provider)
+    assert words in message
+
+
+def test_a_time_zone_is_known_to_alarms_alone() -> None:
+    clock = trigger("cron", schedule="0 9 * * *", timezone="Europe/Vienna")
+    assert told(replace(GOOD, triggers=(clock,))) == []
+    (message,) = told(replace(GOOD, triggers=(clock,)), provider="cloud5-functions")
+    assert "`Europe/Vienna`" in message
+    utc = trigger("cron", schedule="0 9 * * *", timezone="UTC")
+    assert told(replace(GOOD, triggers=(utc,)), provider="cloud5-functions") == []
+
+
+def test_an_id_says_where_a_version_lies() -> None:
+    place = WhiskPlace("ns", "whisk.test")
+    name = version_name("hello", "mark", "around")
+    ident = resource_id(place, "shop-dev", name)
+    assert (place_in(ident), version_in(ident)) == (place.id, name)
+    assert name != version_name("hello", "mark", "another")
+    assert (place_in("hello"), version_in("")) == ("", "")
