@@ -38,7 +38,7 @@ class _NamespaceAnswer(Struct, frozen=True):
     namespace: _NamespaceRow
 
 
-class _Refusal(Struct, frozen=True):
+class _Cloud5Refusal(Struct, frozen=True):
     id: str = ""
     message: str = ""
 
@@ -60,7 +60,7 @@ class Cloud5Api(WhiskApi):
         reply = admitted(http, account.base_url, login, asked)
         if reply.ok:
             return understood(asked, replace(reply, content=reply.content or b"null"), kind)
-        said = understood(asked, reply, _Refusal)
+        said = understood(asked, reply, _Cloud5Refusal)
         raise RefusedCallError(reply.status, said.message or said.id, asked.title)
 
     def _asked(self, http: Http) -> WhiskDoor:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud5.api import Cloud5Account, Cloud5Api
-from fabric.providers.cloud5.schedules import Schedules
+from fabric.providers.cloud5.schedules import Cloud5Clocks
 from fabric.providers.connections import Connections
 from fabric.providers.redaction import redaction_of
 from fabric.providers.refused_calls import require_variables
@@ -45,7 +45,7 @@ def cloud5_functions(around: CommandEnvironment, connections: Connections) -> Wh
         return connections.shared((*key, account.api_host), lambda: Cloud5Api(account))
 
     titles = WhiskTitles(_ID, "cloud5")
-    provider = WhiskProvider(titles, _LIMITS, _JUDGED, connect, Schedules(connect))
+    provider = WhiskProvider(titles, _LIMITS, _JUDGED, connect, Cloud5Clocks(connect))
     return WhiskFunctions(provider, hide, WhiskPlace(env.get(_NAMESPACE, "")))
 
 

@@ -13,26 +13,26 @@ from fabric.providers.whisk.packages import foreign
 from fabric.providers.whisk.work import WhiskWork
 
 
-class _TriggerRow(Struct, frozen=True):
+class _ScheduledRow(Struct, frozen=True):
     name: str
     function: str = ""
 
 
-class _TriggerPage(Struct, frozen=True):
-    triggers: tuple[_TriggerRow, ...] = ()
+class _ScheduledPage(Struct, frozen=True):
+    triggers: tuple[_ScheduledRow, ...] = ()
 
 
-class _TriggerAnswer(Struct, frozen=True):
-    trigger: _TriggerRow
+class _ScheduledAnswer(Struct, frozen=True):
+    trigger: _ScheduledRow
 
 
-class Schedules(Struct, frozen=True):
+class Cloud5Clocks(Struct, frozen=True):
     connect: Callable[[], Cloud5Api]
 
     def there(self, work: WhiskWork, package: str) -> Mapping[str, str]:
         """A name says whose it is, and so does what it calls."""
         call = ProviderCall("GET", "/triggers")
-        page = work.patient(lambda: self.connect().own(call, _TriggerPage))
+        page = work.patient(lambda: self.connect().own(call, _ScheduledPage))
         begin = f"{package}/"
         return {
             one.name: one.function
@@ -49,10 +49,10 @@ class Schedules(Struct, frozen=True):
 
         work.trying(act)
 
-    def _row(self, ident: str) -> _TriggerRow | None:
+    def _row(self, ident: str) -> _ScheduledRow | None:
         try:
             call = ProviderCall("GET", f"/triggers/{ident}")
-            return self.connect().own(call, _TriggerAnswer).trigger
+            return self.connect().own(call, _ScheduledAnswer).trigger
         except RefusedCallError as error:
             if error.is_gone:
                 return None

@@ -19,7 +19,7 @@ _CALLS = "fabric-calls"
 _PAGE = 200
 
 
-class _TriggerRow(Struct, frozen=True):
+class _AlarmedRow(Struct, frozen=True):
     name: str
     annotations: tuple[WhiskAnnotation, ...] = ()
 
@@ -38,7 +38,7 @@ class Alarms(Struct, frozen=True):
         """What feeds it is made anew: nobody says what it was told before."""
 
         def act(work: WhiskWork) -> None:
-            row = work.look(f"/triggers/{clock.id}", _TriggerRow)
+            row = work.look(f"/triggers/{clock.id}", _AlarmedRow)
             if row is not None and row.calls != clock.function:
                 raise FabricError(foreign("trigger", clock.id, clock.function))
             texts = {_CALLS: clock.function, "feed": f"/{_SYSTEM}/{_ALARM}"}
@@ -61,11 +61,11 @@ class Alarms(Struct, frozen=True):
                 work.ask(ProviderCall("DELETE", f"/{kind}/{ident}"), object)
 
 
-def _triggers(work: WhiskWork) -> Iterator[_TriggerRow]:
+def _triggers(work: WhiskWork) -> Iterator[_AlarmedRow]:
     skip = 0
     while True:
         path = f"/triggers?limit={_PAGE}&skip={skip}"
-        rows = work.ask(ProviderCall("GET", path), tuple[_TriggerRow, ...])
+        rows = work.ask(ProviderCall("GET", path), tuple[_AlarmedRow, ...])
         yield from rows
         if len(rows) < _PAGE:
             return

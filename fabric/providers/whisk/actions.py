@@ -34,7 +34,7 @@ from fabric.providers.whisk.source import action_source
 from fabric.providers.whisk.work import WhiskWork
 
 
-class _Making(Struct, frozen=True):
+class _VersionMaking(Struct, frozen=True):
     work: WhiskWork
     address: DeploymentAddress
     plan: VersionPlan
@@ -51,12 +51,12 @@ def made(
     plan = VersionPlan(order, name, owner, runtime.id, runtime.digest)
 
     def act(work: WhiskWork) -> LiveFunction:
-        return _made(_Making(work, address, plan, source))
+        return _made(_VersionMaking(work, address, plan, source))
 
     return work.trying(act)
 
 
-def _made(making: _Making) -> LiveFunction:
+def _made(making: _VersionMaking) -> LiveFunction:
     work, address, plan = making.work, making.address, making.plan
     package = own_package(work, address)
     found = _there(package, plan) if package else None

@@ -32,7 +32,7 @@ class WhiskDoor(Struct, frozen=True):
         return f"{self.base_url.rstrip('/')}{_WEB}/{self.namespace}"
 
 
-class _Refusal(Struct, frozen=True):
+class _WhiskRefusal(Struct, frozen=True):
     error: str = ""
 
 
@@ -66,5 +66,5 @@ class WhiskApi:
         reply = admitted(self.http, door.base_url, door.login, asked)
         if reply.ok:
             return understood(asked, reply, kind)
-        words = understood(asked, reply, _Refusal).error
+        words = understood(asked, reply, _WhiskRefusal).error
         raise RefusedCallError(reply.status, words.replace(door.key.reveal(), _HIDDEN), asked.title)

@@ -27,7 +27,7 @@ from fabric.providers.whisk.side_by_side import side_by_side
 from fabric.providers.whisk.work import WhiskWork
 
 
-class _ReleasePlan(Struct, frozen=True):
+class _FunctionRelease(Struct, frozen=True):
     """What a function is to be."""
 
     met: MetPlan
@@ -59,7 +59,7 @@ def released(
     moved = [one for one in plans if not one.is_met(kept)]
     package = own_package(work, address) if moved else None
 
-    def release(one: _ReleasePlan) -> dict[str, str]:
+    def release(one: _FunctionRelease) -> dict[str, str]:
         with work.told(f"function `{one.name}`"):
             if one in moved:
                 _cut_over(work, one, package)
@@ -76,12 +76,12 @@ def released(
     return Released(only, _outputs(only, functions), tuple(left.items()))
 
 
-def _plan(address: DeploymentAddress, one: LiveFunction) -> _ReleasePlan:
+def _plan(address: DeploymentAddress, one: LiveFunction) -> _FunctionRelease:
     met = MetPlan(one, version_in(one.resource_id), action_owner(address, one.name))
-    return _ReleasePlan(met, wanted_clocks(package_name(address), one.name, one.triggers))
+    return _FunctionRelease(met, wanted_clocks(package_name(address), one.name, one.triggers))
 
 
-def _cut_over(work: WhiskWork, plan: _ReleasePlan, package: PackageRow | None) -> None:
+def _cut_over(work: WhiskWork, plan: _FunctionRelease, package: PackageRow | None) -> None:
     """One call moves all of it: code, variables, and who may call."""
     met = plan.met
     version = package.action(met.version) if package else None
@@ -107,7 +107,7 @@ def _gone(met: MetPlan) -> Problem:
 def _timed(
     work: WhiskWork,
     address: DeploymentAddress,
-    plan: _ReleasePlan,
+    plan: _FunctionRelease,
     kept: KeptTexts,
     clocks: Clocks,
 ) -> None:

@@ -128,7 +128,7 @@ def _check_zip(run: Row) -> None:
         raise RefusedError(400, f"The archive has no {own}")
 
 
-def code_of(run: Row) -> bytes | None:
+def code_of(run: Mapping[str, Any]) -> bytes | None:
     """Code that is base64 is an archive, all else a script."""
     try:
         return base64.b64decode(run["code"], validate=True)
