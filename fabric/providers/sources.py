@@ -19,7 +19,7 @@ from fabric.providers.contract import FunctionOrder
 # They are data here: what is in them runs in the function alone.
 _RUNTIMES = Path(__file__).parents[1] / "runtimes"
 _FOLDER, _OWN = "function", "_fabric"
-_SERVING = ("serving_answers", "serving_cors", "serving_http", "serving_routes")
+_SERVING = tuple(f"serving_{one}" for one in ("answers", "cors", "http", "open", "routes"))
 _DATE = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o644 << 16
 _ENDS = {"nodejs": (".js", ".mjs", ".cjs"), "python": (".py", "/__init__.py")}

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 
 import { call, prepare } from "./calling/call.mjs";
 import { failed, message, timed, unrouted } from "./serving_answers.mjs";
-import { answerHeaders, preflightHeaders } from "./serving_cors.mjs";
 import { BadAnswer, eventOf, split } from "./serving_http.mjs";
+import { preflight, shared } from "./serving_open.mjs";
 import { routed, routesOf } from "./serving_routes.mjs";
 
 const EVENT = "__fabric_event";
@@ -53,18 +53,7 @@ async function routedAnswer(handler, routes, req, body) {
   if (!route.key) return preflight(route, req) ?? unrouted(route);
   const seconds = handler.said.seconds && handler.said.seconds - EARLIER;
   const answer = await timed(call(handler, eventOf(req, body, route)), seconds).catch(failed);
-  return route.row.cors ? shared(answer, answerHeaders(route.row.cors, req.headers.origin)) : answer;
-}
-
-function preflight({ rows }, req) {
-  const open = preflightHeaders(rows, req.method, (name) => req.headers[name]);
-  return open && { status: 204, headers: Object.entries(open), body: Buffer.alloc(0) };
-}
-
-// What the handler says of its own is told once; what its answer depends on adds up.
-function shared(answer, open) {
-  const rest = answer.headers.filter(([name]) => name === "vary" || !(name in open));
-  return { ...answer, headers: [...rest, ...Object.entries(open)] };
+  return shared(answer, route.row, req.headers.origin);
 }
 
 // As OpenWhisk tells it, or in one `http` as some who run it do.

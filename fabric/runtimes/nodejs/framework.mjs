@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 
 import { call, prepare } from "./calling/call.mjs";
 import { failed, message, sent, timed, unrouted } from "./serving_answers.mjs";
-import { answerHeaders, preflightHeaders } from "./serving_cors.mjs";
 import { eventOf, split } from "./serving_http.mjs";
+import { preflight, shared } from "./serving_open.mjs";
 import { routed, routesOf } from "./serving_routes.mjs";
 
 const READY = "/.fabric/ready";
@@ -30,18 +30,7 @@ async function routedAnswer(handler, routes, req) {
   const route = routed(routes, req.method, split(req.originalUrl)[0]);
   if (!route.key) return preflight(route, req) ?? unrouted(route);
   const answer = await timed(call(handler, eventOf(taken(req), bodyOf(req), route)), handler.said.seconds).catch(failed);
-  return route.row.cors ? shared(answer, answerHeaders(route.row.cors, req.headers.origin)) : answer;
-}
-
-function preflight({ rows }, req) {
-  const open = preflightHeaders(rows, req.method, (name) => req.headers[name]);
-  return open && { status: 204, headers: Object.entries(open), body: Buffer.alloc(0) };
-}
-
-// What the handler says of its own is told once; what its answer depends on adds up.
-function shared(answer, open) {
-  const rest = answer.headers.filter(([name]) => name === "vary" || !(name in open));
-  return { ...answer, headers: [...rest, ...Object.entries(open)] };
+  return shared(answer, route.row, req.headers.origin);
 }
 
 async function eventAnswer(handler, req) {

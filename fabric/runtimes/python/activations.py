@@ -13,14 +13,8 @@ from collections.abc import Callable
 from fabric.runtimes.python.calling import call as calling
 from fabric.runtimes.python.calling.context import new_id
 from fabric.runtimes.python.serving_answers import AnsweringFunction
-from fabric.runtimes.python.serving_cors import (
-    Headers,
-    answer_headers,
-    cors_of_route,
-    preflight_headers,
-)
 from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken
-from fabric.runtimes.python.serving_routes import routed
+from fabric.runtimes.python.serving_open import OpenFunction
 
 _EVENT = "__fabric_event"
 # An answer of the shim comes before the platform ends the call.
@@ -41,29 +35,10 @@ _BODILESS = frozenset((204, 304))
 _Document = dict[str, object]
 
 
-class ActivatedFunction(AnsweringFunction):
-    """Nothing stands before it that would answer pages of other origins."""
-
-    def answered(self, taken: HttpTaken) -> HttpGiven:
-        route = routed(self.routes, taken.method, taken.path)
-        if not route.key:
-            told = preflight_headers(route.rows, taken.method, taken.header)
-            return super().answered(taken) if told is None else HttpGiven(204, [*told.items()], b"")
-        given = super().answered(taken)
-        cors = cors_of_route(route.rows[0])
-        return _shared(given, answer_headers(cors, taken.header("origin"))) if cors else given
-
-
-def _shared(given: HttpGiven, told: Headers) -> HttpGiven:
-    """What the handler says of its own is told once; what its answer depends on adds up."""
-    rest = [pair for pair in given.headers if pair[0] == "vary" or pair[0] not in told]
-    return HttpGiven(given.status, [*rest, *told.items()], given.body)
-
-
 def activated(folder: str, document: _Document) -> Callable[[_Document], _Document]:
     """What the runtime calls; a path that is relative begins where the archive does."""
     os.chdir(folder)
-    function = ActivatedFunction({**document, "folder": folder})
+    function = OpenFunction({**document, "folder": folder})
     if function.said.seconds:
         function.said.seconds -= _EARLIER
 

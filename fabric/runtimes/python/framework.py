@@ -14,14 +14,8 @@ from typing import Protocol
 
 from fabric.runtimes.python.calling.context import new_id
 from fabric.runtimes.python.serving_answers import AnsweringFunction
-from fabric.runtimes.python.serving_cors import (
-    Headers,
-    answer_headers,
-    cors_of_route,
-    preflight_headers,
-)
 from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken, message
-from fabric.runtimes.python.serving_routes import routed
+from fabric.runtimes.python.serving_open import OpenFunction
 
 _READY = "/.fabric/ready"
 _DUE = "x-cloudscheduler-scheduletime"
@@ -43,25 +37,9 @@ class FrameworkRequest(Protocol):
     def get_data(self) -> bytes: ...
 
 
-class FramedFunction(AnsweringFunction):
-    """Nothing stands before it that would answer pages of other origins."""
-
+class FramedFunction(OpenFunction):
     def answered(self, taken: HttpTaken) -> HttpGiven:
-        if taken.path == _READY:
-            return message(200, "ready")
-        route = routed(self.routes, taken.method, taken.path)
-        if not route.key:
-            told = preflight_headers(route.rows, taken.method, taken.header)
-            return super().answered(taken) if told is None else HttpGiven(204, [*told.items()], b"")
-        given = super().answered(taken)
-        cors = cors_of_route(route.rows[0])
-        return _shared(given, answer_headers(cors, taken.header("origin"))) if cors else given
-
-
-def _shared(given: HttpGiven, told: Headers) -> HttpGiven:
-    """What the handler says of its own is told once; what its answer depends on adds up."""
-    rest = [pair for pair in given.headers if pair[0] == "vary" or pair[0] not in told]
-    return HttpGiven(given.status, [*rest, *told.items()], given.body)
+        return message(200, "ready") if taken.path == _READY else super().answered(taken)
 
 
 def framed(folder: str, document: dict[str, object]) -> Callable[[FrameworkRequest], _Answer]:

@@ -1,0 +1,31 @@
+"""Where nothing stands before a function that would answer pages of other origins.
+
+The standard library only: this runs where nothing else of fabric's is.
+"""
+
+from fabric.runtimes.python.serving_answers import AnsweringFunction
+from fabric.runtimes.python.serving_cors import (
+    Headers,
+    answer_headers,
+    cors_of_route,
+    preflight_headers,
+)
+from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken
+from fabric.runtimes.python.serving_routes import routed
+
+
+class OpenFunction(AnsweringFunction):
+    def answered(self, taken: HttpTaken) -> HttpGiven:
+        route = routed(self.routes, taken.method, taken.path)
+        if not route.key:
+            told = preflight_headers(route.rows, taken.method, taken.header)
+            return super().answered(taken) if told is None else HttpGiven(204, [*told.items()], b"")
+        given = super().answered(taken)
+        cors = cors_of_route(route.rows[0])
+        return _shared(given, answer_headers(cors, taken.header("origin"))) if cors else given
+
+
+def _shared(given: HttpGiven, told: Headers) -> HttpGiven:
+    """What the handler says of its own is told once; what its answer depends on adds up."""
+    rest = [pair for pair in given.headers if pair[0] == "vary" or pair[0] not in told]
+    return HttpGiven(given.status, [*rest, *told.items()], given.body)
