@@ -78,11 +78,9 @@ def invoked(work: WhiskWork, function: LiveFunction, event: bytes) -> FunctionAn
 
 
 def _lines(work: WhiskWork, ended: Activation) -> str:
-    """Of what the sequence called; `when stream: line` each."""
-    called = ended.logs[:1]
-    rows = [
-        until(lambda ident=ident: _ended(work, ident), _TO_TELL, work.watch)  # type: ignore[misc]
-        for ident in called
-    ]
-    lines = [line for row in rows if row for line in row.logs]
+    """Of the version that the sequence has called; `when stream: line` each."""
+    if not ended.logs:
+        return ""
+    called = until(lambda: _ended(work, ended.logs[0]), _TO_TELL, work.watch)
+    lines = called.logs if called else ()
     return "".join(f"{line.partition(': ')[2] or line}\n" for line in lines)

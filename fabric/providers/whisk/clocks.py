@@ -64,7 +64,7 @@ def wanted_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[
     return found
 
 
-def own_zone(trigger: JsonObject) -> str:
+def own_zone(trigger: Mapping[str, object]) -> str:
     """Empty for UTC."""
     zone = str(trigger.get("timezone") or "")
     return "" if zone in _UTC else zone

@@ -90,7 +90,7 @@ def _of_http(function: str, trigger: Mapping[str, object], name: str) -> Problem
 
 
 def _of_cron(function: str, trigger: Mapping[str, object], limits: WhiskLimits) -> Problem | None:
-    zone = own_zone(dict(trigger))  # type: ignore[arg-type]
+    zone = own_zone(trigger)
     if zone and not limits.has_zones:
         why = f"has the time zone `{zone}`, and schedules of {limits.name} are in UTC"
         return _problem(function, why, "write the schedule in UTC")
