@@ -9,6 +9,7 @@ from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunc
 from fabric.providers.http_calls import sending
 from fabric.providers.naming import function_endpoint
 from fabric.providers.only_version import refuse_without_version
+from fabric.providers.refused_calls import RefusedCallError
 from fabric.providers.sources import SourceRuntime
 from fabric.providers.whisk.documents import VersionPlan, refuse_order, version_document
 from fabric.providers.whisk.own_names import (
@@ -26,12 +27,14 @@ from fabric.providers.whisk.own_names import (
 from fabric.providers.whisk.packages import (
     ActionRow,
     PackageRow,
+    action_row,
     foreign,
-    make_package,
+    have_package,
     own_package,
 )
 from fabric.providers.whisk.source import action_source
 from fabric.providers.whisk.work import WhiskWork
+from fabric.system.retry import TransientError
 
 
 class _VersionMaking(Struct, frozen=True):
@@ -58,14 +61,11 @@ def made(
 
 def _made(making: _VersionMaking) -> LiveFunction:
     work, address, plan = making.work, making.address, making.plan
-    package = own_package(work, address)
-    found = _there(package, plan) if package else None
+    found = _there(making)
     if found is None:
         refuse_without_version(plan.order)
-        if package is None:
-            make_package(work, address)
-        path = f"/actions/{package_name(address)}/{plan.name}?overwrite=false"
-        work.change(sending("PUT", path, version_document(plan, making.source)))
+        have_package(work, address)
+        _put(making)
         work.watch.hear(f"{plan.order.name}: {plan.name} is there, and nobody meets it yet")
     version = found.name if found else plan.name
     live = _live(work, address, plan.order.name, version)
@@ -79,12 +79,27 @@ def _made(making: _VersionMaking) -> LiveFunction:
     )
 
 
-def _there(package: PackageRow, plan: VersionPlan) -> ActionRow | None:
+def _put(making: _VersionMaking) -> None:
+    package, plan = package_name(making.address), making.plan
+    path = f"/actions/{package}/{plan.name}?overwrite=false"
+    try:
+        making.work.change(sending("PUT", path, version_document(plan, making.source)))
+    except RefusedCallError as error:
+        if not error.is_gone:
+            raise
+        # The package has gone meanwhile.
+        making.work.api.see(package, is_own=False)
+        raise TransientError(f"`{error.call}` found no package") from error
+
+
+def _there(making: _VersionMaking) -> ActionRow | None:
     """The version of then, where it is still there; else one that is just as ordered."""
-    then = package.action(version_in(plan.order.version)) if plan.order.version else None
+    work, address, plan = making.work, making.address, making.plan
+    named = version_in(plan.order.version)
+    then = action_row(work, address, named) if named and named != plan.name else None
     if then is not None and is_of(then, plan.owner) and then.said(MARK) == plan.order.mark:
         return then
-    found = package.action(plan.name)
+    found = action_row(work, address, plan.name)
     if found is not None and not is_of(found, plan.owner):
         raise FabricError(foreign("action", found.name, plan.owner))
     return found

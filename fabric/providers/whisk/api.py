@@ -46,6 +46,7 @@ class WhiskApi:
         self._find = find
         self._guard = threading.Lock()
         self._door: WhiskDoor | None = None
+        self._seen: set[str] = set()
 
     def close(self) -> None:
         self.http.close()
@@ -56,6 +57,13 @@ class WhiskApi:
             if self._door is None:
                 self._door = self._find(self.http)
             return self._door
+
+    def has_seen(self, package: str) -> bool:
+        """Whether it was ours when it was looked at: it tells all of its actions each time."""
+        return package in self._seen
+
+    def see(self, package: str, *, is_own: bool) -> None:
+        (self._seen.add if is_own else self._seen.discard)(package)
 
     def once(self, call: ProviderCall, kind: type[T], namespace: str = "") -> T:
         """TransientError where another look may help; RefusedCallError for a no. Paths begin

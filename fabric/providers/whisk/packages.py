@@ -26,6 +26,10 @@ class ActionRow(Struct, frozen=True):
         return said_in(self.annotations, name)
 
 
+def action_row(work: WhiskWork, address: DeploymentAddress, name: str) -> ActionRow | None:
+    return work.look(f"/actions/{package_name(address)}/{name}?code=false", ActionRow)
+
+
 class PackageRow(Struct, frozen=True):
     name: str
     annotations: tuple[WhiskAnnotation, ...] = ()
@@ -50,7 +54,16 @@ def own_package(work: WhiskWork, address: DeploymentAddress) -> PackageRow | Non
     return row
 
 
-def make_package(work: WhiskWork, address: DeploymentAddress) -> None:
+def have_package(work: WhiskWork, address: DeploymentAddress) -> None:
+    name = package_name(address)
+    if work.api.has_seen(name):
+        return
+    if own_package(work, address) is None:
+        _make_package(work, address)
+    work.api.see(name, is_own=True)
+
+
+def _make_package(work: WhiskWork, address: DeploymentAddress) -> None:
     name = package_name(address)
     document = {"annotations": annotations_of({OWNER: package_owner(address)})}
     work.change(sending("PUT", f"/packages/{name}?overwrite=false", document))
@@ -60,6 +73,7 @@ def make_package(work: WhiskWork, address: DeploymentAddress) -> None:
 def delete_package(work: WhiskWork, address: DeploymentAddress) -> None:
     """Once nothing is in it any more: what somebody else has put there stays, and so does it."""
     name = package_name(address)
+    work.api.see(name, is_own=False)
     try:
         with unless_gone():
             work.ask(ProviderCall("DELETE", f"/packages/{name}"), object)

@@ -178,3 +178,19 @@ def test_what_is_elsewhere_is_not_touched(site: WhiskSite) -> None:
     error = refused(site, CLOUD6_NAMESPACE="others")
     assert error.first.code == "deploy/other-account"
     assert site.server.calls() == []
+
+
+def test_a_package_that_is_gone_meanwhile_is_made_again(site: WhiskSite) -> None:
+    site.up(*site.both())
+    site.server.space.actions.clear()
+    site.server.space.packages.clear()
+    site.up(*site.both("two"), force=True)
+    assert (site.said(), site.said("/bye")) == ("two", "bye")
+
+
+def test_a_deploy_asks_for_its_own_function_alone(site: WhiskSite) -> None:
+    site.up(*site.both())
+    site.reset()
+    site.deploy_all(site.both("two"))
+    kinds = [path.split("/")[5] for method, path, _ in site.server.calls() if method == "GET"]
+    assert kinds == ["actions", "actions"]

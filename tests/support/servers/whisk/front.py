@@ -130,7 +130,9 @@ class _Handler(BaseHTTPRequestHandler):
             case "GET", _, False:
                 return 200, listed(space, kind, query)
             case "GET", _, True:
-                return 200, get(space, kind, name)
+                row = get(space, kind, name)
+                is_short = query.get("code") == "false"
+                return 200, {**row, "exec": {"kind": row["exec"]["kind"]}} if is_short else row
             case "PUT", _, True:
                 return 200, put(space, kind, name, query, body or {})
             case "DELETE", _, True:
