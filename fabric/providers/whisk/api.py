@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from typing import TypeVar
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -29,7 +30,7 @@ class WhiskDoor(Struct, frozen=True):
     @property
     def web(self) -> str:
         """What the addresses of its web actions begin with."""
-        return f"{self.base_url.rstrip('/')}{_WEB}/{self.namespace}"
+        return f"{self.base_url.rstrip('/')}{_WEB}/{quote(self.namespace, safe='')}"
 
 
 class _WhiskRefusal(Struct, frozen=True):
@@ -69,7 +70,7 @@ class WhiskApi:
         """TransientError where another look may help; RefusedCallError for a no. Paths begin
         behind that of the namespace: the door's, where none is named."""
         door = self.door
-        path = f"{_API}/{namespace or door.namespace}{call.path}"
+        path = f"{_API}/{quote(namespace or door.namespace, safe='')}{call.path}"
         asked = ProviderCall(call.method, path, call.content, call.content_type)
         reply = admitted(self.http, door.base_url, door.login, asked)
         if reply.ok:

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from tests.support.servers.edge1.client import Met
 from tests.support.servers.host2.client import met_at
@@ -16,7 +17,8 @@ class WhiskServer:
 
     def __init__(self, front: WhiskFront, *, is_hidden: bool = False) -> None:
         ident = uuid.uuid4().hex[:12]
-        name = f"fn-{ident}" if is_hidden else f"ns-{ident}"
+        # Names of people and teams are namespaces, too.
+        name = f"fn-{ident}" if is_hidden else f"team {ident}@test"
         self.front = front
         self.is_hidden = is_hidden
         self.space = Namespace(name, f"{uuid.uuid4()}:{uuid.uuid4().hex * 2}", f"tok-{ident}")
@@ -42,7 +44,8 @@ class WhiskServer:
         }
 
     def url(self, package: str, function: str) -> str:
-        return f"{self.front.endpoint}/api/v1/web/{self.space.name}/{package}/{function}"
+        space = quote(self.space.name, safe="")
+        return f"{self.front.endpoint}/api/v1/web/{space}/{package}/{function}"
 
     def calls(self) -> list[tuple[str, str, int]]:
         """Each in its turn: method, path, and the status that it was answered with; 0 is none."""

@@ -107,6 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path == _API:
             return 200, [space.name]
         name, _, rest = path.removeprefix(f"{_API}/").partition("/")
+        name = unquote(name)
         if name == "whisk.system":
             return self._alarm(space, rest, query, body)
         if name not in ("_", space.name):
@@ -179,7 +180,7 @@ class _Handler(BaseHTTPRequestHandler):
         path = f"/{more[0][:-1]}" if more and more[0] else ""
         headers = [(name.lower(), value) for name, value in self.headers.items()]
         request = UserRequest(self.command, path, query, headers, body)
-        space = self.server.spaces.get(owner)
+        space = self.server.spaces.get(unquote(owner))
         name = f"{package}/{action.removesuffix('.http')}"
         if space is None:
             self._send(404, _JSON, b"{}")
