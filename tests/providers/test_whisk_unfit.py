@@ -45,7 +45,7 @@ def test_an_ordinary_function_fits(provider: str, runtime: str) -> None:
 def test_runtimes_that_cloud5_does_not_have_are_named(runtime: str) -> None:
     draft = replace(GOOD, settings=(("runtime", runtime),))
     (message,) = told(draft, provider="cloud5-functions")
-    assert message == f"function `hello` has the runtime `{runtime}`, which cloud5 has not"
+    assert message == f"function `hello` has the runtime `{runtime}`, which cloud5 does not have"
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.http_calls import ProviderCall, admitted, understood
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.providers.whisk.api import WhiskApi, WhiskDoor
 from fabric.system.http_client import Http
+from fabric.system.urls import is_plain
 
 T = TypeVar("T")
 _NAMESPACES = "/v2/functions/namespaces"
@@ -72,6 +74,11 @@ class Cloud5Api(WhiskApi):
             raise
         said = self._account.api_host or row.api_host
         url = said if "://" in said else f"https://{said}"
+        if is_plain(url):
+            message = (
+                f"the host of the namespace, `{url}`, is plain http, and a key would go over it"
+            )
+            raise FabricError(Problem("credentials/plain-endpoint", message))
         key = f"{row.uuid}:{row.key}"
         login = base64.b64encode(key.encode()).decode()
         return WhiskDoor(url, row.namespace, Secret(f"Basic {login}"), Secret(row.key))

@@ -42,7 +42,9 @@ class WhiskRuntimes(Struct, frozen=True):
         return found
 
     def none_such(self, function: str, runtime: str, provider: str) -> Problem:
-        message = f"function `{function}` has the runtime `{runtime}`, which {provider} has not"
+        message = (
+            f"function `{function}` has the runtime `{runtime}`, which {provider} does not have"
+        )
         return Problem("config/unfit", message, self.words)
 
 

@@ -108,3 +108,10 @@ def test_requests_in_one_member_are_understood_too(site: Cloud5Site) -> None:
     given = json.loads(site.server.log("hello").removeprefix("given "))
     assert (given["rawQueryString"], given["headers"]) == ("a=1", {"x-a": "b"})
     assert given["body"] == "hey"
+
+
+def test_a_namespace_behind_plain_http_is_not_called(site: Cloud5Site) -> None:
+    site.server.space.host = "http://faas.example"
+    error = refused(site)
+    assert error.first.code == "credentials/plain-endpoint"
+    assert "`http://faas.example`" in error.first.message

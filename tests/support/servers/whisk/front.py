@@ -163,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path:
             return clock_call(space, self.command, path.partition("/")[2], body)
         uuid, _, key = space.key.partition(":")
-        host = self.server.endpoint
+        host = space.host or self.server.endpoint
         return 200, {
             "namespace": {
                 "namespace": name,

@@ -40,6 +40,7 @@ class Namespace:
     faults: list[Row] = field(default_factory=list)
     lines: dict[str, list[str]] = field(default_factory=dict)
     has_alarms: bool = True
+    host: str = ""
     guard: threading.RLock = field(default_factory=threading.RLock)
 
     def planned(self, method: str, path: str) -> Row | None:
