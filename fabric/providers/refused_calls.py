@@ -55,11 +55,15 @@ def told(
     whose: str, judged: Judged, hide: Redaction, orders: Sequence[FunctionOrder] = ()
 ) -> Iterator[Redaction]:
     """The same around a whole call of a deployer; no message shows a value of these orders."""
-    variables = [pair for order in orders for pair in order.env.reveal()]
-    secrets = [value for order in orders for value in order.secret_values]
-    hide = redaction_of((*hide.values.reveal(), *secrets), variables)
+    hide = over_orders(hide, orders)
     with nothing_shown(hide), explained(whose, hide.quoted, judged):
         yield hide
+
+
+def over_orders(hide: Redaction, orders: Sequence[FunctionOrder]) -> Redaction:
+    variables = [pair for order in orders for pair in order.env.reveal()]
+    secrets = [value for order in orders for value in order.secret_values]
+    return redaction_of((*hide.values.reveal(), *secrets), variables)
 
 
 def quoting(watch: CallWatch, quoted: Quoted) -> CallWatch:

@@ -35,7 +35,7 @@ def cloud2_functions(
         return connections.shared(key, lambda: Cloud2Api(base_url, login))
 
     place = Cloud2Place(project, env.get("CLOUD2_REGION") or REGION)
-    return Cloud2Functions(connect, _own(extension), hide, place)
+    return Cloud2Functions(connect, _own(extension), place, hide=hide)
 
 
 def _secrets(env: Mapping[str, str]) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ def edge1_workers(
         key = ("edge1", account.base_url, account.account, account.zone, token)
         return connections.shared(key, lambda: Edge1Api(account))
 
-    return Edge1Workers(connect, own, hide, _place(env))
+    return Edge1Workers(connect, own, _place(env), hide=hide)
 
 
 def _place(env: Mapping[str, str]) -> Edge1Place:

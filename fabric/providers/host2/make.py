@@ -26,7 +26,7 @@ def host2_sites(around: CommandEnvironment, connections: Connections) -> Host2Si
         key = ("host2", account.base_url, account.site, account.token.reveal())
         return connections.shared(key, lambda: Host2Api(account))
 
-    return Host2Sites(connect, hide, Host2Place(env.get(_SITE, "")))
+    return Host2Sites(connect, Host2Place(env.get(_SITE, "")), hide=hide)
 
 
 def _account(env: Mapping[str, str]) -> Host2Account:
