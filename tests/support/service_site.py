@@ -101,6 +101,15 @@ class ServiceSite(ABC):
         """Another service at the same provider, in the same account."""
 
     @property
+    @abstractmethod
+    def environment(self) -> Mapping[str, str]:
+        """For a command line."""
+
+    @abstractmethod
+    def refuse_release(self) -> None:
+        """The next release is refused half-way."""
+
+    @property
     def region(self) -> str:
         return ""
 
