@@ -13,7 +13,6 @@ from tests.support.servers.cloud2.client import Cloud2Server
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
 
 
-
 class CloudShop(ProviderShop):
     @property
     def cloud2(self) -> Cloud2Server:
