@@ -115,6 +115,9 @@ class Cloud1Site(ServiceSite):
     def made(self) -> object:
         return {kind: len(names) for kind, names in self.cloud1.left().items()}
 
+    def calls(self) -> int:
+        return sum(self.cloud1.calls().values())
+
     def changes(self) -> int:
         return sum(changing(self.cloud1).values())
 

@@ -74,6 +74,9 @@ class Cloud2Site(ServiceSite):
     def made(self) -> object:
         return self.cloud2.left(), self.cloud2.revisions()
 
+    def calls(self) -> int:
+        return len(self.cloud2.calls())
+
     def changes(self) -> int:
         return self.cloud2.changes()
 

@@ -63,6 +63,9 @@ class ClusterSite(ServiceSite):
     def left(self) -> object:
         return self.cluster.left()
 
+    def calls(self) -> int:
+        return len(self.cluster.door.calls)
+
     def changes(self) -> int:
         return len(self.cluster.door.changing)
 

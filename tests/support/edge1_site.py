@@ -79,6 +79,9 @@ class Edge1Site(ServiceSite):
     def made(self) -> object:
         return self.edge1.left(), self.edge1.versions()
 
+    def calls(self) -> int:
+        return len(self.edge1.calls())
+
     def changes(self) -> int:
         return self.edge1.changes().total()
 

@@ -77,6 +77,9 @@ class Host2Site(ServiceSite):
     def made(self) -> object:
         return self.host2.left(), self.host2.deploys()
 
+    def calls(self) -> int:
+        return len(self.host2.calls())
+
     def changes(self) -> int:
         return self.host2.changes().total()
 

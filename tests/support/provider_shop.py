@@ -1,6 +1,7 @@
 """A project at a provider: what a user has, runs, and is answered."""
 
 from dataclasses import dataclass, field
+from subprocess import Popen
 
 from fabric.model.catalog import facts_of
 from tests.support.project import Done, Project
@@ -28,16 +29,27 @@ class ProviderShop:
         self.project.write({f"src/{name}.ts": text})
 
     def run(self, *words: str) -> Done:
+        self.write()
+        return self.project.json(*words, env=self.env)
+
+    def start(self, *words: str) -> Popen[str]:
+        """In a process of its own."""
+        self.write()
+        return self.project.start(*words, env=self.env)
+
+    def write(self) -> None:
         rows = [
             f"  - {{name: {name}, entry: src/{name}.ts, triggers: [{', '.join(triggers)}]}}\n"
             for name, triggers in self.functions.items()
         ]
         head = f"service: shop\nprovider: {{name: {self.site.provider}, runtime: nodejs}}\n"
         self.project.write({"fabric.yml": f"{head}{self.more}functions:\n{''.join(rows)}"})
+
+    @property
+    def env(self) -> dict[str, str]:
         facts = facts_of(self.site.provider)
         assert facts is not None
-        env = {**self.site.environment, facts.real_deploy_variable: "1"}
-        return self.project.json(*words, env=env)
+        return {**self.site.environment, facts.real_deploy_variable: "1"}
 
     def ran(self, *words: str) -> int:
         """How many changing calls a success took."""

@@ -131,6 +131,10 @@ class ServiceSite(ABC):
         return self.left()
 
     @abstractmethod
+    def calls(self) -> int:
+        """How many there were since the last reset."""
+
+    @abstractmethod
     def changes(self) -> int:
         """How many calls have changed something since the last reset."""
 
