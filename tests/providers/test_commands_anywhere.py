@@ -122,3 +122,20 @@ def test_doctor_tells_who_we_are(shop: ProviderShop) -> None:
     (account,) = (one for one in done.result["checks"] if one["name"] == "account")
     assert account["ok"], account
     assert shop.site.changes() == 0
+
+
+def test_ways_back_with_values_of_today_bring_the_code_of_then(shop: ProviderShop) -> None:
+    for word, mood in (("one", "a"), ("two", "b"), ("three", "c")):
+        shop.more = f"env: {{MOOD: {mood}}}\n"
+        shop.has("hello", word)
+        shop.ran("deploy")
+    rows = shop.run("releases").result["releases"]
+    third, second, first = (row["deploymentId"] for row in rows)
+    del third
+    shop.ran("rollback", "--to", first, "--with-current-environment")
+    assert (shop.said("hello"), shop.said("bye")) == ("onec", "byec")
+    shop.ran("rollback", "--to", second, "--with-current-environment")
+    assert (shop.said("hello"), shop.said("bye")) == ("twoc", "byec")
+    shop.more = "env: {MOOD: d}\n"
+    shop.ran("rollback", "--to", first, "--with-current-environment")
+    assert (shop.said("hello"), shop.said("bye")) == ("oned", "byed")
