@@ -8,6 +8,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import CallWatch, FunctionOrder
 from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
 from fabric.system.retry import TransientError
+from fabric.system.urls import is_plain
 
 # What is shown of words that are not ours.
 Quoted: TypeAlias = Callable[[str], str]
@@ -87,3 +88,9 @@ def require_variables(provider: str, env: Mapping[str, str], names: Sequence[str
     if missing:
         hint = f"set {missing} in the environment, or in `.env` beside the config"
         raise FabricError(Problem("credentials/missing", f"`{provider}` has no {missing}", hint))
+
+
+def refuse_plain(name: str, url: str) -> None:
+    if is_plain(url):
+        message = f"`{name}` is plain http, and a token would go over it"
+        raise FabricError(Problem("credentials/plain-endpoint", message, "make it https"))
