@@ -24,7 +24,10 @@ def counted(shop: ProviderShop) -> dict[str, int]:
     """All that is there, by kind: the provider's own ids are others each time."""
     left = shop.site.left()
     names = left if isinstance(left, dict) else {"objects": left}
-    return {kind: len(found) for kind, found in names.items()}
+    return {
+        kind: len(found) if isinstance(found, list | dict) else int(bool(found))
+        for kind, found in names.items()
+    }
 
 
 def killed_after(shop: ProviderShop, calls: int, *words: str) -> None:
