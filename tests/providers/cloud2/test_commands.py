@@ -9,6 +9,7 @@ from tests.support.cloud2_site import Cloud2Site
 from tests.support.in_process import project
 from tests.support.provider_shop import EVERY_HOUR, ProviderShop
 from tests.support.servers.cloud2.client import Cloud2Server
+from tests.support.until import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
 
@@ -188,3 +189,29 @@ def test_a_revision_that_is_gone_forbids_that_way_back(moody: CloudShop) -> None
     error = moody.run("rollback").error
     assert error["code"] == "rollback/environment", error
     assert moody.said("bye") == "sad"
+
+
+def edited(shop: CloudShop, name: str, mood: str) -> None:
+    """Somebody changes a variable by hand, which makes a revision with a copy of our mark."""
+    place = f"/v2/projects/{shop.cloud2.project.id}/locations/europe-west1/functions/{name}"
+    config = shop.cloud2.api("GET", place)["serviceConfig"]
+    variables = {**config["environmentVariables"], "MOOD": mood}
+    document = {"serviceConfig": {"environmentVariables": variables}}
+    mask = "serviceConfig.environmentVariables"
+    shop.cloud2.api("PATCH", f"{place}?updateMask={mask}", document)
+    until(lambda: shop.cloud2.api("GET", place)["state"] == "ACTIVE", "it is still built")
+
+
+def test_what_somebody_edited_by_hand_is_met_neither_by_force_nor_on_a_way_back(
+    shop: CloudShop,
+) -> None:
+    shop.more = "env: {MOOD: glad}\n"
+    shop.ran("deploy")
+    edited(shop, "shop-dev-bye", "edited")
+    shop.ran("deploy", "--force")
+    assert shop.said("bye") == "byeglad"
+    shop.more = "env: {MOOD: sad}\n"
+    shop.ran("deploy")
+    assert shop.said("bye") == "byesad"
+    shop.ran("rollback")
+    assert shop.said("bye") == "byeglad"
