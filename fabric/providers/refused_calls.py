@@ -8,6 +8,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import CallWatch, FunctionOrder
 from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
 from fabric.system.retry import TransientError
+from fabric.system.urls import is_plain
 
 # What is shown of words that are not ours.
 Quoted: TypeAlias = Callable[[str], str]
@@ -55,11 +56,15 @@ def told(
     whose: str, judged: Judged, hide: Redaction, orders: Sequence[FunctionOrder] = ()
 ) -> Iterator[Redaction]:
     """The same around a whole call of a deployer; no message shows a value of these orders."""
-    variables = [pair for order in orders for pair in order.env.reveal()]
-    secrets = [value for order in orders for value in order.secret_values]
-    hide = redaction_of((*hide.values.reveal(), *secrets), variables)
+    hide = over_orders(hide, orders)
     with nothing_shown(hide), explained(whose, hide.quoted, judged):
         yield hide
+
+
+def over_orders(hide: Redaction, orders: Sequence[FunctionOrder]) -> Redaction:
+    variables = [pair for order in orders for pair in order.env.reveal()]
+    secrets = [value for order in orders for value in order.secret_values]
+    return redaction_of((*hide.values.reveal(), *secrets), variables)
 
 
 def quoting(watch: CallWatch, quoted: Quoted) -> CallWatch:
@@ -83,3 +88,9 @@ def require_variables(provider: str, env: Mapping[str, str], names: Sequence[str
     if missing:
         hint = f"set {missing} in the environment, or in `.env` beside the config"
         raise FabricError(Problem("credentials/missing", f"`{provider}` has no {missing}", hint))
+
+
+def refuse_plain(name: str, url: str) -> None:
+    if is_plain(url):
+        message = f"`{name}` is plain http, and a token would go over it"
+        raise FabricError(Problem("credentials/plain-endpoint", message, "make it https"))

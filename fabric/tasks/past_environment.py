@@ -103,7 +103,8 @@ class PastEnvironment:
         whole = digest_fields(part for pair in today for part in pair)
         return replace(
             self._past.record,
-            key="",
+            # Under a key of its own: its mark at the provider follows from that.
+            key=digest_fields(("restored", self._past.record.key, whole)),
             environment=today,
             environment_sha256=whole,
             sealed_values=self._tools.kept_values.seal(self._past.owner(whole), declared),

@@ -4,12 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cloud1_shop import EVERY_HOUR, FROM_QUEUE, Shop
-from tests.support.cloud1_site import make_queue
+from tests.support.cloud1_shop import EVERY_HOUR, Shop
 from tests.support.in_process import project
 from tests.support.project import ended
 from tests.support.servers.strict_cloud1.client import StrictCloud1
-from tests.support.until import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -21,15 +19,6 @@ def shop_of(cloud1: StrictCloud1, folder: Path) -> Shop:
     return Shop(cloud1, project(folder, sources={}))
 
 
-def killed_after(shop: Shop, calls: int, *words: str) -> None:
-    """The command is gone once cloud1 was asked so often, or it was done before."""
-    shop.cloud1.reset()
-    child = shop.start(*words)
-    until(lambda: sum(shop.cloud1.calls().values()) >= calls or child.poll() is not None)
-    child.kill()
-    child.communicate()
-
-
 def released(shop: Shop) -> dict[str, object]:
     """Which version users meet under each name."""
     client = shop.cloud1.client("lambda")
@@ -37,47 +26,6 @@ def released(shop: Shop) -> dict[str, object]:
     return {
         name: client.get_alias(FunctionName=name, Name="live")["FunctionVersion"] for name in names
     }
-
-
-@pytest.mark.parametrize("share", [0.05, 0.2, 0.4, 0.6, 0.8, 0.95])
-def test_a_deploy_that_was_killed_is_finished_by_the_next(
-    cloud1: StrictCloud1, tmp_path: Path, share: float
-) -> None:
-    shop = shop_of(cloud1, tmp_path)
-    make_queue(cloud1)
-    for name in ("hello", "bye", "more"):
-        shop.has(name, "one", EVERY_HOUR)
-    shop.has("hello", "one", EVERY_HOUR, FROM_QUEUE)
-    whole = sum(shop.ran("deploy").values())
-    made = cloud1.left()
-    shop.ran("remove", "--yes")
-    assert cloud1.left() == {}
-    killed_after(shop, int(whole * share), "deploy", "--force")
-    shop.ran("deploy")
-    assert {kind: len(names) for kind, names in cloud1.left().items()} == {
-        kind: len(names) for kind, names in made.items()
-    }
-    assert [shop.said(name) for name in shop.functions] == ["one"] * 3
-    shop.has("more", "two", EVERY_HOUR)
-    killed_after(shop, 1 + int(8 * share), "deploy")
-    assert shop.said("more") in {"one", "two"}
-    shop.ran("deploy")
-    assert shop.said("more") == "two"
-    assert shop.ran("deploy") == {}
-    shop.ran("remove", "--yes")
-    assert cloud1.left() == {}
-
-
-def test_a_removal_that_was_killed_is_finished_by_the_next(
-    cloud1: StrictCloud1, tmp_path: Path
-) -> None:
-    shop = shop_of(cloud1, tmp_path)
-    for name in ("hello", "bye", "more"):
-        shop.has(name, "one", EVERY_HOUR)
-    shop.ran("deploy")
-    killed_after(shop, 6, "remove", "--yes")
-    shop.ran("remove", "--yes")
-    assert cloud1.left() == {}
 
 
 def test_one_refusal_among_two_hundred_moves_no_alias(cloud1: StrictCloud1, tmp_path: Path) -> None:

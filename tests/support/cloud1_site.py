@@ -19,6 +19,7 @@ from tests.support.servers.strict_cloud1.samples import role_of
 from tests.support.service_site import LostAnswer, ServiceSite
 
 _STATEMENT = {"effect": "Allow", "actions": ["sqs:*"], "resources": ["*"]}
+_ROLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
 # Calls that change nothing.
 _READS = ("Get", "List", "Describe", "Head")
 
@@ -53,11 +54,19 @@ class Cloud1Site(ServiceSite):
 
     @property
     def deployer(self) -> Cloud1Lambda:
-        surroundings = around(self.folder, self.cloud1.environment)
+        surroundings = around(self.folder, self.environment)
         made = deployer_of(self.provider, Mode.REAL, surroundings, json.dumps(self.extension))
         assert isinstance(made, Cloud1Lambda)
         clients = self._once if self.gives_up else self._clients
         return replace(made, waiting=self.waiting, connect=lambda _: clients)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {**self.cloud1.environment, _ROLE: self.extension["roleArn"]}
+
+    def refuse_release(self) -> None:
+        asked = {"status": 400, "code": "InvalidParameterValueException"}
+        self.cloud1.fault("events.PutRule", **asked)
 
     def close(self) -> None:
         self._clients.close()
@@ -105,6 +114,9 @@ class Cloud1Site(ServiceSite):
 
     def made(self) -> object:
         return {kind: len(names) for kind, names in self.cloud1.left().items()}
+
+    def calls(self) -> int:
+        return sum(self.cloud1.calls().values())
 
     def changes(self) -> int:
         return sum(changing(self.cloud1).values())

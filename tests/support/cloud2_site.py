@@ -39,12 +39,19 @@ class Cloud2Site(ServiceSite):
 
     @property
     def deployer(self) -> Cloud2Functions:
-        surroundings = around(self.folder, {**self.cloud2.environment, **self.env})
+        surroundings = around(self.folder, self.environment)
         extension = self.address().extension
         made = deployer_of(self.provider, Mode.REAL, surroundings, extension, self._connections)
         assert isinstance(made, Cloud2Functions)
         waiting = AT_ONCE if self.gives_up else self.waiting
         return replace(made, waiting=waiting, building=replace(self.waiting, most=30.0))
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {**self.cloud2.environment, **self.env}
+
+    def refuse_release(self) -> None:
+        self.cloud2.fault("jobs$", method="POST", status=400, word="INVALID_ARGUMENT")
 
     def close(self) -> None:
         self._connections.close()
@@ -66,6 +73,9 @@ class Cloud2Site(ServiceSite):
 
     def made(self) -> object:
         return self.cloud2.left(), self.cloud2.revisions()
+
+    def calls(self) -> int:
+        return len(self.cloud2.calls())
 
     def changes(self) -> int:
         return self.cloud2.changes()

@@ -12,7 +12,7 @@ from fabric.providers.contract import FunctionOrder, LiveFunction
 from fabric.providers.registry import deployer_of
 from fabric.providers.waiting import Waiting
 from tests.support.orders import HTTP, around
-from tests.support.servers.cluster.door import UNREACHABLE, Fault
+from tests.support.servers.cluster.door import UNREACHABLE, Fault, ToolAnswer
 from tests.support.servers.cluster.fixtures import TestedCluster
 from tests.support.service_site import BYE, EVERY_HOUR, LostAnswer, ServiceSite
 
@@ -41,6 +41,15 @@ class ClusterSite(ServiceSite):
         assert isinstance(made, ClusterOrchestrator)
         return replace(made, waiting=self.waiting)
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return self.cluster.environment
+
+    def refuse_release(self) -> None:
+        """What a deploy applies is taken, and the way in is not."""
+        answer = ToolAnswer(1, err="Error from server (Invalid): it is refused\n")
+        self.cluster.door.faults.append(Fault("apply", answer, skip=1))
+
     def full_orders(self) -> Iterable[FunctionOrder]:
         return (self.order("hello", HTTP, EVERY_HOUR, MODE="-x"), self.order("bye", BYE))
 
@@ -53,6 +62,9 @@ class ClusterSite(ServiceSite):
 
     def left(self) -> object:
         return self.cluster.left()
+
+    def calls(self) -> int:
+        return len(self.cluster.door.calls)
 
     def changes(self) -> int:
         return len(self.cluster.door.changing)

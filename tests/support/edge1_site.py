@@ -38,11 +38,18 @@ class Edge1Site(ServiceSite):
 
     @property
     def deployer(self) -> Edge1Workers:
-        surroundings = around(self.folder, {**self.edge1.environment, **self.env})
+        surroundings = around(self.folder, self.environment)
         extension = self.address().extension
         made = deployer_of(self.provider, Mode.REAL, surroundings, extension, self._connections)
         assert isinstance(made, Edge1Workers)
         return replace(made, waiting=AT_ONCE if self.gives_up else self.waiting)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {**self.edge1.environment, **self.env}
+
+    def refuse_release(self) -> None:
+        self.edge1.fault("schedules", status=400, code=10100, message="invalid cron string")
 
     def close(self) -> None:
         self._connections.close()
@@ -71,6 +78,9 @@ class Edge1Site(ServiceSite):
 
     def made(self) -> object:
         return self.edge1.left(), self.edge1.versions()
+
+    def calls(self) -> int:
+        return len(self.edge1.calls())
 
     def changes(self) -> int:
         return self.edge1.changes().total()

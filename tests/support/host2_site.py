@@ -42,10 +42,17 @@ class Host2Site(ServiceSite):
 
     @property
     def deployer(self) -> Host2Sites:
-        surroundings = around(self.folder, {**self.host2.environment, **self.env})
+        surroundings = around(self.folder, self.environment)
         made = deployer_of(self.provider, Mode.REAL, surroundings, "{}", self._connections)
         assert isinstance(made, Host2Sites)
         return replace(made, waiting=AT_ONCE if self.gives_up else self.waiting)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {**self.host2.environment, **self.env}
+
+    def refuse_release(self) -> None:
+        self.host2.fault("restore", status=422, message="not today")
 
     def close(self) -> None:
         self._connections.close()
@@ -69,6 +76,9 @@ class Host2Site(ServiceSite):
 
     def made(self) -> object:
         return self.host2.left(), self.host2.deploys()
+
+    def calls(self) -> int:
+        return len(self.host2.calls())
 
     def changes(self) -> int:
         return self.host2.changes().total()

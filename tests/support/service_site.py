@@ -101,6 +101,15 @@ class ServiceSite(ABC):
         """Another service at the same provider, in the same account."""
 
     @property
+    @abstractmethod
+    def environment(self) -> Mapping[str, str]:
+        """For a command line."""
+
+    @abstractmethod
+    def refuse_release(self) -> None:
+        """The next release is refused half-way."""
+
+    @property
     def region(self) -> str:
         return ""
 
@@ -120,6 +129,10 @@ class ServiceSite(ABC):
     def made(self) -> object:
         """What one and the same run leaves, however it came about."""
         return self.left()
+
+    @abstractmethod
+    def calls(self) -> int:
+        """How many there were since the last reset."""
 
     @abstractmethod
     def changes(self) -> int:

@@ -38,10 +38,18 @@ class WhiskSite(ServiceSite):
 
     @property
     def deployer(self) -> WhiskFunctions:
-        surroundings = around(self.folder, {**self.server.environment, **self.env})
+        surroundings = around(self.folder, self.environment)
         made = deployer_of(self.provider, Mode.REAL, surroundings, "{}", self._connections)
         assert isinstance(made, WhiskFunctions)
         return replace(made, waiting=AT_ONCE if self.gives_up else self.waiting)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {**self.server.environment, **self.env}
+
+    def refuse_release(self) -> None:
+        for method in ("PUT", "POST"):
+            self.server.fault("triggers", method=method, status=400, message="no")
 
     def close(self) -> None:
         self._connections.close()
@@ -66,6 +74,9 @@ class WhiskSite(ServiceSite):
 
     def made(self) -> object:
         return self.server.left(), sorted(self.server.space.actions), self.server.schedules()
+
+    def calls(self) -> int:
+        return len(self.server.calls())
 
     def changes(self) -> int:
         return self.server.changes()

@@ -81,7 +81,9 @@ def _of_record(scope: DeployScope, record: Record, changes: _Changes) -> Iterato
         past = PastFunction(record.ref, one, record.salt)
         if one.artifact_sha256 in lost:
             yield _archive_problem(past)
-        if not has_versions and _is_moving(past, changes.get(one.name)):
+        # What is taken away goes with all of its versions.
+        is_leaving = one.name in changes and changes[one.name] is None
+        if (is_leaving or not has_versions) and _is_moving(past, changes.get(one.name)):
             yield from _values_problem(scope, past)
 
 

@@ -9,7 +9,7 @@ from fabric.providers.cloud1.function_settings import ALIAS, version_in
 from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work, described
-from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.contract import LiveFunction
 from fabric.system.cloud1_account import code_of
 
 _VERSION, _MARK = "version:", "mark:"
@@ -22,9 +22,7 @@ class CutOver(Struct, frozen=True):
     fresh: frozenset[str]
 
 
-def cut_over(
-    work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptState, watch: CallWatch
-) -> CutOver:
+def cut_over(work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptState) -> CutOver:
     """Only what is not as the last release left it is asked for."""
     known = alias_versions(work, functions, kept)
     moved = [one for one in functions if not _is_met(one, known, kept)]
@@ -32,7 +30,7 @@ def cut_over(
     def move(one: LiveFunction) -> bool:
         with explained(f"function `{one.name}`", work.quoted):
             is_fresh = _point(work, one, is_known=one.name in known)
-        watch.hear(f"{one.name}: alias `{ALIAS}` leads to version {version_of(one)}")
+        work.watch.hear(f"{one.name}: alias `{ALIAS}` leads to version {version_of(one)}")
         return is_fresh
 
     made = side_by_side(move, moved)

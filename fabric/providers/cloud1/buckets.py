@@ -11,7 +11,6 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import unless
 from fabric.providers.cloud1.versions import Cloud1Work, patiently
 from fabric.providers.cloud1.wires import BucketWire
-from fabric.providers.contract import CallWatch
 from fabric.system.cloud1_account import code_of
 
 _ROWS = "LambdaFunctionConfigurations"
@@ -81,14 +80,14 @@ def entry_of(wire: BucketWire, alias: str) -> Row:
     return {"Id": wire.name, "LambdaFunctionArn": alias, "Events": list(wire.events), **only}
 
 
-def set_entries(work: Cloud1Work, bucket: str, entries: BucketEntries, watch: CallWatch) -> None:
+def set_entries(work: Cloud1Work, bucket: str, entries: BucketEntries) -> None:
     """Read again after it was written: others write the same document, and know of no lock."""
     with _LOCKS.of(bucket), unless(_NO_BUCKET if not entries.rows else frozenset()):
         for _ in range(_TRIES):
             document = _document(work, bucket)
             if _is_said(document, entries):
                 return
-            _write(work, bucket, (document, entries), watch)
+            _write(work, bucket, (document, entries))
         if not _is_said(_document(work, bucket), entries):
             raise FabricError(_contested(bucket))
 
@@ -103,16 +102,13 @@ def _with_entries(document: Mapping[str, Any], entries: BucketEntries) -> dict[s
     return {**document, _ROWS: [*others, *entries.rows]}
 
 
-def _write(
-    work: Cloud1Work, bucket: str, said: tuple[dict[str, Any], BucketEntries], watch: CallWatch
-) -> None:
+def _write(work: Cloud1Work, bucket: str, said: tuple[dict[str, Any], BucketEntries]) -> None:
     """What others say that leads nowhere any more must not keep ours in."""
     document, entries = said
     more = {} if entries.rows else {"SkipDestinationValidation": True}
     storage = work.clients.of("s3")
     patiently(
         work,
-        watch,
         lambda: storage.put_bucket_notification_configuration(
             Bucket=bucket, NotificationConfiguration=_with_entries(document, entries), **more
         ),

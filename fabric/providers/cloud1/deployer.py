@@ -1,17 +1,15 @@
 """cloud1 by its own interface: versions of functions, an alias that users meet, ways to be met."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
-from fabric.model.task import Pairs
 from fabric.providers.cloud1.answers import explained
 from fabric.providers.cloud1.clients import Cloud1Clients
-from fabric.providers.cloud1.function_settings import OwnSettings, function_name
-from fabric.providers.cloud1.functions import made
+from fabric.providers.cloud1.function_settings import OwnSettings
+from fabric.providers.cloud1.functions import found, made
 from fabric.providers.cloud1.identity import identity
 from fabric.providers.cloud1.invocation import invoked
 from fabric.providers.cloud1.looking import lost
@@ -19,70 +17,49 @@ from fabric.providers.cloud1.ownership import where_it_is
 from fabric.providers.cloud1.releasing import released
 from fabric.providers.cloud1.removing import destroyed, dissolved
 from fabric.providers.cloud1.unfit import unfit_drafts
-from fabric.providers.cloud1.versions import Cloud1Work, made_under, met, until_ready
+from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import (
     UNWATCHED,
     CallWatch,
-    Deployed,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Released,
     Unfit,
 )
-from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
+from fabric.providers.redaction import Redaction, nothing_shown
+from fabric.providers.refused_calls import Quoted, over_orders
+
+_OPERATIONS = Operations(one_by_one(made), released, destroyed, dissolved, found)
 
 
-class Cloud1Lambda(Struct, frozen=True):
+class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
     """`connect` gives the clients of a region, `own` is what the config says of this provider
-    alone, `hide` are values that no message may show."""
+    alone."""
 
     connect: Callable[[str], Cloud1Clients]
     own: OwnSettings
-    hide: Redaction
-    waiting: Waiting = WAITING
 
     @property
     def unit(self) -> DeployUnit:
         return DeployUnit.FUNCTION
 
-    def _work(self, address: DeploymentAddress) -> Cloud1Work:
-        return Cloud1Work(self.connect(address.region), self.own, self.hide.quoted, self.waiting)
+    @property
+    def operations(self) -> Operations[Cloud1Work]:
+        return _OPERATIONS
+
+    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Cloud1Work:
+        return Cloud1Work(self.connect(address.region), self.own, watch, quoted, self.waiting)
 
     def prepare(self, address: DeploymentAddress) -> None:
-        _ = self._work(address).functions
+        _ = self.connect(address.region).of("lambda")
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:
         return tuple(unfit_drafts(self.own, address, functions))
-
-    def deploy(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[FunctionOrder],
-        watch: CallWatch = UNWATCHED,
-    ) -> Deployed:
-        return Deployed(tuple(self._deployed(address, order, watch) for order in functions))
-
-    def _deployed(
-        self, address: DeploymentAddress, order: FunctionOrder, watch: CallWatch
-    ) -> LiveFunction:
-        with self._told(f"function `{order.name}`", order.env.reveal(), order.secret_values):
-            return made(self._work(address), address, order, watch)
-
-    def release(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        given: Pairs,  # noqa: ARG002 - deploys of single functions give nothing besides
-        watch: CallWatch = UNWATCHED,
-    ) -> Released:
-        with self._told(f"`{address.service}`"):
-            return released(self._work(address), address, functions, watch)
 
     def destroy(
         self,
@@ -90,9 +67,7 @@ class Cloud1Lambda(Struct, frozen=True):
         functions: Sequence[LiveFunction],
         watch: CallWatch = UNWATCHED,
     ) -> None:
-        with self._told(f"`{address.service}`"):
-            address = where_it_is(address)
-            destroyed(self._work(address), address, functions, watch)
+        super().destroy(where_it_is(address), functions, watch)
 
     def dissolve(
         self,
@@ -100,22 +75,12 @@ class Cloud1Lambda(Struct, frozen=True):
         functions: Sequence[LiveFunction],
         watch: CallWatch = UNWATCHED,
     ) -> None:
-        with self._told(f"`{address.service}`"):
-            address = where_it_is(address)
-            dissolved(self._work(address), address, functions, watch)
+        super().dissolve(where_it_is(address), functions, watch)
 
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
-        name = function_name(address, function)
-        with self._told(f"function `{function}`"):
-            work = self._work(where_it_is(address))
-            if not mark:
-                return met(work, name, function)
-            found = made_under(work, name, function, mark)
-            if found is not None:  # whoever has made it may not have waited for it
-                until_ready(work, name, UNWATCHED)
-            return found
+        return super().find(where_it_is(address), function, mark)
 
     def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
         found = self.find(address, function, mark)
@@ -126,28 +91,23 @@ class Cloud1Lambda(Struct, frozen=True):
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],  # noqa: ARG002 - what each has besides is not looked at
     ) -> Sequence[str]:
-        with self._told(f"`{address.service}`"):
-            return tuple(lost(self._work(where_it_is(address)), address))
+        with self._call(f"`{address.service}`", where_it_is(address)) as work:
+            return tuple(lost(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
-        with self._told("`cloud1-lambda`"):
-            return identity(self._work(address))
+        with self._call("`cloud1-lambda`", address) as work:
+            return identity(work)
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
-        with self._told(f"function `{function.name}`"):
-            answer = invoked(self._work(where_it_is(address)), function, event)
+        with self._call(f"function `{function.name}`", where_it_is(address)) as work:
+            answer = invoked(work, function, event)
         hide = self.hide.over
         return replace(answer, logs=hide(answer.logs), failure=hide(answer.failure))
 
     @contextlib.contextmanager
-    def _told(
-        self,
-        whose: str,
-        variables: Iterable[tuple[str, str]] = (),
-        secrets: Iterable[str] = (),
-    ) -> Iterator[None]:
-        hide = redaction_of((*self.hide.values.reveal(), *secrets), variables)
+    def _guarded(self, whose: str, orders: Sequence[FunctionOrder] = ()) -> Iterator[Redaction]:
+        hide = over_orders(self.hide, orders)
         with nothing_shown(hide), explained(whose, hide.quoted):
-            yield
+            yield hide

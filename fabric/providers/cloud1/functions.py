@@ -28,10 +28,11 @@ from fabric.providers.cloud1.versions import (
     Cloud1Work,
     described,
     made_under,
+    met,
     patiently,
     until_ready,
 )
-from fabric.providers.contract import CallWatch, DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.only_version import refuse_without_version
 from fabric.providers.waiting import until
 from fabric.system.cloud1_account import code_of
@@ -45,7 +46,6 @@ class _FunctionMaking(Struct, frozen=True):
     work: Cloud1Work
     address: DeploymentAddress
     order: FunctionOrder
-    watch: CallWatch
 
     @property
     def name(self) -> str:
@@ -56,11 +56,9 @@ class _FunctionMaking(Struct, frozen=True):
         return configuration(self.order, self.work.own.role_arn)
 
 
-def made(
-    work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder, watch: CallWatch
-) -> LiveFunction:
+def made(work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
     refuse_other_region(work, address)
-    making = _FunctionMaking(work, address, order, watch)
+    making = _FunctionMaking(work, address, order)
     then = _then(making)
     if then is not None:
         _refuse_others(making, then)
@@ -80,6 +78,19 @@ def made(
     _refuse_others(making, found)
     _set_beside(making, found)
     return _live(making, _brought_up(making, found["Configuration"]))
+
+
+def found(
+    work: Cloud1Work, address: DeploymentAddress, function: str, mark: str
+) -> LiveFunction | None:
+    """What was made under a mark; without one, what users meet."""
+    name = function_name(address, function)
+    if not mark:
+        return met(work, name, function)
+    there = made_under(work, name, function, mark)
+    if there is not None:  # whoever has made it may not have waited for it
+        until_ready(work, name)
+    return there
 
 
 def _refuse_others(making: _FunctionMaking, found: Mapping[str, Any]) -> None:
@@ -123,7 +134,9 @@ def _created(making: _FunctionMaking) -> str:
             )
         except ClientError as error:
             if is_role_too_new(error) and not has_waited(error):
-                making.watch.hear(f"{making.order.name}: the role cannot be assumed yet, waiting")
+                making.work.watch.hear(
+                    f"{making.order.name}: the role cannot be assumed yet, waiting"
+                )
                 return None
             if code_of(error) in CONFLICT:
                 return ""
@@ -136,11 +149,11 @@ def _created(making: _FunctionMaking) -> str:
         return work.clients.has_waited(work.own.role_arn, work.waiting.most)
 
     refused: list[ClientError] = []
-    arn = until(create, making.work.waiting, making.watch)
+    arn = until(create, making.work.waiting, making.work.watch)
     if arn is None:
         raise refused[-1]
     if arn:
-        until_ready(making.work, making.name, making.watch)
+        until_ready(making.work, making.name)
         _set_concurrency(making, None)
     return arn
 
@@ -161,20 +174,17 @@ def _brought_up(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
     if changed:
         patiently(
             making.work,
-            making.watch,
             lambda: functions.update_function_configuration(FunctionName=making.name, **changed),
         )
-        until_ready(making.work, making.name, making.watch)
+        until_ready(making.work, making.name)
     if is_same_code:
         answer = patiently(
             making.work,
-            making.watch,
             lambda: functions.publish_version(FunctionName=making.name, CodeSha256=digest),
         )
     else:
         answer = patiently(
             making.work,
-            making.watch,
             lambda: functions.update_function_code(
                 FunctionName=making.name,
                 Architectures=[architecture(order)],
@@ -182,7 +192,7 @@ def _brought_up(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
                 **_code(making),
             ),
         )
-        until_ready(making.work, making.name, making.watch)
+        until_ready(making.work, making.name)
     return f"{function_of(answer['FunctionArn'])}:{answer['Version']}"
 
 
@@ -231,7 +241,7 @@ def _code(making: _FunctionMaking) -> dict[str, object]:
 
 def _live(making: _FunctionMaking, arn: str) -> LiveFunction:
     order = making.order
-    making.watch.hear(f"{order.name}: version {version_in(arn)} is ready")
+    making.work.watch.hear(f"{order.name}: version {version_in(arn)} is ready")
     return LiveFunction(
         order.name,
         making.name,

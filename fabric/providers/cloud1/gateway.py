@@ -15,7 +15,7 @@ from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.permissions import for_gateway, let_in, shut_out
 from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.contract import CallWatch, DeploymentAddress
+from fabric.providers.contract import DeploymentAddress
 from fabric.providers.waiting import until
 
 _SERVICE = "apigatewayv2"
@@ -31,7 +31,6 @@ class GatewayOrder(Struct, frozen=True):
     work: Cloud1Work
     address: DeploymentAddress
     wanted: WantedGateway
-    watch: CallWatch
     id: str = ""
 
     @property
@@ -125,7 +124,7 @@ def _created(gateway: GatewayOrder) -> Mapping[str, Any]:
             lambda: next(iter(_tagged(gateway.calls, gateway.address)), None),
         )
 
-    made = until(create, gateway.work.waiting, gateway.watch)
+    made = until(create, gateway.work.waiting, gateway.work.watch)
     return _sure(made, "an HTTP API")
 
 
@@ -157,7 +156,7 @@ def _ways_in(gateway: GatewayOrder, closed: frozenset[str]) -> dict[str, str]:
     missing = {alias for alias in aliases.values() if alias not in there}
     new = {aliases[one] for one in closed} | missing
     side_by_side(
-        lambda alias: let_in(gateway.work, alias, for_gateway(alias, gateway.id), gateway.watch),
+        lambda alias: let_in(gateway.work, alias, for_gateway(alias, gateway.id)),
         sorted(new),
     )
     made = side_by_side(lambda alias: _integrated(gateway, alias), sorted(missing))
@@ -183,7 +182,7 @@ def _integrated(gateway: GatewayOrder, alias: str) -> str:
             lambda: _integrations(gateway).get(alias),
         )
 
-    return _sure(until(integrate, gateway.work.waiting, gateway.watch), "an integration")
+    return _sure(until(integrate, gateway.work.waiting, gateway.work.watch), "an integration")
 
 
 def _set_routes(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:

@@ -29,7 +29,7 @@ def cloud1_lambda(
         return connections.shared(("cloud1", asked), lambda: Cloud1Clients(asked))
 
     hide = redaction_of(around.hide.reveal(), env.items())
-    return Cloud1Lambda(connect, _own(extension, env.get(_ROLE, "")), hide)
+    return Cloud1Lambda(connect, _own(extension, env.get(_ROLE, "")), hide=hide)
 
 
 def _own(extension: str, role: str) -> OwnSettings:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from fabric.model.hashing import digest_fields
 from fabric.providers.cloud1.answers import GONE, is_there_already, unless
 from fabric.providers.cloud1.versions import Cloud1Work, patiently
-from fabric.providers.contract import CallWatch
 from fabric.system.cloud1_account import code_of
 
 _DIGEST = 16
@@ -63,7 +62,7 @@ def _named(kind: str, source: str) -> str:
     return f"{_OURS}{kind}-{digest_fields((source,))[:_DIGEST]}"
 
 
-def let_in(work: Cloud1Work, alias: str, permission: Permission, watch: CallWatch) -> None:
+def let_in(work: Cloud1Work, alias: str, permission: Permission) -> None:
     from botocore.exceptions import ClientError
 
     more = {"SourceAccount": permission.account} if permission.account else {}
@@ -76,7 +75,7 @@ def let_in(work: Cloud1Work, alias: str, permission: Permission, watch: CallWatc
         **more,
     }
     try:
-        patiently(work, watch, lambda: _added(work, asked))
+        patiently(work, lambda: _added(work, asked))
     except ClientError as error:
         if not is_there_already(error):
             raise

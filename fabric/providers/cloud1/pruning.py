@@ -14,7 +14,7 @@ from fabric.providers.cloud1.function_settings import version_in
 from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work, versions
-from fabric.providers.contract import CallWatch, DeploymentAddress, LiveFunction
+from fabric.providers.contract import DeploymentAddress, LiveFunction
 
 _KEPT = "versions:"
 # More than that between two releases, and the provider is asked.
@@ -26,19 +26,17 @@ class _Pruning(Struct, frozen=True):
     named: frozenset[tuple[str, str]]
     kept: KeptState
     fresh: frozenset[str]
-    watch: CallWatch
 
 
 def pruned(
     work: Cloud1Work,
     asked: tuple[DeploymentAddress, Sequence[LiveFunction], CutOver],
     kept: KeptState,
-    watch: CallWatch,
 ) -> dict[str, str]:
     """What is to be kept of versions: the numbers of those that are there."""
     address, functions, cut = asked
     named = frozenset(_named(address, functions, kept))
-    pruning = _Pruning(work, named, kept, cut.fresh, watch)
+    pruning = _Pruning(work, named, kept, cut.fresh)
     moved = [one for one in functions if one.name in cut.moved]
     left = side_by_side(lambda one: _left(pruning, one), moved)
     new = {
@@ -89,7 +87,7 @@ def _is_deleted(pruning: _Pruning, one: LiveFunction, number: int) -> bool:
                 FunctionName=one.resource_name, Qualifier=str(number)
             )
     except (ClientError, BotoCoreError) as error:
-        pruning.watch.hear(f"{one.name}: version {number} could not be deleted: {error}")
+        pruning.work.watch.hear(f"{one.name}: version {number} could not be deleted: {error}")
         return False
-    pruning.watch.hear(f"{one.name}: version {number}, which nothing goes back to, is deleted")
+    pruning.work.watch.hear(f"{one.name}: version {number}, which nothing goes back to, is deleted")
     return True

@@ -10,7 +10,6 @@ from fabric.providers.cloud1.answers import CONFLICT, GONE, MISSING_QUEUE, unles
 from fabric.providers.cloud1.permissions import home_of
 from fabric.providers.cloud1.versions import Cloud1Work, patiently
 from fabric.providers.cloud1.wires import QueueWire, last_part
-from fabric.providers.contract import CallWatch
 from fabric.providers.waiting import until
 from fabric.system.cloud1_account import code_of
 
@@ -39,7 +38,7 @@ def found_queue(work: Cloud1Work, queue: str) -> QueueFound | None:
     return QueueFound(found["QueueArn"], int(found["VisibilityTimeout"]))
 
 
-def set_queue(work: Cloud1Work, wire: QueueWire, alias: str, watch: CallWatch) -> None:
+def set_queue(work: Cloud1Work, wire: QueueWire, alias: str) -> None:
     """One that is there is changed; one that is on its way out is waited for."""
     source, asked = _arn(wire, alias), _asked(wire)
 
@@ -49,13 +48,13 @@ def set_queue(work: Cloud1Work, wire: QueueWire, alias: str, watch: CallWatch) -
         # One that is on its way out is in the way, and then it is gone.
         with unless(CONFLICT, GONE):
             if there is None:
-                patiently(work, watch, lambda: _created(work, alias, source, asked))
+                patiently(work, lambda: _created(work, alias, source, asked))
             elif there["State"] != "Deleting" and _differs(there, asked):
-                patiently(work, watch, lambda: _updated(work, there, asked))
+                patiently(work, lambda: _updated(work, there, asked))
             done = there is None or there["State"] != "Deleting"
         return done or None
 
-    if until(put, work.waiting, watch) is None:
+    if until(put, work.waiting, work.watch) is None:
         message = f"the queue `{wire.queue}` is still being taken from its function"
         raise FabricError(Problem("provider/not-ready", message, "deploy again in a minute"))
 
@@ -92,17 +91,17 @@ def _differs(there: Mapping[str, Any], asked: Mapping[str, object]) -> bool:
     return any((shown.get(name) or type(value)()) != value for name, value in asked.items())
 
 
-def drop_queue(work: Cloud1Work, wire: QueueWire, alias: str, watch: CallWatch) -> None:
+def drop_queue(work: Cloud1Work, wire: QueueWire, alias: str) -> None:
     """The mapping alone: what is in a queue stays there."""
     source = _arn(wire, alias)
     for one in mappings_of(work, alias):
         if _source(one) == source and one["State"] != "Deleting":
-            _dropped(work, one["UUID"], watch)
+            _dropped(work, one["UUID"])
 
 
-def _dropped(work: Cloud1Work, uuid: str, watch: CallWatch) -> None:
+def _dropped(work: Cloud1Work, uuid: str) -> None:
     with unless(GONE):
-        patiently(work, watch, lambda: _deleted(work, uuid))
+        patiently(work, lambda: _deleted(work, uuid))
 
 
 def _deleted(work: Cloud1Work, uuid: str) -> Mapping[str, Any]:

@@ -21,7 +21,7 @@ from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wired_now import NOT_LOOKED, WiredNow, wired_now
 from fabric.providers.cloud1.wires import wanted_wires
 from fabric.providers.cloud1.wiring import Wiring, changed_functions, wire_up, wired_texts
-from fabric.providers.contract import CallWatch, DeploymentAddress, LiveFunction, Released
+from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.naming import function_endpoint
 
 
@@ -39,17 +39,16 @@ def released(
     work: Cloud1Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
-    watch: CallWatch,
 ) -> Released:
     # What a deploy has failed to make has no version, and is met by nobody.
     functions = [one for one in functions if version_of(one)]
-    releasing = _planned(work, address, functions, watch)
+    releasing = _planned(work, address, functions)
     kept, wiring = releasing.kept, releasing.wiring
     changed = changed_functions(wiring, kept)
     new = missing_buckets(work, address, {name: wiring.wanted_of(name) for name in changed})
-    statements = set_statements(work, address, kept, watch)
+    statements = set_statements(work, address, kept)
     side_by_side(lambda bucket: make_bucket(work, bucket, own_tags(address)), new)
-    cut = cut_over(work, functions, kept, watch)
+    cut = cut_over(work, functions, kept)
     now = _looked_at(releasing, cut)
     gateway = _gateway(releasing, cut, now)
     wire_up(replace(wiring, fresh=cut.fresh), changed | cut.fresh, kept, now)
@@ -60,7 +59,7 @@ def released(
         **kept_place(functions),
         **kept_versions(functions),
         **wired_texts(wiring, kept.salt),
-        **pruned(work, (address, functions, cut), kept, watch),
+        **pruned(work, (address, functions, cut), kept),
     }
     endpoint = endpoint_in(gateway)
     return Released(endpoint, _outputs(address, endpoint, functions), tuple(left.items()))
@@ -70,10 +69,9 @@ def _planned(
     work: Cloud1Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
-    watch: CallWatch,
 ) -> _Releasing:
     aliases = {one.name: alias_of(one.resource_id) for one in functions}
-    wiring = Wiring(work, aliases, wanted_wires(address, functions, work.own), watch)
+    wiring = Wiring(work, aliases, wanted_wires(address, functions, work.own))
     gateway = wanted_gateway(address, functions)
     return _Releasing(address, functions, kept_in(address), gateway, wiring)
 
@@ -91,7 +89,7 @@ def _looked_at(releasing: _Releasing, cut: CutOver) -> WiredNow:
 def _gateway(releasing: _Releasing, cut: CutOver, now: WiredNow) -> dict[str, str]:
     wiring, kept = releasing.wiring, releasing.kept
     closed = cut.fresh | now.unknown_to(api_in(kept.texts))
-    order = GatewayOrder(wiring.work, releasing.address, releasing.gateway, wiring.watch)
+    order = GatewayOrder(wiring.work, releasing.address, releasing.gateway)
     return released_gateway(order, closed, kept)
 
 

@@ -14,49 +14,46 @@ from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.statements import drop_statements
 from fabric.providers.cloud1.unwiring import planned_unwiring, unwire, unwire_service
 from fabric.providers.cloud1.versions import Cloud1Work, described
-from fabric.providers.contract import CallWatch, DeploymentAddress, LiveFunction
+from fabric.providers.contract import DeploymentAddress, LiveFunction
 
 
 def destroyed(
     work: Cloud1Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
-    watch: CallWatch,
 ) -> None:
     refuse_other_account(work, address)
-    unwire(planned_unwiring(work, address, functions, kept_in(address), watch))
-    _delete(work, address, functions, watch)
+    unwire(planned_unwiring(work, address, functions, kept_in(address)))
+    _delete(work, address, functions)
 
 
 def dissolved(
     work: Cloud1Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
-    watch: CallWatch,
 ) -> None:
     refuse_other_account(work, address)
     kept = kept_in(address)
-    unwiring = planned_unwiring(work, address, functions, kept, watch)
+    unwiring = planned_unwiring(work, address, functions, kept)
     removed_gateway(work, address, kept.texts)
     unwire_service(unwiring)
-    _delete(work, address, functions, watch)
-    drop_statements(work, address, kept, watch)
+    _delete(work, address, functions)
+    drop_statements(work, address, kept)
 
 
 def _delete(
     work: Cloud1Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
-    watch: CallWatch,
 ) -> None:
     def delete(one: LiveFunction) -> None:
         name = one.resource_name or function_name(address, one.name)
         found = described(work, name)
         if found is not None and is_foreign(address, one.name, found):
-            watch.hear(f"{one.name}: `{name}` is somebody else's by now, and stays")
+            work.watch.hear(f"{one.name}: `{name}` is somebody else's by now, and stays")
             return
         with unless(GONE):
             work.functions.delete_function(FunctionName=name)
-        watch.hear(f"{one.name}: deleted, with all of its versions")
+        work.watch.hear(f"{one.name}: deleted, with all of its versions")
 
     side_by_side(delete, functions)

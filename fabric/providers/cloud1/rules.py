@@ -8,7 +8,6 @@ from fabric.providers.cloud1.answers import CONFLICT, GONE, unless
 from fabric.providers.cloud1.permissions import for_rule, let_in
 from fabric.providers.cloud1.versions import Cloud1Work, patiently
 from fabric.providers.cloud1.wires import RuleWire, ScheduleWire
-from fabric.providers.contract import CallWatch
 from fabric.system.cloud1_account import REFUSED, code_of
 
 _TARGET = "fabric"
@@ -29,18 +28,17 @@ def has_bus(work: Cloud1Work, bus: str) -> bool:
     return True
 
 
-def set_rule(work: Cloud1Work, wire: RuleWire, alias: str, watch: CallWatch) -> None:
+def set_rule(work: Cloud1Work, wire: RuleWire, alias: str) -> None:
     """All of its fields, always: what is left out of a call is taken away."""
     events = work.clients.of("events")
     when = {"ScheduleExpression": wire.schedule} if wire.schedule else {}
     asked = when or {"EventPattern": wire.pattern}
     which = {"Name": wire.name, "EventBusName": wire.bus}
-    patiently(work, watch, lambda: events.put_rule(**which, **asked, State="ENABLED"))
-    let_in(work, alias, for_rule(alias, wire.bus, wire.name), watch)
+    patiently(work, lambda: events.put_rule(**which, **asked, State="ENABLED"))
+    let_in(work, alias, for_rule(alias, wire.bus, wire.name))
     targets = [{"Id": _TARGET, "Arn": alias}]
     answer = patiently(
         work,
-        watch,
         lambda: events.put_targets(Rule=wire.name, EventBusName=wire.bus, Targets=targets),
     )
     _refuse_failed(wire, answer)
@@ -55,15 +53,15 @@ def _refuse_failed(wire: RuleWire, answer: Mapping[str, Any]) -> None:
     raise FabricError(Problem("provider/refused", message, "deploy again"))
 
 
-def drop_rule(work: Cloud1Work, wire: RuleWire, watch: CallWatch) -> None:
+def drop_rule(work: Cloud1Work, wire: RuleWire) -> None:
     events = work.clients.of("events")
     bus = {"EventBusName": wire.bus}
     with unless(GONE):
-        patiently(work, watch, lambda: events.remove_targets(Rule=wire.name, Ids=[_TARGET], **bus))
-        patiently(work, watch, lambda: events.delete_rule(Name=wire.name, **bus))
+        patiently(work, lambda: events.remove_targets(Rule=wire.name, Ids=[_TARGET], **bus))
+        patiently(work, lambda: events.delete_rule(Name=wire.name, **bus))
 
 
-def set_schedule(work: Cloud1Work, wire: ScheduleWire, alias: str, watch: CallWatch) -> None:
+def set_schedule(work: Cloud1Work, wire: ScheduleWire, alias: str) -> None:
     scheduler = work.clients.of("scheduler")
     asked = {
         "Name": wire.name,
@@ -80,7 +78,7 @@ def set_schedule(work: Cloud1Work, wire: ScheduleWire, alias: str, watch: CallWa
             made = scheduler.create_schedule(**asked)
         return made or scheduler.update_schedule(**asked)
 
-    patiently(work, watch, put)
+    patiently(work, put)
 
 
 def drop_schedule(work: Cloud1Work, wire: ScheduleWire) -> None:

@@ -9,7 +9,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import DENIED, GONE, unless
 from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.versions import Cloud1Work, patiently
-from fabric.providers.contract import CallWatch, DeploymentAddress
+from fabric.providers.contract import DeploymentAddress
 from fabric.providers.naming import shortened
 from fabric.providers.payloads import as_json, statements_of
 from fabric.system.cloud1_account import REFUSED, code_of
@@ -28,32 +28,28 @@ class RolePolicy(Struct, frozen=True):
         return f"{self.role} {digest_fields((salt, self.text))}"
 
 
-def set_statements(
-    work: Cloud1Work, address: DeploymentAddress, kept: KeptState, watch: CallWatch
-) -> dict[str, str]:
+def set_statements(work: Cloud1Work, address: DeploymentAddress, kept: KeptState) -> dict[str, str]:
     """What is to be kept of them."""
     policy = _policy(work, address)
     said = policy.kept_text(kept.salt) if policy.text else ""
     was = kept.texts.get(_KEPT, "")
     if policy.text and kept.sure(_KEPT) != said:
-        _put(work, policy, watch)
-        watch.hear(f"role {policy.role}: policy `{policy.name}` says what the config does")
+        _put(work, policy)
+        work.watch.hear(f"role {policy.role}: policy `{policy.name}` says what the config does")
     if was and (not policy.text or _role_in(was) != policy.role):
-        _delete(work, _role_in(was), policy.name, watch)
+        _delete(work, _role_in(was), policy.name)
     return {_KEPT: said} if said else {}
 
 
-def drop_statements(
-    work: Cloud1Work, address: DeploymentAddress, kept: KeptState, watch: CallWatch
-) -> None:
+def drop_statements(work: Cloud1Work, address: DeploymentAddress, kept: KeptState) -> None:
     """Also those of a release that broke off and never told of them: whoever may not ask for them
     has none."""
     policy, known = _policy(work, address), _role_in(kept.texts.get(_KEPT, ""))
     if known:
-        _delete(work, known, policy.name, watch)
+        _delete(work, known, policy.name)
     if not kept.is_sure and policy.role not in ("", known):
         with unless(REFUSED):
-            _delete(work, policy.role, policy.name, watch)
+            _delete(work, policy.role, policy.name)
 
 
 def _role_in(kept: str) -> str:
@@ -73,12 +69,12 @@ def _statement(said: Any) -> dict[str, object]:
     return {_PLURALS.get(name, name[:1].upper() + name[1:]): one for name, one in said.items()}
 
 
-def _put(work: Cloud1Work, policy: RolePolicy, watch: CallWatch) -> None:
+def _put(work: Cloud1Work, policy: RolePolicy) -> None:
     from botocore.exceptions import ClientError
 
     asked = {"RoleName": policy.role, "PolicyName": policy.name, "PolicyDocument": policy.text}
     try:
-        patiently(work, watch, lambda: work.clients.of("iam").put_role_policy(**asked))
+        patiently(work, lambda: work.clients.of("iam").put_role_policy(**asked))
     except ClientError as error:
         if code_of(error) not in DENIED:
             raise
@@ -94,7 +90,7 @@ def _denied(policy: RolePolicy) -> Problem:
     return Problem("credentials/refused", message, hint)
 
 
-def _delete(work: Cloud1Work, role: str, name: str, watch: CallWatch) -> None:
+def _delete(work: Cloud1Work, role: str, name: str) -> None:
     asked = {"RoleName": role, "PolicyName": name}
     with unless(GONE):
-        patiently(work, watch, lambda: work.clients.of("iam").delete_role_policy(**asked))
+        patiently(work, lambda: work.clients.of("iam").delete_role_policy(**asked))

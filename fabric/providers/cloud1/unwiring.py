@@ -22,7 +22,7 @@ from fabric.providers.cloud1.wires import (
     wires_of,
 )
 from fabric.providers.cloud1.wiring import drop_wire, is_of, known_wires
-from fabric.providers.contract import CallWatch, DeploymentAddress, LiveFunction
+from fabric.providers.contract import DeploymentAddress, LiveFunction
 
 
 class Unwiring(Struct, frozen=True):
@@ -32,7 +32,6 @@ class Unwiring(Struct, frozen=True):
     owner: str
     aliases: Mapping[str, str]
     wires: Mapping[str, tuple[Wire, ...]]
-    watch: CallWatch
 
 
 def planned_unwiring(
@@ -40,7 +39,6 @@ def planned_unwiring(
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
     kept: KeptState,
-    watch: CallWatch,
 ) -> Unwiring:
     """By what was kept, what the record says was ordered, and what is there where neither may be
     all of it."""
@@ -56,7 +54,7 @@ def planned_unwiring(
         for one in there
     }
     found = {name: tuple(sorted(set(some), key=repr)) for name, some in wires.items()}
-    return Unwiring(work, owner_of(address), aliases, found, watch)
+    return Unwiring(work, owner_of(address), aliases, found)
 
 
 def _ordered(address: DeploymentAddress, one: LiveFunction) -> tuple[Wire, ...]:
@@ -79,9 +77,7 @@ def unwire_service(unwiring: Unwiring) -> None:
 def _unwire(unwiring: Unwiring, is_chosen: Callable[[Row], bool]) -> None:
     entries = BucketEntries((), lambda row: is_of(row, unwiring.owner) and is_chosen(row))
     buckets = [wire.bucket for wire in _all(unwiring) if isinstance(wire, BucketWire)]
-    side_by_side(
-        lambda bucket: set_entries(unwiring.work, bucket, entries, unwiring.watch), buckets
-    )
+    side_by_side(lambda bucket: set_entries(unwiring.work, bucket, entries), buckets)
     side_by_side(lambda name: _drop_all(unwiring, name), sorted(unwiring.wires))
 
 
@@ -91,8 +87,8 @@ def _all(unwiring: Unwiring) -> list[Wire]:
 
 def _drop_all(unwiring: Unwiring, name: str) -> None:
     for wire in unwiring.wires[name]:
-        drop_wire(unwiring.work, wire, unwiring.aliases[name], unwiring.watch)
+        drop_wire(unwiring.work, wire, unwiring.aliases[name])
     stays = [wire for wire in unwiring.wires[name] if isinstance(wire, QueueWire | BucketWire)]
     if stays:
         listed = ", ".join(map(shown_wire, stays))
-        unwiring.watch.hear(f"{name}: what led to it stays, with all that is in it: {listed}")
+        unwiring.work.watch.hear(f"{name}: what led to it stays, with all that is in it: {listed}")

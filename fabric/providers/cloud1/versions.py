@@ -22,11 +22,12 @@ from fabric.system.cloud1_account import code_of
 
 
 class Cloud1Work(Struct, frozen=True):
-    """What every call needs: clients, the config's own settings, how cloud1's words are shown, and
-    how long to wait."""
+    """What every call needs: clients, the config's own settings, who follows it, how cloud1's words
+    are shown, and how long to wait."""
 
     clients: Cloud1Clients
     own: OwnSettings
+    watch: CallWatch
     quoted: Quoted
     waiting: Waiting = WAITING
 
@@ -85,7 +86,7 @@ def described(work: Cloud1Work, name: str, version: str = "") -> dict[str, Any] 
     return found
 
 
-def until_ready(work: Cloud1Work, name: str, watch: CallWatch) -> None:
+def until_ready(work: Cloud1Work, name: str) -> None:
     def look() -> bool | None:
         found = described(work, name)
         one = found["Configuration"] if found else {}
@@ -93,7 +94,7 @@ def until_ready(work: Cloud1Work, name: str, watch: CallWatch) -> None:
         states = (one.get("State", "Active"), one.get("LastUpdateStatus", "Successful"))
         return True if found and states == ("Active", "Successful") else None
 
-    if until(look, work.waiting, watch) is None:
+    if until(look, work.waiting, work.watch) is None:
         message = f"function `{name}` is not ready after a minute"
         hint = "look at its state at the provider, then deploy again"
         raise FabricError(Problem("provider/not-ready", message, hint))
@@ -107,9 +108,7 @@ def _refuse_failed(name: str, one: Mapping[str, Any]) -> None:
             raise FabricError(Problem("provider/refused", message))
 
 
-def patiently(
-    work: Cloud1Work, watch: CallWatch, call: Callable[[], Mapping[str, Any]]
-) -> Mapping[str, Any]:
+def patiently(work: Cloud1Work, call: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     """Whoever changes what is being changed is asked to come back: so this does."""
     from botocore.exceptions import ClientError
 
@@ -124,7 +123,7 @@ def patiently(
             busy.append(error)
             return None
 
-    answer = until(once, work.waiting, watch)
+    answer = until(once, work.waiting, work.watch)
     if answer is None:
         raise busy[-1]
     return answer

@@ -27,7 +27,6 @@ from fabric.providers.cloud1.wires import (
     wired_in,
     wired_text,
 )
-from fabric.providers.contract import CallWatch
 
 _KEPT = "wired:"
 _Before: TypeAlias = Mapping[str, frozenset[Wire]]
@@ -40,7 +39,6 @@ class Wiring(Struct, frozen=True):
     work: Cloud1Work
     aliases: Mapping[str, str]
     wanted: ServiceWires
-    watch: CallWatch
     fresh: frozenset[str] = frozenset()
 
     def wanted_of(self, name: str) -> tuple[Wire, ...]:
@@ -90,20 +88,20 @@ def _set_all(wiring: Wiring, name: str, kept: KeptState) -> None:
             continue
         with explained(f"function `{name}`, {shown_wire(wire)}", wiring.work.quoted):
             _set(wiring, wire, wiring.aliases[name])
-        wiring.watch.hear(f"{name}: {shown_wire(wire)} leads to it")
+        wiring.work.watch.hear(f"{name}: {shown_wire(wire)} leads to it")
 
 
 def _set(wiring: Wiring, wire: Wire, alias: str) -> None:
-    work, watch = wiring.work, wiring.watch
+    work = wiring.work
     match wire:
         case RuleWire():
-            set_rule(work, wire, alias, watch)
+            set_rule(work, wire, alias)
         case ScheduleWire():
-            set_schedule(work, wire, alias, watch)
+            set_schedule(work, wire, alias)
         case QueueWire():
-            set_queue(work, wire, alias, watch)
+            set_queue(work, wire, alias)
         case BucketWire(bucket=bucket):  # which is told of all its functions at once, after this
-            let_in(work, alias, for_bucket(alias, bucket), watch)
+            let_in(work, alias, for_bucket(alias, bucket))
 
 
 def _buckets(wiring: Wiring, before: _Before) -> list[str]:
@@ -121,7 +119,7 @@ def _tell(wiring: Wiring, bucket: str) -> None:
     owner = wiring.wanted.owner
     entries = BucketEntries(rows, lambda row: is_of(row, owner))
     with explained(f"bucket `{bucket}`", wiring.work.quoted):
-        set_entries(wiring.work, bucket, entries, wiring.watch)
+        set_entries(wiring.work, bucket, entries)
 
 
 def is_of(row: Row, owner: str) -> bool:
@@ -131,22 +129,22 @@ def is_of(row: Row, owner: str) -> bool:
 def _drop_all(wiring: Wiring, name: str, before: frozenset[Wire]) -> None:
     alias = wiring.aliases[name]
     for wire in sorted(before - wiring.bare_of(name), key=repr):
-        drop_wire(wiring.work, wire, alias, wiring.watch)
+        drop_wire(wiring.work, wire, alias)
         match wire:
             case RuleWire(bus=bus, name=rule):
                 shut_out(wiring.work, alias, for_rule(alias, bus, rule))
             case BucketWire(bucket=bucket):
                 shut_out(wiring.work, alias, for_bucket(alias, bucket))
-        wiring.watch.hear(f"{name}: {shown_wire(wire)} no longer leads to it")
+        wiring.work.watch.hear(f"{name}: {shown_wire(wire)} no longer leads to it")
 
 
-def drop_wire(work: Cloud1Work, wire: Wire, alias: str, watch: CallWatch) -> None:
+def drop_wire(work: Cloud1Work, wire: Wire, alias: str) -> None:
     match wire:
         case RuleWire():
-            drop_rule(work, wire, watch)
+            drop_rule(work, wire)
         case ScheduleWire():
             drop_schedule(work, wire)
         case QueueWire():
-            drop_queue(work, wire, alias, watch)
+            drop_queue(work, wire, alias)
         case BucketWire():  # told already
             return

@@ -171,6 +171,15 @@ def _live(work: Cloud2Work, row: Cloud2Row, found: RevisionRow, plan: Cloud2Plan
     )
 
 
+def found(
+    work: Cloud2Work, address: DeploymentAddress, function: str, mark: str
+) -> LiveFunction | None:
+    """What was made under a mark; without one, what users meet."""
+    if mark:
+        return made_under(work, address, function, mark)
+    return met(work, address, function)
+
+
 def made_under(
     work: Cloud2Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:

@@ -29,4 +29,4 @@ def other_place(
         "set `CLOUD2_PROJECT_ID` and the region to those; to move the service, `fabric remove` it "
         "there, and deploy it here then"
     )
-    return Problem("deploy/other-account", message, hint)
+    return Problem("deploy/other-place", message, hint)

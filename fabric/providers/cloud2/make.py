@@ -9,9 +9,10 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.cloud2.deployer import Cloud2Functions
 from fabric.providers.cloud2.own_settings import REGION, Cloud2Place, Cloud2Settings
-from fabric.providers.cloud2.tokens import KEY, TOKEN, login_of, refuse_plain
+from fabric.providers.cloud2.tokens import KEY, TOKEN, login_of
 from fabric.providers.connections import Connections
 from fabric.providers.redaction import redaction_of
+from fabric.providers.refused_calls import refuse_plain
 from fabric.providers.run_command import CommandEnvironment
 
 _PROJECT, _OTHER_NAME = "CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"
@@ -35,7 +36,7 @@ def cloud2_functions(
         return connections.shared(key, lambda: Cloud2Api(base_url, login))
 
     place = Cloud2Place(project, env.get("CLOUD2_REGION") or REGION)
-    return Cloud2Functions(connect, _own(extension), hide, place)
+    return Cloud2Functions(connect, _own(extension), place, hide=hide)
 
 
 def _secrets(env: Mapping[str, str]) -> tuple[str, ...]:

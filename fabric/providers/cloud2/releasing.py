@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
@@ -24,6 +25,7 @@ from fabric.providers.cloud2.side_by_side import side_by_side
 from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.kept_texts import KeptTexts, kept_texts
+from fabric.providers.naming import function_endpoint
 
 
 class _ReleasePlan(Struct, frozen=True):
@@ -52,7 +54,7 @@ def released(
     work: Cloud2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> Released:
     # What a deploy has failed to make has no revision, and is met by nobody.
-    functions = [one for one in functions if revision_in(one.resource_id)]
+    functions = [_with_endpoint(work, one) for one in functions if revision_in(one.resource_id)]
     kept = kept_texts(address)
 
     def release(one: LiveFunction) -> dict[str, str]:
@@ -69,11 +71,24 @@ def released(
     return Released(only, _outputs(only, functions), tuple(left.items()))
 
 
+def _kinds(one: LiveFunction) -> frozenset[str]:
+    """Of its triggers."""
+    return frozenset(str(json.loads(text).get("type")) for text in one.triggers)
+
+
+def _with_endpoint(work: Cloud2Work, one: LiveFunction) -> LiveFunction:
+    """One that was found, and not made, by its deploy has none yet: its triggers were not known."""
+    if one.endpoint or "http" not in _kinds(one):
+        return one
+    row = function_row(work, one.resource_name)
+    uri = row.service_config.uri if row else ""
+    return replace(one, endpoint=function_endpoint(uri, one.triggers))
+
+
 def _wanted(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> _ReleasePlan:
     """Where everybody may call it, its clocks may, too."""
-    kinds = {json.loads(text).get("type") for text in one.triggers}
-    callers = (EVERYBODY,) if "http" in kinds else ()
-    if "cron" not in kinds:
+    callers = (EVERYBODY,) if "http" in _kinds(one) else ()
+    if "cron" not in _kinds(one):
         return _ReleasePlan(one, callers, {})
     row = function_row(work, one.resource_name)
     served = row.service_config if row else None

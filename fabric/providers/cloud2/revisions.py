@@ -102,9 +102,10 @@ def revision(work: Cloud2Work, name: str, ident: str) -> RevisionRow | None:
 
 
 def revision_of(work: Cloud2Work, name: str, wanted: RevisionMark) -> RevisionRow | None:
-    """The newest that was made under this mark; what is around it may be any where none is said."""
+    """The first that was made under this mark: who edits one by hand copies its mark into a later
+    one. What is around it may be any where none is said."""
     found = [one for one in _revisions(work, name) if one.is_good and _fits(one.mark, wanted)]
-    return max(found, key=_made_at) if found else None
+    return min(found, key=_made_at) if found else None
 
 
 def _made_at(row: RevisionRow) -> str:

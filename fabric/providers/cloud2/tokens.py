@@ -6,6 +6,7 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud2.api import Login
+from fabric.providers.refused_calls import refuse_plain
 from fabric.system.clock import Clock, SystemClock
 from fabric.system.disk import read_bytes
 from fabric.system.http_client import Http
@@ -18,7 +19,6 @@ from fabric.system.signed_tokens import (
     token_in,
     token_request,
 )
-from fabric.system.urls import is_plain
 
 TOKEN, KEY = "CLOUD2_ACCESS_TOKEN", "CLOUD2_SERVICE_ACCOUNT_KEY"
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -32,12 +32,6 @@ def login_of(env: Mapping[str, str], folder: Path) -> Login:
     account = account_key(env[KEY], folder)
     refuse_plain(f"token_uri` of `{KEY}", account.uri)
     return Login(account.email, lambda http: _held(account, http, SystemClock()))
-
-
-def refuse_plain(name: str, url: str) -> None:
-    if is_plain(url):
-        message = f"`{name}` is plain http, and a token would go over it"
-        raise FabricError(Problem("credentials/plain-endpoint", message, "make it https"))
 
 
 def account_key(said: str, folder: Path) -> AccountKey:

@@ -46,7 +46,7 @@ def cloud5_functions(around: CommandEnvironment, connections: Connections) -> Wh
 
     titles = WhiskTitles(_ID, "cloud5")
     provider = WhiskProvider(titles, _LIMITS, _JUDGED, connect, Cloud5Clocks(connect))
-    return WhiskFunctions(provider, hide, WhiskPlace(env.get(_NAMESPACE, "")))
+    return WhiskFunctions(hide=hide, provider=provider, place=WhiskPlace(env.get(_NAMESPACE, "")))
 
 
 def _account(env: Mapping[str, str]) -> Cloud5Account:

@@ -49,7 +49,7 @@ def cloud6_functions(around: CommandEnvironment, connections: Connections) -> Wh
         return connections.shared(key, lambda: WhiskApi(_ID, lambda _http: door))
 
     provider = WhiskProvider(WhiskTitles(_ID, "cloud6"), _LIMITS, _JUDGED, connect, Alarms())
-    return WhiskFunctions(provider, hide, place)
+    return WhiskFunctions(hide=hide, provider=provider, place=place)
 
 
 def _parts(key: str) -> tuple[str, ...]:

@@ -1,13 +1,10 @@
 """A cluster by its own tool: one apply for all functions of a service, and pods that serve them."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
-
-from msgspec import Struct
+from collections.abc import Iterator, Sequence
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task import Pairs
 from fabric.providers.cluster.applying import ClusterWork
 from fabric.providers.cluster.deploying import deployed, found
 from fabric.providers.cluster.releasing import destroyed, dissolved, released
@@ -15,34 +12,45 @@ from fabric.providers.cluster.settings import ClusterSettings
 from fabric.providers.cluster.tool import ClusterTool
 from fabric.providers.cluster.unfit import unfit_drafts
 from fabric.providers.contract import (
-    UNWATCHED,
     CallWatch,
-    Deployed,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
-    LiveFunction,
-    Released,
     Unfit,
 )
-from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
-from fabric.providers.waiting import Waiting
+from fabric.providers.guarded_deployer import GuardedDeployer, Operations
+from fabric.providers.redaction import Redaction, nothing_shown
+from fabric.providers.refused_calls import Quoted, over_orders
+
+_OPERATIONS = Operations[ClusterWork](
+    lambda work, _, orders: deployed(work, orders),
+    lambda work, _, functions: released(work, functions),
+    lambda work, _, functions: destroyed(work, functions),
+    lambda work, *_: dissolved(work),
+    lambda work, _, function, mark: found(work, function, mark),
+)
 
 
-class ClusterOrchestrator(Struct, frozen=True):
-    """`own` is what the config says of this provider alone, `hide` are values that no message may
-    show."""
+class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True):
+    """`own` is what the config says of this provider alone."""
 
     tool: ClusterTool
     own: ClusterSettings
-    hide: Redaction
-    waiting: Waiting
 
     @property
     def unit(self) -> DeployUnit:
         return DeployUnit.SERVICE
 
-    def _work(self, address: DeploymentAddress, watch: CallWatch = UNWATCHED) -> ClusterWork:
+    @property
+    def operations(self) -> Operations[ClusterWork]:
+        return _OPERATIONS
+
+    def _opened(
+        self,
+        address: DeploymentAddress,
+        watch: CallWatch,
+        quoted: Quoted,  # noqa: ARG002 - its tool speaks in lines that are hidden as a whole
+    ) -> ClusterWork:
         return ClusterWork(self.tool, self.own, address, self.waiting, watch)
 
     def unfit(
@@ -50,55 +58,10 @@ class ClusterOrchestrator(Struct, frozen=True):
     ) -> Sequence[Unfit]:
         return tuple(unfit_drafts(address, functions))
 
-    def deploy(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[FunctionOrder],
-        watch: CallWatch = UNWATCHED,
-    ) -> Deployed:
-        values = [pair for order in functions for pair in order.env.reveal()]
-        secrets = [value for order in functions for value in order.secret_values]
-        with self._told(values, secrets):
-            return Deployed(deployed(self._work(address, watch), functions))
-
-    def release(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        given: Pairs,  # noqa: ARG002 - deploys here give nothing besides
-        watch: CallWatch = UNWATCHED,
-    ) -> Released:
-        with self._told():
-            return released(self._work(address, watch), functions)
-
-    def destroy(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
-    ) -> None:
-        with self._told():
-            destroyed(self._work(address, watch), functions)
-
-    def dissolve(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],  # noqa: ARG002 - labels tell what is ours
-        watch: CallWatch = UNWATCHED,
-    ) -> None:
-        with self._told():
-            dissolved(self._work(address, watch))
-
-    def find(
-        self, address: DeploymentAddress, function: str, mark: str = ""
-    ) -> LiveFunction | None:
-        with self._told():
-            return found(self._work(address), function, mark)
-
     def identity(self, address: DeploymentAddress) -> str:  # noqa: ARG002 - one place for all
         """Asks for a right without using it."""
         place = self.tool.place
-        with self._told():
+        with self._guarded("the cluster"):
             may = self.tool.may("create", "deployments.apps")
         if not may:
             message = (
@@ -110,10 +73,12 @@ class ClusterOrchestrator(Struct, frozen=True):
         return f"the user of `{place.context}`, who may deploy to `{place.namespace}`"
 
     @contextlib.contextmanager
-    def _told(
-        self, variables: Iterable[tuple[str, str]] = (), secrets: Iterable[str] = ()
-    ) -> Iterator[None]:
+    def _guarded(
+        self,
+        whose: str,  # noqa: ARG002 - its problems name the function or the object themselves
+        orders: Sequence[FunctionOrder] = (),
+    ) -> Iterator[Redaction]:
         """A cluster quotes what it was sent, and pods say what they like."""
-        hide = redaction_of((*self.hide.values.reveal(), *secrets), variables)
+        hide = over_orders(self.hide, orders)
         with nothing_shown(hide):
-            yield
+            yield hide

@@ -28,7 +28,8 @@ def cluster_orchestrator(around: CommandEnvironment, extension: str) -> ClusterO
     tool = ClusterTool(place, around.cwd, around.env)
     # A rollout is looked at each second.
     waiting = Waiting(base=1.0, cap=1.0, most=float(own.rollout_seconds))
-    return ClusterOrchestrator(tool, own, redaction_of(around.hide.reveal(), env.items()), waiting)
+    hide = redaction_of(around.hide.reveal(), env.items())
+    return ClusterOrchestrator(tool, own, hide=hide, waiting=waiting)
 
 
 def _place(env: Mapping[str, str]) -> ClusterPlace:

@@ -58,6 +58,15 @@ def refuse_variables(order: FunctionOrder) -> None:
         raise FabricError(*problems)
 
 
+def found(
+    work: Edge1Work, address: DeploymentAddress, function: str, mark: str
+) -> LiveFunction | None:
+    """What was made under a mark; without one, what users meet."""
+    if mark:
+        return made_under(work, address, function, mark)
+    return met(work, address, function)
+
+
 def made_under(
     work: Edge1Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:

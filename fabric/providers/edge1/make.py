@@ -12,7 +12,7 @@ from fabric.providers.edge1.api import Edge1Account, Edge1Api
 from fabric.providers.edge1.deployer import Edge1Workers
 from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings
 from fabric.providers.redaction import redaction_of
-from fabric.providers.refused_calls import require_variables
+from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 
 _OFFICIAL = "https://api.cloudflare.com/client/v4"
@@ -33,7 +33,7 @@ def edge1_workers(
         key = ("edge1", account.base_url, account.account, account.zone, token)
         return connections.shared(key, lambda: Edge1Api(account))
 
-    return Edge1Workers(connect, own, hide, _place(env))
+    return Edge1Workers(connect, own, _place(env), hide=hide)
 
 
 def _place(env: Mapping[str, str]) -> Edge1Place:
@@ -48,8 +48,10 @@ def _token(env: Mapping[str, str]) -> tuple[str, ...]:
 def _account(env: Mapping[str, str], own: Edge1Settings) -> Edge1Account:
     needed = (*_REQUIRED, "EDGE1_ZONE_ID") if own.hostname else _REQUIRED
     require_variables("edge1-workers", env, needed)
+    base_url = env.get("EDGE1_API_BASE_URL") or _OFFICIAL
+    refuse_plain("EDGE1_API_BASE_URL", base_url)
     return Edge1Account(
-        env.get("EDGE1_API_BASE_URL") or _OFFICIAL,
+        base_url,
         Secret(env["EDGE1_API_TOKEN"]),
         env["EDGE1_ACCOUNT_ID"],
         env.get("EDGE1_ZONE_ID", ""),

@@ -23,6 +23,15 @@ def met(work: Host2Work, address: DeploymentAddress, function: str) -> LiveFunct
     )
 
 
+def found(
+    work: Host2Work, address: DeploymentAddress, function: str, mark: str
+) -> LiveFunction | None:
+    """What was made under a mark; without one, what users meet."""
+    if mark:
+        return made_under(work, address, function, mark)
+    return met(work, address, function)
+
+
 def made_under(
     work: Host2Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:

@@ -8,7 +8,7 @@ from fabric.providers.host2.api import Host2Account, Host2Api
 from fabric.providers.host2.deployer import Host2Sites
 from fabric.providers.host2.own_settings import Host2Place
 from fabric.providers.redaction import redaction_of
-from fabric.providers.refused_calls import require_variables
+from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 
 _OFFICIAL = "https://api.netlify.com/api/v1"
@@ -26,10 +26,11 @@ def host2_sites(around: CommandEnvironment, connections: Connections) -> Host2Si
         key = ("host2", account.base_url, account.site, account.token.reveal())
         return connections.shared(key, lambda: Host2Api(account))
 
-    return Host2Sites(connect, hide, Host2Place(env.get(_SITE, "")))
+    return Host2Sites(connect, Host2Place(env.get(_SITE, "")), hide=hide)
 
 
 def _account(env: Mapping[str, str]) -> Host2Account:
     require_variables("host2", env, (_TOKEN, _SITE))
     base_url = env.get("HOST2_API_BASE_URL") or _OFFICIAL
+    refuse_plain("HOST2_API_BASE_URL", base_url)
     return Host2Account(base_url, Secret(env[_TOKEN]), env[_SITE])

@@ -23,14 +23,22 @@ _AT_ONCE = 8
 _NOTHING: JsonObject = {"files": {}, "functions": {}, "draft": True}
 
 
-def refuse_single(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
+def refuse_single(
+    work: Host2Work,  # noqa: ARG001 - nothing is done
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],
+) -> None:
     names = ", ".join(f"`{one.name}`" for one in functions)
     message = f"host2 takes no single function away ({names}): a site is one deploy as a whole"
     hint = f"take it out of the config of `{address.service}`, and deploy that"
     raise FabricError(Problem("remove/whole-service", message, hint))
 
 
-def dissolved(work: Host2Work, address: DeploymentAddress) -> None:
+def dissolved(
+    work: Host2Work,
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],  # noqa: ARG001 - titles tell what is ours
+) -> None:
     """host2 unpublishes nothing: something has to stand where the service was."""
     owner = owner_of(address)
     _put_nothing_there(work, owner)

@@ -10,7 +10,6 @@ from fabric.providers.http_calls import sending
 from fabric.providers.naming import function_endpoint
 from fabric.providers.only_version import refuse_without_version
 from fabric.providers.refused_calls import RefusedCallError
-from fabric.providers.sources import SourceRuntime
 from fabric.providers.whisk.documents import VersionPlan, refuse_order, version_document
 from fabric.providers.whisk.own_names import (
     ARCHIVE,
@@ -32,7 +31,7 @@ from fabric.providers.whisk.packages import (
     have_package,
     own_package,
 )
-from fabric.providers.whisk.source import action_source
+from fabric.providers.whisk.source import WhiskRuntimes, action_source
 from fabric.providers.whisk.work import WhiskWork
 from fabric.system.retry import TransientError
 
@@ -45,8 +44,9 @@ class _VersionMaking(Struct, frozen=True):
 
 
 def made(
-    work: WhiskWork, address: DeploymentAddress, order: FunctionOrder, runtime: SourceRuntime
+    work: WhiskWork, address: DeploymentAddress, order: FunctionOrder, runtimes: WhiskRuntimes
 ) -> LiveFunction:
+    runtime = runtimes.require(order, work.titles.name)
     source = action_source(order, runtime, work.titles.id)
     refuse_order(order, source)
     name = version_name(order.name, order.mark, runtime.digest)
@@ -115,7 +115,14 @@ def _live(work: WhiskWork, address: DeploymentAddress, function: str, version: s
     return LiveFunction(function, f"{package}/{function}", ident)
 
 
-def made_under(
+def found(
+    work: WhiskWork, address: DeploymentAddress, function: str, mark: str
+) -> LiveFunction | None:
+    """What is there under this mark; without one, what users meet."""
+    return _under(work, address, function, mark) if mark else _met(work, address, function)
+
+
+def _under(
     work: WhiskWork, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
     """Whatever stands around it."""
@@ -131,8 +138,7 @@ def versions_of(package: PackageRow, owner: str) -> list[ActionRow]:
     return [one for one in package.actions if is_of(one, owner) and one.said(AROUND)]
 
 
-def met(work: WhiskWork, address: DeploymentAddress, function: str) -> LiveFunction | None:
-    """The version that users meet."""
+def _met(work: WhiskWork, address: DeploymentAddress, function: str) -> LiveFunction | None:
     package = own_package(work, address)
     row = package.action(function) if package else None
     if row is None:

@@ -22,7 +22,12 @@ def removed(
     _taken_away(work, address, clocks, owners.__contains__)
 
 
-def dissolved(work: WhiskWork, address: DeploymentAddress, clocks: Clocks) -> None:
+def dissolved(
+    work: WhiskWork,
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],  # noqa: ARG001 - what is there says whose it is
+    clocks: Clocks,
+) -> None:
     """All that says that it is of this service, and the package once nothing is in it."""
     begin = f"{package_owner(address)}/"
     _taken_away(work, address, clocks, lambda owner: owner.startswith(begin))

@@ -55,16 +55,6 @@ def test_a_way_back_takes_triggers_along(shop: Shop) -> None:
     assert shop.cloud1.left() == before
 
 
-def test_one_function_is_removed_and_deployed_again(shop: Shop) -> None:
-    shop.ran("deploy")
-    before = shop.cloud1.left()
-    shop.ran("remove", "--function", "hello", "--yes")
-    assert not {"rules", "mappings"} & shop.cloud1.left().keys()
-    shop.ran("deploy")
-    assert shop.cloud1.left() == before
-    assert shop.said("hello") == "one"
-
-
 def test_force_brings_back_what_somebody_took_away(shop: Shop) -> None:
     shop.ran("deploy")
     before = shop.cloud1.left()

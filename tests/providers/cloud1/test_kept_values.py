@@ -64,3 +64,15 @@ def test_a_failed_release_goes_back_without_kept_values(shop: Shop) -> None:
     shop.cloud1.fault("events.PutRule", **asked)
     assert shop.run("deploy", "--rollback-on-failure").code != 0
     assert shop.said("hello") == "sad"
+
+
+def test_a_function_that_would_go_with_its_versions_forbids_the_deploy(shop: Shop) -> None:
+    shop.has("other", "other")
+    shop.more = ""
+    del shop.functions["hello"]
+    shop.cloud1.reset()
+    error = shop.run("deploy", "--rollback-on-failure").error
+    assert error["code"] == "rollback/no-way-back"
+    assert "`shop/hello` could not be put back" in error["message"]
+    assert shop.cloud1.calls() == {}
+    shop.ran("deploy")

@@ -342,7 +342,7 @@ def test_a_service_stays_in_its_region(site: Cloud2Site) -> None:
     site.cloud2.reset()
     with pytest.raises(FabricError) as raised:
         site.deploy(site.order("hello", HTTP, word="two"))
-    assert raised.value.first.code == "deploy/other-account"
+    assert raised.value.first.code == "deploy/other-place"
     assert "europe-west1" in raised.value.first.message
     assert site.cloud2.calls() == []
 

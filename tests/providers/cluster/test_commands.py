@@ -80,13 +80,6 @@ def test_a_day_of_a_service(shop: Shop) -> None:
     assert shop.run("remove", "--yes").code == 0
 
 
-def test_a_function_that_leaves_the_config_leaves_the_cluster(shop: Shop) -> None:
-    shop.ran("deploy")
-    del shop.functions["bye"]
-    shop.ran("deploy")
-    assert (shop.said("hello"), shop.said("bye")) == ("one", "404")
-
-
 def test_a_deploy_whose_answer_was_lost_is_found_again(shop: Shop) -> None:
     shop.cluster.door.faults.append(Fault("apply", UNREACHABLE, after=True))
     assert shop.run("deploy").code == 69

@@ -1,65 +1,39 @@
 """The command line over all of it: what a user does in a day, and how often edge1 is asked."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.edge1_site import Edge1Site
 from tests.support.in_process import project
-from tests.support.project import Done, Project
+from tests.support.provider_shop import EVERY_HOUR, ProviderShop
 from tests.support.servers.edge1.client import Edge1Server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
 _HEAD = "service: shop\nprovider: {name: edge1-workers, runtime: nodejs}\n"
-_EVERY_HOUR = "{type: cron, schedule: rate(1 hour)}"
 
 
-@dataclass
-class EdgeShop:
-    """A project of functions with their triggers."""
-
-    edge1: Edge1Server
-    project: Project
-    functions: dict[str, list[str]] = field(default_factory=dict)
-    head: str = _HEAD
-
-    def has(self, name: str, word: str, *triggers: str, path: str = "") -> None:
-        """At an address of its own, besides."""
-        self.functions[name] = [f"{{type: http, path: '{path or '/' + name}'}}", *triggers]
-        answer = f"{{ statusCode: 200, body: {word!r} }}"
-        text = f"export const handler = async () => ({answer});\n"
-        self.project.write({f"src/{name}.ts": text})
-
-    def run(self, *words: str) -> Done:
-        rows = [
-            f"  - {{name: {name}, entry: src/{name}.ts, triggers: [{', '.join(triggers)}]}}\n"
-            for name, triggers in self.functions.items()
-        ]
-        self.project.write({"fabric.yml": f"{self.head}functions:\n{''.join(rows)}"})
-        env = {**self.edge1.environment, "FABRIC_EDGE1_REAL_DEPLOY": "1"}
-        return self.project.json(*words, env=env)
+class EdgeShop(ProviderShop):
+    @property
+    def edge1(self) -> Edge1Server:
+        assert isinstance(self.site, Edge1Site)
+        return self.site.edge1
 
     def ran(self, *words: str) -> int:
         """How many calls a success took."""
-        self.edge1.reset()
-        done = self.run(*words)
-        assert done.code == 0, done.out + done.err
+        super().ran(*words)
         return len(self.edge1.calls())
-
-    def said(self, name: str) -> str:
-        """What users are answered."""
-        url = self.run("outputs").result["services"][0]["outputs"]["url"]
-        answer = self.edge1.http("GET", f"{url}/{name}")
-        return answer.text if answer.status == 200 else str(answer.status)
 
 
 @pytest.fixture
-def shop(edge1: Edge1Server, tmp_path: Path) -> EdgeShop:
-    made = EdgeShop(edge1, project(tmp_path, sources={}))
-    made.has("hello", "one", _EVERY_HOUR)
+def shop(edge1: Edge1Server, tmp_path: Path) -> Iterator[EdgeShop]:
+    made = EdgeShop(Edge1Site(edge1, tmp_path), project(tmp_path / "project", sources={}))
+    made.has("hello", "one", EVERY_HOUR)
     made.has("bye", "bye")
-    return made
+    yield made
+    made.site.close()
 
 
 def test_a_day_of_a_service(shop: EdgeShop) -> None:
@@ -69,7 +43,7 @@ def test_a_day_of_a_service(shop: EdgeShop) -> None:
     shop.ran("deploy")
     assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
     assert shop.ran("deploy") == 0
-    shop.has("hello", "two", _EVERY_HOUR)
+    shop.has("hello", "two", EVERY_HOUR)
     assert (shop.ran("deploy"), shop.said("hello")) == (3, "two")
     done = shop.run("invoke", "run", "--function", "hello")
     assert done.result["response"] == "two"
@@ -82,9 +56,9 @@ def test_a_day_of_a_service(shop: EdgeShop) -> None:
 def test_functions_side_by_side_are_four_calls_each(shop: EdgeShop) -> None:
     shop.functions = {}
     for number in range(8):
-        shop.has(f"f{number}", str(number), _EVERY_HOUR)
+        shop.has(f"f{number}", str(number), EVERY_HOUR)
     assert shop.ran("deploy") == 8 * 4 + 5
-    shop.has("f7", "other", _EVERY_HOUR)
+    shop.has("f7", "other", EVERY_HOUR)
     assert (shop.ran("deploy"), shop.said("f7"), shop.said("f0")) == (3, "other", "0")
 
 
@@ -97,7 +71,7 @@ def test_parameters_of_a_path_reach_a_call(shop: EdgeShop) -> None:
 
 
 def test_a_bundle_of_es_modules_runs_as_it_is(shop: EdgeShop) -> None:
-    shop.head += "build: {format: esm}\n"
+    shop.more += "build: {format: esm}\n"
     shop.has("esm", "module")
     text = 'import { readFileSync } from "node:fs";\nconst word = await Promise.resolve("later");\n'
     answer = "{ statusCode: 200, body: word + typeof readFileSync + typeof require }"
@@ -108,7 +82,7 @@ def test_a_bundle_of_es_modules_runs_as_it_is(shop: EdgeShop) -> None:
 
 
 def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(shop: EdgeShop) -> None:
-    shop.has("late", "late", _EVERY_HOUR)
+    shop.has("late", "late", EVERY_HOUR)
     shop.ran("deploy")
     shop.has("hello", "one")
     del shop.functions["late"]
@@ -126,28 +100,6 @@ def test_a_way_back_takes_triggers_along(shop: EdgeShop) -> None:
     shop.ran("rollback")
     assert shop.edge1.schedules("shop-dev-hello") == ["0 * * * *"]
     assert (shop.said("hello"), shop.said("greet")) == ("one", "404")
-
-
-def test_a_release_that_breaks_off_is_taken_back(shop: EdgeShop) -> None:
-    shop.ran("deploy")
-    shop.has("hello", "two", "{type: cron, schedule: rate(1 day)}")
-    shop.edge1.fault("schedules", status=400, code=10100, message="invalid cron string")
-    done = shop.run("deploy", "--rollback-on-failure")
-    assert done.code != 0
-    assert shop.said("hello") == "one"
-    assert shop.edge1.schedules("shop-dev-hello") == ["0 * * * *"]
-    shop.ran("deploy")
-    assert shop.said("hello") == "two"
-
-
-def test_one_function_is_removed_and_deployed_again(shop: EdgeShop) -> None:
-    shop.ran("deploy")
-    before = shop.edge1.left()
-    shop.ran("remove", "--function", "hello", "--yes")
-    assert shop.edge1.left()["workers"] == ["shop-dev", "shop-dev-bye"]
-    shop.ran("deploy")
-    assert shop.edge1.left() == before
-    assert shop.said("hello") == "one"
 
 
 def test_force_brings_back_what_somebody_took_away(shop: EdgeShop) -> None:
@@ -185,7 +137,7 @@ def test_a_setting_that_does_not_fit_is_told_once_at_plan_with_its_place(
 ) -> None:
     zone = "" if code == "credentials/missing" else "EDGE1_ZONE_ID=z\n"
     shop.project.write({".env": zone})
-    shop.head += f"extensions:\n  edge1-workers:\n    {setting}\n"
+    shop.more += f"extensions:\n  edge1-workers:\n    {setting}\n"
     for command in ("plan", "deploy"):
         done = shop.run(command)
         (problem,) = done.error["problems"]
@@ -198,13 +150,14 @@ def test_another_account_is_refused_before_the_first_change(shop: EdgeShop) -> N
     shop.ran("deploy")
     own, other = shop.edge1, Edge1Server(shop.edge1.endpoint)
     other.reset()
-    shop.edge1 = other
+    shop.site = Edge1Site(other, shop.site.folder)
     for words in (("plan",), ("deploy",), ("rollback",), ("remove", "--yes")):
         done = shop.run(*words)
         (problem,) = done.error["problems"]
         assert (done.code, problem["code"]) == (1, "deploy/other-place"), done.out
     assert other.calls() == []
-    shop.edge1 = own
+    shop.site.close()
+    shop.site = Edge1Site(own, shop.site.folder)
     assert shop.ran("deploy") == 0
     shop.ran("remove", "--yes")
     assert own.left() == {}
@@ -237,21 +190,3 @@ def test_a_trigger_that_edge1_lacks_is_refused_at_plan(shop: EdgeShop) -> None:
     assert done.code == 65
     assert "edge1-workers" in done.error["message"]
     assert shop.edge1.calls() == []
-
-
-def test_doctor_tells_whose_the_token_is(shop: EdgeShop) -> None:
-    done = shop.run("doctor")
-    (account,) = (one for one in done.result["checks"] if one["name"] == "account")
-    assert account["ok"]
-    assert shop.edge1.account in account["message"]
-
-
-def test_a_function_comes_back_with_values_that_nobody_here_knows(shop: EdgeShop) -> None:
-    answer = "{ statusCode: 200, body: process.env.MOOD }"
-    shop.project.write({"src/bye.ts": f"export const handler = async () => ({answer});\n"})
-    for mood in ("glad", "sad"):
-        shop.head = f"{_HEAD}env: {{MOOD: {mood}}}\n"
-        shop.ran("deploy")
-    assert shop.said("bye") == "sad"
-    shop.ran("rollback")
-    assert shop.said("bye") == "glad"

@@ -265,3 +265,9 @@ def test_answers_that_are_lost_on_the_way_are_made_good_by_the_same_run(site: Ed
     )
     assert site.said() == "one"
     assert site.edge1.versions() == {"shop-dev": 1, "shop-dev-bye": 1, "shop-dev-hello": 1}
+
+
+def test_a_token_goes_over_no_plain_http(site: Edge1Site) -> None:
+    error = refused(site, env={"EDGE1_API_BASE_URL": "http://192.0.2.1/v4"})
+    assert error.first.code == "credentials/plain-endpoint"
+    assert "EDGE1_API_BASE_URL" in error.first.message

@@ -167,3 +167,9 @@ def test_a_deploy_that_waits_for_what_nobody_has_is_not_gone_on_with(site: Host2
     assert site.host2.deploys() == 2
     site.dissolve()
     assert site.left() == {}
+
+
+def test_a_token_goes_over_no_plain_http(site: Host2Site) -> None:
+    error = refused(site, HOST2_API_BASE_URL="http://192.0.2.1/v1")
+    assert error.first.code == "credentials/plain-endpoint"
+    assert "HOST2_API_BASE_URL" in error.first.message

@@ -1,0 +1,137 @@
+"""What is the same for deployers of every provider that fabric speaks to itself: each call is told
+by whose it was, and nothing that is said of it shows a secret."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.catalog import DeployUnit
+from fabric.model.task import Pairs
+from fabric.providers.contract import (
+    UNWATCHED,
+    CallWatch,
+    Deployed,
+    DeploymentAddress,
+    FunctionOrder,
+    LiveFunction,
+    Released,
+)
+from fabric.providers.redaction import Redaction
+from fabric.providers.refused_calls import Quoted, quoting
+from fabric.providers.waiting import WAITING, Waiting
+
+Work = TypeVar("Work")
+# Somebody sits and waits for an answer to who we are.
+_HURRIED = 3.0
+
+
+class Operations(Struct, Generic[Work], frozen=True):
+    """What a provider does with a call, each a function of its own."""
+
+    made: Callable[[Work, DeploymentAddress, Sequence[FunctionOrder]], Iterable[LiveFunction]]
+    released: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], Released]
+    destroyed: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], None]
+    dissolved: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], None]
+    found: Callable[[Work, DeploymentAddress, str, str], LiveFunction | None]
+
+
+def one_by_one(
+    made: Callable[[Work, DeploymentAddress, FunctionOrder], LiveFunction],
+) -> Callable[[Work, DeploymentAddress, Sequence[FunctionOrder]], Iterable[LiveFunction]]:
+    return lambda work, address, orders: (made(work, address, one) for one in orders)
+
+
+class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True):
+    """`hide` are values that no message may show. `Work` is one call on its way: who is asked, and
+    how. A provider says what raises here."""
+
+    hide: Redaction
+    waiting: Waiting = WAITING
+
+    @property
+    def unit(self) -> DeployUnit:
+        raise NotImplementedError
+
+    @property
+    def operations(self) -> Operations[Work]:
+        raise NotImplementedError
+
+    def _guarded(
+        self, whose: str, orders: Sequence[FunctionOrder] = ()
+    ) -> AbstractContextManager[Redaction]:
+        """Around all that is asked of a provider: its refusals as problems, without secrets."""
+        raise NotImplementedError
+
+    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Work:
+        """Raises for a record of another place. `quoted` is how words of others are shown, and who
+        watches hears no other ones."""
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def _call(
+        self,
+        whose: str,
+        address: DeploymentAddress,
+        watch: CallWatch = UNWATCHED,
+        orders: Sequence[FunctionOrder] = (),
+    ) -> Iterator[Work]:
+        with self._guarded(whose, orders) as hide:
+            yield self._opened(address, quoting(watch, hide.quoted), hide.quoted)
+
+    def _hurried(self) -> Waiting:
+        return replace(self.waiting, most=min(self.waiting.most, _HURRIED))
+
+    def deploy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[FunctionOrder],
+        watch: CallWatch = UNWATCHED,
+    ) -> Deployed:
+        units = [functions] if self.unit is DeployUnit.SERVICE else [[one] for one in functions]
+        return Deployed(tuple(live for one in units for live in self._made(address, one, watch)))
+
+    def _made(
+        self, address: DeploymentAddress, orders: Sequence[FunctionOrder], watch: CallWatch
+    ) -> tuple[LiveFunction, ...]:
+        is_whole = self.unit is DeployUnit.SERVICE
+        whose = f"`{address.service}`" if is_whole else f"function `{orders[0].name}`"
+        with self._call(whose, address, watch, orders) as work:
+            return tuple(self.operations.made(work, address, orders))
+
+    def release(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        given: Pairs,  # noqa: ARG002 - what fabric deploys itself gives nothing besides
+        watch: CallWatch = UNWATCHED,
+    ) -> Released:
+        with self._call(f"`{address.service}`", address, watch) as work:
+            return self.operations.released(work, address, functions)
+
+    def destroy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
+        with self._call(f"`{address.service}`", address, watch) as work:
+            self.operations.destroyed(work, address, functions)
+
+    def dissolve(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
+        with self._call(f"`{address.service}`", address, watch) as work:
+            self.operations.dissolved(work, address, functions)
+
+    def find(
+        self, address: DeploymentAddress, function: str, mark: str = ""
+    ) -> LiveFunction | None:
+        with self._call(f"function `{function}`", address) as work:
+            return self.operations.found(work, address, function, mark)

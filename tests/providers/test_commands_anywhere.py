@@ -1,0 +1,141 @@
+"""The command line at every provider that fabric deploys to itself: what a user does in a day."""
+
+from pathlib import Path
+
+import pytest
+
+from fabric.model.catalog import DeployUnit
+from fabric.providers.contract import Identified, VersionKeeper
+from tests.support.in_process import project
+from tests.support.provider_shop import EVERY_DAY, EVERY_HOUR, ProviderShop
+from tests.support.service_site import ServiceSite
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def shop(any_site: ServiceSite, tmp_path: Path) -> ProviderShop:
+    made = ProviderShop(any_site, project(tmp_path / "project", sources={}))
+    made.has("hello", "one", EVERY_HOUR)
+    made.has("bye", "bye")
+    return made
+
+
+def test_a_day_of_a_service(shop: ProviderShop) -> None:
+    assert shop.ran("plan") == 0
+    assert not shop.site.left()
+    assert shop.ran("deploy") > 0
+    assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
+    assert shop.ran("deploy") == 0
+    shop.has("hello", "two", EVERY_HOUR)
+    assert shop.ran("deploy") > 0
+    assert (shop.said("hello"), shop.said("bye")) == ("two", "bye")
+    assert "two" in str(shop.run("invoke", "run", "--function", "hello").result["response"])
+    assert shop.ran("rollback") > 0
+    assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
+    shop.ran("remove", "--yes")
+    assert not shop.site.left()
+    assert shop.run("remove", "--yes").code == 0
+
+
+def test_a_function_that_leaves_the_config_leaves_the_provider(shop: ProviderShop) -> None:
+    shop.ran("deploy")
+    assert shop.said("bye") == "bye"
+    del shop.functions["bye"]
+    shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("bye")) == ("one", "404")
+
+
+def test_a_way_back_takes_routes_and_functions_along(shop: ProviderShop) -> None:
+    shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
+    shop.has("hello", "two", EVERY_DAY)
+    shop.has("late", "late")
+    shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("late")) == ("two", "late")
+    shop.ran("rollback")
+    assert (shop.said("hello"), shop.said("late")) == ("one", "404")
+
+
+def test_a_route_that_moves_is_met_at_its_new_path_alone(shop: ProviderShop) -> None:
+    shop.ran("deploy")
+    before = shop.site.left()
+    shop.has("hello", "one", EVERY_HOUR, path="/greet")
+    shop.ran("deploy")
+    assert shop.said("hello") == "one"
+    shop.has("hello", "one", EVERY_HOUR)
+    shop.ran("deploy")
+    assert shop.said("hello") == "one"
+    assert shop.site.left() == before
+
+
+def test_one_function_is_removed_and_deployed_again(shop: ProviderShop) -> None:
+    shop.ran("deploy")
+    before = shop.site.left()
+    assert shop.said("hello") == "one"
+    done = shop.run("remove", "--function", "hello", "--yes")
+    if shop.site.deployer.unit is DeployUnit.SERVICE:
+        assert done.error["problems"][0]["code"] == "remove/whole-service"
+        assert (shop.site.left(), shop.said("hello")) == (before, "one")
+        return
+    assert done.code == 0
+    assert shop.said("hello") != "one"
+    assert shop.said("bye") == "bye"
+    shop.ran("deploy")
+    assert shop.site.left() == before
+    assert shop.said("hello") == "one"
+
+
+def test_a_release_that_breaks_off_is_taken_back(shop: ProviderShop) -> None:
+    shop.ran("deploy")
+    shop.has("hello", "two", EVERY_DAY, path="/greet")
+    shop.site.reset()
+    shop.site.refuse_release()
+    assert shop.run("deploy", "--rollback-on-failure").code != 0
+    assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
+    shop.site.reset()
+    shop.ran("deploy")
+    assert shop.said("hello") == "two"
+
+
+def test_what_was_just_deployed_is_as_recorded(shop: ProviderShop) -> None:
+    shop.ran("deploy")
+    (entry,) = shop.run("state", "reconcile").result["entries"]
+    assert entry["status"] == "in-sync", entry
+
+
+def test_a_function_comes_back_with_values_that_nobody_here_knows(shop: ProviderShop) -> None:
+    if not isinstance(shop.site.deployer, VersionKeeper):
+        return  # its rule is the one of all other modes
+    for mood in ("glad", "sad"):
+        shop.more = f"env: {{MOOD: {mood}}}\n"
+        shop.ran("deploy")
+    assert shop.said("bye") == "byesad"
+    shop.ran("rollback")
+    assert (shop.said("bye"), shop.said("hello")) == ("byeglad", "oneglad")
+
+
+def test_doctor_tells_who_we_are(shop: ProviderShop) -> None:
+    assert isinstance(shop.site.deployer, Identified)
+    shop.site.reset()
+    done = shop.run("doctor")
+    (account,) = (one for one in done.result["checks"] if one["name"] == "account")
+    assert account["ok"], account
+    assert shop.site.changes() == 0
+
+
+def test_ways_back_with_values_of_today_bring_the_code_of_then(shop: ProviderShop) -> None:
+    for word, mood in (("one", "a"), ("two", "b"), ("three", "c")):
+        shop.more = f"env: {{MOOD: {mood}}}\n"
+        shop.has("hello", word)
+        shop.ran("deploy")
+    rows = shop.run("releases").result["releases"]
+    third, second, first = (row["deploymentId"] for row in rows)
+    del third
+    shop.ran("rollback", "--to", first, "--with-current-environment")
+    assert (shop.said("hello"), shop.said("bye")) == ("onec", "byec")
+    shop.ran("rollback", "--to", second, "--with-current-environment")
+    assert (shop.said("hello"), shop.said("bye")) == ("twoc", "byec")
+    shop.more = "env: {MOOD: d}\n"
+    shop.ran("rollback", "--to", first, "--with-current-environment")
+    assert (shop.said("hello"), shop.said("bye")) == ("oned", "byed")

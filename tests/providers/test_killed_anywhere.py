@@ -1,0 +1,66 @@
+"""Commands that are killed at some call of a provider: the next one ends what they began."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.in_process import project
+from tests.support.provider_shop import EVERY_HOUR, ProviderShop
+from tests.support.service_site import ServiceSite
+from tests.support.until import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+
+@pytest.fixture
+def shop(any_site: ServiceSite, tmp_path: Path) -> ProviderShop:
+    made = ProviderShop(any_site, project(tmp_path / "project", sources={}))
+    for name in ("hello", "bye", "more"):
+        made.has(name, "one", EVERY_HOUR)
+    return made
+
+
+def counted(shop: ProviderShop) -> dict[str, int]:
+    """All that is there, by kind: the provider's own ids are others each time."""
+    left = shop.site.left()
+    names = left if isinstance(left, dict) else {"objects": left}
+    return {
+        kind: len(found) if isinstance(found, list | dict) else int(bool(found))
+        for kind, found in names.items()
+    }
+
+
+def killed_after(shop: ProviderShop, calls: int, *words: str) -> None:
+    """The command is gone once the provider was asked so often, or it was done before."""
+    shop.site.reset()
+    child = shop.start(*words)
+    until(lambda: shop.site.calls() >= calls or child.poll() is not None)
+    child.kill()
+    child.communicate()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.35, 0.6, 0.85])
+def test_a_deploy_that_was_killed_is_finished_by_the_next(shop: ProviderShop, share: float) -> None:
+    shop.ran("deploy")
+    whole, made = shop.site.calls(), counted(shop)
+    shop.ran("remove", "--yes")
+    assert not shop.site.left()
+    killed_after(shop, int(whole * share), "deploy", "--force")
+    shop.ran("deploy")
+    assert counted(shop) == made
+    assert [shop.said(name) for name in shop.functions] == ["one"] * 3
+    shop.has("more", "two", EVERY_HOUR)
+    killed_after(shop, 1 + int(whole * share / 3), "deploy")
+    assert shop.said("more") in {"one", "two"}
+    shop.ran("deploy")
+    assert shop.said("more") == "two"
+    assert shop.ran("deploy") == 0
+    shop.ran("remove", "--yes")
+    assert not shop.site.left()
+
+
+def test_a_removal_that_was_killed_is_finished_by_the_next(shop: ProviderShop) -> None:
+    shop.ran("deploy")
+    killed_after(shop, 2, "remove", "--yes")
+    shop.ran("remove", "--yes")
+    assert not shop.site.left()
