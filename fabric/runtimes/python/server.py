@@ -70,6 +70,8 @@ class FunctionServer(AnsweringFunction):
 
 class RequestHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Head and body leave together: in two packets the second would wait for an acknowledgement.
+    wbufsize = 1 << 16
     server: "Listening"
 
     def handle_any(self) -> None:

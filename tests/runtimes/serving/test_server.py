@@ -1,6 +1,7 @@
 """What a container's server does for all handlers, whatever they answer."""
 
 import concurrent.futures
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -29,3 +30,11 @@ def test_calls_go_on_side_by_side(served: Served) -> None:
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         replies: list[Reply] = list(pool.map(lambda _: served.ask("GET", "/slow"), range(8)))
     assert {one.body for one in replies} == {b"slow"}
+
+
+def test_an_answer_leaves_in_one_piece_on_a_kept_connection(served: Served) -> None:
+    """In two, the second would wait for the first to be acknowledged: forty milliseconds a call."""
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as kept:
+        for _ in range(5):
+            kept.sendall(b"GET /env HTTP/1.1\r\nHost: here\r\n\r\n")
+            assert kept.recv(1 << 16).endswith(b"[]]")

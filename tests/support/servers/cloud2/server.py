@@ -87,6 +87,8 @@ def cloud2_world() -> Iterator[Cloud2World]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Head and body leave together: in two packets the second would wait for an acknowledgement.
+    wbufsize = 1 << 16
     server: Cloud2World
 
     def handle_any(self) -> None:

@@ -51,6 +51,8 @@ def host2_front() -> Iterator[Host2Front]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Head and body leave together: in two packets the second would wait for an acknowledgement.
+    wbufsize = 1 << 16
     server: Host2Front
 
     def _any(self) -> None:

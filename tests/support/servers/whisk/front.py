@@ -56,6 +56,8 @@ def whisk_front() -> Iterator[WhiskFront]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Head and body leave together: in two packets the second would wait for an acknowledgement.
+    wbufsize = 1 << 16
     server: WhiskFront
 
     def _any(self) -> None:
