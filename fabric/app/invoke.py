@@ -1,5 +1,6 @@
 """`invoke run`: call a deployed function, where the receipt says that it is."""
 
+import contextlib
 import json
 import re
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.deployed_function import Called, called_of, entries_of, of_project
+from fabric.app.observing.noted_calls import CallNotes
 from fabric.app.project.files import config_in
 from fabric.app.project.kept_source import or_kept
 from fabric.app.project.place_services import placement_of
@@ -27,6 +29,7 @@ from fabric.model.report import Report
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.contract import FunctionCaller, LiveFunction
+from fabric.state.call_log import call_log_path
 from fabric.state.records.archives import archive_path, find_archive
 from fabric.state.store import RecordStore
 
@@ -100,11 +103,16 @@ def _here(
     )
     secrets = unit.config.secret_values.reveal() if unit else ()
     hide = redaction_of(secrets, env.reveal()).over
-    try:
-        answer = invoke(call, settings.env)
-    except FabricError as error:
-        raise FabricError(*(_hidden(one, hide) for one in error.problems)) from None
-    shown = Answer(json.loads(answer.response), answer.ms, hide(answer.logs))
+    path = call_log_path(home, settings.stage(request.where.stage), called.entry.service)
+    with contextlib.closing(CallNotes(path, called.entry.provider, settings)) as notes:
+        try:
+            answer = invoke(call, settings.env)
+        except FabricError as error:
+            told = FabricError(*(_hidden(one, hide) for one in error.problems))
+            notes.put_down(called.name, told.first.frame, 0, told.first.message)
+            raise told from None
+        shown = Answer(json.loads(answer.response), answer.ms, hide(answer.logs))
+        notes.put_down(called.name, shown.logs, shown.ms)
     return _report(request, called, shown)
 
 

@@ -22,6 +22,13 @@ def _row(name: str, group: str, text: str, module: str = "") -> CommandRow:
     return CommandRow(name, group, text, f"fabric.cli.commands.{module or attribute}", attribute)
 
 
+_OBSERVED = (
+    _row("logs", _LOOK, "Print what functions said, of all their providers.", "observe"),
+    _row(
+        "metrics", _LOOK, "Count calls: how many, how many failed, how long they took.", "observe"
+    ),
+    _row("traces", _LOOK, "List traced calls, or draw one as a tree.", "observe"),
+)
 ROOT = (
     _row("init", _DAILY, "Make a new project: asks, or takes what the options say."),
     _row("generate", _DAILY, "Add a function, worker, resource or addon to a config."),
@@ -34,11 +41,12 @@ ROOT = (
     _row("releases", _LOOK, "List what was deployed, newest first.", "rollback"),
     _row("outputs", _DAILY, "Print what a deployed service gives."),
     _row("dev", _DAILY, "Call functions with sample events, again for each edit."),
-    _row("invoke", _DAILY, "Call a function: local, run."),
+    _row("invoke", _DAILY, "Call a function: local, run; and what became of calls."),
     _row("compose", _MANY, "Plan, build, deploy and remove all services of a compose file."),
     _row("validate", _LOOK, "Check a config, offline, and tell all that is wrong."),
     _row("config", _LOOK, "Show a config as a run takes it."),
     _row("explain", _LOOK, "Tell why one task would run, input by input."),
+    *_OBSERVED,
     _row("doctor", _LOOK, "Check tools, credentials and the state back end."),
     _row("runs", _LOOK, "List and show the journals of past runs."),
     _row("state", _REST, "Look at recorded state, back it up, move it, put it right."),
@@ -76,6 +84,7 @@ INVOKE = (
         "local",
     ),
     CommandRow("run", "Commands", "Call a deployed function.", "fabric.cli.commands.invoke", "run"),
+    *(one._replace(group="Commands") for one in _OBSERVED),
 )
 
 

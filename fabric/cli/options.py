@@ -24,12 +24,14 @@ LockTimeout: TypeAlias = Annotated[
         help="Wait so long for a lock that somebody holds: 90, 30s, 2m, 1h.",
     ),
 ]
+CONFIG_DEFAULT = "fabric.yml"
+COMPOSE_DEFAULT = "fabric.compose.yml"
 ConfigFile: TypeAlias = Annotated[
     str,
     click.option(
         "-c",
         "--config",
-        default="fabric.yml",
+        default=CONFIG_DEFAULT,
         show_default=True,
         metavar="FILE",
         help="The config file, or the folder that holds it.",
@@ -41,7 +43,7 @@ ComposeFile: TypeAlias = Annotated[
         "-f",
         "--file",
         "compose",
-        default="fabric.compose.yml",
+        default=COMPOSE_DEFAULT,
         show_default=True,
         metavar="FILE",
         help="The compose file, or the folder that holds it.",

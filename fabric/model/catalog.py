@@ -84,6 +84,10 @@ class ProviderFacts(Struct, frozen=True):
     def destroy_command_variable(self) -> str:
         return f"FABRIC_{self.prefix}_DESTROY_CMD"
 
+    def observe_command_variable(self, kind: str) -> str:
+        """`kind` is logs, metrics or traces."""
+        return f"FABRIC_{self.prefix}_{kind.upper()}_CMD"
+
 
 _HTTP = frozenset({TriggerKind.HTTP})
 _WEB = _HTTP | {TriggerKind.CRON}

@@ -47,14 +47,16 @@ class RotatingLog:
 
     def _rotate(self) -> None:
         for number in range(self._files - 1, 0, -1):
-            older = self._numbered(number - 1)
+            older = numbered(self._path, number - 1)
             if older.exists():
-                older.replace(self._numbered(number))
+                older.replace(numbered(self._path, number))
         before, self._fd = self._fd, self._opened()
         os.close(before)
 
-    def _numbered(self, number: int) -> Path:
-        return self._path.with_name(f"{self._path.name}.{number}") if number else self._path
+
+def numbered(path: Path, number: int) -> Path:
+    """Of a log's files the newest is 0."""
+    return path.with_name(f"{path.name}.{number}") if number else path
 
 
 def open_log(path: Path) -> int:

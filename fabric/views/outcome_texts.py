@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Mapping
 
 from fabric.model.amounts import plural
-from fabric.model.outcomes import deployed, generated, looked_up, planned, recorded
+from fabric.model.outcomes import deployed, generated, looked_up, planned, recorded, watched
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.views import cache_text, deploy_text, generate_text, listing_text, plan_text, state_text
 from fabric.views.doctor_text import doctor_text
+from fabric.views.observed_text import logs_text, metrics_text, traces_text
 from fabric.views.style import Style
 
 
@@ -46,6 +47,9 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     looked_up.CacheVerifyOutcome: cache_text.verify_text,
     looked_up.CachePruneOutcome: cache_text.prune_text,
     looked_up.DocumentOutcome: _document_text,
+    watched.LogsOutcome: logs_text,
+    watched.MetricsOutcome: metrics_text,
+    watched.TracesOutcome: traces_text,
     recorded.RecordsOutcome: state_text.list_text,
     recorded.RecordOutcome: state_text.show_text,
     recorded.StoredOutcome: state_text.stored_text,

@@ -17,9 +17,17 @@ _MARKS = {
     "36": "\ufdd4",
     "2": "\ufdd5",
     "1": "\ufdd6",
+    "34": "\ufdd7",
+    "35": "\ufdd8",
+    "92": "\ufdd9",
+    "94": "\ufdda",
+    "95": "\ufddb",
+    "96": "\ufddc",
 }
+# Names of one kind that are told apart by their colours: none that means good or bad.
+_NAMES = ("36", "34", "35", "96", "94", "95", "92", "33")
 _ORDERS = {mark: f"\x1b[{code}m" for code, mark in _MARKS.items()} | {_END: "\x1b[0m"}
-_MARK = re.compile("[\ufdd0-\ufdd6]")
+_MARK = re.compile("[\ufdd0-\ufddc]")
 # Controls but for line feed and tab, what turns the direction of text, and what is no UTF-8.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NO_UTF8 = range(0xDC80, 0xDD00)
@@ -49,6 +57,10 @@ class Style(Struct, frozen=True):
     def strong(self, text: str) -> str:
         return self._paint("1", text)
 
+    def named(self, text: str, number: int) -> str:
+        """In the colour that goes with a number."""
+        return self._paint(_NAMES[number % len(_NAMES)], text)
+
     def _paint(self, code: str, text: str) -> str:
         return f"{_MARKS[code]}{self.token}{text}{_END}{self.token}" if self.colour else text
 
@@ -57,7 +69,7 @@ def shown(text: str, token: str = "") -> str:
     """A text as it goes to a terminal: what would give it orders is spelled out, marks with our
     token become the real thing."""
     safe = _UNSAFE.sub(_spelled, text.replace("\r\n", "\n"))
-    ours = re.compile(f"([\ufdd0-\ufdd6])(?:{re.escape(token)})")
+    ours = re.compile(f"([\ufdd0-\ufddc])(?:{re.escape(token)})")
     return _MARK.sub(_spelled, ours.sub(lambda mark: _ORDERS[mark[1]], safe))
 
 

@@ -23,7 +23,10 @@ from fabric.providers.contract import (
     Released,
     ResourceAddress,
 )
+from fabric.providers.observers import observer_of
+from fabric.providers.observing import Observer
 from fabric.providers.payloads import as_json
+from fabric.providers.redaction import Redaction, redaction_of
 from fabric.providers.registry import deployer_of
 from fabric.providers.run_command import CommandEnvironment
 
@@ -52,6 +55,19 @@ class PlacedDeployers:
         return deployer_of(
             placement.provider_id, mode, around, as_json(extension), self._connections
         )
+
+    def observer(self, ref: RecordRef, kind: str) -> Observer:
+        """`kind` is logs, metrics or traces."""
+        placement = self._work.placements[ref]
+        extension = as_json(_extension(self._work.config(ref), placement.provider_id))
+        connections = self._connections or Connections()
+        around = self._environment(ref)
+        return observer_of(placement.provider_id, kind, around, extension, connections)
+
+    def hidden(self, ref: RecordRef) -> Redaction:
+        """What nothing that is shown of this service may have in it."""
+        around = self._environment(ref)
+        return redaction_of(around.hide.reveal(), around.env.reveal().items())
 
     def address(self, ref: RecordRef) -> DeploymentAddress:
         one = self._work.placements[ref]

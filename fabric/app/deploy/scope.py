@@ -97,6 +97,19 @@ def open_deploy_scope(
         back_ends.close()
 
 
+def deployers_that_look(
+    placements: Iterable[Placement],
+    units: Callable[[], Iterable[ServiceUnit]],
+    settings: Settings,
+    connections: Connections,
+) -> PlacedDeployers:
+    """For questions about services: no record is held, and none is changed."""
+    own = Units(units)
+    work = DeployWork({one.ref: one for one in placements}, own, {}, settings)
+    nobody = RecordTransaction({}, lock_policy(settings))
+    return PlacedDeployers(work, UpstreamAddresses(nobody, own), connections)
+
+
 def _scope(
     work: DeployWork,
     transaction: RecordTransaction,

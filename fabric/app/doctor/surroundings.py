@@ -8,10 +8,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.deploy.back_ends import BackEnds
-from fabric.app.deploy.deploy_work import DeployWork, Units, options_of
-from fabric.app.deploy.known_records import UpstreamAddresses
+from fabric.app.deploy.deploy_work import options_of
 from fabric.app.deploy.placed_deployers import PlacedDeployers
-from fabric.app.deploy.scope import lock_policy
+from fabric.app.deploy.scope import deployers_that_look
 from fabric.app.project.files import calling_environment
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
@@ -27,7 +26,7 @@ from fabric.state.locks.conditional_writes import refuse_unconditional
 from fabric.state.locks.document import LockHolder, held_problem
 from fabric.state.records.listing import holder_of
 from fabric.state.records.missing import missing_problem
-from fabric.state.records.transaction import RecordTransaction, peek
+from fabric.state.records.transaction import peek
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.state.store import RecordStore
 
@@ -85,8 +84,7 @@ def account_checks(where: ServiceUnderTest) -> Iterator[Check]:
     placement = where.placement
     if placement.mode != Mode.REAL:
         return
-    with contextlib.closing(Connections()) as connections:
-        deployers = _deployers(where, connections)
+    with _looking(where) as deployers:
         try:
             deployer = deployers.deployer(placement.ref, Mode.REAL)
         except FabricError:  # told by the check of the deployer
@@ -101,19 +99,19 @@ def account_checks(where: ServiceUnderTest) -> Iterator[Check]:
             yield passed("account", f"`{placement.provider_id}` knows us as {who}")
 
 
-def _deployers(where: ServiceUnderTest, connections: Connections | None = None) -> PlacedDeployers:
-    units = Units(lambda: (where.unit,))
-    work = DeployWork({where.placement.ref: where.placement}, units, {}, where.settings)
-    nobody = RecordTransaction({}, lock_policy(where.settings))
-    return PlacedDeployers(work, UpstreamAddresses(nobody, units), connections)
+@contextlib.contextmanager
+def _looking(where: ServiceUnderTest) -> Iterator[PlacedDeployers]:
+    with contextlib.closing(Connections()) as connections:
+        units, settings = (where.unit,), where.settings
+        yield deployers_that_look((where.placement,), lambda: units, settings, connections)
 
 
 def deployer_checks(where: ServiceUnderTest) -> Iterator[Check]:
     """Whether there is somebody to deploy, and to remove again, in the mode that is asked for."""
     placement, facts = where.placement, where.facts
-    deployers = _deployers(where)
     try:
-        deployers.deployer(placement.ref, Mode(placement.mode))
+        with _looking(where) as deployers:
+            deployers.deployer(placement.ref, Mode(placement.mode))
     except FabricError as error:
         yield from (failed("deployer", problem) for problem in error.problems)
         return

@@ -11,6 +11,7 @@ from fabric.app.local.ending import EXIT, nothing_more, typed_lines, until_signa
 from fabric.app.local.presets import Preset, presets_of
 from fabric.app.local.rebuilds import LocalBuild, Round, first_build
 from fabric.app.local.service import LocalService
+from fabric.app.observing.noted_calls import local_notes
 from fabric.app.project.project import Project, open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
@@ -88,11 +89,13 @@ class _DevLoop:
         self._presets, self.note = choice.presets(first.project)
         self._under_way = 0
         self._is_over = False
+        self._notes = local_notes(first.project, settings)
         self._put(first.service)
 
     def close(self) -> None:
         self._pool.close()
         self.loop.close()
+        self._notes.close()
 
     def call_all(self) -> None:
         """And wait for all of them."""
@@ -154,6 +157,7 @@ class _DevLoop:
 
     def _answered(self, preset: Preset, end: CallEnd) -> None:
         self._under_way -= 1
+        self._notes.note(preset.function, end)
         call = self._seen(preset, end)
         self.last = (*self.last, call)
         self._hearers.called(call)

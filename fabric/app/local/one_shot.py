@@ -1,5 +1,6 @@
 """`invoke local`: build what is needed, call one function once, and give its answer."""
 
+import contextlib
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -8,6 +9,7 @@ from msgspec.structs import replace
 from fabric.app.local.artifacts import Artifacts, made_artifacts
 from fabric.app.local.http_input import HttpInput
 from fabric.app.local.service import LocalService, local_service, routes_of
+from fabric.app.observing.noted_calls import local_notes
 from fabric.app.project.compile_files import unknown_function
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
@@ -45,6 +47,8 @@ def invoke_local(
     _refuse_broken(artifacts, name)
     function = service.functions[name]
     end = call_once(function, as_line(event), settings.env)
+    with contextlib.closing(local_notes(project, settings)) as notes:
+        notes.note(name, end)
     if other := other_version(function.runtime, end.version):
         hint = "put that version on PATH, or name the one that is there in the config"
         problem = Problem("local/other-version", f"function `{name}`: {other}", hint)

@@ -8,8 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.local.ending import EXIT, nothing_more, typed_lines, until_signal
-from fabric.app.local.rebuilds import Round, first_build
+from fabric.app.local.rebuilds import LocalBuild, Round, first_build
 from fabric.app.local.service import LocalService
+from fabric.app.observing.noted_calls import local_notes
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
@@ -56,7 +57,7 @@ def serve(
     listening = listen(HOST, options.port)
     building = first_build(request, settings, make_listeners, watch=options.watch)
     with contextlib.closing(listening), building as first:
-        served = _Served(first.service, settings, options, hearers)
+        served = _Served(first, settings, options, hearers)
         with (
             served.listening_at(listening),
             first.rebuilt(served.loop, served.take, watch=options.watch),
@@ -69,12 +70,13 @@ class _Served:
     """What is open while functions are served."""
 
     def __init__(
-        self, service: LocalService, settings: Settings, options: ServeOptions, hearers: Hearers
+        self, first: LocalBuild, settings: Settings, options: ServeOptions, hearers: Hearers
     ) -> None:
         self.loop = EventLoop()
         limits = PoolLimits(options.instances)
         self._pool = HandlerPool(self.loop, settings.env, limits, self._told_between)
-        self._service = service
+        self._service = first.service
+        self._notes = local_notes(first.project, settings)
         self._hearers = hearers
         self._port = options.port
         self._calls = self._failed = 0
@@ -82,8 +84,8 @@ class _Served:
         around = Surroundings(
             settings.clock.now, lambda: settings.chance(8), self._told, options.template
         )
-        self._api = LocalApi(self._pool, _functions_of(service), around)
-        self._put(service)
+        self._api = LocalApi(self._pool, _functions_of(first.service), around)
+        self._put(first.service)
 
     @contextlib.contextmanager
     def listening_at(self, listening: socket.socket) -> Iterator[None]:
@@ -97,6 +99,7 @@ class _Served:
             server.close()
             self._pool.close()
             self.loop.close()
+            self._notes.close()
 
     def run(self) -> None:
         self.loop.run_until(lambda: self._is_over)
@@ -137,6 +140,8 @@ class _Served:
     def _told(self, call: ServedCall) -> None:
         self._calls += 1
         self._failed += call.status >= 500  # noqa: PLR2004 - from here on HTTP says that we failed
+        if call.function:
+            self._notes.note(call.function, call.end)
         self._hearers.call(call)
 
     def _told_between(self, name: str, end: CallEnd) -> None:

@@ -13,7 +13,7 @@ from fabric.cli.options import PlaceFlags, ScreenFlags, event_file, examples, on
 
 invoke = LazyGroup(
     name="invoke",
-    help="Call functions.",
+    help="Call functions, and look at what became of calls.",
     epilog="Examples:\n"
     "  fabric invoke local --serve --watch\n"
     "  fabric invoke run --function hello --event event.json --stage prod",

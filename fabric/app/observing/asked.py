@@ -1,0 +1,32 @@
+"""What is asked of those who look after functions: from options to a value, slips told at once."""
+
+import datetime
+
+from msgspec import Struct
+
+from fabric.model.moments import moment_of
+from fabric.model.observed import TimeWindow, nanoseconds
+from fabric.model.problems import FabricError, Problem
+
+
+class Observing(Struct, frozen=True):
+    """`kind` is logs, metrics or traces. `text` and `level` choose lines; `most` is how many, of
+    the newest. Without `platform` what providers say themselves is left out."""
+
+    kind: str
+    window: TimeWindow
+    text: str = ""
+    level: str = ""
+    most: int = 1_000
+    platform: bool = False
+
+
+def window_of(since: str, until: str, now: datetime.datetime) -> TimeWindow:
+    """Without an end it goes on to this moment."""
+    begin = moment_of("--since", since, now)
+    end = moment_of("--until", until, now) if until else now
+    if begin >= end:
+        message = f"--since {since} is not before " + (f"--until {until}" if until else "now")
+        hint = "--since is the earlier of the two, as in --since 2h --until 1h"
+        raise FabricError(Problem("usage/bad-time", message, hint))
+    return TimeWindow(nanoseconds(begin), nanoseconds(end))

@@ -1,0 +1,156 @@
+"""`logs --follow`: lines as they come, until it is told to end."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.build import problems_of
+from fabric.app.observing.asked import Observing
+from fabric.app.observing.line_merge import LineMerge
+from fabric.app.observing.observe import chosen, run_looks
+from fabric.app.observing.targets import ObservedTarget, ObservedTargets, observed_targets
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.engine.run_info import MakeListeners
+from fabric.model.observed import SECOND, LogLine, TimeWindow, nanoseconds
+from fabric.model.problems import ExitCode, FabricError, exit_code_of
+from fabric.model.report import Report
+from fabric.providers.contract import CallWatch
+from fabric.providers.observing import LogFollower, LogQuestion, Observer
+from fabric.system.clock import Clock
+
+_HOLD = SECOND
+_MEMORY = 600 * SECOND
+# How far back each look begins before the newest line: some are told late.
+_OVERLAP = 5 * SECOND
+_TICK = 0.25
+# Of a source that does not answer: how long until it is asked again, at most.
+_LONGEST_PAUSE = 10.0
+_MOST = 10_000
+
+
+class FollowHearers(Struct, frozen=True):
+    """Who is told: of lines, and of what happens to a source."""
+
+    lines: Callable[[list[LogLine]], None]
+    note: Callable[[str], None]
+
+
+def follow(
+    request: Request,
+    settings: Settings,
+    make_listeners: MakeListeners,
+    asked: Observing,
+    hearers: FollowHearers,
+) -> Report:
+    """Lines that are there already come first. Told to end, it has done what it was to do."""
+    stream = LineStream(settings.clock, hearers.lines)
+    with observed_targets(request, settings) as targets:
+        look = _look(asked, targets, stream, hearers.note)
+        result = run_looks(request, settings, (asked.kind, targets, look), make_listeners)
+    stream.end()
+    if result.interrupted:
+        problems = result.problems
+        code = max(map(exit_code_of, problems), default=ExitCode.OK)
+        is_partial = bool(problems) and len(problems) < len(targets.targets)
+        code = ExitCode.PARTIAL if is_partial else code
+        return Report(request.command, problems=problems, exit_code=code)
+    return Report(request.command, problems=problems_of(result), exit_code=result.exit_code)
+
+
+class LineStream:
+    """Lines of all sources on their way to whoever hears them, one at a time. Thread-safe."""
+
+    def __init__(self, clock: Clock, hear: Callable[[list[LogLine]], None]) -> None:
+        self._clock, self._hear = clock, hear
+        self._merge = LineMerge(_HOLD, _MEMORY)
+        self._guard = threading.Lock()
+
+    def now(self) -> int:
+        return nanoseconds(self._clock.now())
+
+    def take(self, lines: Iterable[LogLine] = ()) -> None:
+        with self._guard:
+            self._merge.take(lines, self.now())
+            self._tell(self._merge.due(self.now()))
+
+    def end(self) -> None:
+        with self._guard:
+            self._tell(self._merge.rest())
+
+    def _tell(self, lines: list[LogLine]) -> None:
+        if lines:
+            self._hear(lines)
+
+
+def _look(
+    asked: Observing, targets: ObservedTargets, stream: LineStream, note: Callable[[str], None]
+) -> Callable[[ObservedTarget, CallWatch], None]:
+    def look(target: ObservedTarget, watch: CallWatch) -> None:
+        def said(text: str) -> None:
+            note(f"{target.ref.service} at {target.ref.provider}: {text}")
+
+        observer = targets.observer(target, asked.kind)
+        source = Source(target, observer, asked, stream, replace(watch, hear=said))
+        source.follow()
+
+    return look
+
+
+class Source(Struct, frozen=True):
+    """One service at one provider, followed."""
+
+    target: ObservedTarget
+    observer: Observer
+    asked: Observing
+    stream: LineStream
+    watch: CallWatch
+    sleep: Callable[[float], None] = time.sleep
+
+    def follow(self) -> None:
+        observer = self.observer
+        if isinstance(observer, LogFollower):
+            own, since = self.target.service, self.asked.window.since
+            observer.follow(own, since, lambda line: self._take([line]), self.watch)
+            return
+        newest, pause = self.asked.window.since + _OVERLAP, 0.0
+        while not self.watch.is_to_end():
+            try:
+                newest = max(newest, self._asked_again(newest - _OVERLAP))
+            except FabricError as error:
+                if exit_code_of(error.first) is not ExitCode.UNREACHABLE:
+                    raise
+                if not pause:
+                    self.watch.hear(f"{error.first.message}; it is asked again and again")
+                pause = min(_LONGEST_PAUSE, pause * 2 or 1.0)
+            else:
+                if pause:
+                    self.watch.hear("it answers again")
+                pause = 0.0
+            self._rest(max(pause, self._every))
+
+    @property
+    def _every(self) -> float:
+        """Logs may be asked for so and so often: the more functions, the rarer."""
+        return max(0.5, 0.1 * len(self.target.service.functions))
+
+    def _asked_again(self, since: int) -> int:
+        """The time of the newest line that is there now."""
+        window = TimeWindow(since, self.stream.now() + SECOND)
+        question = LogQuestion(window, self.asked.text, _MOST)
+        lines = list(self.observer.log_lines(self.target.service, question, self.watch))
+        self._take(lines)
+        return max((one.at for one in lines), default=0)
+
+    def _take(self, lines: Iterable[LogLine]) -> None:
+        self.stream.take(chosen((self.target.shown(one) for one in lines), self.asked))
+
+    def _rest(self, seconds: float) -> None:
+        """What waits is told meanwhile."""
+        while seconds > 0 and not self.watch.is_to_end():
+            self.sleep(min(seconds, _TICK))
+            seconds -= _TICK
+            self.stream.take()

@@ -1,0 +1,65 @@
+"""Lines of many sources in the order of their times, each once. No effects: whoever uses it says
+what time it is."""
+
+import heapq
+from collections.abc import Iterable
+
+from fabric.model.observed import LogLine
+
+LineKey = tuple[str, str, str, str]
+
+
+class LineMerge:
+    """A line waits for `hold` after it was heard of, and lets all that are older out before it. One
+    that comes later than that is told out of order rather than not at all. Lines that were heard of
+    longer ago than `memory` may be told again."""
+
+    def __init__(self, hold: int, memory: int) -> None:
+        self._hold, self._memory = hold, memory
+        self._waiting: list[tuple[int, str, str, int, LogLine]] = []
+        self._arrivals: list[tuple[int, int]] = []
+        self._heard: dict[LineKey, int] = {}
+        self._count = 0
+
+    def take(self, lines: Iterable[LogLine], now: int) -> None:
+        for line in lines:
+            if line.key not in self._heard:
+                self._count += 1
+                row = (line.at, line.service, line.function, self._count, line)
+                heapq.heappush(self._waiting, row)
+                self._arrivals.append((now, line.at))
+            # Heard of once more: it may come again for as long as that.
+            self._heard.pop(line.key, None)
+            self._heard[line.key] = now
+
+    def due(self, now: int) -> list[LogLine]:
+        ripe = [at for arrived, at in self._arrivals if now - arrived >= self._hold]
+        self._arrivals = [one for one in self._arrivals if now - one[0] < self._hold]
+        self._forget(now - self._memory)
+        return self._out(max(ripe)) if ripe else []
+
+    def rest(self) -> list[LogLine]:
+        """All that still wait."""
+        self._arrivals = []
+        return self._out(None)
+
+    def _out(self, until: int | None) -> list[LogLine]:
+        found = []
+        while self._waiting and (until is None or self._waiting[0][0] <= until):
+            found.append(heapq.heappop(self._waiting)[-1])
+        return found
+
+    def _forget(self, before: int) -> None:
+        """The oldest are first: each was put behind all others when it was last heard of."""
+        while self._heard:
+            key = next(iter(self._heard))
+            if self._heard[key] >= before:
+                return
+            del self._heard[key]
+
+
+def in_order(lines: Iterable[LogLine]) -> list[LogLine]:
+    """All at once; of two with one key the first is told."""
+    merge = LineMerge(0, 0)
+    merge.take(lines, 0)
+    return merge.rest()

@@ -1,0 +1,126 @@
+"""What was called on this machine, as a provider would tell of it: from the log of calls."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.log_levels import level_of
+from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall, TracedStep
+from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.state.call_log import CallEntry, noted_calls
+
+_MS = 1_000_000
+_PARTS = 24
+# No call lasts longer: one that began before the time that is asked about may have said something
+# within it.
+_LONGEST = 900 * 1_000_000_000
+
+
+class LocalCalls(Struct, frozen=True):
+    """`path` is the log."""
+
+    path: Path
+
+    def log_lines(
+        self,
+        service: ObservedService,
+        asked: LogQuestion,
+        watch: CallWatch = UNWATCHED,
+    ) -> Iterable[LogLine]:
+        calls = self._calls(service, asked.window.since - _LONGEST, watch)
+        lines = itertools.chain.from_iterable(_lines(service, one) for one in calls)
+        return [one for one in lines if asked.window.has(one.at)]
+
+    def numbers(
+        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+    ) -> Iterable[FunctionNumbers]:
+        calls = [one for one in self._calls(service, window.since, watch) if window.has(one.at)]
+        for function in service.functions:
+            own = [one for one in calls if one.function == function.name]
+            yield _numbers(service, function.name, own, window)
+
+    def traces(
+        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+    ) -> Iterable[TracedCall]:
+        calls = self._calls(service, window.since, watch)
+        return [_trace(service, one) for one in calls if window.has(one.at)]
+
+    def _calls(self, service: ObservedService, since: int, watch: CallWatch) -> list[CallEntry]:
+        found = noted_calls(self.path, since)
+        if found.damaged:
+            watch.hear(f"{self.path.name}: {found.damaged} lines are no calls, and are left out")
+        names = {one.name for one in service.functions}
+        label = service.address.label
+        calls = [one for one in found.entries if one.function in names]
+        return [one for one in calls if one.provider in ("", label)]
+
+
+def _lines(service: ObservedService, call: CallEntry) -> Iterator[LogLine]:
+    """A handler's lines have no times of their own: they are told in their order, from the call's
+    beginning on."""
+    ended = f"ended after {call.ms} ms" + (f": {call.error}" if call.error else "")
+    said = [(text, level_of(text)) for text in call.lines]
+    said += [(call.error, "error")] if call.error else []
+    texts = [(f"called as {call.request}", ""), *said, (ended, "")]
+    last = len(texts) - 1
+    for number, (text, level) in enumerate(texts):
+        at = call.at + (max(call.ms * _MS, number) if number == last else number)
+        yield replace(
+            service.line(call.function, at, text),
+            level=level,
+            request=call.request,
+            id=f"{call.request}/{number}",
+            is_platform=number in (0, last),
+        )
+
+
+def _numbers(
+    service: ObservedService, function: str, calls: Sequence[CallEntry], window: TimeWindow
+) -> FunctionNumbers:
+    times = sorted(one.ms for one in calls)
+    return FunctionNumbers(
+        service.address.service,
+        function,
+        service.address.label,
+        len(calls),
+        sum(bool(one.error) for one in calls),
+        percentile(times, 50),
+        percentile(times, 95),
+        counted([one.at for one in calls], window),
+    )
+
+
+def percentile(ordered: Sequence[int], share: int) -> float | None:
+    """The nearest of those that were seen."""
+    if not ordered:
+        return None
+    rank = -(-len(ordered) * share // 100)
+    return float(ordered[max(rank, 1) - 1])
+
+
+def counted(times: Sequence[int], window: TimeWindow) -> tuple[int, ...]:
+    width = max((window.until - window.since) // _PARTS, 1)
+    counts = [0] * _PARTS
+    for at in times:
+        counts[min((at - window.since) // width, _PARTS - 1)] += 1
+    return tuple(counts)
+
+
+def _trace(service: ObservedService, call: CallEntry) -> TracedCall:
+    status = "error" if call.error else "ok"
+    step = TracedStep(call.request, "", call.function, call.at, float(call.ms), status)
+    address = service.address
+    return TracedCall(
+        call.request,
+        address.service,
+        call.function,
+        address.label,
+        call.at,
+        float(call.ms),
+        status,
+        (step,),
+    )

@@ -1,0 +1,164 @@
+"""`logs`, `metrics` and `traces`: each service at each provider is a task, and all are asked at
+once."""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from fabric.app.build import problems_of
+from fabric.app.observing.asked import Observing
+from fabric.app.observing.line_merge import in_order
+from fabric.app.observing.targets import ObservedTarget, ObservedTargets, observed_targets
+from fabric.app.request import Request
+from fabric.app.run_graph import GraphJob, run_graph
+from fabric.app.session import Session, SessionOptions
+from fabric.app.settings import Settings
+from fabric.engine.result import RunResult
+from fabric.engine.run_info import MakeListeners
+from fabric.graph.observations import observation_graph, observation_id
+from fabric.model.log_levels import is_as_grave
+from fabric.model.observed import FunctionNumbers, LogLine, TracedCall, moment
+from fabric.model.outcomes.json_struct import JsonStruct
+from fabric.model.outcomes.watched import (
+    LogsOutcome,
+    MetricsOutcome,
+    TracesOutcome,
+    line_row,
+    numbers_row,
+    trace_row,
+)
+from fabric.model.problems import Problem
+from fabric.model.project_info import ProjectInfo
+from fabric.model.report import Report
+from fabric.providers.contract import CallWatch
+from fabric.providers.observing import LogQuestion
+from fabric.system.clock import file_time_ns
+from fabric.tasks.observe import ObserveKind
+
+Look: TypeAlias = Callable[[ObservedTarget, CallWatch], None]
+
+
+class _Found:
+    """What all tasks found, and what was said besides."""
+
+    def __init__(self) -> None:
+        self.lines: list[LogLine] = []
+        self.numbers: list[FunctionNumbers] = []
+        self.traces: list[TracedCall] = []
+        self.notes: list[str] = []
+        self.guard = threading.Lock()
+
+
+def observe(
+    request: Request,
+    settings: Settings,
+    make_listeners: MakeListeners,
+    asked: Observing,
+    *,
+    one_trace: str = "",
+) -> Report:
+    found = _Found()
+    with observed_targets(request, settings) as targets:
+        look = _look(asked, targets, found)
+        result = run_looks(request, settings, (asked.kind, targets, look), make_listeners)
+    problems = problems_of(result)
+    outcome, missing = _outcome(asked, found, one_trace)
+    problems = (*problems, *(missing if not problems else ()))
+    notes = "\n".join(dict.fromkeys(found.notes))
+    # Where nobody could be asked, "there is nothing" would be no answer.
+    text = "" if problems and not (found.lines or found.numbers or found.traces) else None
+    return Report(request.command, outcome, text, notes, problems, exit_code=result.exit_code)
+
+
+def run_looks(
+    request: Request,
+    settings: Settings,
+    work: tuple[str, ObservedTargets, Look],
+    make_listeners: MakeListeners,
+) -> RunResult:
+    """All at once: nothing is computed, and who follows never ends."""
+    kind, targets, look = work
+    graph = observation_graph(kind, [one.ref for one in targets.targets])
+    looks = {observation_id(kind, one.ref): _bound(look, one) for one in targets.targets}
+    opening = SessionOptions(
+        file_time_ns(settings.cwd),
+        use_cache=False,
+        create=False,
+        kinds={kind: ObserveKind(looks)},
+    )
+    request = replace(request, concurrency=str(max(len(looks), 1)))
+    workspace = targets.workspace
+    info = ProjectInfo(str(workspace), targets.stage)
+    with Session(workspace, settings, opening) as session:
+        return run_graph(request, session, GraphJob(info, graph), make_listeners)
+
+
+def _bound(look: Look, target: ObservedTarget) -> Callable[[CallWatch], None]:
+    return lambda watch: look(target, watch)
+
+
+def _look(asked: Observing, targets: ObservedTargets, found: _Found) -> Look:
+    def look(target: ObservedTarget, watch: CallWatch) -> None:
+        observer = targets.observer(target, asked.kind)
+        own = replace(watch, hear=lambda text: found.notes.append(f"{target.ref.service}: {text}"))
+        match asked.kind:
+            case "logs":
+                question = LogQuestion(asked.window, asked.text, asked.most)
+                lines = observer.log_lines(target.service, question, own)
+                told = chosen((target.shown(one) for one in lines), asked)
+                with found.guard:
+                    found.lines += told
+            case "metrics":
+                numbers = list(observer.numbers(target.service, asked.window, own))
+                with found.guard:
+                    found.numbers += numbers
+            case _:
+                traces = list(observer.traces(target.service, asked.window, own))
+                with found.guard:
+                    found.traces += map(target.shown_trace, traces)
+
+    return look
+
+
+def chosen(lines: Iterable[LogLine], asked: Observing) -> list[LogLine]:
+    """Providers know some of what was asked; here all of it is looked at."""
+    return [
+        one
+        for one in lines
+        if (asked.platform or not one.is_platform)
+        and asked.text in one.text
+        and is_as_grave(one.level, asked.level)
+    ]
+
+
+def _outcome(
+    asked: Observing, found: _Found, one_trace: str
+) -> tuple[JsonStruct, tuple[Problem, ...]]:
+    times = (moment(asked.window.since), moment(asked.window.until))
+    match asked.kind:
+        case "logs":
+            lines = tuple(in_order(found.lines))[-asked.most :]
+            return LogsOutcome(tuple(map(line_row, lines)), *times, lines), ()
+        case "metrics":
+            rows = sorted(found.numbers, key=lambda one: (one.service, one.function, one.provider))
+            parts = tuple(one.over_time for one in rows)
+            return MetricsOutcome(tuple(map(numbers_row, rows)), *times, parts), ()
+    traces, missing = _traces(asked, found.traces, one_trace)
+    rows_ = tuple(map(trace_row, traces))
+    return TracesOutcome(rows_, *times, as_trees=bool(one_trace)), missing
+
+
+def _traces(
+    asked: Observing, found: Sequence[TracedCall], one_trace: str
+) -> tuple[list[TracedCall], tuple[Problem, ...]]:
+    every = sorted(found, key=lambda one: (one.started_at, one.id))
+    if not one_trace:
+        return every[-asked.most :], ()
+    own = [one for one in every if one.id.startswith(one_trace)]
+    if own:
+        return own, ()
+    hint = "`fabric traces` lists them; --since looks further back"
+    message = f"there is no trace `{one_trace}` in this time"
+    return [], (Problem("observe/no-trace", message, hint),)

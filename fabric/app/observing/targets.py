@@ -1,0 +1,147 @@
+"""Whose calls are asked about: the services as they are recorded, and who looks after each."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.deploy.live_records import find_records
+from fabric.app.deploy.placed_deployers import PlacedDeployers
+from fabric.app.deploy.scope import deployers_that_look
+from fabric.app.observing.local_calls import LocalCalls
+from fabric.app.project.placement import Placement
+from fabric.app.project.project import Project, open_project
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.config.values import Config
+from fabric.model.observed import LogLine, TracedCall
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Mode, Record, RecordRef
+from fabric.model.spelling import did_you_mean
+from fabric.providers.connections import Connections
+from fabric.providers.contract import LiveFunction
+from fabric.providers.naming import resource_name
+from fabric.providers.observing import ObservedService, Observer
+from fabric.providers.redaction import Redaction
+from fabric.state.call_log import call_log_path
+
+
+class ObservedTarget(Struct, frozen=True):
+    """One service at one provider. Without a record it was never deployed: there may be calls of it
+    on this machine all the same."""
+
+    ref: RecordRef
+    placement: Placement
+    record: Record | None
+    service: ObservedService
+    hide: Redaction
+
+    @property
+    def log(self) -> Path:
+        return call_log_path(Path(self.placement.home), self.ref.stage, self.ref.service)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is called on this machine."""
+        if self.record is None:
+            return self.log.is_file()
+        return self.record.mode is Mode.SIMULATED
+
+    def shown(self, line: LogLine) -> LogLine:
+        """Without a secret in it."""
+        return replace(line, text=self.hide.over(line.text))
+
+    def shown_trace(self, trace: TracedCall) -> TracedCall:
+        steps = tuple(replace(one, name=self.hide.over(one.name)) for one in trace.steps)
+        return replace(trace, steps=steps)
+
+
+class ObservedTargets(Struct, frozen=True):
+    workspace: Path
+    stage: str
+    deployers: PlacedDeployers
+    targets: tuple[ObservedTarget, ...]
+
+    def observer(self, target: ObservedTarget, kind: str) -> Observer:
+        """Raises where there is none, or nothing that it could look after."""
+        if target.is_here:
+            return LocalCalls(target.log)
+        observer = self.deployers.observer(target.ref, kind)
+        if target.record is None:
+            raise FabricError(_not_deployed(target.ref))
+        return observer
+
+
+@contextlib.contextmanager
+def observed_targets(request: Request, settings: Settings) -> Iterator[ObservedTargets]:
+    """No secret manager is asked, and what configs bind need not be set."""
+    project = open_project(replace(request.where, only_place=True), settings)
+    live = find_records(project, request.where.provider, settings).all_readable()
+    placements = (*live.placements, *live.absent)
+    if not placements:
+        raise FabricError(_no_provider(request.where.provider, project))
+    configs = {unit.service: unit.config for unit in project.units}
+    with contextlib.closing(Connections()) as connections:
+        deployers = deployers_that_look(placements, lambda: project.units, settings, connections)
+        every = [
+            _target(deployers, one, live.records.get(one.ref), configs[one.service])
+            for one in placements
+        ]
+        chosen = _chosen(every, request.functions)
+        yield ObservedTargets(project.workspace, project.stage, deployers, chosen)
+
+
+def _target(
+    deployers: PlacedDeployers, placement: Placement, record: Record | None, config: Config
+) -> ObservedTarget:
+    address = replace(deployers.address(placement.ref), previous=record)
+    if record is None:
+        names = (one.name for one in config.functions)
+        functions = tuple(LiveFunction(one, resource_name(address, one), "") for one in names)
+    else:
+        functions = tuple(
+            LiveFunction(one.name, one.resource_name, one.resource_id, one.endpoint)
+            for one in record.functions
+        )
+    service = ObservedService(address, functions)
+    return ObservedTarget(
+        placement.ref, placement, record, service, deployers.hidden(placement.ref)
+    )
+
+
+def _chosen(every: list[ObservedTarget], names: frozenset[str]) -> tuple[ObservedTarget, ...]:
+    if not names:
+        return tuple(every)
+    known = sorted({one.name for target in every for one in target.service.functions})
+    unknown = [name for name in sorted(names) if name not in known]
+    if unknown:
+        problems = [
+            Problem("usage/unknown-function", f"there is no function `{one}`", _hint(one, known))
+            for one in unknown
+        ]
+        raise FabricError(*problems)
+    found = []
+    for target in every:
+        functions = tuple(one for one in target.service.functions if one.name in names)
+        if functions:
+            found.append(replace(target, service=replace(target.service, functions=functions)))
+    return tuple(found)
+
+
+def _hint(name: str, known: list[str]) -> str:
+    return did_you_mean(name, known) or f"there are: {', '.join(known)}"
+
+
+def _not_deployed(ref: RecordRef) -> Problem:
+    message = f"{ref.title} is not deployed, and was not called on this machine"
+    return Problem(
+        "observe/not-deployed", message, hint="`fabric deploy`, or `fabric invoke local`"
+    )
+
+
+def _no_provider(provider: str, project: Project) -> Problem:
+    own = sorted({unit.config.provider.label for unit in project.units})
+    message = f"nothing of stage `{project.stage}` is at `{provider}`"
+    return Problem("observe/not-deployed", message, hint=f"the config names: {', '.join(own)}")

@@ -1,0 +1,281 @@
+"""`fabric logs`, `metrics` and `traces`: what became of calls."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.cli.flags_of import flags_of
+from fabric.cli.options import (
+    COMPOSE_DEFAULT,
+    CONFIG_DEFAULT,
+    ComposeFile,
+    Functions,
+    PlaceFlags,
+    ScreenFlags,
+    examples,
+)
+from fabric.model.log_levels import LEVELS
+
+if TYPE_CHECKING:
+    from fabric.app.observing.asked import Observing
+    from fabric.app.request import Request
+    from fabric.app.settings import Settings
+    from fabric.cli.perform import Caller
+    from fabric.cli.screen import Screen
+    from fabric.model.observed import LogLine
+    from fabric.model.report import Report
+
+_SINCE = "10m"
+
+
+class WhichCalls(Struct, frozen=True):
+    """Whose calls, and when."""
+
+    place: PlaceFlags
+    functions: Functions
+    all_services: Annotated[
+        bool,
+        click.option("--all-services", is_flag=True, help="All services of the compose file."),
+    ]
+    compose: ComposeFile
+    since: Annotated[
+        str,
+        click.option(
+            "--since",
+            default=_SINCE,
+            show_default=True,
+            metavar="TIME",
+            help="From then on: so long ago, or a time: 10m, 2h, 2026-01-02T03:04:05Z.",
+        ),
+    ]
+    until: Annotated[
+        str, click.option("--until", default="", metavar="TIME", help="Until then, else now.")
+    ]
+
+
+class LogsFlags(Struct, frozen=True):
+    which: WhichCalls
+    text: Annotated[
+        str,
+        click.option("--filter", "text", default="", metavar="TEXT", help="Lines with this text."),
+    ]
+    level: Annotated[
+        str,
+        click.option(
+            "--level", type=click.Choice(LEVELS), default=None, help="Lines at least as grave."
+        ),
+    ]
+    limit: Annotated[
+        int,
+        click.option(
+            "--limit",
+            type=click.IntRange(1, 100_000),
+            default=1_000,
+            show_default=True,
+            metavar="N",
+            help="The newest so many lines.",
+        ),
+    ]
+    platform: Annotated[
+        bool,
+        click.option(
+            "--platform", is_flag=True, help="Also what the provider itself says of each call."
+        ),
+    ]
+    follow: Annotated[
+        bool, click.option("--follow", is_flag=True, help="Go on with new lines, until Ctrl-C.")
+    ]
+    ndjson: Annotated[
+        bool, click.option("--ndjson", is_flag=True, help="One JSON object a line, as they come.")
+    ]
+    screen: ScreenFlags
+
+
+class MetricsFlags(Struct, frozen=True):
+    which: WhichCalls
+    screen: ScreenFlags
+
+
+class TracesFlags(Struct, frozen=True):
+    trace: Annotated[str, click.argument("trace", default="", metavar="[ID]")]
+    which: WhichCalls
+    limit: Annotated[
+        int,
+        click.option(
+            "--limit",
+            type=click.IntRange(1, 10_000),
+            default=50,
+            show_default=True,
+            metavar="N",
+            help="The newest so many traces.",
+        ),
+    ]
+    screen: ScreenFlags
+
+
+@click.command(
+    epilog=examples("""
+fabric logs --since 1h --level error       what went wrong in the last hour
+fabric logs --follow --function hello      new lines as they come, until Ctrl-C
+""")
+)
+@flags_of(LogsFlags)
+def logs(flags: LogsFlags) -> int:
+    """Print what functions said, of all their providers in the order of time.
+
+    What was called on this machine is in a log below `.fabric/logs`; of what is deployed for real
+    its provider is asked. Times are those of this machine's zone. Values of secrets are hidden.
+    """
+    _refuse_unfitting(flags)
+    from fabric.cli.perform import Order, perform
+
+    def use_case(request: "Request", caller: "Caller") -> "Report":
+        asked = _asked("logs", flags.which, caller.settings)
+        asked = replace(
+            asked,
+            text=flags.text,
+            level=flags.level or "",
+            most=flags.limit,
+            platform=flags.platform,
+        )
+        if flags.follow:
+            return _followed(request, caller, asked, as_json=flags.ndjson)
+        report = _observed(request, caller, asked)
+        return _as_lines(report) if flags.ndjson else report
+
+    return perform(Order(_request("logs", flags.which), flags.screen), use_case)
+
+
+@click.command(
+    epilog=examples("""
+fabric metrics --since 24h                   calls, errors and how long they took
+fabric metrics --all-services --json
+""")
+)
+@flags_of(MetricsFlags)
+def metrics(flags: MetricsFlags) -> int:
+    """Count the calls of functions: how many, how many failed, how long they took."""
+    from fabric.cli.perform import Order, perform
+
+    return perform(
+        Order(_request("metrics", flags.which), flags.screen),
+        lambda request, caller: _observed(
+            request, caller, _asked("metrics", flags.which, caller.settings)
+        ),
+    )
+
+
+@click.command(
+    epilog=examples("""
+fabric traces --since 1h                     the newest calls
+fabric traces 5f3a9c --since 1h              one of them, with what was done in it
+""")
+)
+@flags_of(TracesFlags)
+def traces(flags: TracesFlags) -> int:
+    """List traced calls, or draw one as a tree. The first letters of an id are enough."""
+    from fabric.cli.perform import Order, perform
+
+    def use_case(request: "Request", caller: "Caller") -> "Report":
+        asked = replace(_asked("traces", flags.which, caller.settings), most=flags.limit)
+        return _observed(request, caller, asked, one_trace=flags.trace)
+
+    return perform(Order(_request("traces", flags.which), flags.screen), use_case)
+
+
+def _refuse_unfitting(flags: LogsFlags) -> None:
+    from fabric.cli.local_call import refuse_useless
+
+    if flags.follow and flags.screen.as_json:
+        message = "--follow has no end, and --json is one document"
+        raise _usage("usage/conflict", message, "take --ndjson: one object a line")
+    if flags.ndjson and flags.screen.as_json:
+        raise _usage("usage/conflict", "--json and --ndjson are two answers", "give one of them")
+    if flags.follow and flags.which.until:
+        refuse_useless(("--until",), "--follow goes on until Ctrl-C: leave one of them out")
+
+
+def _usage(code: str, message: str, hint: str) -> Exception:
+    from fabric.model.problems import FabricError, Problem
+
+    return FabricError(Problem(code, message, hint))
+
+
+def _request(command: str, which: WhichCalls) -> "Request":
+    from fabric.cli.perform import question
+
+    where = which.place.where
+    if which.all_services:
+        if which.place.config != CONFIG_DEFAULT:
+            hint = "with --all-services the compose file says which configs: leave one out"
+            raise _usage("usage/conflict", "--config is one service, not all", hint)
+        where = replace(where, config="", compose=which.compose)
+    elif which.compose != COMPOSE_DEFAULT:
+        hint = "it is for --all-services"
+        raise _usage("usage/no-effect", "--file has no effect here", hint)
+    return replace(question(command, where), functions=frozenset(which.functions))
+
+
+def _asked(kind: str, which: WhichCalls, settings: "Settings") -> "Observing":
+    from fabric.app.observing.asked import Observing, window_of
+
+    return Observing(kind, window_of(which.since, which.until, settings.clock.now()))
+
+
+def _observed(
+    request: "Request", caller: "Caller", asked: "Observing", *, one_trace: str = ""
+) -> "Report":
+    from fabric.app.observing.observe import observe
+
+    return observe(request, caller.settings, lambda _: [], asked, one_trace=one_trace)
+
+
+def _as_lines(report: "Report") -> "Report":
+    """Each line as an object of its own."""
+    import msgspec
+
+    from fabric.model.outcomes.watched import LogsOutcome
+
+    outcome = report.outcome
+    if not isinstance(outcome, LogsOutcome):
+        return report
+    rows = (msgspec.json.encode(one).decode() for one in outcome.lines)
+    return replace(report, text="\n".join(rows))
+
+
+def _followed(
+    request: "Request", caller: "Caller", asked: "Observing", *, as_json: bool
+) -> "Report":
+    from fabric.app.observing.follow import FollowHearers, follow
+
+    screen = caller.screen
+    hearers = FollowHearers(
+        lambda lines: _print(lines, screen, as_json=as_json),
+        lambda text: _say(text, screen),
+    )
+    return follow(request, caller.settings, lambda _: [], asked, hearers)
+
+
+def _print(lines: "list[LogLine]", screen: "Screen", *, as_json: bool) -> None:
+    import msgspec
+
+    from fabric.cli.screen import safe
+    from fabric.model.outcomes.watched import line_row
+    from fabric.views.observed_text import line_text
+
+    if as_json:
+        text = "".join(f"{msgspec.json.encode(line_row(one)).decode()}\n" for one in lines)
+    else:
+        text = safe("".join(f"{line_text(one, screen.out)}\n" for one in lines))
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _say(text: str, screen: "Screen") -> None:
+    from fabric.cli.screen import safe
+
+    sys.stderr.write(safe(f"{screen.err.note('·')} {text}\n"))
+    sys.stderr.flush()

@@ -1,0 +1,62 @@
+"""How grave a line of a log is, by what it says of itself."""
+
+import json
+import re
+
+LEVELS = ("debug", "info", "warn", "error")
+_NAMES = {
+    "trace": "debug",
+    "debug": "debug",
+    "verbose": "debug",
+    "log": "info",
+    "info": "info",
+    "notice": "info",
+    "warn": "warn",
+    "warning": "warn",
+    "error": "error",
+    "err": "error",
+    "fatal": "error",
+    "critical": "error",
+    "alert": "error",
+    "emergency": "error",
+    "panic": "error",
+}
+_KEYS = ("level", "severity", "levelname", "lvl")
+# `ERROR: …`, `[warn] …`, `2026-01-02T03:04:05Z INFO …`, and Lambda's `time\trequest\tERROR\t…`.
+_WORD = re.compile(r"^(?:[\d:.TZ,+\-/ ]*[\s|])?[\[(<]?([A-Za-z]{3,9})[\])>]?(?=[:\s|]|$)")
+_NUMBERS = ((50, "error"), (40, "warn"), (30, "info"), (0, "debug"))
+
+
+def level_named(word: str) -> str:
+    """Empty for a word that is no level."""
+    return _NAMES.get(word.lower(), "")
+
+
+def level_of(text: str) -> str:
+    """Empty where a line does not say."""
+    if text.startswith("{"):
+        return _in_document(text)
+    fields = text.split("\t", 3)
+    if len(fields) > 2 and level_named(fields[2].strip()):  # noqa: PLR2004 - time, request, level
+        return level_named(fields[2].strip())
+    found = _WORD.match(text)
+    word = found[1] if found else ""
+    # "Info about users" is a sentence, "INFO …" and "info: …" are not.
+    is_meant = word.isupper() or (found is not None and text[found.end() :].startswith(":"))
+    return level_named(word) if is_meant or text.startswith(("[", "(", "<")) else ""
+
+
+def _in_document(text: str) -> str:
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    found = next((said[key] for key in _KEYS if key in said), "")
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        return next(name for least, name in _NUMBERS if found >= least or not least)
+    return level_named(found) if isinstance(found, str) else ""
+
+
+def is_as_grave(level: str, least: str) -> bool:
+    """A line that says nothing of itself counts as `info`."""
+    return not least or LEVELS.index(level or "info") >= LEVELS.index(least)

@@ -1,0 +1,30 @@
+"""Moments as people write them: how long ago, or a time of day with its date."""
+
+import datetime
+import re
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.time_spans import seconds_of
+
+FORMS = "10m, 2h, 1d; 2026-01-02T03:04:05Z, 2026-01-02"
+_SPAN = re.compile(r"[\d.]+\s*[a-zA-Z]*")
+
+
+def moment_of(option: str, text: str, now: datetime.datetime) -> datetime.datetime:
+    """A length of time is one before now; a time without a zone is one of this machine's."""
+    if _SPAN.fullmatch(text.strip()):
+        seconds = seconds_of(option, text, "usage/bad-time")
+        try:
+            return now - datetime.timedelta(seconds=seconds)
+        except OverflowError:
+            raise _bad(option, text) from None
+    try:
+        found = datetime.datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise _bad(option, text) from None
+    return found.astimezone(datetime.UTC)
+
+
+def _bad(option: str, text: str) -> FabricError:
+    message = f"{option} {text} is no time"
+    return FabricError(Problem("usage/bad-time", message, hint=f"for example {FORMS}"))

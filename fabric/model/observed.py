@@ -1,0 +1,86 @@
+"""What is known of calls that were made: lines, numbers and traces. Times are nanoseconds since
+1970."""
+
+import datetime
+
+from msgspec import Struct
+
+SECOND = 1_000_000_000
+_MS = 1_000_000
+
+
+class TimeWindow(Struct, frozen=True):
+    """From `since` on, and before `until`."""
+
+    since: int
+    until: int
+
+    def has(self, at: int) -> bool:
+        return self.since <= at < self.until
+
+
+class LogLine(Struct, frozen=True):
+    """`id` tells it from all others of its function; `is_platform` is what a provider says itself,
+    of the beginning and the end of a call."""
+
+    at: int
+    service: str
+    function: str
+    provider: str
+    text: str
+    level: str = ""
+    request: str = ""
+    id: str = ""
+    is_platform: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        return (self.provider, self.service, self.function, self.id or f"{self.at} {self.text}")
+
+
+class FunctionNumbers(Struct, frozen=True):
+    """`over_time` are calls in equal parts of the time that was asked about; no percentile where
+    nobody knows one."""
+
+    service: str
+    function: str
+    provider: str
+    calls: int
+    errors: int
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    over_time: tuple[int, ...] = ()
+
+
+class TracedStep(Struct, frozen=True):
+    """`parent` is empty at the root."""
+
+    id: str
+    parent: str
+    name: str
+    started_at: int
+    ms: float
+    status: str
+
+
+class TracedCall(Struct, frozen=True):
+    """One call, with what was done in it."""
+
+    id: str
+    service: str
+    function: str
+    provider: str
+    started_at: int
+    ms: float
+    status: str
+    steps: tuple[TracedStep, ...] = ()
+
+
+def moment(at: int) -> str:
+    """As it stands in JSON."""
+    whole = datetime.datetime.fromtimestamp(at // SECOND, tz=datetime.UTC)
+    return f"{whole:%Y-%m-%dT%H:%M:%S}.{at % SECOND // _MS:03d}Z"
+
+
+def nanoseconds(at: datetime.datetime) -> int:
+    return round(at.timestamp() * 1_000_000) * 1_000

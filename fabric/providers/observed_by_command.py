@@ -1,0 +1,180 @@
+"""The user's own command in place of a provider's logs, metrics or traces: its answer is JSON, of
+the shape that fabric itself answers with."""
+
+import datetime
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.catalog import ProviderFacts
+from fabric.model.log_levels import level_named
+from fabric.model.observed import (
+    FunctionNumbers,
+    LogLine,
+    TimeWindow,
+    TracedCall,
+    TracedStep,
+    moment,
+    nanoseconds,
+)
+from fabric.providers.contract import UNWATCHED, CallWatch, DeploymentAddress
+from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.payloads import destroy_words
+from fabric.providers.redaction import redaction_of
+from fabric.providers.run_command import Call, CommandEnvironment, Told, run_line
+
+T = TypeVar("T")
+_OUTPUT = "observe/command-output"
+
+
+class _Line(Struct, frozen=True):
+    time: datetime.datetime
+    function: str
+    text: str
+    level: str = ""
+    request: str = ""
+
+
+class _Lines(Struct, frozen=True):
+    lines: Sequence[_Line]
+
+
+class _Numbers(Struct, frozen=True, rename="camel"):
+    function: str
+    calls: int
+    errors: int
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+
+
+class _AllNumbers(Struct, frozen=True):
+    functions: Sequence[_Numbers]
+
+
+class _Step(Struct, frozen=True, rename="camel"):
+    id: str
+    name: str
+    started_at: datetime.datetime
+    ms: float
+    parent: str = ""
+    status: str = "ok"
+
+
+class _Call(Struct, frozen=True, rename="camel"):
+    id: str
+    function: str
+    started_at: datetime.datetime
+    ms: float
+    status: str = "ok"
+    spans: Sequence[_Step] = ()
+
+
+class _Calls(Struct, frozen=True):
+    traces: Sequence[_Call]
+
+
+class ObservedByCommand(Struct, frozen=True):
+    """`line` is what stands in the `variable`."""
+
+    facts: ProviderFacts
+    variable: str
+    line: str
+    around: CommandEnvironment
+
+    def log_lines(
+        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+    ) -> Iterable[LogLine]:
+        more = {"filter": asked.text, "limit": asked.most}
+        found = self._asked(service, (asked.window, more), _Lines, watch)
+        told: Counter[tuple[str, int, str]] = Counter()
+        for one in found.lines:
+            at = nanoseconds(one.time)
+            # The same line of the same moment is there as often as it was told.
+            same = (one.function, at, one.text)
+            told[same] += 1
+            line = service.line(one.function, at, one.text)
+            ident = f"{at}/{told[same]}/{one.text}"
+            yield replace(line, level=level_named(one.level), request=one.request, id=ident)
+
+    def numbers(
+        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+    ) -> Iterable[FunctionNumbers]:
+        whose = service.address
+        found = self._asked(service, (window, {}), _AllNumbers, watch)
+        return [
+            FunctionNumbers(
+                whose.service,
+                one.function,
+                whose.label,
+                one.calls,
+                one.errors,
+                one.p50_ms,
+                one.p95_ms,
+            )
+            for one in found.functions
+        ]
+
+    def traces(
+        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+    ) -> Iterable[TracedCall]:
+        found = self._asked(service, (window, {}), _Calls, watch)
+        return [_call(service.address, one) for one in found.traces]
+
+    def _asked(
+        self,
+        service: ObservedService,
+        what: tuple[TimeWindow, dict[str, object]],
+        kind: type[T],
+        watch: CallWatch,
+    ) -> T:
+        environment = self.around.env.reveal().items()
+        redaction = redaction_of(self.around.hide.reveal(), environment)
+        call = Call(self.variable, self.line, "observe/command-failed", redaction)
+        order = _order(service, *what)
+        told = Told(destroy_words(service.address, service.functions), {}, order)
+        heard = run_line(call, told, self.around, watch)
+        try:
+            return msgspec.json.decode(heard.stdout, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            wrong = (
+                f"must write one JSON document as `--json` has it, but its output is not: {error}"
+            )
+            said = redaction.text(heard.stdout)
+            raise call.problem(wrong, said, _OUTPUT) from error
+
+
+def _order(service: ObservedService, window: TimeWindow, more: dict[str, object]) -> str:
+    address = service.address
+    document: dict[str, object] = {
+        "formatVersion": 1,
+        "service": address.service,
+        "stage": address.stage,
+        "provider": address.label,
+        "providerId": address.provider_id,
+        "region": address.region,
+        "functions": [
+            {"name": one.name, "resourceName": one.resource_name, "resourceId": one.resource_id}
+            for one in service.functions
+        ],
+        "since": moment(window.since),
+        "until": moment(window.until),
+        **more,
+    }
+    return json.dumps(document)
+
+
+def _call(address: DeploymentAddress, one: _Call) -> TracedCall:
+    steps = tuple(
+        TracedStep(
+            step.id, step.parent, step.name, nanoseconds(step.started_at), step.ms, step.status
+        )
+        for step in one.spans
+    )
+    started = nanoseconds(one.started_at)
+    where = (address.service, one.function, address.label)
+    return TracedCall(one.id, *where, started, one.ms, one.status, steps)

@@ -1,0 +1,48 @@
+"""Who looks after the functions of a provider."""
+
+from collections.abc import Callable
+
+from fabric.model.catalog import ProviderFacts, facts_of
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.connections import Connections
+from fabric.providers.observed_by_command import ObservedByCommand
+from fabric.providers.observing import Observer
+from fabric.providers.run_command import CommandEnvironment
+
+MakeObserver = Callable[[CommandEnvironment, str, Connections], Observer]
+_OBSERVERS: dict[str, MakeObserver] = {}
+
+
+def observer_of(
+    provider_id: str,
+    kind: str,
+    around: CommandEnvironment,
+    extension: str,
+    connections: Connections,
+) -> Observer:
+    """For one kind of question: logs, metrics or traces. A command of the user's goes before what
+    fabric has itself."""
+    facts = facts_of(provider_id)
+    if facts is None:
+        raise FabricError(_unknown(provider_id))
+    variable = facts.observe_command_variable(kind)
+    line = around.env.reveal().get(variable, "").strip()
+    if line:
+        return ObservedByCommand(facts, variable, line, around)
+    maker = _OBSERVERS.get(facts.id)
+    if maker is None:
+        raise FabricError(nobody_observes(facts, kind))
+    return maker(around, extension, connections)
+
+
+def nobody_observes(facts: ProviderFacts, kind: str) -> Problem:
+    return Problem(
+        "observe/none",
+        f"fabric has no {kind} of `{facts.id}`",
+        hint=f"set `{facts.observe_command_variable(kind)}` to a command that gives them",
+    )
+
+
+def _unknown(provider_id: str) -> Problem:
+    message = f"this fabric knows no provider `{provider_id}`"
+    return Problem("observe/none", message, hint="was it deployed with a newer version?")

@@ -1,0 +1,96 @@
+"""Calls that were made on this machine, with what their handlers said: a file for each service and
+stage, read by its owner alone, and never larger than a few megabytes."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from fabric.model.problems import FabricError
+from fabric.system.disk import read_bytes
+from fabric.system.rotating_log import RotatingLog, numbered
+
+_FILES = 3
+# Of one call: who says more than that is cut short, and the log says so.
+_MOST_TEXT = 256 * 1024
+
+
+class CallEntry(Struct, frozen=True, omit_defaults=True):
+    """One call. `at` is when it began, in nanoseconds; `error` is why it has no answer. `provider`
+    is the label that it was called as."""
+
+    at: int
+    function: str
+    request: str
+    ms: int
+    provider: str = ""
+    error: str = ""
+    lines: Sequence[str] = ()
+
+
+class FoundCalls(Struct, frozen=True):
+    """`damaged` is how many lines of the files are no calls."""
+
+    entries: tuple[CallEntry, ...]
+    damaged: int = 0
+
+
+def call_log_path(home: Path, stage: str, service: str) -> Path:
+    return home / "logs" / stage / f"{service}.jsonl"
+
+
+class CallLog:
+    """Opened with the first call. What cannot be written is lost: nobody's call fails for its
+    log."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._log: RotatingLog | None = None
+
+    def note(self, entry: CallEntry) -> None:
+        with contextlib.suppress(FabricError):
+            self._log = self._log or RotatingLog(self._path, files=_FILES)
+            self._log.write(msgspec.json.encode(_bounded(entry)).decode())
+
+    def close(self) -> None:
+        if self._log is not None:
+            self._log.close()
+
+
+def noted_calls(path: Path, since: int = 0) -> FoundCalls:
+    """Those that began at this time or later, oldest first."""
+    entries: list[CallEntry] = []
+    damaged = 0
+    for number in reversed(range(_FILES)):
+        for found in _calls_in(numbered(path, number)):
+            if found is None:
+                damaged += 1
+            elif found.at >= since:
+                entries.append(found)
+    return FoundCalls(tuple(entries), damaged)
+
+
+def _calls_in(path: Path) -> Iterator[CallEntry | None]:
+    try:
+        content = read_bytes(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    # A line without its end is still being written.
+    for line in content.split(b"\n")[:-1]:
+        try:
+            yield msgspec.json.decode(line, type=CallEntry)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            yield None
+
+
+def _bounded(one: CallEntry) -> CallEntry:
+    left, kept = _MOST_TEXT, []
+    for number, line in enumerate(one.lines):
+        if len(line) > left:
+            kept.append(f"{line[:left]}… ({len(one.lines) - number} lines are cut off here)")
+            break
+        kept.append(line)
+        left -= len(line)
+    return msgspec.structs.replace(one, lines=tuple(kept))

@@ -1,0 +1,28 @@
+"""Look at what runs at one provider. Nothing is remembered: it may be other at once."""
+
+from collections.abc import Callable, Mapping
+
+from fabric.model.hashing import digest_bytes
+from fabric.model.task import EntryKind, InputEntry, Output, Task
+from fabric.model.task_id import TaskId
+from fabric.providers.contract import CallWatch
+from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.deploy_tools import watch_of
+
+Observation = Callable[[CallWatch], None]
+
+
+class ObserveKind:
+    """`observations` by their tasks; whoever gives them keeps what they find."""
+
+    def __init__(self, observations: Mapping[TaskId, Observation]) -> None:
+        self._observations = observations
+
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
+        return (InputEntry(EntryKind.CODE, task.kind, "1"),)
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+        del upstream
+        with shop.away():
+            self._observations[task.id](watch_of(task, shop))
+        return Made(digest_bytes(b""), keep=False)

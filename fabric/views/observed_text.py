@@ -1,0 +1,124 @@
+"""Lines, numbers and traces for people."""
+
+import datetime
+import itertools
+from collections.abc import Iterator, Sequence
+from zlib import crc32
+
+from fabric.model.observed import SECOND, LogLine
+from fabric.model.outcomes.watched import (
+    LogsOutcome,
+    MetricsOutcome,
+    NumbersRow,
+    StepRow,
+    TracedRow,
+    TracesOutcome,
+)
+from fabric.views.state_text import table
+from fabric.views.style import Style
+
+_BARS = "▁▂▃▄▅▆▇█"
+_NO_BAR = " "
+_SHORT_REQUEST = 8
+
+
+def logs_text(found: LogsOutcome, style: Style) -> str:
+    if not found.found:
+        return f"No lines since {found.since}."
+    return "\n".join(line_text(one, style) for one in found.found)
+
+
+def line_text(line: LogLine, style: Style) -> str:
+    """Its moment by the clock of this machine, whose it is, its request, its text."""
+    whose = f"{line.service}/{line.function}"
+    coloured = style.named(whose, crc32(whose.encode()))
+    request = style.dim(f" {line.request[:_SHORT_REQUEST]}") if line.request else ""
+    text = line.text.rstrip("\n").replace("\n", "\n    ")
+    if line.is_platform:
+        text = style.dim(text)
+    elif line.level in ("warn", "error"):
+        text = (style.bad if line.level == "error" else style.warn)(text)
+    return f"{style.dim(_clock(line.at))} {coloured}{request}  {text}"
+
+
+def _clock(at: int) -> str:
+    local = datetime.datetime.fromtimestamp(at // SECOND, tz=datetime.UTC).astimezone()
+    return f"{local:%m-%d %H:%M:%S}.{at % SECOND // 1_000_000:03d}"
+
+
+def metrics_text(found: MetricsOutcome, style: Style) -> str:
+    if not found.functions:
+        return "There is no function to count calls of."
+    head = ("function", "provider", "calls", "errors", "p50", "p95", "calls over time")
+    rows = [
+        (
+            f"{one.service}/{one.function}",
+            one.provider,
+            str(one.calls),
+            str(one.errors),
+            _ms(one.p50_ms),
+            _ms(one.p95_ms),
+            sparkline(parts),
+        )
+        for one, parts in itertools.zip_longest(found.functions, found.over_time, fillvalue=())
+        if isinstance(one, NumbersRow)
+    ]
+    first, *rest = table([head, *rows]).splitlines()
+    lines = [_marked(line, one, style) for line, one in zip(rest, found.functions, strict=True)]
+    return "\n".join([style.strong(first), *lines])
+
+
+def _marked(line: str, one: NumbersRow, style: Style) -> str:
+    return style.bad(line) if one.errors else line
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f} ms"
+
+
+def sparkline(counts: Sequence[int]) -> str:
+    """A bar for each part of the time; nothing where nothing was."""
+    most = max(counts, default=0)
+    if not most:
+        return ""
+    top = len(_BARS) - 1
+    return "".join(_BARS[round(one / most * top)] if one else _NO_BAR for one in counts)
+
+
+def traces_text(found: TracesOutcome, style: Style) -> str:
+    if not found.traces:
+        return f"No traces since {found.since}."
+    if found.as_trees:
+        return "\n\n".join("\n".join(_tree(one, style)) for one in found.traces)
+    return "\n".join(_trace_line(one, style) for one in found.traces)
+
+
+def _trace_line(one: TracedRow, style: Style) -> str:
+    status = style.good(one.status) if one.status == "ok" else style.bad(one.status)
+    whose = style.strong(f"{one.service}/{one.function}")
+    return f"{style.dim(one.started_at)} {one.id}  {whose}  {one.ms:,.0f} ms  {status}"
+
+
+def _tree(trace: TracedRow, style: Style) -> Iterator[str]:
+    yield _trace_line(trace, style)
+    known = {one.id for one in trace.spans}
+    roots = [one for one in trace.spans if one.parent not in known]
+    seen: set[str] = set()
+    for number, root in enumerate(roots):
+        yield from _branch(root, trace.spans, ("", number == len(roots) - 1), seen)
+
+
+def _branch(
+    step: StepRow, every: Sequence[StepRow], place: tuple[str, bool], seen: set[str]
+) -> Iterator[str]:
+    """Steps that name each other in a circle are told once."""
+    if step.id in seen:
+        return
+    seen.add(step.id)
+    indent, is_last = place
+    failed = "" if step.status == "ok" else f"  {step.status}"
+    yield f"{indent}{'└─ ' if is_last else '├─ '}{step.name}  {step.ms:,.1f} ms{failed}"
+    below = [one for one in every if one.parent == step.id and one.id != step.id]
+    inner = indent + ("   " if is_last else "│  ")
+    for number, one in enumerate(below):
+        yield from _branch(one, every, (inner, number == len(below) - 1), seen)
