@@ -32,7 +32,7 @@ T = TypeVar("T")
 _OUTPUT = "observe/command-output"
 
 
-class _Line(Struct, frozen=True):
+class _SaidLine(Struct, frozen=True):
     time: datetime.datetime
     function: str
     text: str
@@ -40,11 +40,11 @@ class _Line(Struct, frozen=True):
     request: str = ""
 
 
-class _Lines(Struct, frozen=True):
-    lines: Sequence[_Line]
+class _SaidLines(Struct, frozen=True):
+    lines: Sequence[_SaidLine]
 
 
-class _Numbers(Struct, frozen=True, rename="camel"):
+class _SaidNumbers(Struct, frozen=True, rename="camel"):
     function: str
     calls: int
     errors: int
@@ -52,11 +52,11 @@ class _Numbers(Struct, frozen=True, rename="camel"):
     p95_ms: float | None = None
 
 
-class _AllNumbers(Struct, frozen=True):
-    functions: Sequence[_Numbers]
+class _SaidCounts(Struct, frozen=True):
+    functions: Sequence[_SaidNumbers]
 
 
-class _Step(Struct, frozen=True, rename="camel"):
+class _SaidStep(Struct, frozen=True, rename="camel"):
     id: str
     name: str
     started_at: datetime.datetime
@@ -65,17 +65,17 @@ class _Step(Struct, frozen=True, rename="camel"):
     status: str = "ok"
 
 
-class _Call(Struct, frozen=True, rename="camel"):
+class _SaidCall(Struct, frozen=True, rename="camel"):
     id: str
     function: str
     started_at: datetime.datetime
     ms: float
     status: str = "ok"
-    spans: Sequence[_Step] = ()
+    spans: Sequence[_SaidStep] = ()
 
 
-class _Calls(Struct, frozen=True):
-    traces: Sequence[_Call]
+class _SaidCalls(Struct, frozen=True):
+    traces: Sequence[_SaidCall]
 
 
 class ObservedByCommand(Struct, frozen=True):
@@ -90,7 +90,7 @@ class ObservedByCommand(Struct, frozen=True):
         self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
     ) -> Iterable[LogLine]:
         more = {"filter": asked.text, "limit": asked.most}
-        found = self._asked(service, (asked.window, more), _Lines, watch)
+        found = self._asked(service, (asked.window, more), _SaidLines, watch)
         told: Counter[tuple[str, int, str]] = Counter()
         for one in found.lines:
             at = nanoseconds(one.time)
@@ -105,7 +105,7 @@ class ObservedByCommand(Struct, frozen=True):
         self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
     ) -> Iterable[FunctionNumbers]:
         whose = service.address
-        found = self._asked(service, (window, {}), _AllNumbers, watch)
+        found = self._asked(service, (window, {}), _SaidCounts, watch)
         return [
             FunctionNumbers(
                 whose.service,
@@ -122,7 +122,7 @@ class ObservedByCommand(Struct, frozen=True):
     def traces(
         self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
     ) -> Iterable[TracedCall]:
-        found = self._asked(service, (window, {}), _Calls, watch)
+        found = self._asked(service, (window, {}), _SaidCalls, watch)
         return [_call(service.address, one) for one in found.traces]
 
     def _asked(
@@ -168,7 +168,7 @@ def _order(service: ObservedService, window: TimeWindow, more: dict[str, object]
     return json.dumps(document)
 
 
-def _call(address: DeploymentAddress, one: _Call) -> TracedCall:
+def _call(address: DeploymentAddress, one: _SaidCall) -> TracedCall:
     steps = tuple(
         TracedStep(
             step.id, step.parent, step.name, nanoseconds(step.started_at), step.ms, step.status

@@ -94,13 +94,13 @@ def _look(
             note(f"{target.ref.service} at {target.ref.provider}: {text}")
 
         observer = targets.observer(target, asked.kind)
-        source = Source(target, observer, asked, stream, replace(watch, hear=said))
+        source = FollowedSource(target, observer, asked, stream, replace(watch, hear=said))
         source.follow()
 
     return look
 
 
-class Source(Struct, frozen=True):
+class FollowedSource(Struct, frozen=True):
     """One service at one provider, followed."""
 
     target: ObservedTarget

@@ -69,7 +69,8 @@ def observe(
     notes = "\n".join(dict.fromkeys(found.notes))
     # Where nobody could be asked, "there is nothing" would be no answer.
     text = "" if problems and not (found.lines or found.numbers or found.traces) else None
-    return Report(request.command, outcome, text, notes, problems, exit_code=result.exit_code)
+    warnings, code = targets.warnings, result.exit_code
+    return Report(request.command, outcome, text, notes, problems, warnings, code)
 
 
 def run_looks(

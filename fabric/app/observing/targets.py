@@ -63,6 +63,7 @@ class ObservedTargets(Struct, frozen=True):
     stage: str
     deployers: PlacedDeployers
     targets: tuple[ObservedTarget, ...]
+    warnings: tuple[Problem, ...] = ()
 
     def observer(self, target: ObservedTarget, kind: str) -> Observer:
         """Raises where there is none, or nothing that it could look after."""
@@ -76,8 +77,7 @@ class ObservedTargets(Struct, frozen=True):
 
 @contextlib.contextmanager
 def observed_targets(request: Request, settings: Settings) -> Iterator[ObservedTargets]:
-    """No secret manager is asked, and what configs bind need not be set."""
-    project = open_project(replace(request.where, only_place=True), settings)
+    project, warnings = _opened(request, settings)
     live = find_records(project, request.where.provider, settings).all_readable()
     placements = (*live.placements, *live.absent)
     if not placements:
@@ -90,7 +90,24 @@ def observed_targets(request: Request, settings: Settings) -> Iterator[ObservedT
             for one in placements
         ]
         chosen = _chosen(every, request.functions)
-        yield ObservedTargets(project.workspace, project.stage, deployers, chosen)
+        yield ObservedTargets(project.workspace, project.stage, deployers, chosen, warnings)
+
+
+def _opened(request: Request, settings: Settings) -> tuple[Project, tuple[Problem, ...]]:
+    """Secrets are hidden, and so they have to be known; a config that cannot be read whole says
+    where its records lie all the same."""
+    try:
+        return open_project(request.where, settings), ()
+    except FabricError as error:
+        project = open_project(replace(request.where, only_place=True), settings)
+        return project, (_unknown_secrets(error.first),)
+
+
+def _unknown_secrets(problem: Problem) -> Problem:
+    message = (
+        f"secrets of the config are not known here, and are shown as they stand: {problem.message}"
+    )
+    return Problem("observe/unknown-secrets", message, problem.hint, problem.where)
 
 
 def _target(

@@ -1,0 +1,225 @@
+"""`fabric logs`, `metrics` and `traces`: of calls on this machine, and of a provider's by a
+command."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fabric.state.call_log import call_log_path
+from tests.support.in_process import compose, project
+from tests.support.project import Done, Project
+from tests.support.tool import Tool
+
+CONFIG = """\
+service: shop
+provider: {name: cloud1-lambda, runtime: python3.11}
+env: {DB_PASSWORD: "hunter2-hidden"}
+functions:
+  - {name: hello, entry: one.py}
+  - {name: bad, entry: one.py}
+"""
+HANDLER = """\
+import os
+def handler(event, context):
+    print("hello", event.get("n"), os.environ["DB_PASSWORD"])
+    print("ERROR: so it is")
+    if event.get("fails"):
+        raise ValueError("no such thing")
+    return {"n": event.get("n")}
+"""
+PAST = ("--since", "2020-01-01", "--until", "2030-01-01")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Project:
+    made = project(tmp_path, CONFIG, {"one.py": HANDLER})
+    assert made.json("deploy").code == 0
+    return made
+
+
+def called(shop: Project, function: str = "hello", event: str = '{"n": 1}') -> Done:
+    shop.write({"event.json": event})
+    return shop.json("invoke", "run", "--function", function, "--event", "event.json")
+
+
+def texts(done: Done) -> list[str]:
+    assert done.code == 0, done.out + done.err
+    return [one["text"] for one in done.result["lines"]]
+
+
+def test_what_a_function_said_is_there_without_its_secrets(shop: Project) -> None:
+    called(shop)
+    done = shop.json("logs")
+    assert texts(done) == ["hello 1 [REDACTED]", "ERROR: so it is"]
+    row = done.result["lines"][1]
+    assert (row["service"], row["function"], row["provider"]) == ("shop", "hello", "cloud1-lambda")
+    assert (row["level"], bool(row["request"])) == ("error", True)
+    (log,) = shop.root.glob(".fabric/logs/dev/*")
+    assert "hunter2" not in log.read_text()
+
+
+def test_local_calls_are_there_as_well(shop: Project) -> None:
+    shop.write({"event.json": '{"n": 2}'})
+    assert shop.json("invoke", "local", "--function", "hello", "--event", "event.json").code == 0
+    assert texts(shop.json("logs"))[0] == "hello 2 [REDACTED]"
+
+
+def test_a_call_that_fails_is_an_error_in_all_three(shop: Project) -> None:
+    assert called(shop, "bad", '{"fails": true}').code == 1
+    assert "no such thing" in texts(shop.json("logs"))[-1]
+    rows = {one["function"]: one for one in shop.json("metrics").result["functions"]}
+    assert (rows["bad"]["calls"], rows["bad"]["errors"]) == (1, 1)
+    assert (rows["hello"]["calls"], rows["hello"]["p50Ms"]) == (0, None)
+    (trace,) = shop.json("traces").result["traces"]
+    assert (trace["function"], trace["status"], len(trace["spans"])) == ("bad", "error", 1)
+
+
+def test_the_same_is_answered_under_invoke(shop: Project) -> None:
+    called(shop)
+    for command in ("logs", "metrics", "traces"):
+        above, below = shop.json(command, *PAST), shop.json("invoke", command, *PAST)
+        assert above.code == 0
+        assert json.loads(above.out) == json.loads(below.out)
+
+
+def test_lines_are_chosen_by_function_text_level_and_number(shop: Project) -> None:
+    called(shop)
+    called(shop, "bad")
+    assert len(texts(shop.json("logs"))) == 4
+    assert len(texts(shop.json("logs", "--function", "bad"))) == 2
+    assert texts(shop.json("logs", "--filter", "hello", "--function", "hello")) == [
+        "hello 1 [REDACTED]"
+    ]
+    assert set(texts(shop.json("logs", "--level", "error"))) == {"ERROR: so it is"}
+    assert texts(shop.json("logs", "--limit", "1")) == ["ERROR: so it is"]
+    assert texts(shop.json("logs", "--since", "2h", "--until", "1h")) == []
+
+
+def test_what_the_platform_says_is_left_out_unless_it_is_asked_for(shop: Project) -> None:
+    called(shop)
+    said = texts(shop.json("logs", "--platform"))
+    assert said[0].startswith("called as ")
+    assert said[-1].startswith("ended after ")
+
+
+def test_people_see_whose_line_it_is(shop: Project) -> None:
+    called(shop)
+    done = shop.fabric("logs")
+    first, second = done.out.splitlines()
+    assert "shop/hello" in first
+    assert first.endswith("hello 1 [REDACTED]")
+    assert second.endswith("ERROR: so it is")
+    assert shop.fabric("logs", "--since", "1s", "--filter", "nothing").out.startswith("No lines")
+
+
+def test_ndjson_is_one_object_a_line(shop: Project) -> None:
+    called(shop)
+    rows = [json.loads(line) for line in shop.fabric("logs", "--ndjson").out.splitlines()]
+    assert rows == shop.json("logs").result["lines"]
+
+
+def test_one_trace_is_drawn_by_the_beginning_of_its_id(shop: Project) -> None:
+    called(shop)
+    (trace,) = shop.json("traces").result["traces"]
+    done = shop.fabric("traces", trace["id"][:6])
+    assert "└─ hello" in done.out
+    missed = shop.json("traces", "ffff-none")
+    assert (missed.code, missed.error["code"]) == (1, "observe/no-trace")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "rc"),
+    [
+        (("--follow",), "usage/conflict", 64),
+        (("--since", "tomorrow"), "usage/bad-time", 64),
+        (("--since", "1h", "--until", "2h"), "usage/bad-time", 64),
+        (("--function", "helo"), "usage/unknown-function", 64),
+        (("--file", "other.yml"), "usage/no-effect", 64),
+        (("--provider", "host1"), "observe/none", 1),
+    ],
+)
+def test_slips_are_told(shop: Project, words: tuple[str, ...], code: str, rc: int) -> None:
+    done = shop.json("logs", *words)
+    assert (done.error["code"], done.code) == (code, rc)
+
+
+def test_a_follow_as_one_document_names_the_way_that_works(shop: Project) -> None:
+    assert "--ndjson" in shop.json("logs", "--follow").error["hint"]
+
+
+def test_damage_in_the_log_is_told_and_hides_nothing(shop: Project) -> None:
+    called(shop)
+    log = call_log_path(shop.root / ".fabric", "dev", "shop")
+    log.write_bytes(b"\xff damaged\n" + log.read_bytes())
+    done = shop.json("logs")
+    assert len(texts(done)) == 2
+    assert "1 lines are no calls" in done.err
+
+
+def test_all_services_of_a_compose_file_are_one_stream(tmp_path: Path) -> None:
+    made = compose(tmp_path, api=(), site=("api",))
+    assert made.json("compose", "deploy").code == 0
+    for service in ("api", "site"):
+        made.write({"event.json": "{}"})
+        done = made.json(
+            "invoke", "run", "--function", "main", "--event", "../event.json", cwd=service
+        )
+        assert done.code == 0, done.out
+    rows = made.json("traces", "--all-services").result["traces"]
+    assert [one["service"] for one in rows] == ["api", "site"]
+    (only,) = made.json("traces", cwd="site").result["traces"]
+    assert only["service"] == "site"
+
+
+@pytest.fixture
+def tool(tmp_path: Path) -> Tool:
+    return Tool(tmp_path / "tool")
+
+
+@pytest.fixture
+def live(shop: Project, tool: Tool) -> Project:
+    """Deployed by a command."""
+    shop.write({"fabric.yml": CONFIG.replace("shop", "live")})
+    assert shop.json("deploy", env=tool.env()).code == 0
+    return shop
+
+
+def observed(live: Project, tool: Tool, answer: object, *words: str) -> Done:
+    tool.answers(answer if isinstance(answer, str) else json.dumps(answer))
+    kind = words[0].upper()
+    return live.json(*words, *PAST, env={f"FABRIC_CLOUD1_{kind}_CMD": tool.line})
+
+
+def test_a_command_gives_lines_in_our_own_shape(live: Project, tool: Tool) -> None:
+    lines = [
+        {"time": "2026-01-02T03:04:06Z", "function": "hello", "text": "second", "level": "WARNING"},
+        {"time": "2026-01-02T03:04:05Z", "function": "hello", "text": "hunter2-hidden"},
+        {"time": "2026-01-02T03:04:05Z", "function": "hello", "text": "hunter2-hidden"},
+    ]
+    done = observed(live, tool, {"lines": lines}, "logs")
+    assert texts(done) == ["[REDACTED]", "[REDACTED]", "second"]
+    assert done.result["lines"][2]["level"] == "warn"
+
+
+def test_a_command_gives_numbers_and_traces(live: Project, tool: Tool) -> None:
+    numbers = {"functions": [{"function": "hello", "calls": 3, "errors": 1, "p50Ms": 12.5}]}
+    (row,) = observed(live, tool, numbers, "metrics").result["functions"]
+    assert (row["service"], row["calls"], row["p50Ms"], row["p95Ms"]) == ("live", 3, 12.5, None)
+    at = "2026-01-02T03:04:05Z"
+    spans = [
+        {"id": "a", "name": "call", "startedAt": at, "ms": 5},
+        {"id": "b", "parent": "a", "name": "query", "startedAt": at, "ms": 3},
+    ]
+    trace = {"id": "t1", "function": "hello", "startedAt": at, "ms": 5, "spans": spans}
+    (found,) = observed(live, tool, {"traces": [trace]}, "traces").result["traces"]
+    assert [one["parent"] for one in found["spans"]] == ["", "a"]
+
+
+@pytest.mark.parametrize("answer", ["", "[]", '{"lines": [{"text": 1}]}', "\udcff"[:0] + "{"])
+def test_a_command_that_writes_something_else_is_told(
+    live: Project, tool: Tool, answer: str
+) -> None:
+    done = observed(live, tool, answer, "logs")
+    assert (done.error["code"], done.code) == ("observe/command-output", 1)
+    assert "FABRIC_CLOUD1_LOGS_CMD" in done.error["message"]

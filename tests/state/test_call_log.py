@@ -1,0 +1,72 @@
+"""The log of calls: what was noted is found again, whatever else is in its files."""
+
+import stat
+from pathlib import Path
+
+from fabric.state.call_log import CallEntry, CallLog, call_log_path, noted_calls
+from fabric.system.rotating_log import numbered
+
+
+def noted(path: Path, *entries: CallEntry) -> None:
+    log = CallLog(path)
+    for one in entries:
+        log.note(one)
+    log.close()
+
+
+def entry(at: int, *lines: str) -> CallEntry:
+    return CallEntry(at, "hello", f"request-{at}", 7, "cloud1-lambda", "", lines)
+
+
+def test_calls_are_found_oldest_first_from_a_time_on(tmp_path: Path) -> None:
+    path = call_log_path(tmp_path, "dev", "shop")
+    noted(path, entry(1, "a"), entry(2, "b\u2028c"), entry(3))
+    assert [one.at for one in noted_calls(path).entries] == [1, 2, 3]
+    assert [one.at for one in noted_calls(path, since=2).entries] == [2, 3]
+    assert noted_calls(path).entries[1].lines == ["b\u2028c"]
+
+
+def test_no_log_is_no_call(tmp_path: Path) -> None:
+    assert noted_calls(call_log_path(tmp_path, "dev", "shop")).entries == ()
+
+
+def test_the_log_is_its_owners_alone(tmp_path: Path) -> None:
+    path = call_log_path(tmp_path, "dev", "shop")
+    noted(path, entry(1))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_damaged_lines_are_counted_and_hide_no_others(tmp_path: Path) -> None:
+    path = call_log_path(tmp_path, "dev", "shop")
+    noted(path, entry(1))
+    with path.open("ab") as file:
+        file.write(b"\xff\xfe\n{}\n[1]\n")
+    noted(path, entry(2))
+    with path.open("ab") as file:
+        file.write(b'{"at": 3, "function"')  # still being written
+    found = noted_calls(path)
+    assert [one.at for one in found.entries] == [1, 2]
+    assert found.damaged == 3
+
+
+def test_older_files_are_read_as_well_and_the_oldest_goes(tmp_path: Path) -> None:
+    path = call_log_path(tmp_path, "dev", "shop")
+    for number in (2, 1):
+        noted(numbered(path, number), entry(3 - number))
+    noted(path, entry(3))
+    assert [one.at for one in noted_calls(path).entries] == [1, 2, 3]
+
+
+def test_a_call_that_says_very_much_is_cut_short_and_says_so(tmp_path: Path) -> None:
+    path = call_log_path(tmp_path, "dev", "shop")
+    noted(path, entry(1, "short", "x" * 300_000, "last"))
+    (found,) = noted_calls(path).entries
+    assert len(found.lines) == 2
+    assert found.lines[1].endswith("(2 lines are cut off here)")
+    assert path.stat().st_size < 300_000
+
+
+def test_a_log_that_cannot_be_written_fails_nobody(tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("a file in the place of the folder")
+    noted(call_log_path(tmp_path, "dev", "shop"), entry(1))
