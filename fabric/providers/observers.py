@@ -9,15 +9,22 @@ from fabric.providers.observed_by_command import ObservedByCommand
 from fabric.providers.observing import Observer
 from fabric.providers.run_command import CommandEnvironment
 
-MakeObserver = Callable[[CommandEnvironment, str, Connections], Observer]
-_OBSERVERS: dict[str, MakeObserver] = {}
+
+def _cloud1(around: CommandEnvironment, connections: Connections) -> Observer:
+    from fabric.providers.cloud1.make import cloud1_observer
+
+    return cloud1_observer(around, connections)
+
+
+_OBSERVERS: dict[str, Callable[[CommandEnvironment, Connections], Observer]] = {
+    "cloud1-lambda": _cloud1,
+}
 
 
 def observer_of(
     provider_id: str,
     kind: str,
     around: CommandEnvironment,
-    extension: str,
     connections: Connections,
 ) -> Observer:
     """For one kind of question: logs, metrics or traces. A command of the user's goes before what
@@ -32,7 +39,7 @@ def observer_of(
     maker = _OBSERVERS.get(facts.id)
     if maker is None:
         raise FabricError(nobody_observes(facts, kind))
-    return maker(around, extension, connections)
+    return maker(around, connections)
 
 
 def nobody_observes(facts: ProviderFacts, kind: str) -> Problem:

@@ -59,10 +59,8 @@ class PlacedDeployers:
     def observer(self, ref: RecordRef, kind: str) -> Observer:
         """`kind` is logs, metrics or traces."""
         placement = self._work.placements[ref]
-        extension = as_json(_extension(self._work.config(ref), placement.provider_id))
         connections = self._connections or Connections()
-        around = self._environment(ref)
-        return observer_of(placement.provider_id, kind, around, extension, connections)
+        return observer_of(placement.provider_id, kind, self._environment(ref), connections)
 
     def hidden(self, ref: RecordRef) -> Redaction:
         """What nothing that is shown of this service may have in it."""

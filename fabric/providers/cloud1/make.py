@@ -1,6 +1,7 @@
 """cloud1's deployer from what surrounds a run: whose account, whose role, at which address."""
 
 import json
+from collections.abc import Callable, Mapping
 
 from msgspec import ValidationError, convert
 from msgspec.structs import replace
@@ -9,6 +10,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.cloud1.deployer import Cloud1Lambda
 from fabric.providers.cloud1.function_settings import OwnSettings
+from fabric.providers.cloud1.observing.observer import Cloud1Observer
 from fabric.providers.connections import Connections
 from fabric.providers.redaction import redaction_of
 from fabric.providers.run_command import CommandEnvironment
@@ -22,14 +24,25 @@ def cloud1_lambda(
     around: CommandEnvironment, extension: str, connections: Connections
 ) -> Cloud1Lambda:
     env = around.env.reveal()
+    hide = redaction_of(around.hide.reveal(), env.items())
+    own = _own(extension, env.get(_ROLE, ""))
+    return Cloud1Lambda(_connect(env, connections), own, hide=hide)
+
+
+def cloud1_observer(around: CommandEnvironment, connections: Connections) -> Cloud1Observer:
+    env = around.env.reveal()
+    hide = redaction_of(around.hide.reveal(), env.items())
+    return Cloud1Observer(_connect(env, connections), hide)
+
+
+def _connect(env: Mapping[str, str], connections: Connections) -> Callable[[str], Cloud1Clients]:
     account = account_of(env, _ENDPOINTS)
 
     def connect(region: str) -> Cloud1Clients:
         asked = replace(account, region=region or account.region)
         return connections.shared(("cloud1", asked), lambda: Cloud1Clients(asked))
 
-    hide = redaction_of(around.hide.reveal(), env.items())
-    return Cloud1Lambda(connect, _own(extension, env.get(_ROLE, "")), hide=hide)
+    return connect
 
 
 def _own(extension: str, role: str) -> OwnSettings:

@@ -18,6 +18,7 @@ def serve(port: int, folder: Path) -> None:
     from tests.support.servers.strict_cloud1.deliveries import take_over
     from tests.support.servers.strict_cloud1.front import Front
     from tests.support.servers.strict_cloud1.moto_services import MotoServices
+    from tests.support.servers.strict_cloud1.telemetry import take_over_telemetry
 
     class Handler(WSGIRequestHandler):
         """Connections are kept; head and body leave together."""
@@ -30,6 +31,7 @@ def serve(port: int, folder: Path) -> None:
 
     cloud = Cloud(f"http://127.0.0.1:{port}", Children(folder))
     take_over(cloud)
+    take_over_telemetry()
     services = MotoServices(cloud, DomainDispatcherApplication(create_backend_app))
     front = Front(cloud, services)
     server = make_server("127.0.0.1", port, front, threaded=True, request_handler=Handler)

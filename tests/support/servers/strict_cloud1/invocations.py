@@ -14,6 +14,7 @@ from tests.support.servers.strict_cloud1.children import Children, Outcome
 from tests.support.servers.strict_cloud1.constraints import Fields
 from tests.support.servers.strict_cloud1.functions import LATEST, Function, Reference, Version
 from tests.support.servers.strict_cloud1.refusals import RefusalError, conflict
+from tests.support.servers.strict_cloud1.telemetry import note_call
 
 # The token that a function's own calls carry: they are not calls of the test.
 ROLE_TOKEN = "of-a-function"  # noqa: S105
@@ -62,9 +63,14 @@ def run(children: Children, region: Region, version: Version, event: object, arn
     line = {"event": event, "context": context}
     outcome = children.call(version, layers, _environment(region, version), line)
     body, error = _body(outcome, request, settings["Timeout"])
-    printed = [*outcome.printed, *([f"{request}\tERROR\t{body}"] if error else [])]
-    lines = _framed(printed, request, version, (time.monotonic() - begun) * 1000)
+    moment = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z"  # noqa: TID251 - shown only
+    told = [f"{moment}\t{request}\tERROR\tInvoke Error \t{body}"] if error else []
+    printed = [*outcome.printed, *told]
+    ms = (time.monotonic() - begun) * 1000
+    lines = _framed(printed, request, version, ms)
     _log(region, version, lines)
+    with region.account.log_turn:
+        note_call(region, version.name, ms, failed=bool(error))
     return Called(body.encode(), error, version.number, lines)
 
 

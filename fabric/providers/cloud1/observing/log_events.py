@@ -1,0 +1,75 @@
+"""Lines of a few groups, each asked for by itself."""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.observed import LogLine
+from fabric.providers.cloud1.answers import GONE, unless
+from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.cloud1.observing.groups import group_of, message_line
+from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.side_by_side import each_at_once
+
+T = TypeVar("T")
+_MS = 1_000_000
+# An account may be asked for events only a few times a second.
+_AT_ONCE = 5
+
+
+class _Event(Struct, frozen=True, rename="camel"):
+    timestamp: int
+    message: str
+    event_id: str
+
+
+class _Page(Struct, frozen=True, rename="camel"):
+    """A page may be empty, and others follow all the same."""
+
+    events: tuple[_Event, ...] = ()
+    next_token: str = ""
+
+
+def lines_of(
+    clients: Cloud1Clients, service: ObservedService, asked: LogQuestion, watch: CallWatch
+) -> list[LogLine]:
+    def lines(function: LiveFunction) -> list[LogLine]:
+        found: list[LogLine] = []
+        # One that was never called has no group.
+        with unless(GONE):
+            for event in _events(clients, group_of(function), asked, watch):
+                line = service.line(function.name, event.timestamp * _MS, event.message)
+                found.append(replace(message_line(line, event.message), id=event.event_id))
+        return found
+
+    every = each_at_once(lines, service.functions, _AT_ONCE)
+    return [line for one in every for line in one if asked.window.has(line.at)]
+
+
+def _events(
+    clients: Cloud1Clients, group: str, asked: LogQuestion, watch: CallWatch
+) -> Iterator[_Event]:
+    words: dict[str, object] = {
+        "logGroupName": group,
+        "startTime": asked.window.since // _MS,
+        "endTime": -(-asked.window.until // _MS),
+        **_pattern(asked.text),
+    }
+    token = ""
+    while True:
+        more = {"nextToken": token} if token else {}
+        answer = clients.of("logs").filter_log_events(**words, **more)
+        page = msgspec.convert(answer, _Page)
+        yield from page.events
+        if not page.next_token or page.next_token == token or watch.is_to_end():
+            return
+        token = page.next_token
+
+
+def _pattern(text: str) -> dict[str, object]:
+    """A phrase in quotes stands for itself; one with quotes in it is looked for here."""
+    return {"filterPattern": f'"{text}"'} if text and '"' not in text else {}

@@ -1,0 +1,130 @@
+"""Lines of many groups: a query over fifty of them at a time, which is looked after until it is
+done."""
+
+import datetime
+import itertools
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.observed import SECOND, LogLine, nanoseconds
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.cloud1.observing.groups import function_in, group_of, message_line
+from fabric.providers.contract import CallWatch
+from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.waiting import Waiting, until
+
+_GROUPS = 50
+_MOST = 10_000
+_PENDING = frozenset(("Scheduled", "Running", "Unknown"))
+
+
+class _Field(Struct, frozen=True):
+    field: str
+    value: str = ""
+
+
+class _Answer(Struct, frozen=True):
+    status: str
+    results: tuple[tuple[_Field, ...], ...] = ()
+
+
+class _Group(Struct, frozen=True, rename="camel"):
+    log_group_name: str
+
+
+class _Groups(Struct, frozen=True, rename="camel"):
+    log_groups: tuple[_Group, ...] = ()
+    next_token: str = ""
+
+
+def queried_lines(
+    clients: Cloud1Clients,
+    service: ObservedService,
+    asked: LogQuestion,
+    patience: tuple[Waiting, CallWatch],
+) -> list[LogLine]:
+    groups = _there(clients, service)
+    lines: list[LogLine] = []
+    for begin in range(0, len(groups), _GROUPS):
+        answer = _asked(clients, groups[begin : begin + _GROUPS], asked, patience)
+        if len(answer.results) >= min(asked.most, _MOST):
+            patience[1].hear(f"more than {len(answer.results):,} lines: the newest are shown")
+        lines += _lines(service, answer.results)
+    return [line for line in lines if asked.window.has(line.at)]
+
+
+def _there(clients: Cloud1Clients, service: ObservedService) -> list[str]:
+    """A query that names a group which is not there is refused: one that was never called has
+    none."""
+    wanted = {group_of(one) for one in service.functions}
+    begin, token = _common(sorted(wanted)), ""
+    found: list[str] = []
+    while True:
+        more = {"nextToken": token} if token else {}
+        answer = clients.of("logs").describe_log_groups(logGroupNamePrefix=begin, **more)
+        page = msgspec.convert(answer, _Groups)
+        found += [one.log_group_name for one in page.log_groups if one.log_group_name in wanted]
+        token = page.next_token
+        if not token:
+            return found
+
+
+def _common(names: Sequence[str]) -> str:
+    first, last = names[0], names[-1]
+    pairs = zip(first, last, strict=False)
+    return "".join(one for one, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _asked(
+    clients: Cloud1Clients,
+    groups: Sequence[str],
+    asked: LogQuestion,
+    patience: tuple[Waiting, CallWatch],
+) -> _Answer:
+    logs = clients.of("logs")
+    query = logs.start_query(
+        logGroupNames=list(groups),
+        startTime=asked.window.since // SECOND,
+        endTime=-(-asked.window.until // SECOND),
+        queryString=_query(asked),
+        limit=min(asked.most, _MOST),
+    )["queryId"]
+
+    def ended() -> _Answer | None:
+        answer = msgspec.convert(logs.get_query_results(queryId=query), _Answer)
+        return None if answer.status in _PENDING else answer
+
+    found = until(ended, *patience)
+    if found is None or found.status != "Complete":
+        logs.stop_query(queryId=query)
+        said = found.status if found else "not done in time"
+        message = f"a query over {len(groups)} log groups ended as: {said}"
+        raise FabricError(Problem("provider/failed", message, "ask about less time"))
+    return found
+
+
+def _query(asked: LogQuestion) -> str:
+    plain = asked.text and not set(asked.text) & set("\"'\\")
+    like = f'| filter strcontains(@message, "{asked.text}") ' if plain else ""
+    return f"fields @timestamp, @message, @log, @ptr {like}| sort @timestamp desc"
+
+
+def _lines(service: ObservedService, rows: Iterable[Sequence[_Field]]) -> Iterable[LogLine]:
+    for row in rows:
+        texts = {one.field: one.value for one in row}
+        function = function_in(texts.get("@log", ""), service)
+        if function:
+            at, message = _time(texts["@timestamp"]), texts.get("@message", "")
+            line = service.line(function, at, message)
+            yield replace(message_line(line, message), id=texts.get("@ptr", ""))
+
+
+def _time(text: str) -> int:
+    """In UTC, without saying so; some tell milliseconds."""
+    if text.isdecimal():
+        return int(text) * 1_000_000
+    return nanoseconds(datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC))

@@ -1,0 +1,59 @@
+"""What cloud1 keeps of calls: log groups, numbers of each function, traces."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
+from fabric.providers.cloud1.answers import explained
+from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.cloud1.observing.call_numbers import numbers_of
+from fabric.providers.cloud1.observing.log_events import lines_of
+from fabric.providers.cloud1.observing.log_queries import queried_lines
+from fabric.providers.cloud1.observing.traces import traces_of
+from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.redaction import Redaction, nothing_shown
+from fabric.providers.waiting import WAITING, Waiting
+
+# Each group by itself up to so many; more are asked for by one query over all of them.
+_FEW = 20
+
+
+class Cloud1Observer(Struct, frozen=True):
+    """`connect` gives the clients of a region."""
+
+    connect: Callable[[str], Cloud1Clients]
+    hide: Redaction
+    waiting: Waiting = WAITING
+
+    def log_lines(
+        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+    ) -> Iterable[LogLine]:
+        with self._asking(service) as clients:
+            if len(service.functions) <= _FEW:
+                return lines_of(clients, service, asked, watch)
+            return queried_lines(clients, service, asked, (self.waiting, watch))
+
+    def numbers(
+        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+    ) -> Iterable[FunctionNumbers]:
+        del watch
+        with self._asking(service) as clients:
+            return numbers_of(clients, service, window)
+
+    def traces(
+        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+    ) -> Iterable[TracedCall]:
+        with self._asking(service) as clients:
+            found = traces_of(clients, service, window)
+        if not found:
+            watch.hear("no traces: cloud1 keeps them of functions with active tracing alone")
+        return found
+
+    @contextmanager
+    def _asking(self, service: ObservedService) -> Iterator[Cloud1Clients]:
+        whose = f"`{service.address.service}`"
+        with nothing_shown(self.hide), explained(whose, self.hide.quoted):
+            yield self.connect(service.address.region)

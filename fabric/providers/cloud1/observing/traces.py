@@ -1,0 +1,161 @@
+"""Traces of calls, with what was done in each."""
+
+import datetime
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from fabric.model.observed import SECOND, TimeWindow, TracedCall, TracedStep
+from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.observing import ObservedService
+from fabric.providers.side_by_side import each_at_once
+
+# A question is about less than so many seconds, and so many letters.
+_LONGEST = 6 * 3600 - 1
+_LETTERS = 1_900
+_IN_ONE = 5
+_AT_ONCE = 5
+
+
+class _Summary(Struct, frozen=True, rename="pascal"):
+    id: str
+
+
+class _Summaries(Struct, frozen=True, rename="pascal"):
+    trace_summaries: tuple[_Summary, ...] = ()
+    next_token: str = ""
+
+
+class _Document(Struct, frozen=True, rename="pascal"):
+    document: str
+
+
+class _Trace(Struct, frozen=True, rename="pascal"):
+    id: str
+    segments: tuple[_Document, ...] = ()
+
+
+class _Traces(Struct, frozen=True, rename="pascal"):
+    traces: tuple[_Trace, ...] = ()
+    next_token: str = ""
+
+
+class _Segment(Struct, frozen=True):
+    """Without an end it is still going on."""
+
+    id: str
+    name: str
+    start_time: float
+    end_time: float = 0.0
+    parent_id: str = ""
+    origin: str = ""
+    error: bool = False
+    fault: bool = False
+    throttle: bool = False
+    subsegments: tuple["_Segment", ...] = ()
+
+    @property
+    def ms(self) -> float:
+        return max(self.end_time - self.start_time, 0.0) * 1000
+
+    @property
+    def status(self) -> str:
+        return "error" if self.error or self.fault or self.throttle else "ok"
+
+    @property
+    def began(self) -> int:
+        return round(self.start_time * 1_000_000) * 1_000
+
+
+def traces_of(
+    clients: Cloud1Clients, service: ObservedService, window: TimeWindow
+) -> list[TracedCall]:
+    names = {one.resource_name: one.name for one in service.functions}
+    ids = dict.fromkeys(_ids(clients, _expressions(list(names)), window))
+    groups = [list(ids)[begin : begin + _IN_ONE] for begin in range(0, len(ids), _IN_ONE)]
+    found = each_at_once(lambda group: list(_looked_up(clients, group)), groups, _AT_ONCE)
+    calls = (_calls(service, one, names) for one in itertools.chain.from_iterable(found))
+    every = itertools.chain.from_iterable(calls)
+    return [one for one in every if window.has(one.started_at)]
+
+
+def _expressions(names: Sequence[str]) -> Iterator[str]:
+    """Any of these services; as many in one question as have room in it."""
+    said = ""
+    for name in names:
+        word = f'service("{name}")'
+        if said and len(said) + len(word) > _LETTERS:
+            yield said
+            said = ""
+        said = f"{said} OR {word}" if said else word
+    if said:
+        yield said
+
+
+def _ids(clients: Cloud1Clients, expressions: Iterable[str], window: TimeWindow) -> Iterator[str]:
+    spans = list(_spans(window))
+    for expression in expressions:
+        for since, until in spans:
+            yield from _ids_between(clients, expression, since, until)
+
+
+def _spans(window: TimeWindow) -> Iterator[tuple[float, float]]:
+    since, until = window.since / SECOND, window.until / SECOND
+    while since < until:
+        end = min(since + _LONGEST, until)
+        yield since, end
+        since = end
+
+
+def _ids_between(
+    clients: Cloud1Clients, expression: str, since: float, until: float
+) -> Iterator[str]:
+    token = ""
+    while True:
+        answer = clients.of("xray").get_trace_summaries(
+            StartTime=_utc(since),
+            EndTime=_utc(until),
+            FilterExpression=expression,
+            **({"NextToken": token} if token else {}),
+        )
+        page = msgspec.convert(answer, _Summaries)
+        yield from (one.id for one in page.trace_summaries)
+        token = page.next_token
+        if not token:
+            return
+
+
+def _utc(at: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(at, tz=datetime.UTC)
+
+
+def _looked_up(clients: Cloud1Clients, ids: Sequence[str]) -> Iterator[_Trace]:
+    token = ""
+    while True:
+        more = {"NextToken": token} if token else {}
+        answer = clients.of("xray").batch_get_traces(TraceIds=list(ids), **more)
+        page = msgspec.convert(answer, _Traces)
+        yield from page.traces
+        token = page.next_token
+        if not token:
+            return
+
+
+def _calls(service: ObservedService, trace: _Trace, names: dict[str, str]) -> Iterator[TracedCall]:
+    """One for each of our functions in it: a trace may go through several."""
+    segments = [msgspec.json.decode(one.document, type=_Segment) for one in trace.segments]
+    steps = tuple(itertools.chain.from_iterable(_steps(one, one.parent_id) for one in segments))
+    told: set[str] = set()
+    for one in sorted(segments, key=lambda one: one.start_time):
+        if one.name in names and one.name not in told:
+            told.add(one.name)
+            where = (service.address.service, names[one.name], service.address.label)
+            yield TracedCall(trace.id, *where, one.began, one.ms, one.status, steps)
+
+
+def _steps(segment: _Segment, parent: str) -> Iterator[TracedStep]:
+    yield TracedStep(segment.id, parent, segment.name, segment.began, segment.ms, segment.status)
+    for one in segment.subsegments:
+        yield from _steps(one, segment.id)
