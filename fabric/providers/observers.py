@@ -16,8 +16,22 @@ def _cloud1(around: CommandEnvironment, connections: Connections) -> Observer:
     return cloud1_observer(around, connections)
 
 
+def _cloud2(around: CommandEnvironment, connections: Connections) -> Observer:
+    from fabric.providers.cloud2.make import cloud2_observer
+
+    return cloud2_observer(around, connections)
+
+
+def _cloud3(around: CommandEnvironment, connections: Connections) -> Observer:
+    from fabric.providers.cloud3.make import cloud3_observer
+
+    return cloud3_observer(around, connections)
+
+
 _OBSERVERS: dict[str, Callable[[CommandEnvironment, Connections], Observer]] = {
     "cloud1-lambda": _cloud1,
+    "cloud2-functions": _cloud2,
+    "cloud3-functions": _cloud3,
 }
 
 

@@ -21,7 +21,7 @@ from tests.support.service_site import LostAnswer, ServiceSite
 _STATEMENT = {"effect": "Allow", "actions": ["sqs:*"], "resources": ["*"]}
 _ROLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
 # Calls that change nothing.
-_READS = ("Get", "List", "Describe", "Head")
+_READS = ("Get", "List", "Describe", "Head", "Filter")
 
 
 class _OnceClients(Cloud1Clients):

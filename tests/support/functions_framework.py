@@ -17,7 +17,10 @@ from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 _CACHE = TOOLCHAIN.parent
 _NODE = "@google-cloud/functions-framework"
 _CLIENT = "2.202.0"
-_DOCUMENTS = ("cloudfunctions.v2", "run.v2", "cloudscheduler.v1")
+_DOCUMENTS = (
+    *("cloudfunctions.v2", "run.v2", "cloudscheduler.v1"),
+    *("logging.v2", "monitoring.v3", "cloudtrace.v1"),
+)
 
 
 def node_framework() -> Path:
@@ -33,7 +36,7 @@ def python_framework() -> Path:
 
 def discovery_documents() -> tuple[Path, ...]:
     """They come with the official client."""
-    folder = _kept(f"google-discovery-{_CLIENT}", _unpack_documents)
+    folder = _kept(f"google-discovery-{_CLIENT}-{len(_DOCUMENTS)}", _unpack_documents)
     return tuple(folder / f"{name}.json" for name in _DOCUMENTS)
 
 

@@ -68,11 +68,23 @@ class ObservedTargets(Struct, frozen=True):
     def observer(self, target: ObservedTarget, kind: str) -> Observer:
         """Raises where there is none, or nothing that it could look after."""
         if target.is_here:
+            self._refuse_unready(target, kind)
             return LocalCalls(target.log)
         observer = self.deployers.observer(target.ref, kind)
         if target.record is None:
             raise FabricError(_not_deployed(target.ref))
         return observer
+
+    def _refuse_unready(self, target: ObservedTarget, kind: str) -> None:
+        """Where nothing was called here either, it is told what a look at the provider would
+        need."""
+        if target.log.is_file():
+            return
+        try:
+            self.deployers.observer(target.ref, kind)
+        except FabricError as error:
+            if error.first.code == "credentials/missing":
+                raise
 
 
 @contextlib.contextmanager

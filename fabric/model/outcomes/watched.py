@@ -40,7 +40,7 @@ class NumbersRow(JsonStruct, frozen=True):
 class MetricsOutcome(JsonStruct, frozen=True):
     """`over_time` is for people, one for each function."""
 
-    only_in_words: ClassVar[frozenset[str]] = frozenset({"over_time"})
+    only_in_words: ClassVar[frozenset[str]] = frozenset({"overTime"})
 
     functions: tuple[NumbersRow, ...]
     since: str
@@ -71,7 +71,7 @@ class TracedRow(JsonStruct, frozen=True):
 class TracesOutcome(JsonStruct, frozen=True):
     """With `as_trees` each is drawn with its steps."""
 
-    only_in_words: ClassVar[frozenset[str]] = frozenset({"as_trees"})
+    only_in_words: ClassVar[frozenset[str]] = frozenset({"asTrees"})
 
     traces: tuple[TracedRow, ...]
     since: str

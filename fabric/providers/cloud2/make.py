@@ -8,6 +8,7 @@ from msgspec import ValidationError, convert
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.cloud2.deployer import Cloud2Functions
+from fabric.providers.cloud2.observing.observer import Cloud2Observer
 from fabric.providers.cloud2.own_settings import REGION, Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.tokens import KEY, TOKEN, login_of
 from fabric.providers.connections import Connections
@@ -24,19 +25,36 @@ def cloud2_functions(
 ) -> Cloud2Functions:
     env = around.env.reveal()
     hide = redaction_of((*around.hide.reveal(), *_secrets(env)), env.items())
-    project = env.get(_PROJECT) or env.get(_OTHER_NAME) or ""
+    place = _place(env)
 
     def connect() -> Cloud2Api:
         """What a config says can be judged without credentials: they are asked for here."""
-        _require(project, env)
-        login = login_of(env, around.cwd)
-        base_url = env.get(_BASE_URL) or ""
-        refuse_plain(_BASE_URL, base_url)
-        key = ("cloud2", base_url, project, *_secrets(env))
-        return connections.shared(key, lambda: Cloud2Api(base_url, login))
+        return _connected(place.project, around, connections)
 
-    place = Cloud2Place(project, env.get("CLOUD2_REGION") or REGION)
     return Cloud2Functions(connect, _own(extension), place, hide=hide)
+
+
+def cloud2_observer(around: CommandEnvironment, connections: Connections) -> Cloud2Observer:
+    """Raises where somebody would have to be asked for the variables first."""
+    env = around.env.reveal()
+    hide = redaction_of((*around.hide.reveal(), *_secrets(env)), env.items())
+    place = _place(env)
+    return Cloud2Observer(_connected(place.project, around, connections), place, hide)
+
+
+def _place(env: Mapping[str, str]) -> Cloud2Place:
+    project = env.get(_PROJECT) or env.get(_OTHER_NAME) or ""
+    return Cloud2Place(project, env.get("CLOUD2_REGION") or REGION)
+
+
+def _connected(project: str, around: CommandEnvironment, connections: Connections) -> Cloud2Api:
+    env = around.env.reveal()
+    _require(project, env)
+    login = login_of(env, around.cwd)
+    base_url = env.get(_BASE_URL) or ""
+    refuse_plain(_BASE_URL, base_url)
+    key = ("cloud2", base_url, project, *_secrets(env))
+    return connections.shared(key, lambda: Cloud2Api(base_url, login))
 
 
 def _secrets(env: Mapping[str, str]) -> tuple[str, ...]:

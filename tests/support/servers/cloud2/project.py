@@ -72,7 +72,20 @@ class FunctionState:
     pending: Pending | None = None
 
 
+@dataclass
+class MetCall:
+    """A call of a user's, and what was written meanwhile."""
+
+    service: str
+    at: int
+    ms: float
+    status: int
+    lines: list[str]
+
+
 class Cloud2Project:
+    """`entries` and `traces` are what others have left there."""
+
     def __init__(self, ident: str, folder: Path, endpoint: str) -> None:
         self.id = ident
         self.folder = folder
@@ -85,6 +98,9 @@ class Cloud2Project:
         self.calls: list[tuple[str, str, int]] = []
         self.faults: list[dict[str, Any]] = []
         self.numbers = itertools.count(1)
+        self.met: list[MetCall] = []
+        self.entries: list[dict[str, Any]] = []
+        self.traces: list[dict[str, Any]] = []
 
     @property
     def token(self) -> str:

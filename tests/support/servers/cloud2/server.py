@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from tests.support import functions_framework
-from tests.support.servers.cloud2 import faults, functions, jobs, services
+from tests.support.servers.cloud2 import faults, functions, jobs, services, telemetry
 from tests.support.servers.cloud2.described import Described, Discovery
 from tests.support.servers.cloud2.project import Cloud2Project
 from tests.support.servers.cloud2.refusals import CutOffError, RefusedRequestError, invalid
@@ -41,6 +41,9 @@ _ACTS: dict[str, Callable[..., Any]] = {
     f"{_JOBS}.patch": jobs.patch,
     f"{_JOBS}.delete": jobs.delete,
     f"{_JOBS}.list": jobs.listed,
+    "logging.entries.list": telemetry.entries,
+    "monitoring.projects.timeSeries.list": telemetry.time_series,
+    "cloudtrace.projects.traces.list": telemetry.traces,
 }
 _HOP = frozenset(("connection", "transfer-encoding", "content-length", "keep-alive", "date"))
 
@@ -85,6 +88,11 @@ def cloud2_world() -> Iterator[Cloud2World]:
                 world.forget(ident)
 
 
+def _project_in(names: dict[str, str]) -> str:
+    """Older interfaces have another word for it."""
+    return names.get("projectsId") or names.get("projectId", "")
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # Head and body leave together: in two packets the second would wait for an acknowledgement.
@@ -125,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
         found = hit.found(self.command, path) if hit else None
         if hit is None or found is None:
             raise RefusedRequestError(404, "NOT_FOUND", f"{self.command} {path}")
-        project = self._known(found[1]["projectsId"])
+        project = self._known(_project_in(found[1]) or telemetry.project_in(body))
         self._counted(project, path, lambda: self._carried_out(project, hit, found, (query, body)))
 
     def _counted(self, project: Cloud2Project, path: str, act: Callable[[], bytes]) -> None:
@@ -215,7 +223,9 @@ class _Handler(BaseHTTPRequestHandler):
         project.rest(service.met.instance)
         target = f"/{rest}" + (f"?{query}" if query else "")
         given = Passed(body, self.headers.items())
-        return service.met.instance.ask(self.command, target, given)
+        with telemetry.noted(project, service) as call:
+            call.answer = service.met.instance.ask(self.command, target, given)
+        return call.answer
 
     def _json(self, status: int, document: Any) -> None:
         self._send(status, [("Content-Type", "application/json")], json.dumps(document).encode())

@@ -1,0 +1,59 @@
+"""How cloud2 is asked about calls: pages of its interfaces, and moments as they stand there."""
+
+import datetime
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+from urllib.parse import urlencode
+
+from msgspec import Struct
+
+from fabric.model.observed import SECOND
+from fabric.providers.cloud2.api import Cloud2Api
+from fabric.providers.contract import CallWatch
+from fabric.providers.http_calls import ProviderCall, patient
+from fabric.providers.waiting import WAITING, Waiting
+
+T = TypeVar("T")
+
+
+class Cloud2Asking(Struct, frozen=True):
+    """Questions only: each may be asked again."""
+
+    api: Cloud2Api
+    project: str
+    region: str
+    watch: CallWatch
+    waiting: Waiting = WAITING
+
+    def ask(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
+        return patient(
+            lambda: self.api.once(interface, call, kind), "cloud2", self.waiting, self.watch
+        )
+
+
+def listed(
+    ask: Callable[[Mapping[str, str]], tuple[T, str]], words: Mapping[str, str]
+) -> Iterator[T]:
+    """Page after page; each says how the next one is asked for."""
+    token = ""
+    while True:
+        page, token = ask({**words, **({"pageToken": token} if token else {})})
+        yield page
+        if not token:
+            return
+
+
+def getting(path: str, words: Mapping[str, str]) -> ProviderCall:
+    return ProviderCall("GET", f"{path}?{urlencode(words)}")
+
+
+def rfc3339(at: int) -> str:
+    whole = datetime.datetime.fromtimestamp(at // SECOND, tz=datetime.UTC)
+    return f"{whole:%Y-%m-%dT%H:%M:%S}.{at % SECOND:09d}Z"
+
+
+def nanoseconds_in(text: str) -> int:
+    """Of a moment that may have nine digits behind the point."""
+    head, _, rest = text.rstrip("Z").partition(".")
+    whole = datetime.datetime.fromisoformat(head).replace(tzinfo=datetime.UTC)
+    return int(whole.timestamp()) * SECOND + int(rest[:9].ljust(9, "0") or 0)

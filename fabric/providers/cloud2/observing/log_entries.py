@@ -1,0 +1,128 @@
+"""Lines of functions, by what serves them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import unquote
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fabric.model.log_levels import level_named, level_of
+from fabric.model.observed import LogLine
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.providers.cloud2.observing.asking import (
+    Cloud2Asking,
+    listed,
+    nanoseconds_in,
+    rfc3339,
+)
+from fabric.providers.http_calls import sending
+from fabric.providers.observing import LogQuestion, ObservedService
+
+_INTERFACE = "logging"
+_PAGE = 1_000
+_NAMES = 200
+_RESOURCE = "cloud_run_revision"
+# What a function says itself; all others are what surrounds it.
+_OWN = frozenset(("run.googleapis.com/stdout", "run.googleapis.com/stderr"))
+
+
+class _Resource(Struct, frozen=True):
+    labels: Mapping[str, str] = {}
+
+
+class _Entry(Struct, frozen=True, rename="camel"):
+    insert_id: str = ""
+    log_name: str = ""
+    timestamp: str = ""
+    receive_timestamp: str = ""
+    severity: str = ""
+    text_payload: str = ""
+    json_payload: JsonObject | None = None
+    resource: _Resource = field(default_factory=_Resource)
+    labels: Mapping[str, str] = {}
+    trace: str = ""
+    http_request: JsonObject | None = None
+
+    @property
+    def log(self) -> str:
+        return unquote(self.log_name.rpartition("/logs/")[2])
+
+
+class _Entries(Struct, frozen=True, rename="camel"):
+    entries: tuple[_Entry, ...] = ()
+    next_page_token: str = ""
+
+
+def lines_of(asking: Cloud2Asking, service: ObservedService, asked: LogQuestion) -> list[LogLine]:
+    found: list[LogLine] = []
+    for begin in range(0, len(service.functions), _NAMES):
+        some = replace(service, functions=service.functions[begin : begin + _NAMES])
+        found += _lines(asking, some, asked)
+    return found
+
+
+def _lines(asking: Cloud2Asking, service: ObservedService, asked: LogQuestion) -> Iterator[LogLine]:
+    names = {one.resource_name: one.name for one in service.functions}
+    words = {"filter": _filter(asking, list(names), asked), "orderBy": "timestamp desc"}
+    count = 0
+    for page in listed(lambda more: _page(asking, more), words):
+        for entry in page:
+            function = names.get(entry.resource.labels.get("service_name", ""))
+            line = _line(service, function, entry) if function else None
+            # Texts are compared here: a phrase in a filter is looked for word by word.
+            if line is not None and asked.text in line.text:
+                count += 1
+                yield line
+        if count >= asked.most:
+            return
+
+
+def _page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_Entry], str]:
+    names = [f"projects/{asking.project}"]
+    document = {"resourceNames": names, "pageSize": _PAGE, **words}
+    found = asking.ask(_INTERFACE, sending("POST", "/v2/entries:list", document), _Entries)
+    return found.entries, found.next_page_token
+
+
+def _filter(asking: Cloud2Asking, names: Sequence[str], asked: LogQuestion) -> str:
+    either = " OR ".join(f'"{name}"' for name in names)
+    window = asked.window
+    return " AND ".join(
+        (
+            f'resource.type="{_RESOURCE}"',
+            f'resource.labels.location="{asking.region}"',
+            f"resource.labels.service_name=({either})",
+            f'timestamp>="{rfc3339(window.since)}"',
+            f'timestamp<"{rfc3339(window.until)}"',
+        )
+    )
+
+
+def _line(service: ObservedService, function: str, entry: _Entry) -> LogLine:
+    text, at = _text(entry), nanoseconds_in(entry.timestamp or entry.receive_timestamp)
+    return replace(
+        service.line(function, at, text.rstrip("\n")),
+        level=level_of(text) or _level(entry.severity),
+        request=entry.labels.get("execution_id", "") or entry.trace.rpartition("/")[2],
+        id=f"{entry.insert_id}/{entry.log}",
+        is_platform=entry.log not in _OWN,
+    )
+
+
+def _level(severity: str) -> str:
+    return "" if severity == "DEFAULT" else level_named(severity)
+
+
+def _text(entry: _Entry) -> str:
+    """What was written as JSON is told by its message, where it has one."""
+    if entry.text_payload:
+        return entry.text_payload
+    if entry.json_payload is not None:
+        message = entry.json_payload.get("message")
+        rest = msgspec.json.encode(entry.json_payload).decode()
+        return message if isinstance(message, str) and message else rest
+    request = entry.http_request or {}
+    words = (request.get("requestMethod"), request.get("requestUrl"), request.get("status"))
+    return " ".join(str(word) for word in words if word) or json.dumps({"log": entry.log})

@@ -1,0 +1,161 @@
+"""How often functions were met, and how long it took: by what serves them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct, field
+
+from fabric.model.observed import SECOND, FunctionNumbers, TimeWindow
+from fabric.providers.cloud2.observing.asking import (
+    Cloud2Asking,
+    getting,
+    listed,
+    nanoseconds_in,
+    rfc3339,
+)
+from fabric.providers.observing import ObservedService
+
+_INTERFACE = "monitoring"
+_PARTS = 24
+_MINUTE = 60
+_NAMES = 100
+_COUNT, _TIMES = "request_count", "request_latencies"
+_LABEL = "service_name"
+
+
+class _Interval(Struct, frozen=True, rename="camel"):
+    end_time: str
+
+
+class _Value(Struct, frozen=True, rename="camel"):
+    """Whole numbers are texts there."""
+
+    int64_value: str = ""
+    double_value: float = 0.0
+
+    @property
+    def number(self) -> float:
+        return float(self.int64_value) if self.int64_value else self.double_value
+
+
+class _Point(Struct, frozen=True):
+    interval: _Interval
+    value: _Value
+
+
+class _Labels(Struct, frozen=True):
+    labels: Mapping[str, str] = {}
+
+
+class _Series(Struct, frozen=True):
+    resource: _Labels = field(default_factory=_Labels)
+    points: tuple[_Point, ...] = ()
+
+
+class _AllSeries(Struct, frozen=True, rename="camel"):
+    time_series: tuple[_Series, ...] = ()
+    next_page_token: str = ""
+
+
+class _Question(Struct, frozen=True):
+    """One number of each function: `more` chooses among its requests."""
+
+    metric: str
+    aligner: str
+    reducer: str
+    seconds: int
+    more: str = ""
+
+
+Found = Mapping[str, Sequence[_Point]]
+
+
+def numbers_of(
+    asking: Cloud2Asking, service: ObservedService, window: TimeWindow
+) -> list[FunctionNumbers]:
+    part, whole = _minutes(window, _PARTS), _minutes(window, 1)
+    failed = ' AND metric.labels.response_code_class="5xx"'
+    questions = (
+        _Question(_COUNT, "ALIGN_DELTA", "REDUCE_SUM", part),
+        _Question(_COUNT, "ALIGN_DELTA", "REDUCE_SUM", whole, failed),
+        _Question(_TIMES, "ALIGN_DELTA", "REDUCE_PERCENTILE_50", whole),
+        _Question(_TIMES, "ALIGN_DELTA", "REDUCE_PERCENTILE_95", whole),
+    )
+    names = [one.resource_name for one in service.functions]
+    calls, errors, p50, p95 = (_answered(asking, one, names, window) for one in questions)
+    return [
+        FunctionNumbers(
+            service.address.service,
+            one.name,
+            service.address.label,
+            round(_sum(calls, one.resource_name)),
+            round(_sum(errors, one.resource_name)),
+            _most(p50, one.resource_name),
+            _most(p95, one.resource_name),
+            _over_time(calls.get(one.resource_name, ()), window, part),
+        )
+        for one in service.functions
+    ]
+
+
+def _minutes(window: TimeWindow, parts: int) -> int:
+    """So long is a part, in whole minutes."""
+    seconds = (window.until - window.since) // SECOND // parts
+    return max(-(-seconds // _MINUTE), 1) * _MINUTE
+
+
+def _answered(
+    asking: Cloud2Asking, one: _Question, names: Sequence[str], window: TimeWindow
+) -> Found:
+    found: dict[str, list[_Point]] = {}
+    for begin in range(0, len(names), _NAMES):
+        words = _words(asking, one, names[begin : begin + _NAMES], window)
+        for page in listed(lambda more: _page(asking, more), words):
+            for series in page:
+                found.setdefault(series.resource.labels.get(_LABEL, ""), []).extend(series.points)
+    return found
+
+
+def _page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_Series], str]:
+    path = f"/v3/projects/{asking.project}/timeSeries"
+    found = asking.ask(_INTERFACE, getting(path, words), _AllSeries)
+    return found.time_series, found.next_page_token
+
+
+def _words(
+    asking: Cloud2Asking, one: _Question, names: Sequence[str], window: TimeWindow
+) -> dict[str, str]:
+    either = ", ".join(f'"{name}"' for name in names)
+    chosen = (
+        f'metric.type="run.googleapis.com/{one.metric}" AND resource.type="cloud_run_revision"'
+        f' AND resource.labels.location="{asking.region}"'
+        f" AND resource.labels.{_LABEL}=one_of({either}){one.more}"
+    )
+    return {
+        "filter": chosen,
+        "interval.startTime": rfc3339(window.since),
+        "interval.endTime": rfc3339(window.until),
+        "aggregation.alignmentPeriod": f"{one.seconds}s",
+        "aggregation.perSeriesAligner": one.aligner,
+        "aggregation.crossSeriesReducer": one.reducer,
+        "aggregation.groupByFields": f"resource.labels.{_LABEL}",
+    }
+
+
+def _sum(found: Found, name: str) -> float:
+    return sum(point.value.number for point in found.get(name, ()))
+
+
+def _most(found: Found, name: str) -> float | None:
+    return max((point.value.number for point in found.get(name, ())), default=None)
+
+
+def _over_time(points: Sequence[_Point], window: TimeWindow, part: int) -> tuple[int, ...]:
+    parts = [0] * _PARTS
+    for end, value in _ends(points):
+        place = (end - 1 - window.since) // (part * SECOND)
+        parts[min(max(place, 0), _PARTS - 1)] += round(value)
+    return tuple(parts)
+
+
+def _ends(points: Sequence[_Point]) -> Iterator[tuple[int, float]]:
+    return ((nanoseconds_in(one.interval.end_time), one.value.number) for one in points)

@@ -1,0 +1,99 @@
+"""Traces of a project that went through functions of ours."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from fabric.model.observed import TimeWindow, TracedCall, TracedStep
+from fabric.providers.cloud2.observing.asking import (
+    Cloud2Asking,
+    getting,
+    listed,
+    nanoseconds_in,
+    rfc3339,
+)
+from fabric.providers.observing import ObservedService
+
+_INTERFACE = "cloudtrace"
+_PAGE = "200"
+_MS = 1_000_000
+_FAILED = 500
+_STATUS = ("/http/status_code", "http.status_code", "http.response.status_code")
+
+
+class _Span(Struct, frozen=True, rename="camel"):
+    span_id: str
+    name: str = ""
+    start_time: str = ""
+    end_time: str = ""
+    parent_span_id: str = ""
+    labels: Mapping[str, str] = {}
+
+    @property
+    def began(self) -> int:
+        return nanoseconds_in(self.start_time)
+
+    @property
+    def ms(self) -> float:
+        return (nanoseconds_in(self.end_time or self.start_time) - self.began) / _MS
+
+    @property
+    def status(self) -> str:
+        said = next((self.labels[name] for name in _STATUS if name in self.labels), "")
+        is_bad = said.isdecimal() and int(said) >= _FAILED
+        return "error" if is_bad or "/error/message" in self.labels else "ok"
+
+
+class _Trace(Struct, frozen=True, rename="camel"):
+    trace_id: str
+    spans: tuple[_Span, ...] = ()
+
+
+class _Traces(Struct, frozen=True, rename="camel"):
+    traces: tuple[_Trace, ...] = ()
+    next_page_token: str = ""
+
+
+def traces_of(
+    asking: Cloud2Asking, service: ObservedService, window: TimeWindow
+) -> list[TracedCall]:
+    """Which service a step is of, its labels say: their names differ by who wrote the step, so all
+    traces of this time are looked at."""
+    words = {
+        "startTime": rfc3339(window.since),
+        "endTime": rfc3339(window.until),
+        "view": "COMPLETE",
+        "pageSize": _PAGE,
+    }
+    pages = listed(lambda more: _page(asking, more), words)
+    found = (call for page in pages for trace in page for call in _calls(service, trace))
+    return [one for one in found if window.has(one.started_at)]
+
+
+def _page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_Trace], str]:
+    path = f"/v1/projects/{asking.project}/traces"
+    found = asking.ask(_INTERFACE, getting(path, words), _Traces)
+    return found.traces, found.next_page_token
+
+
+def _calls(service: ObservedService, trace: _Trace) -> Iterator[TracedCall]:
+    names = {one.resource_name: one.name for one in service.functions}
+    known = {one.span_id for one in trace.spans}
+    steps = tuple(
+        TracedStep(
+            one.span_id,
+            one.parent_span_id if one.parent_span_id in known else "",
+            one.name,
+            one.began,
+            one.ms,
+            one.status,
+        )
+        for one in trace.spans
+    )
+    told: set[str] = set()
+    for one in sorted(trace.spans, key=lambda one: one.began):
+        name = next((names[text] for text in one.labels.values() if text in names), "")
+        if name and name not in told:
+            told.add(name)
+            where = (service.address.service, name, service.address.label)
+            yield TracedCall(trace.trace_id, *where, one.began, one.ms, one.status, steps)

@@ -1,0 +1,178 @@
+"""What cloud3 keeps of calls in a workspace of its log analytics: asked in its own language."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from urllib.parse import quote
+
+from msgspec import Struct, convert
+from msgspec.structs import replace
+
+from fabric.model.log_levels import level_of
+from fabric.model.observed import (
+    FunctionNumbers,
+    LogLine,
+    TimeWindow,
+    TracedCall,
+    TracedStep,
+    moment,
+)
+from fabric.model.secret import Secret
+from fabric.providers.cloud3.queries import counted, parts_of, requests, said, seconds_of_part
+from fabric.providers.cloud3.refusals import Cloud3Refusal, judged
+from fabric.providers.cloud3.tables import Row, Tables, nanoseconds_at, rows_of
+from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.http_calls import patient, sending, sent, understood
+from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.redaction import Redaction
+from fabric.providers.refused_calls import RefusedCallError, quoting, told
+from fabric.providers.waiting import WAITING, Waiting
+from fabric.system.http_client import Http
+
+_LEVELS = {0: "debug", 1: "info", 2: "warn", 3: "error", 4: "error"}
+
+
+class Cloud3Workspace(Struct, frozen=True):
+    """Where a workspace is asked, and by which token."""
+
+    base_url: str
+    token: Secret[str]
+    id: str
+
+
+class Cloud3Observer(Struct, frozen=True):
+    http: Http
+    workspace: Cloud3Workspace
+    hide: Redaction
+    waiting: Waiting = WAITING
+
+    def log_lines(
+        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+    ) -> Iterable[LogLine]:
+        found = self._asked(service, said(service, asked.text, asked.most), asked.window, watch)
+        lines = (_line(service, row) for row in found)
+        return [line for line in lines if line is not None and asked.window.has(line.at)]
+
+    def numbers(
+        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+    ) -> Iterable[FunctionNumbers]:
+        found = list(self._asked(service, counted(service), window, watch))
+        part = seconds_of_part(window)
+        bars = list(self._asked(service, parts_of(service, part), window, watch))
+        rows = {_text(row, "OperationName").lower(): row for row in found}
+        whose = service.address
+        return [
+            FunctionNumbers(
+                whose.service,
+                one.name,
+                whose.label,
+                int(_number(row, "Calls") or 0),
+                int(_number(row, "Errors") or 0),
+                _number(row, "P50"),
+                _number(row, "P95"),
+                _over_time(bars, one.name, window, part),
+            )
+            for one in service.functions
+            for row in (rows.get(one.name.lower(), {}),)
+        ]
+
+    def traces(
+        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+    ) -> Iterable[TracedCall]:
+        steps: dict[str, list[Row]] = {}
+        for row in self._asked(service, requests(service), window, watch):
+            steps.setdefault(_text(row, "OperationId"), []).append(row)
+        calls = (_call(service, ident, rows) for ident, rows in steps.items())
+        return [one for one in calls if one is not None]
+
+    def _asked(
+        self, service: ObservedService, query: str, window: TimeWindow, watch: CallWatch
+    ) -> Iterator[Row]:
+        document = {"query": query, "timespan": f"{moment(window.since)}/{moment(window.until)}"}
+        path = f"/v1/workspaces/{quote(self.workspace.id, safe='')}/query"
+        with self._told(service) as hide:
+            heard = quoting(watch, hide.quoted)
+            tables = patient(lambda: self._once(path, document), "cloud3", self.waiting, heard)
+        if tables.error is not None:
+            watch.hear(f"not all is there: {self.hide.quoted(tables.error.message)}")
+        yield from rows_of(tables)
+
+    def _once(self, path: str, document: Mapping[str, str]) -> Tables:
+        call = sending("POST", path, document)
+        reply = sent(self.http, self.workspace.base_url, self.workspace.token, call)
+        if reply.ok:
+            return understood(call, reply, Tables)
+        fault = understood(call, reply, Cloud3Refusal).error
+        raise RefusedCallError(reply.status, f"{fault.code} {fault.words}".strip(), call.title)
+
+    @contextmanager
+    def _told(self, service: ObservedService) -> Iterator[Redaction]:
+        with told(f"`{service.address.service}`", judged, self.hide) as hide:
+            yield hide
+
+
+def _line(service: ObservedService, row: Row) -> LogLine | None:
+    function = _function(service, row)
+    if not function:
+        return None
+    text, at = _text(row, "Message").rstrip("\n"), nanoseconds_at(_text(row, "TimeGenerated"))
+    severity = _number(row, "SeverityLevel")
+    by_number = "" if severity is None else _LEVELS.get(int(severity), "")
+    return replace(
+        service.line(function, at, text),
+        level=level_of(text) or by_number,
+        request=_text(row, "OperationId"),
+        id=_text(row, "_ItemId"),
+        is_platform=_text(row, "Category").startswith(("Host.", "Microsoft.")),
+    )
+
+
+def _function(service: ObservedService, row: Row) -> str:
+    """Names there are the same in small and in large letters."""
+    name = _text(row, "OperationName").lower()
+    return next((one.name for one in service.functions if one.name.lower() == name), "")
+
+
+def _call(service: ObservedService, ident: str, rows: Sequence[Row]) -> TracedCall | None:
+    function = next((name for row in rows if (name := _function(service, row))), "")
+    if not function:
+        return None
+    steps = tuple(_step(row) for row in rows)
+    known = {one.id for one in steps}
+    steps = tuple(one if one.parent in known else replace(one, parent="") for one in steps)
+    root = min(steps, key=lambda one: (bool(one.parent), one.started_at))
+    where = (service.address.service, function, service.address.label)
+    return TracedCall(ident, *where, root.started_at, root.ms, root.status, steps)
+
+
+def _step(row: Row) -> TracedStep:
+    return TracedStep(
+        _text(row, "Id"),
+        _text(row, "ParentId"),
+        _text(row, "Name"),
+        nanoseconds_at(_text(row, "TimeGenerated")),
+        _number(row, "DurationMs") or 0.0,
+        "ok" if _text(row, "Success").lower() in ("true", "") else "error",
+    )
+
+
+def _over_time(
+    rows: Sequence[Row], function: str, window: TimeWindow, part: int
+) -> tuple[int, ...]:
+    parts = [0] * 24
+    for row in rows:
+        if _text(row, "OperationName").lower() == function.lower():
+            at = nanoseconds_at(_text(row, "TimeGenerated"))
+            place = (at - window.since) // (part * 1_000_000_000)
+            parts[min(max(place, 0), 23)] += int(_number(row, "Calls") or 0)
+    return tuple(parts)
+
+
+def _text(row: Row, name: str) -> str:
+    found = row.get(name)
+    return found if isinstance(found, str) else "" if found is None else json.dumps(found)
+
+
+def _number(row: Row, name: str) -> float | None:
+    found = row.get(name)
+    return None if found is None or found == "NaN" else convert(found, float, strict=False)

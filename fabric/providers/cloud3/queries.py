@@ -1,0 +1,63 @@
+"""Questions to log analytics, in its own language. No effects."""
+
+from fabric.model.observed import SECOND, TimeWindow
+from fabric.providers.observing import ObservedService
+
+_PARTS = 24
+_MINUTE = 60
+# What the deploy command may say besides: the app that functions are in.
+_APP = "functionApp"
+
+
+def said(service: ObservedService, text: str, most: int) -> str:
+    """The newest so many; both what is told and what is thrown."""
+    like = f" | where Message contains_cs {_literal(text)}" if text else ""
+    return (
+        "union AppTraces, (AppExceptions | extend Message = strcat(ExceptionType, ': ', "
+        f"OuterMessage)){_chosen(service)}"
+        " | extend Category = tostring(Properties.Category)"
+        f"{like} | top {most} by TimeGenerated desc"
+        " | project TimeGenerated, OperationName, OperationId, Message, SeverityLevel, Category, "
+        "_ItemId"
+    )
+
+
+def counted(service: ObservedService) -> str:
+    return (
+        f"AppRequests{_chosen(service)} | summarize Calls = sum(ItemCount), "
+        "Errors = sumif(ItemCount, Success == false), P50 = percentile(DurationMs, 50), "
+        "P95 = percentile(DurationMs, 95) by OperationName"
+    )
+
+
+def parts_of(service: ObservedService, seconds: int) -> str:
+    return (
+        f"AppRequests{_chosen(service)} | summarize Calls = sum(ItemCount) "
+        f"by OperationName, bin(TimeGenerated, {seconds}s)"
+    )
+
+
+def requests(service: ObservedService) -> str:
+    return (
+        f"union AppRequests, AppDependencies{_chosen(service)}"
+        " | project TimeGenerated, OperationName, OperationId, Id, ParentId, Name, DurationMs, "
+        "Success | order by TimeGenerated asc"
+    )
+
+
+def seconds_of_part(window: TimeWindow) -> int:
+    seconds = (window.until - window.since) // SECOND // _PARTS
+    return max(-(-seconds // _MINUTE), 1) * _MINUTE
+
+
+def _chosen(service: ObservedService) -> str:
+    names = ", ".join(_literal(one.name) for one in service.functions)
+    record = service.address.previous
+    app = dict(record.outputs).get(_APP, "") if record else ""
+    role = f" | where AppRoleName =~ {_literal(app)}" if app else ""
+    return f"{role} | where OperationName in~ ({names})"
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,42 @@
+"""What log analytics answers instead of rows, in words."""
+
+from typing import Optional
+
+from msgspec import Struct
+
+from fabric.model.problems import Problem
+from fabric.providers.refused_calls import Quoted, RefusedCallError
+
+_LOGIN, _RIGHTS, _NOT_FOUND = 401, 403, 404
+
+
+class Cloud3Fault(Struct, frozen=True):
+    """What is really wrong stands in the innermost of them."""
+
+    code: str = ""
+    message: str = ""
+    innererror: Optional["Cloud3Fault"] = None
+
+    @property
+    def words(self) -> str:
+        inner = self.innererror.words if self.innererror else ""
+        return f"{self.message} {inner}".strip()
+
+
+class Cloud3Refusal(Struct, frozen=True):
+    error: Cloud3Fault = Cloud3Fault()
+
+
+def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+    words = f"{whose}: `{error.call}` was refused, {quoted(error.words)}"
+    if error.status == _LOGIN:
+        hint = (
+            "check `CLOUD3_ACCESS_TOKEN`, which lasts for an hour, and that it is for log analytics"
+        )
+        return Problem("credentials/refused", words, hint)
+    if error.status == _RIGHTS:
+        hint = "whose token it is needs the right to read logs of the workspace"
+        return Problem("credentials/refused", words, hint)
+    if error.status == _NOT_FOUND:
+        return Problem("provider/refused", words, "check `CLOUD3_LOG_ANALYTICS_WORKSPACE_ID`")
+    return Problem("provider/refused", words)

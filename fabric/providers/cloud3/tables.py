@@ -1,0 +1,46 @@
+"""Answers of log analytics: tables, whose rows are lists."""
+
+import datetime
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from fabric.model.observed import nanoseconds
+from fabric.model.outcomes.json_struct import Json
+
+Row: TypeAlias = Mapping[str, Json]
+
+
+class _Column(Struct, frozen=True):
+    name: str
+
+
+class _Table(Struct, frozen=True):
+    columns: tuple[_Column, ...] = ()
+    rows: tuple[tuple[Json, ...], ...] = ()
+
+
+class PartialFault(Struct, frozen=True):
+    message: str = ""
+
+
+class Tables(Struct, frozen=True):
+    """An `error` beside tables says that they are not all of it."""
+
+    tables: tuple[_Table, ...] = ()
+    error: PartialFault | None = None
+
+
+def rows_of(tables: Tables) -> Iterator[Row]:
+    for table in tables.tables[:1]:
+        names = [column.name for column in table.columns]
+        for row in table.rows:
+            yield dict(zip(names, row, strict=False))
+
+
+def nanoseconds_at(text: str) -> int:
+    """Of a moment with up to seven digits behind the point."""
+    head, _, rest = text.rstrip("Z").partition(".")
+    whole = datetime.datetime.fromisoformat(head).replace(tzinfo=datetime.UTC)
+    return nanoseconds(whole) + int(rest[:9].ljust(9, "0") or 0)
