@@ -12,12 +12,12 @@ from fabric.model.outcomes.json_struct import Json
 Row: TypeAlias = Mapping[str, Json]
 
 
-class _Column(Struct, frozen=True):
+class _TableColumn(Struct, frozen=True):
     name: str
 
 
-class _Table(Struct, frozen=True):
-    columns: tuple[_Column, ...] = ()
+class _AnswerTable(Struct, frozen=True):
+    columns: tuple[_TableColumn, ...] = ()
     rows: tuple[tuple[Json, ...], ...] = ()
 
 
@@ -28,7 +28,7 @@ class PartialFault(Struct, frozen=True):
 class Tables(Struct, frozen=True):
     """An `error` beside tables says that they are not all of it."""
 
-    tables: tuple[_Table, ...] = ()
+    tables: tuple[_AnswerTable, ...] = ()
     error: PartialFault | None = None
 
 

@@ -19,18 +19,18 @@ _DAY = 86_400
 _ASKED = (("Invocations", "Sum"), ("Errors", "Sum"), ("Duration", "p50"), ("Duration", "p95"))
 
 
-class _Series(Struct, frozen=True, rename="pascal"):
+class _MetricSeries(Struct, frozen=True, rename="pascal"):
     id: str
     values: tuple[float, ...] = ()
     timestamps: tuple[datetime.datetime, ...] = ()
 
 
-class _Page(Struct, frozen=True, rename="pascal"):
-    metric_data_results: tuple[_Series, ...] = ()
+class _MetricPage(Struct, frozen=True, rename="pascal"):
+    metric_data_results: tuple[_MetricSeries, ...] = ()
     next_token: str = ""
 
 
-class _Times(Struct, frozen=True):
+class _AskedTimes(Struct, frozen=True):
     """Asked for in whole minutes: `part` seconds for what is drawn, `whole` for all of it."""
 
     since: int
@@ -52,9 +52,9 @@ def _minutes(seconds: float) -> int:
 def numbers_of(
     clients: Cloud1Clients, service: ObservedService, window: TimeWindow
 ) -> list[FunctionNumbers]:
-    times = _Times(window.since // SECOND, -(-window.until // SECOND))
+    times = _AskedTimes(window.since // SECOND, -(-window.until // SECOND))
     queries = [one for row in enumerate(service.functions) for one in _queries(*row, times)]
-    series: dict[str, list[_Series]] = {}
+    series: dict[str, list[_MetricSeries]] = {}
     for begin in range(0, len(queries), _QUERIES):
         for one in _asked(clients, queries[begin : begin + _QUERIES], times):
             series.setdefault(one.id, []).append(one)
@@ -64,7 +64,9 @@ def numbers_of(
     ]
 
 
-def _queries(number: int, function: LiveFunction, times: _Times) -> Iterator[Mapping[str, object]]:
+def _queries(
+    number: int, function: LiveFunction, times: _AskedTimes
+) -> Iterator[Mapping[str, object]]:
     """All versions together: numbers that name a function alone."""
     dimensions = [{"Name": "FunctionName", "Value": function.resource_name}]
     for which, (name, statistic) in enumerate(_ASKED):
@@ -75,8 +77,8 @@ def _queries(number: int, function: LiveFunction, times: _Times) -> Iterator[Map
 
 
 def _asked(
-    clients: Cloud1Clients, queries: Sequence[Mapping[str, object]], times: _Times
-) -> Iterator[_Series]:
+    clients: Cloud1Clients, queries: Sequence[Mapping[str, object]], times: _AskedTimes
+) -> Iterator[_MetricSeries]:
     token = ""
     while True:
         answer = clients.of("cloudwatch").get_metric_data(
@@ -86,7 +88,7 @@ def _asked(
             ScanBy="TimestampAscending",
             **({"NextToken": token} if token else {}),
         )
-        page = msgspec.convert(answer, _Page)
+        page = msgspec.convert(answer, _MetricPage)
         yield from page.metric_data_results
         token = page.next_token
         if not token:
@@ -94,7 +96,10 @@ def _asked(
 
 
 def _numbers(
-    service: ObservedService, function: str, times: _Times, found: Sequence[Iterable[_Series]]
+    service: ObservedService,
+    function: str,
+    times: _AskedTimes,
+    found: Sequence[Iterable[_MetricSeries]],
 ) -> FunctionNumbers:
     calls, errors, *spans = (
         [pair for one in series for pair in zip(one.timestamps, one.values, strict=False)]
@@ -113,7 +118,9 @@ def _numbers(
     )
 
 
-def _over_time(counts: Iterable[tuple[datetime.datetime, float]], times: _Times) -> tuple[int, ...]:
+def _over_time(
+    counts: Iterable[tuple[datetime.datetime, float]], times: _AskedTimes
+) -> tuple[int, ...]:
     parts = [0] * _PARTS
     for at, value in counts:
         place = int(at.timestamp() - times.since) // times.part

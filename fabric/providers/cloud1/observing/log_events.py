@@ -21,16 +21,16 @@ _MS = 1_000_000
 _AT_ONCE = 5
 
 
-class _Event(Struct, frozen=True, rename="camel"):
+class _LogEvent(Struct, frozen=True, rename="camel"):
     timestamp: int
     message: str
     event_id: str
 
 
-class _Page(Struct, frozen=True, rename="camel"):
+class _EventPage(Struct, frozen=True, rename="camel"):
     """A page may be empty, and others follow all the same."""
 
-    events: tuple[_Event, ...] = ()
+    events: tuple[_LogEvent, ...] = ()
     next_token: str = ""
 
 
@@ -52,7 +52,7 @@ def lines_of(
 
 def _events(
     clients: Cloud1Clients, group: str, asked: LogQuestion, watch: CallWatch
-) -> Iterator[_Event]:
+) -> Iterator[_LogEvent]:
     words: dict[str, object] = {
         "logGroupName": group,
         "startTime": asked.window.since // _MS,
@@ -63,7 +63,7 @@ def _events(
     while True:
         more = {"nextToken": token} if token else {}
         answer = clients.of("logs").filter_log_events(**words, **more)
-        page = msgspec.convert(answer, _Page)
+        page = msgspec.convert(answer, _EventPage)
         yield from page.events
         if not page.next_token or page.next_token == token or watch.is_to_end():
             return

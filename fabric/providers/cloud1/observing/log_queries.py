@@ -22,22 +22,22 @@ _MOST = 10_000
 _PENDING = frozenset(("Scheduled", "Running", "Unknown"))
 
 
-class _Field(Struct, frozen=True):
+class _QueryField(Struct, frozen=True):
     field: str
     value: str = ""
 
 
-class _Answer(Struct, frozen=True):
+class _QueryAnswer(Struct, frozen=True):
     status: str
-    results: tuple[tuple[_Field, ...], ...] = ()
+    results: tuple[tuple[_QueryField, ...], ...] = ()
 
 
-class _Group(Struct, frozen=True, rename="camel"):
+class _FoundGroup(Struct, frozen=True, rename="camel"):
     log_group_name: str
 
 
-class _Groups(Struct, frozen=True, rename="camel"):
-    log_groups: tuple[_Group, ...] = ()
+class _GroupPage(Struct, frozen=True, rename="camel"):
+    log_groups: tuple[_FoundGroup, ...] = ()
     next_token: str = ""
 
 
@@ -66,7 +66,7 @@ def _there(clients: Cloud1Clients, service: ObservedService) -> list[str]:
     while True:
         more = {"nextToken": token} if token else {}
         answer = clients.of("logs").describe_log_groups(logGroupNamePrefix=begin, **more)
-        page = msgspec.convert(answer, _Groups)
+        page = msgspec.convert(answer, _GroupPage)
         found += [one.log_group_name for one in page.log_groups if one.log_group_name in wanted]
         token = page.next_token
         if not token:
@@ -84,7 +84,7 @@ def _asked(
     groups: Sequence[str],
     asked: LogQuestion,
     patience: tuple[Waiting, CallWatch],
-) -> _Answer:
+) -> _QueryAnswer:
     logs = clients.of("logs")
     query = logs.start_query(
         logGroupNames=list(groups),
@@ -94,8 +94,8 @@ def _asked(
         limit=min(asked.most, _MOST),
     )["queryId"]
 
-    def ended() -> _Answer | None:
-        answer = msgspec.convert(logs.get_query_results(queryId=query), _Answer)
+    def ended() -> _QueryAnswer | None:
+        answer = msgspec.convert(logs.get_query_results(queryId=query), _QueryAnswer)
         return None if answer.status in _PENDING else answer
 
     found = until(ended, *patience)
@@ -113,7 +113,7 @@ def _query(asked: LogQuestion) -> str:
     return f"fields @timestamp, @message, @log, @ptr {like}| sort @timestamp desc"
 
 
-def _lines(service: ObservedService, rows: Iterable[Sequence[_Field]]) -> Iterable[LogLine]:
+def _lines(service: ObservedService, rows: Iterable[Sequence[_QueryField]]) -> Iterable[LogLine]:
     for row in rows:
         texts = {one.field: one.value for one in row}
         function = function_in(texts.get("@log", ""), service)

@@ -19,30 +19,30 @@ _IN_ONE = 5
 _AT_ONCE = 5
 
 
-class _Summary(Struct, frozen=True, rename="pascal"):
+class _TraceSummary(Struct, frozen=True, rename="pascal"):
     id: str
 
 
-class _Summaries(Struct, frozen=True, rename="pascal"):
-    trace_summaries: tuple[_Summary, ...] = ()
+class _SummaryPage(Struct, frozen=True, rename="pascal"):
+    trace_summaries: tuple[_TraceSummary, ...] = ()
     next_token: str = ""
 
 
-class _Document(Struct, frozen=True, rename="pascal"):
+class _SegmentText(Struct, frozen=True, rename="pascal"):
     document: str
 
 
-class _Trace(Struct, frozen=True, rename="pascal"):
+class _FoundTrace(Struct, frozen=True, rename="pascal"):
     id: str
-    segments: tuple[_Document, ...] = ()
+    segments: tuple[_SegmentText, ...] = ()
 
 
-class _Traces(Struct, frozen=True, rename="pascal"):
-    traces: tuple[_Trace, ...] = ()
+class _FoundTraces(Struct, frozen=True, rename="pascal"):
+    traces: tuple[_FoundTrace, ...] = ()
     next_token: str = ""
 
 
-class _Segment(Struct, frozen=True):
+class _TraceSegment(Struct, frozen=True):
     """Without an end it is still going on."""
 
     id: str
@@ -54,7 +54,7 @@ class _Segment(Struct, frozen=True):
     error: bool = False
     fault: bool = False
     throttle: bool = False
-    subsegments: tuple["_Segment", ...] = ()
+    subsegments: tuple["_TraceSegment", ...] = ()
 
     @property
     def ms(self) -> float:
@@ -120,7 +120,7 @@ def _ids_between(
             FilterExpression=expression,
             **({"NextToken": token} if token else {}),
         )
-        page = msgspec.convert(answer, _Summaries)
+        page = msgspec.convert(answer, _SummaryPage)
         yield from (one.id for one in page.trace_summaries)
         token = page.next_token
         if not token:
@@ -131,21 +131,23 @@ def _utc(at: float) -> datetime.datetime:
     return datetime.datetime.fromtimestamp(at, tz=datetime.UTC)
 
 
-def _looked_up(clients: Cloud1Clients, ids: Sequence[str]) -> Iterator[_Trace]:
+def _looked_up(clients: Cloud1Clients, ids: Sequence[str]) -> Iterator[_FoundTrace]:
     token = ""
     while True:
         more = {"NextToken": token} if token else {}
         answer = clients.of("xray").batch_get_traces(TraceIds=list(ids), **more)
-        page = msgspec.convert(answer, _Traces)
+        page = msgspec.convert(answer, _FoundTraces)
         yield from page.traces
         token = page.next_token
         if not token:
             return
 
 
-def _calls(service: ObservedService, trace: _Trace, names: dict[str, str]) -> Iterator[TracedCall]:
+def _calls(
+    service: ObservedService, trace: _FoundTrace, names: dict[str, str]
+) -> Iterator[TracedCall]:
     """One for each of our functions in it: a trace may go through several."""
-    segments = [msgspec.json.decode(one.document, type=_Segment) for one in trace.segments]
+    segments = [msgspec.json.decode(one.document, type=_TraceSegment) for one in trace.segments]
     steps = tuple(itertools.chain.from_iterable(_steps(one, one.parent_id) for one in segments))
     told: set[str] = set()
     for one in sorted(segments, key=lambda one: one.start_time):
@@ -155,7 +157,7 @@ def _calls(service: ObservedService, trace: _Trace, names: dict[str, str]) -> It
             yield TracedCall(trace.id, *where, one.began, one.ms, one.status, steps)
 
 
-def _steps(segment: _Segment, parent: str) -> Iterator[TracedStep]:
+def _steps(segment: _TraceSegment, parent: str) -> Iterator[TracedStep]:
     yield TracedStep(segment.id, parent, segment.name, segment.began, segment.ms, segment.status)
     for one in segment.subsegments:
         yield from _steps(one, segment.id)

@@ -28,11 +28,11 @@ _RESOURCE = "cloud_run_revision"
 _OWN = frozenset(("run.googleapis.com/stdout", "run.googleapis.com/stderr"))
 
 
-class _Resource(Struct, frozen=True):
+class _LoggedResource(Struct, frozen=True):
     labels: Mapping[str, str] = {}
 
 
-class _Entry(Struct, frozen=True, rename="camel"):
+class _LogEntry(Struct, frozen=True, rename="camel"):
     insert_id: str = ""
     log_name: str = ""
     timestamp: str = ""
@@ -40,7 +40,7 @@ class _Entry(Struct, frozen=True, rename="camel"):
     severity: str = ""
     text_payload: str = ""
     json_payload: JsonObject | None = None
-    resource: _Resource = field(default_factory=_Resource)
+    resource: _LoggedResource = field(default_factory=_LoggedResource)
     labels: Mapping[str, str] = {}
     trace: str = ""
     http_request: JsonObject | None = None
@@ -50,8 +50,8 @@ class _Entry(Struct, frozen=True, rename="camel"):
         return unquote(self.log_name.rpartition("/logs/")[2])
 
 
-class _Entries(Struct, frozen=True, rename="camel"):
-    entries: tuple[_Entry, ...] = ()
+class _LogEntryPage(Struct, frozen=True, rename="camel"):
+    entries: tuple[_LogEntry, ...] = ()
     next_page_token: str = ""
 
 
@@ -79,10 +79,10 @@ def _lines(asking: Cloud2Asking, service: ObservedService, asked: LogQuestion) -
             return
 
 
-def _page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_Entry], str]:
+def _page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_LogEntry], str]:
     names = [f"projects/{asking.project}"]
     document = {"resourceNames": names, "pageSize": _PAGE, **words}
-    found = asking.ask(_INTERFACE, sending("POST", "/v2/entries:list", document), _Entries)
+    found = asking.ask(_INTERFACE, sending("POST", "/v2/entries:list", document), _LogEntryPage)
     return found.entries, found.next_page_token
 
 
@@ -100,7 +100,7 @@ def _filter(asking: Cloud2Asking, names: Sequence[str], asked: LogQuestion) -> s
     )
 
 
-def _line(service: ObservedService, function: str, entry: _Entry) -> LogLine:
+def _line(service: ObservedService, function: str, entry: _LogEntry) -> LogLine:
     text, at = _text(entry), nanoseconds_in(entry.timestamp or entry.receive_timestamp)
     return replace(
         service.line(function, at, text.rstrip("\n")),
@@ -115,7 +115,7 @@ def _level(severity: str) -> str:
     return "" if severity == "DEFAULT" else level_named(severity)
 
 
-def _text(entry: _Entry) -> str:
+def _text(entry: _LogEntry) -> str:
     """What was written as JSON is told by its message, where it has one."""
     if entry.text_payload:
         return entry.text_payload

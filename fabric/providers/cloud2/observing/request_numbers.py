@@ -22,11 +22,11 @@ _COUNT, _TIMES = "request_count", "request_latencies"
 _LABEL = "service_name"
 
 
-class _Interval(Struct, frozen=True, rename="camel"):
+class _PointInterval(Struct, frozen=True, rename="camel"):
     end_time: str
 
 
-class _Value(Struct, frozen=True, rename="camel"):
+class _PointValue(Struct, frozen=True, rename="camel"):
     """Whole numbers are texts there."""
 
     int64_value: str = ""
@@ -37,26 +37,26 @@ class _Value(Struct, frozen=True, rename="camel"):
         return float(self.int64_value) if self.int64_value else self.double_value
 
 
-class _Point(Struct, frozen=True):
-    interval: _Interval
-    value: _Value
+class _SeriesPoint(Struct, frozen=True):
+    interval: _PointInterval
+    value: _PointValue
 
 
-class _Labels(Struct, frozen=True):
+class _SeriesResource(Struct, frozen=True):
     labels: Mapping[str, str] = {}
 
 
-class _Series(Struct, frozen=True):
-    resource: _Labels = field(default_factory=_Labels)
-    points: tuple[_Point, ...] = ()
+class _TimeSeries(Struct, frozen=True):
+    resource: _SeriesResource = field(default_factory=_SeriesResource)
+    points: tuple[_SeriesPoint, ...] = ()
 
 
-class _AllSeries(Struct, frozen=True, rename="camel"):
-    time_series: tuple[_Series, ...] = ()
+class _TimeSeriesPage(Struct, frozen=True, rename="camel"):
+    time_series: tuple[_TimeSeries, ...] = ()
     next_page_token: str = ""
 
 
-class _Question(Struct, frozen=True):
+class _NumberQuestion(Struct, frozen=True):
     """One number of each function: `more` chooses among its requests."""
 
     metric: str
@@ -66,7 +66,7 @@ class _Question(Struct, frozen=True):
     more: str = ""
 
 
-Found = Mapping[str, Sequence[_Point]]
+Found = Mapping[str, Sequence[_SeriesPoint]]
 
 
 def numbers_of(
@@ -75,10 +75,10 @@ def numbers_of(
     part, whole = _minutes(window, _PARTS), _minutes(window, 1)
     failed = ' AND metric.labels.response_code_class="5xx"'
     questions = (
-        _Question(_COUNT, "ALIGN_DELTA", "REDUCE_SUM", part),
-        _Question(_COUNT, "ALIGN_DELTA", "REDUCE_SUM", whole, failed),
-        _Question(_TIMES, "ALIGN_DELTA", "REDUCE_PERCENTILE_50", whole),
-        _Question(_TIMES, "ALIGN_DELTA", "REDUCE_PERCENTILE_95", whole),
+        _NumberQuestion(_COUNT, "ALIGN_DELTA", "REDUCE_SUM", part),
+        _NumberQuestion(_COUNT, "ALIGN_DELTA", "REDUCE_SUM", whole, failed),
+        _NumberQuestion(_TIMES, "ALIGN_DELTA", "REDUCE_PERCENTILE_50", whole),
+        _NumberQuestion(_TIMES, "ALIGN_DELTA", "REDUCE_PERCENTILE_95", whole),
     )
     names = [one.resource_name for one in service.functions]
     calls, errors, p50, p95 = (_answered(asking, one, names, window) for one in questions)
@@ -104,9 +104,9 @@ def _minutes(window: TimeWindow, parts: int) -> int:
 
 
 def _answered(
-    asking: Cloud2Asking, one: _Question, names: Sequence[str], window: TimeWindow
+    asking: Cloud2Asking, one: _NumberQuestion, names: Sequence[str], window: TimeWindow
 ) -> Found:
-    found: dict[str, list[_Point]] = {}
+    found: dict[str, list[_SeriesPoint]] = {}
     for begin in range(0, len(names), _NAMES):
         words = _words(asking, one, names[begin : begin + _NAMES], window)
         for page in listed(lambda more: _page(asking, more), words):
@@ -115,14 +115,14 @@ def _answered(
     return found
 
 
-def _page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_Series], str]:
+def _page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_TimeSeries], str]:
     path = f"/v3/projects/{asking.project}/timeSeries"
-    found = asking.ask(_INTERFACE, getting(path, words), _AllSeries)
+    found = asking.ask(_INTERFACE, getting(path, words), _TimeSeriesPage)
     return found.time_series, found.next_page_token
 
 
 def _words(
-    asking: Cloud2Asking, one: _Question, names: Sequence[str], window: TimeWindow
+    asking: Cloud2Asking, one: _NumberQuestion, names: Sequence[str], window: TimeWindow
 ) -> dict[str, str]:
     either = ", ".join(f'"{name}"' for name in names)
     chosen = (
@@ -149,7 +149,7 @@ def _most(found: Found, name: str) -> float | None:
     return max((point.value.number for point in found.get(name, ())), default=None)
 
 
-def _over_time(points: Sequence[_Point], window: TimeWindow, part: int) -> tuple[int, ...]:
+def _over_time(points: Sequence[_SeriesPoint], window: TimeWindow, part: int) -> tuple[int, ...]:
     parts = [0] * _PARTS
     for end, value in _ends(points):
         place = (end - 1 - window.since) // (part * SECOND)
@@ -157,5 +157,5 @@ def _over_time(points: Sequence[_Point], window: TimeWindow, part: int) -> tuple
     return tuple(parts)
 
 
-def _ends(points: Sequence[_Point]) -> Iterator[tuple[int, float]]:
+def _ends(points: Sequence[_SeriesPoint]) -> Iterator[tuple[int, float]]:
     return ((nanoseconds_in(one.interval.end_time), one.value.number) for one in points)

@@ -21,7 +21,7 @@ _FAILED = 500
 _STATUS = ("/http/status_code", "http.status_code", "http.response.status_code")
 
 
-class _Span(Struct, frozen=True, rename="camel"):
+class _CloudSpan(Struct, frozen=True, rename="camel"):
     span_id: str
     name: str = ""
     start_time: str = ""
@@ -44,13 +44,13 @@ class _Span(Struct, frozen=True, rename="camel"):
         return "error" if is_bad or "/error/message" in self.labels else "ok"
 
 
-class _Trace(Struct, frozen=True, rename="camel"):
+class _CloudTrace(Struct, frozen=True, rename="camel"):
     trace_id: str
-    spans: tuple[_Span, ...] = ()
+    spans: tuple[_CloudSpan, ...] = ()
 
 
-class _Traces(Struct, frozen=True, rename="camel"):
-    traces: tuple[_Trace, ...] = ()
+class _CloudTracePage(Struct, frozen=True, rename="camel"):
+    traces: tuple[_CloudTrace, ...] = ()
     next_page_token: str = ""
 
 
@@ -70,13 +70,13 @@ def traces_of(
     return [one for one in found if window.has(one.started_at)]
 
 
-def _page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_Trace], str]:
+def _page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_CloudTrace], str]:
     path = f"/v1/projects/{asking.project}/traces"
-    found = asking.ask(_INTERFACE, getting(path, words), _Traces)
+    found = asking.ask(_INTERFACE, getting(path, words), _CloudTracePage)
     return found.traces, found.next_page_token
 
 
-def _calls(service: ObservedService, trace: _Trace) -> Iterator[TracedCall]:
+def _calls(service: ObservedService, trace: _CloudTrace) -> Iterator[TracedCall]:
     names = {one.resource_name: one.name for one in service.functions}
     known = {one.span_id for one in trace.spans}
     steps = tuple(
