@@ -25,12 +25,13 @@ _TOLD = 1.0
 
 
 class ProviderCall(Struct, frozen=True):
-    """`path` begins behind the address of the interface."""
+    """`path` begins behind the address of the interface; `headers` are those of this call alone."""
 
     method: str
     path: str
     content: bytes = b""
     content_type: str = _JSON
+    headers: tuple[tuple[str, str], ...] = ()
 
     @property
     def title(self) -> str:
@@ -54,7 +55,7 @@ def opened(provider: str) -> Http:
 def sent(http: Http, base_url: str, token: Secret[str], call: ProviderCall) -> HttpReply:
     """No redirect is ever followed, so the token goes nowhere else. TransientError where nobody
     knows what became of it."""
-    headers = {"Authorization": f"Bearer {token.reveal()}"}
+    headers = {"Authorization": f"Bearer {token.reveal()}", **dict(call.headers)}
     if call.content:
         headers["Content-Type"] = call.content_type
     url = base_url.rstrip("/") + call.path

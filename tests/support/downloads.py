@@ -18,6 +18,7 @@ from tests.support import corpus, functions_framework, node_sdk, wrangler
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.schemathesis import install_schemathesis
 from tests.support.servers import azurite
+from tests.support.servers.host1 import described
 from tests.support.servers.host2 import swagger
 
 _FOLDER = TOOLCHAIN.parent
@@ -91,6 +92,10 @@ def interface_of_sites() -> None:
     swagger.official_packages()
 
 
+def interface_of_projects() -> None:
+    described.official_packages()
+
+
 def interface_tester() -> None:
     install_schemathesis()
 
@@ -124,6 +129,7 @@ def main() -> int:
         workers_runtime,
         frameworks_of_functions,
         interface_of_sites,
+        interface_of_projects,
         interface_tester,
     )
     found = [fetched(fetch) for fetch in wanted]

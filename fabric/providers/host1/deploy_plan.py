@@ -1,0 +1,82 @@
+"""The one deployment that a service is to be at host1. No effects but reading archives."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.host1.output import OutputFile, output_of
+from fabric.providers.host1.own_settings import ProjectOwner, mark_in, owner_of
+
+# All functions of a deployment get all of its variables, and host1 has no room for more.
+_ENVIRONMENT_BYTES = 64 * 1024
+_CODE = "deploy/unfit-environment"
+
+
+class WantedDeployment(Struct, frozen=True):
+    """`said` is its metadata; `env` holds values of variables: nobody is shown them."""
+
+    owner: ProjectOwner
+    said: dict[str, str]
+    env: dict[str, str]
+    files: tuple[OutputFile, ...]
+
+    @property
+    def mark(self) -> str:
+        return mark_in(self.said)
+
+    def document(self, project: str, name: str) -> JsonObject:
+        """Of production, which the project's domains do not lead to before they are told to. The
+        settings are those that it has anyway: host1 wants to be told of them the first time."""
+        return {
+            "name": name,
+            "project": project,
+            "target": "production",
+            "autoAssignCustomDomains": False,
+            "projectSettings": {"rootDirectory": None},
+            "meta": dict(self.said),
+            "env": dict(self.env),
+            "files": [one.row for one in self.files],
+        }
+
+
+def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> WantedDeployment:
+    env = _environment(orders)
+    files = output_of(address, orders)
+    marks = sorted((order.name, order.mark) for order in orders)
+    rows = ((one.path, one.sha1, str(one.mode)) for one in files)
+    mark = digest_fields([part for one in (*marks, *rows) for part in one])
+    owner = owner_of(address)
+    return WantedDeployment(owner, owner.said(mark, marks), env, files)
+
+
+def _environment(orders: Sequence[FunctionOrder]) -> dict[str, str]:
+    """Before anything is called: values are known now for the first time."""
+    found: dict[str, tuple[str, str]] = {}
+    problems: list[Problem] = []
+    for order in orders:
+        for name, value in order.env.reveal():
+            first, known = found.setdefault(name, (order.name, value))
+            if known != value:
+                problems.append(_two_values(name, first, order.name))
+    size = sum(len(f"{name}{value}".encode()) for name, (_, value) in found.items())
+    if size > _ENVIRONMENT_BYTES:
+        problems.append(_too_large(size))
+    if problems:
+        raise FabricError(*problems)
+    return {name: found[name][1] for name in sorted(found)}
+
+
+def _two_values(name: str, first: str, second: str) -> Problem:
+    message = f"the variable `{name}` of `{first}` has another value than that of `{second}`"
+    hint = "all functions of a deployment at host1 have the same variables: give one another name"
+    return Problem(_CODE, message, hint)
+
+
+def _too_large(size: int) -> Problem:
+    message = f"the variables of all functions have {size:,} bytes, names and values together"
+    hint = f"host1 takes {_ENVIRONMENT_BYTES:,} for a deployment: put large values into files"
+    return Problem("deploy/environment-too-large", message, hint)
