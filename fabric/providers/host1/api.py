@@ -37,14 +37,14 @@ class Host1Account(Struct, frozen=True):
         return self.sites_url.replace("{domain}", domain) or f"https://{domain}"
 
 
-class _Said(Struct, frozen=True):
+class _FaultText(Struct, frozen=True):
     code: str = ""
     message: str = ""
     missing: tuple[str, ...] = ()
 
 
 class Host1Fault(Struct, frozen=True):
-    error: _Said = _Said()
+    error: _FaultText = _FaultText()
 
 
 class MissingFilesError(RefusedCallError):

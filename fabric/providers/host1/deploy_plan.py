@@ -8,7 +8,7 @@ from fabric.model.hashing import digest_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.host1.output import OutputFile, output_of
+from fabric.providers.host1.output import BuildFile, output_of
 from fabric.providers.host1.own_settings import ProjectOwner, mark_in, owner_of
 
 # All functions of a deployment get all of its variables, and host1 has no room for more.
@@ -22,7 +22,7 @@ class WantedDeployment(Struct, frozen=True):
     owner: ProjectOwner
     said: dict[str, str]
     env: dict[str, str]
-    files: tuple[OutputFile, ...]
+    files: tuple[BuildFile, ...]
 
     @property
     def mark(self) -> str:
@@ -44,9 +44,11 @@ class WantedDeployment(Struct, frozen=True):
 
 
 def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> WantedDeployment:
+    """In whatever order the functions come, it is the same."""
+    orders = sorted(orders, key=lambda one: one.name)
     env = _environment(orders)
     files = output_of(address, orders)
-    marks = sorted((order.name, order.mark) for order in orders)
+    marks = [(order.name, order.mark) for order in orders]
     rows = ((one.path, one.sha1, str(one.mode)) for one in files)
     mark = digest_fields([part for one in (*marks, *rows) for part in one])
     owner = owner_of(address)

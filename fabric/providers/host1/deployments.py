@@ -12,7 +12,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import CallWatch
 from fabric.providers.host1.api import Host1Api, MissingFilesError
 from fabric.providers.host1.deploy_plan import WantedDeployment
-from fabric.providers.host1.output import OutputFile
+from fabric.providers.host1.output import BuildFile
 from fabric.providers.host1.own_settings import mark_in
 from fabric.providers.host1.refusals import judged
 from fabric.providers.http_calls import ProviderCall, patient, sending
@@ -30,7 +30,7 @@ _FAILED = frozenset(("ERROR", "CANCELED", "BLOCKED", "DELETED"))
 _LONGER = 10
 
 
-class DeploymentRow(Struct, frozen=True, rename="camel"):
+class HostDeploymentRow(Struct, frozen=True, rename="camel"):
     """A list calls `uid` what is `id` elsewhere."""
 
     id: str = ""
@@ -63,7 +63,7 @@ class _Pages(Struct, frozen=True):
 
 
 class _DeploymentPage(Struct, frozen=True):
-    deployments: tuple[DeploymentRow, ...] = ()
+    deployments: tuple[HostDeploymentRow, ...] = ()
     pagination: _Pages = _Pages()
 
 
@@ -92,10 +92,10 @@ class Host1Work(Struct, frozen=True):
         return patient(act, "host1", self.waiting, self.watch)
 
 
-def deployment_of(work: Host1Work, name: str) -> DeploymentRow | None:
+def deployment_of(work: Host1Work, name: str) -> HostDeploymentRow | None:
     """By its id, or by a domain that leads to it."""
     try:
-        return work.ask(looking(work, name), DeploymentRow)
+        return work.ask(looking(work, name), HostDeploymentRow)
     except RefusedCallError as error:
         if error.is_gone:
             return None
@@ -107,7 +107,7 @@ def looking(work: Host1Work, name: str) -> ProviderCall:
     return ProviderCall("GET", work.api.account.path(path))
 
 
-def all_deployments(work: Host1Work) -> Iterator[DeploymentRow]:
+def all_deployments(work: Host1Work) -> Iterator[HostDeploymentRow]:
     """The newest first."""
     page = _page(work)
     yield from page.deployments
@@ -116,7 +116,7 @@ def all_deployments(work: Host1Work) -> Iterator[DeploymentRow]:
         yield from page.deployments
 
 
-def newest_deployments(work: Host1Work) -> tuple[DeploymentRow, ...]:
+def newest_deployments(work: Host1Work) -> tuple[HostDeploymentRow, ...]:
     """As many as one call tells."""
     return _page(work).deployments
 
@@ -133,25 +133,25 @@ def _page_once(work: Host1Work, before: int = 0) -> _DeploymentPage:
     return work.api.once(ProviderCall("GET", path), _DeploymentPage)
 
 
-def among(wanted: WantedDeployment, rows: Iterable[DeploymentRow]) -> DeploymentRow | None:
+def among(wanted: WantedDeployment, rows: Iterable[HostDeploymentRow]) -> HostDeploymentRow | None:
     return next((one for one in rows if is_met_by(wanted, one)), None)
 
 
-def is_met_by(wanted: WantedDeployment, row: DeploymentRow) -> bool:
+def is_met_by(wanted: WantedDeployment, row: HostDeploymentRow) -> bool:
     is_own = wanted.owner.is_of(row.meta) and mark_in(row.meta) == wanted.mark
     return is_own and not row.is_failed
 
 
-def created(work: Host1Work, wanted: WantedDeployment, name: str) -> DeploymentRow:
+def created(work: Host1Work, wanted: WantedDeployment, name: str) -> HostDeploymentRow:
     """One that is there under this mark, or a new one. What a try has made whose answer was lost
     is among the newest: the next finds it. Files are brought that host1 asks for."""
     query = {"forceNew": "1", "prebuilt": "1", "skipAutoDetectionConfirmation": "1"}
     path = work.api.account.path("/v13/deployments", query)
     call = sending("POST", path, wanted.document(work.project, name))
 
-    def act() -> DeploymentRow:
+    def act() -> HostDeploymentRow:
         found = among(wanted, _page_once(work).deployments)
-        return found or work.api.once(call, DeploymentRow)
+        return found or work.api.once(call, HostDeploymentRow)
 
     try:
         return work.patient(act)
@@ -160,25 +160,25 @@ def created(work: Host1Work, wanted: WantedDeployment, name: str) -> DeploymentR
     return work.patient(act)
 
 
-def _bring(work: Host1Work, files: Sequence[OutputFile]) -> None:
+def _bring(work: Host1Work, files: Sequence[BuildFile]) -> None:
     once = {one.sha1: one for one in files}
     each_at_once(lambda one: _bring_one(work, one), tuple(once.values()), _AT_ONCE)
 
 
-def _bring_one(work: Host1Work, file: OutputFile) -> None:
+def _bring_one(work: Host1Work, file: BuildFile) -> None:
     path = work.api.account.path("/v2/files")
     headers = (("x-vercel-digest", file.sha1),)
     with work.told(f"the file `{file.path}`"):
         work.ask(ProviderCall("POST", path, file.content, _BYTES, headers), object)
 
 
-def made_ready(work: Host1Work, row: DeploymentRow) -> None:
+def made_ready(work: Host1Work, row: HostDeploymentRow) -> None:
     """Waits until host1 has taken in all that was brought."""
     seen = row.ready_state
 
-    def look() -> DeploymentRow | None:
+    def look() -> HostDeploymentRow | None:
         nonlocal seen
-        found = work.ask(looking(work, row.ident), DeploymentRow)
+        found = work.ask(looking(work, row.ident), HostDeploymentRow)
         if found.ready_state != seen:
             work.watch.hear(f"the deployment {row.ident} is {found.ready_state.lower()}")
             seen = found.ready_state

@@ -7,17 +7,17 @@ from fabric.providers.host1.projects import domain_of, project_of
 from fabric.providers.http_calls import ProviderCall
 
 
-class _User(Struct, frozen=True):
+class _Somebody(Struct, frozen=True):
     email: str | None = None
     username: str | None = None
 
 
-class _Answer(Struct, frozen=True):
-    user: _User = _User()
+class _WhoAnswer(Struct, frozen=True):
+    user: _Somebody = _Somebody()
 
 
 def identity(work: Host1Work) -> str:
-    user = work.ask(ProviderCall("GET", "/v2/user"), _Answer).user
+    user = work.ask(ProviderCall("GET", "/v2/user"), _WhoAnswer).user
     project = project_of(work)
     who = user.email or user.username or "a user without a name"
     return f"{who}, with the project {project.name} at {domain_of(work)}"

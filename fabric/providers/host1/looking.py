@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.host1.deployments import (
-    DeploymentRow,
+    HostDeploymentRow,
     Host1Work,
     deployment_of,
     newest_deployments,
@@ -75,7 +75,7 @@ def lost(work: Host1Work, address: DeploymentAddress) -> Iterator[str]:
         yield f"the deployment `{ident}` in production"
 
 
-def _shown(work: Host1Work, address: DeploymentAddress) -> DeploymentRow | None:
+def _shown(work: Host1Work, address: DeploymentAddress) -> HostDeploymentRow | None:
     there = deployment_of(work, domain_of(work))
     return there if there is not None and owner_of(address).is_of(there.meta) else None
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.host1.deploy_plan import WantedDeployment, planned
 from fabric.providers.host1.deployments import (
-    DeploymentRow,
+    HostDeploymentRow,
     Host1Work,
     among,
     created,
@@ -42,7 +42,7 @@ def made(
 
 def _then(
     work: Host1Work, wanted: WantedDeployment, orders: Sequence[FunctionOrder]
-) -> DeploymentRow | None:
+) -> HostDeploymentRow | None:
     """On a way back the deployment of then, if it is still there, and is what is ordered."""
     idents = {version_in(order.version).deployment for order in orders} - {""}
     ident = next(iter(idents)) if len(idents) == 1 else ""

@@ -40,7 +40,7 @@ export default await listener({said});
 """
 
 
-class OutputFile(Struct, frozen=True, dict=True):
+class BuildFile(Struct, frozen=True, dict=True):
     """`mode` is that of a file, with its kind."""
 
     path: str
@@ -62,9 +62,7 @@ class OutputFile(Struct, frozen=True, dict=True):
         }
 
 
-def output_of(
-    address: DeploymentAddress, orders: Sequence[FunctionOrder]
-) -> tuple[OutputFile, ...]:
+def output_of(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> tuple[BuildFile, ...]:
     routes = [row for one in orders for row in routes_of(one)]
     config = _file(f"{_OUTPUT}/config.json", _config(address, orders, routes))
     table = json.dumps([one.row for one in routes], sort_keys=True)
@@ -93,22 +91,22 @@ def _config(
 
 def _of_function(
     address: DeploymentAddress, order: FunctionOrder, table: str
-) -> Iterator[OutputFile]:
+) -> Iterator[BuildFile]:
     below = f"{_OUTPUT}/functions/{function_name(address, order.name)}.func"
     yield _file(f"{below}/{_CONFIG}", _settings(address, order))
     yield from (_at(below, one) for one in _archived(order))
     said = json.dumps(_said(address, order), sort_keys=True)
     own = ((_HANDLER, _ENTRY.format(said=said)), (f"{_FOLDER}/routes.json", table), *_around())
     for path, text in own:
-        yield OutputFile(f"{below}/{path}", text.encode())
+        yield BuildFile(f"{below}/{path}", text.encode())
 
 
-def _at(below: str, file: OutputFile) -> OutputFile:
-    return OutputFile(f"{below}/{file.path}", file.content, file.mode)
+def _at(below: str, file: BuildFile) -> BuildFile:
+    return BuildFile(f"{below}/{file.path}", file.content, file.mode)
 
 
-def _file(path: str, document: JsonObject) -> OutputFile:
-    return OutputFile(path, json.dumps(document, sort_keys=True).encode())
+def _file(path: str, document: JsonObject) -> BuildFile:
+    return BuildFile(path, json.dumps(document, sort_keys=True).encode())
 
 
 def _settings(address: DeploymentAddress, order: FunctionOrder) -> JsonObject:
@@ -127,10 +125,10 @@ def _settings(address: DeploymentAddress, order: FunctionOrder) -> JsonObject:
     }
 
 
-def _archived(order: FunctionOrder) -> tuple[OutputFile, ...]:
+def _archived(order: FunctionOrder) -> tuple[BuildFile, ...]:
     with zipfile.ZipFile(order.artifact.path) as archive:
         files = [one for one in archive.infolist() if not one.is_dir()]
-        found = tuple(OutputFile(one.filename, archive.read(one), _mode(one)) for one in files)
+        found = tuple(BuildFile(one.filename, archive.read(one), _mode(one)) for one in files)
     _refuse_taken(order, frozenset(one.path for one in found))
     return found
 

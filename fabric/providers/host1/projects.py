@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.host1.deployments import (
-    DeploymentRow,
+    HostDeploymentRow,
     Host1Work,
     deployment_of,
     looking,
@@ -64,7 +64,7 @@ def domain_of(work: Host1Work) -> str:
     return min(names, key=lambda name: name.endswith(_OWN_DOMAIN))
 
 
-def shown(work: Host1Work, owner: ProjectOwner, domain: str) -> DeploymentRow | None:
+def shown(work: Host1Work, owner: ProjectOwner, domain: str) -> HostDeploymentRow | None:
     """What users meet there, where nobody else has put it there."""
     there = deployment_of(work, domain)
     if there is None or owner.is_of(there.meta):
@@ -90,7 +90,7 @@ def own_project(work: Host1Work) -> ProjectRow:
     return project
 
 
-def led_to(work: Host1Work, domain: str, row: DeploymentRow) -> None:
+def led_to(work: Host1Work, domain: str, row: HostDeploymentRow) -> None:
     """From now on the project's domains lead to it. What was met once is gone back to."""
 
     def act() -> None:
@@ -111,14 +111,14 @@ def led_to(work: Host1Work, domain: str, row: DeploymentRow) -> None:
 
 def _shown_once(work: Host1Work, domain: str) -> str:
     try:
-        return work.api.once(looking(work, domain), DeploymentRow).ident
+        return work.api.once(looking(work, domain), HostDeploymentRow).ident
     except RefusedCallError as error:
         if error.is_gone:
             return ""
         raise
 
 
-def _lead(work: Host1Work, row: DeploymentRow) -> None:
+def _lead(work: Host1Work, row: HostDeploymentRow) -> None:
     """Not every plan goes back as far as one likes: then it is promoted as if it was new."""
     if row.was_met:
         try:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.host1.deployments import (
-    DeploymentRow,
+    HostDeploymentRow,
     Host1Work,
     all_deployments,
     deleted,
@@ -43,6 +43,6 @@ def dissolved(
         work.watch.hear(f"{len(own)} deployments of {owner.name} were deleted, the project stays")
 
 
-def _delete(work: Host1Work, one: DeploymentRow) -> None:
+def _delete(work: Host1Work, one: HostDeploymentRow) -> None:
     with work.told(f"the deployment {one.ident}"):
         deleted(work, one.ident)

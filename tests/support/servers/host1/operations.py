@@ -51,6 +51,7 @@ def _project(project: HostProject, given: Given) -> tuple[int, Any]:
         "name": project.name,
         "accountId": project.team,
         "rootDirectory": project.root_directory,
+        "alias": [],
         "framework": None,
         "nodeVersion": "22.x",
         "directoryListing": False,
@@ -227,7 +228,7 @@ def _told(project: HostProject, one: HostDeployment) -> dict[str, Any]:
         "bootedAt": one.created,
         "createdIn": "iad1",
         "inspectorUrl": None,
-        "aliasAssigned": one.created if one.state == "READY" else None,
+        "aliasAssigned": one.state == "READY",
         "alias": [row["name"] for row in project.domains] if is_met else [],
     }
 

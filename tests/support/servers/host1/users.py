@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from tests.support.servers.host1.projects import HostDeployment, HostProject
-from tests.support.servers.host1.running import FunctionFiles, Instances, Passed
+from tests.support.servers.host1.running import FunctionFiles, Instance, Instances, Passed
 
 _NOTHING = Passed(b"The page could not be found", [("content-type", "text/plain")], 404)
 _CLOCK = [("Host", "clock.test"), ("User-Agent", "vercel-cron/1.0")]
@@ -28,7 +28,7 @@ def answered(
 
 def asked_of(
     instances: Instances, project: HostProject, deployment: HostDeployment, name: str
-) -> Any:
+) -> Instance:
     files = deployment.functions[name]
     settings = json.loads(project.blob(files[".vc-config.json"]))
     contents = {path: (project.blob(row), row.get("mode", 0o644)) for path, row in files.items()}
