@@ -63,6 +63,11 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
     def elsewhere(self, record: Record) -> Problem | None:
         return other_project(record, self.place.project)
 
+    @property
+    def sole_place(self) -> str:
+        """What has room for one service alone."""
+        return f"the project `{self.place.project}`" if self.place.project else ""
+
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:

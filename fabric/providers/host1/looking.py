@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.host1.deployments import (
-    HostDeploymentRow,
     Host1Work,
+    HostDeploymentRow,
     deployment_of,
     newest_deployments,
 )

@@ -5,12 +5,10 @@ from collections.abc import Sequence
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.host1.deploy_plan import WantedDeployment, planned
 from fabric.providers.host1.deployments import (
-    HostDeploymentRow,
     Host1Work,
-    among,
+    HostDeploymentRow,
     created,
     deployment_of,
-    is_met_by,
     made_ready,
     newest_deployments,
 )
@@ -43,13 +41,22 @@ def made(
 def _then(
     work: Host1Work, wanted: WantedDeployment, orders: Sequence[FunctionOrder]
 ) -> HostDeploymentRow | None:
-    """On a way back the deployment of then, if it is still there, and is what is ordered."""
+    """On a way back the deployment of then, if it is still there, and has what is ordered, whatever
+    stood around its handlers then."""
     idents = {version_in(order.version).deployment for order in orders} - {""}
-    ident = next(iter(idents)) if len(idents) == 1 else ""
-    found = deployment_of(work, ident) if ident else None
-    if found is not None and is_met_by(wanted, found):
-        return found
-    return among(wanted, newest_deployments(work)) if idents else None
+    for ident in sorted(idents):
+        found = deployment_of(work, ident)
+        if found is not None and _is_whole(wanted, found, orders):
+            return found
+    rows = newest_deployments(work) if idents else ()
+    return next((one for one in rows if _is_whole(wanted, one, orders)), None)
+
+
+def _is_whole(
+    wanted: WantedDeployment, row: HostDeploymentRow, orders: Sequence[FunctionOrder]
+) -> bool:
+    counts = {wanted.owner.count_in(row.meta, one.name, one.mark) for one in orders}
+    return row.is_ready and counts == {len(orders)}
 
 
 def _live(

@@ -1,13 +1,14 @@
 """The project of a service at host1: its name, the domain that users meet, what that leads to."""
 
+import itertools
 from urllib.parse import quote
 
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.host1.deployments import (
-    HostDeploymentRow,
     Host1Work,
+    HostDeploymentRow,
     deployment_of,
     looking,
 )
@@ -92,10 +93,11 @@ def own_project(work: Host1Work) -> ProjectRow:
 
 def led_to(work: Host1Work, domain: str, row: HostDeploymentRow) -> None:
     """From now on the project's domains lead to it. What was met once is gone back to."""
+    tries = itertools.count()
 
     def act() -> None:
-        there = _shown_once(work, domain)
-        if there != row.ident:
+        """What a try has done whose answer was lost is not done again."""
+        if next(tries) == 0 or _shown_once(work, domain) != row.ident:
             _lead(work, row)
 
     work.patient(act)

@@ -18,11 +18,8 @@ def released(
     # What a deploy has failed to make has no version.
     functions = [one for one in functions if version_in(one.resource_id).deployment]
     ident = _one_deployment(address, functions)
-    kept = sure_texts(address)
-    domain = kept.get(DOMAIN, "") if kept.get(DEPLOYMENT) == ident else ""
-    if not domain:
-        domain = domain_of(work)
-        _met(work, address, domain, ident)
+    domain = sure_texts(address).get(DOMAIN) or domain_of(work)
+    _met(work, address, domain, ident)
     endpoint = work.api.account.endpoint(domain)
     left = {PROJECT: work.project, DEPLOYMENT: ident, DOMAIN: domain}
     return Released(endpoint, _outputs(address, endpoint, functions), tuple(left.items()))

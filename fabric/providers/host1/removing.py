@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.host1.deployments import (
-    HostDeploymentRow,
     Host1Work,
+    HostDeploymentRow,
     all_deployments,
     deleted,
 )

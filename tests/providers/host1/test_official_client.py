@@ -17,8 +17,9 @@ from tests.support.servers.host1 import described
 
 pytestmark = pytest.mark.slow
 
-_SOURCE = """exports.default = (req, res) => res.end(`${process.env.WORD} by the client ${req.url}`);
-module.exports = exports.default;
+_SOURCE = """module.exports = (req, res) => {
+    res.end(`${process.env.WORD} by the client ${req.url}`);
+};
 """
 
 
