@@ -44,23 +44,26 @@ def test_a_day_of_a_service(shop: HostShop) -> None:
     assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
     assert shop.ran("deploy") == 0
     shop.has("hello", "two", EVERY_HOUR)
-    # The function, and the one beside it that the clock calls.
-    assert (shop.ran("deploy"), shop.said("hello")) == (2 + 7, "two")
+    # Its code, its clock's path, and where that leads.
+    assert (shop.ran("deploy"), shop.said("hello")) == (3 + 11, "two")
     done = shop.run("invoke", "run", "--function", "hello")
     assert done.result["response"] == "two"
-    assert (shop.ran("rollback"), shop.said("hello")) == (5, "one")
+    assert (shop.ran("rollback"), shop.said("hello")) == (8, "one")
     shop.ran("remove", "--yes")
     assert shop.host1.left() == {}
     assert shop.run("remove", "--yes").code == 0
 
 
-def test_many_functions_are_one_upload_each(shop: HostShop) -> None:
+def test_many_functions_share_what_stands_around_them(shop: HostShop) -> None:
     shop.functions = {}
     for number in range(12):
         shop.has(f"f{number}", str(number))
-    assert shop.ran("deploy") == 12 + 7
+    shop.ran("deploy")
+    project = shop.host1.project
+    (row,) = project.deployments.values()
+    assert len(project.blobs) < len(row.files) / 5
     shop.has("f7", "other")
-    assert (shop.ran("deploy"), shop.said("f7"), shop.said("f0")) == (1 + 7, "other", "0")
+    assert (shop.ran("deploy"), shop.said("f7"), shop.said("f0")) == (1 + 11, "other", "0")
 
 
 def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(shop: HostShop) -> None:
@@ -81,7 +84,7 @@ def test_a_way_back_takes_triggers_and_functions_along(shop: HostShop) -> None:
     shop.ran("deploy")
     assert (shop.said("greet"), shop.said("bye")) == ("two", "404")
     shop.ran("rollback")
-    assert list(shop.host1.schedules().values()) == ["0 * * * *"]
+    assert list(shop.host1.schedules().values()) == [["0 * * * *"]]
     assert (shop.said("hello"), shop.said("greet"), shop.said("bye")) == ("one", "404", "bye")
 
 
@@ -105,7 +108,7 @@ def test_force_brings_back_what_somebody_took_away(shop: HostShop) -> None:
     shop.ran("deploy")
     (entry,) = shop.run("state", "reconcile").result["entries"]
     assert entry["status"] == "in-sync"
-    shop.host1.site.published = ""
+    shop.host1.project.current = ""
     (entry,) = shop.run("state", "reconcile").result["entries"]
     assert entry["status"] == "missing", entry
     assert shop.ran("deploy") == 0
@@ -113,7 +116,7 @@ def test_force_brings_back_what_somebody_took_away(shop: HostShop) -> None:
     assert shop.said("hello") == "one"
 
 
-def test_another_site_is_refused_before_the_first_change(shop: HostShop) -> None:
+def test_another_project_is_refused_before_the_first_change(shop: HostShop) -> None:
     shop.ran("deploy")
     own, other = shop.host1, Host1Server(shop.host1.front)
     shop.site = Host1Site(other, shop.site.folder)
@@ -152,15 +155,15 @@ def test_a_python_service_is_refused_at_plan(shop: HostShop) -> None:
     shop.project.write({"hello.py": handler, "fabric.yml": config})
     env = {**shop.host1.environment, "FABRIC_HOST1_REAL_DEPLOY": "1"}
     done = shop.project.json("plan", env=env)
-    assert "JavaScript alone" in done.error["message"]
+    assert "nodejs20, 22 and 24 alone" in done.error["message"]
 
 
 def test_values_that_went_with_their_deploy_have_to_be_known(shop: HostShop) -> None:
     for mood in ("glad", "sad"):
         shop.more = f"env: {{MOOD: {mood}}}\n"
         shop.ran("deploy")
-    first = next(iter(shop.host1.site.deploys))
-    shop.host1.api("DELETE", f"/deploys/{first}")
+    first = next(iter(shop.host1.project.deployments))
+    shop.host1.api("DELETE", f"/v13/deployments/{first}")
     done = shop.run("rollback")
     assert "MOOD" in done.error["message"], done.out
     assert shop.said("hello") == "onesad"

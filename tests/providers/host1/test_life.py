@@ -1,4 +1,5 @@
-"""What is special about a service that is one deployment of one project: calls, domains, ways back."""
+"""What is special about a service that is one deployment of one project: calls, domains,
+ways back."""
 
 import dataclasses
 

@@ -16,6 +16,8 @@ const FOLDER = dirname(dirname(fileURLToPath(import.meta.url)));
 
 // `said` is what fabric says of the function.
 export async function listener(said) {
+  // A path that is relative begins where the archive does.
+  process.chdir(FOLDER);
   const rows = JSON.parse(readFileSync(new URL("routes.json", import.meta.url)));
   const handler = await prepare({ ...said, folder: FOLDER });
   const routes = routesOf(rows);
