@@ -172,6 +172,12 @@ def test_a_project_of_another_service_is_left_as_it_is(site: Host1Site) -> None:
     other.close()
 
 
+def test_a_project_has_room_for_one_service_alone(site: Host1Site) -> None:
+    assert site.deployer.sole_place == f"the project `{site.host1.project.id}`"
+    site.env = {"HOST1_PROJECT_ID": ""}
+    assert site.deployer.sole_place == ""
+
+
 def test_under_another_project_nothing_is_changed(site: Host1Site) -> None:
     site.up(*site.both())
     other = site.beside("shop")
