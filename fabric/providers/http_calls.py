@@ -55,9 +55,10 @@ def opened(provider: str) -> Http:
 def sent(http: Http, base_url: str, token: Secret[str], call: ProviderCall) -> HttpReply:
     """No redirect is ever followed, so the token goes nowhere else. TransientError where nobody
     knows what became of it."""
-    headers = {"Authorization": f"Bearer {token.reveal()}", **dict(call.headers)}
+    headers = {"Authorization": f"Bearer {token.reveal()}"}
     if call.content:
         headers["Content-Type"] = call.content_type
+    headers.update(call.headers)
     url = base_url.rstrip("/") + call.path
     return http.send(HttpRequest(call.method, url, Secret(headers), call.content))
 
