@@ -1,12 +1,13 @@
 """The one deployment that a service is to be at host1. No effects but reading archives."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from fabric.model.hashing import digest_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.host1.output import BuildFile, output_of
 from fabric.providers.host1.own_settings import ProjectOwner, mark_in, owner_of
@@ -46,7 +47,8 @@ class WantedDeployment(Struct, frozen=True):
 def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> WantedDeployment:
     """In whatever order the functions come, it is the same."""
     orders = sorted(orders, key=lambda one: one.name)
-    env = _environment(orders)
+    refuse_orders(orders)
+    env = dict(pair for order in orders for pair in order.env.reveal())
     files = output_of(address, orders)
     marks = [(order.name, order.mark) for order in orders]
     rows = ((one.path, one.sha1, str(one.mode)) for one in files)
@@ -55,21 +57,25 @@ def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> Want
     return WantedDeployment(owner, owner.said(mark, marks), env, files)
 
 
-def _environment(orders: Sequence[FunctionOrder]) -> dict[str, str]:
+def refuse_orders(orders: Sequence[FunctionOrder]) -> None:
     """Before anything is called: values are known now for the first time."""
-    found: dict[str, tuple[str, str]] = {}
-    problems: list[Problem] = []
-    for order in orders:
-        for name, value in order.env.reveal():
-            first, known = found.setdefault(name, (order.name, value))
-            if known != value:
-                problems.append(_two_values(name, first, order.name))
-    size = sum(len(f"{name}{value}".encode()) for name, (_, value) in found.items())
-    if size > _ENVIRONMENT_BYTES:
-        problems.append(_too_large(size))
+    found = misfits_of_variables([(order.name, order.env.reveal()) for order in orders])
+    problems = [problem for _, problem in found]
     if problems:
         raise FabricError(*problems)
-    return {name: found[name][1] for name in sorted(found)}
+
+
+def misfits_of_variables(functions: Sequence[tuple[str, Pairs]]) -> Iterator[tuple[str, Problem]]:
+    """Each with the function that it is told of."""
+    found: dict[str, tuple[str, str]] = {}
+    for function, pairs in functions:
+        for name, value in pairs:
+            first, known = found.setdefault(name, (function, value))
+            if known != value:
+                yield function, _two_values(name, first, function)
+    size = sum(len(f"{name}{value}".encode()) for name, (_, value) in found.items())
+    if size > _ENVIRONMENT_BYTES:
+        yield "", _too_large(size)
 
 
 def _two_values(name: str, first: str, second: str) -> Problem:
