@@ -8,6 +8,7 @@ from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 from tests.support.servers.cloud2.fixtures import cloud2, cloud2_endpoint
 from tests.support.servers.cluster.fixtures import cluster, real_plane
 from tests.support.servers.edge1.fixtures import edge1, edge1_endpoint
+from tests.support.servers.host1.fixtures import host1, host1_served
 from tests.support.servers.host2.fixtures import host2, host2_served
 from tests.support.servers.strict_cloud1.fixtures import cloud1, strict_cloud1_server
 from tests.support.servers.whisk.fixtures import cloud5, cloud6, whisk_served
@@ -21,6 +22,8 @@ __all__ = [
     "cluster",
     "edge1",
     "edge1_endpoint",
+    "host1",
+    "host1_served",
     "host2",
     "host2_served",
     "real_plane",

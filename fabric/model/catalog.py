@@ -205,6 +205,10 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         unit=DeployUnit.SERVICE,
         credentials=Credentials(_one_each("HOST1_TOKEN", "HOST1_PROJECT_ID"), ("HOST1_ORG_ID",)),
         env_bytes=64 * _KB,
+        archive_bytes=250 * _KB * _KB,
+        endpoints=("HOST1_SITES_URL",),
+        runtimes=("nodejs",),
+        is_one_version=True,
     ),
     ProviderFacts(
         id="host2",

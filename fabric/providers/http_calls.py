@@ -25,12 +25,13 @@ _TOLD = 1.0
 
 
 class ProviderCall(Struct, frozen=True):
-    """`path` begins behind the address of the interface."""
+    """`path` begins behind the address of the interface; `headers` are those of this call alone."""
 
     method: str
     path: str
     content: bytes = b""
     content_type: str = _JSON
+    headers: tuple[tuple[str, str], ...] = ()
 
     @property
     def title(self) -> str:
@@ -62,6 +63,7 @@ def admitted(http: Http, base_url: str, login: Secret[str], call: ProviderCall) 
     headers = {"Authorization": login.reveal()}
     if call.content:
         headers["Content-Type"] = call.content_type
+    headers.update(call.headers)
     url = base_url.rstrip("/") + call.path
     return http.send(HttpRequest(call.method, url, Secret(headers), call.content))
 

@@ -74,6 +74,12 @@ def _cluster(around: CommandEnvironment, extension: str, connections: Connection
     return cluster_orchestrator(around, extension)
 
 
+def _host1(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:  # noqa: ARG001 - there is nothing to set
+    from fabric.providers.host1.make import host1_projects
+
+    return host1_projects(around, connections)
+
+
 def _host2(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:  # noqa: ARG001 - there is nothing to set
     from fabric.providers.host2.make import host2_sites
 
@@ -97,6 +103,7 @@ _REAL: dict[str, Callable[[CommandEnvironment, str, Connections], Deployer]] = {
     "cloud2-functions": _cloud2,
     "edge1-workers": _edge1,
     "cluster-orchestrator": _cluster,
+    "host1": _host1,
     "host2": _host2,
     "cloud5-functions": _cloud5,
     "cloud6-functions": _cloud6,

@@ -11,6 +11,7 @@ from tests.support.cloud1_site import Cloud1Site
 from tests.support.cloud2_site import Cloud2Site
 from tests.support.cluster_site import ClusterSite
 from tests.support.edge1_site import Edge1Site
+from tests.support.host1_site import Host1Site
 from tests.support.host2_site import Host2Site
 from tests.support.service_site import ServiceSite
 from tests.support.whisk_site import Cloud5Site, WhiskSite
@@ -21,6 +22,7 @@ _SITES: dict[str, Callable[[Any, Path], ServiceSite]] = {
     "cloud2": Cloud2Site,
     "edge1": Edge1Site,
     "cluster": ClusterSite,
+    "host1": Host1Site,
     "host2": Host2Site,
     "cloud5": Cloud5Site,
     "cloud6": WhiskSite,

@@ -52,8 +52,10 @@ def test_the_table_has_a_pair_for_each_provider_and_no_python_where_there_is_non
     assert len(PAIRS[Language.TYPESCRIPT]) == len(PAIRS[Language.JAVASCRIPT]) == 31
     assert [pair for pair in PAIRS[Language.JAVASCRIPT] if pair not in PAIRS[Language.PYTHON]] == [
         ("http", "edge1-workers"),
+        ("http", "host1"),
         ("http", "host2"),
         ("cron", "edge1-workers"),
+        ("cron", "host1"),
         ("cron", "host2"),
     ]
     assert languages_for("edge1-workers") == ("ts", "js")

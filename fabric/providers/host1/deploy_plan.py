@@ -1,0 +1,90 @@
+"""The one deployment that a service is to be at host1. No effects but reading archives."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
+from fabric.providers.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.host1.output import BuildFile, output_of
+from fabric.providers.host1.own_settings import ProjectOwner, mark_in, owner_of
+
+# All functions of a deployment get all of its variables, and host1 has no room for more.
+_ENVIRONMENT_BYTES = 64 * 1024
+_CODE = "deploy/unfit-environment"
+
+
+class WantedDeployment(Struct, frozen=True):
+    """`said` is its metadata; `env` holds values of variables: nobody is shown them."""
+
+    owner: ProjectOwner
+    said: dict[str, str]
+    env: dict[str, str]
+    files: tuple[BuildFile, ...]
+
+    @property
+    def mark(self) -> str:
+        return mark_in(self.said)
+
+    def document(self, project: str, name: str) -> JsonObject:
+        """Of production, which the project's domains do not lead to before they are told to. The
+        settings are those that it has anyway: host1 wants to be told of them the first time."""
+        return {
+            "name": name,
+            "project": project,
+            "target": "production",
+            "autoAssignCustomDomains": False,
+            "projectSettings": {"rootDirectory": None},
+            "meta": dict(self.said),
+            "env": dict(self.env),
+            "files": [one.row for one in self.files],
+        }
+
+
+def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> WantedDeployment:
+    """In whatever order the functions come, it is the same."""
+    refuse_orders(orders)
+    orders = sorted(orders, key=lambda one: one.name)
+    env = dict(pair for order in orders for pair in order.env.reveal())
+    files = output_of(address, orders)
+    marks = [(order.name, order.mark) for order in orders]
+    rows = ((one.path, one.sha1, str(one.mode)) for one in files)
+    mark = digest_fields([part for one in (*marks, *rows) for part in one])
+    owner = owner_of(address)
+    return WantedDeployment(owner, owner.said(mark, marks), env, files)
+
+
+def refuse_orders(orders: Sequence[FunctionOrder]) -> None:
+    """Before anything is called: values are known now for the first time."""
+    found = misfits_of_variables([(order.name, order.env.reveal()) for order in orders])
+    problems = [problem for _, problem in found]
+    if problems:
+        raise FabricError(*problems)
+
+
+def misfits_of_variables(functions: Sequence[tuple[str, Pairs]]) -> Iterator[tuple[str, Problem]]:
+    """Each with the function that it is told of."""
+    found: dict[str, tuple[str, str]] = {}
+    for function, pairs in functions:
+        for name, value in pairs:
+            first, known = found.setdefault(name, (function, value))
+            if known != value:
+                yield function, _two_values(name, first, function)
+    size = sum(len(f"{name}{value}".encode()) for name, (_, value) in found.items())
+    if size > _ENVIRONMENT_BYTES:
+        yield "", _too_large(size)
+
+
+def _two_values(name: str, first: str, second: str) -> Problem:
+    message = f"the variable `{name}` of `{first}` has another value than that of `{second}`"
+    hint = "all functions of a deployment at host1 have the same variables: give one another name"
+    return Problem(_CODE, message, hint)
+
+
+def _too_large(size: int) -> Problem:
+    message = f"the variables of all functions have {size:,} bytes, names and values together"
+    hint = f"host1 takes {_ENVIRONMENT_BYTES:,} for a deployment: put large values into files"
+    return Problem("deploy/environment-too-large", message, hint)

@@ -1,0 +1,96 @@
+"""host1 by its own interface: one project for a service, one
+deployment for all of its functions."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+
+from msgspec.structs import replace
+
+from fabric.model.catalog import DeployUnit
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Record
+from fabric.providers.contract import (
+    CallWatch,
+    DeploymentAddress,
+    FunctionDraft,
+    FunctionOrder,
+    LiveFunction,
+    Unfit,
+)
+from fabric.providers.guarded_deployer import GuardedDeployer, Operations
+from fabric.providers.host1.api import Host1Api
+from fabric.providers.host1.deployments import Host1Work
+from fabric.providers.host1.identity import identity
+from fabric.providers.host1.kept import other_project
+from fabric.providers.host1.looking import found, kept_under, lost
+from fabric.providers.host1.making import made
+from fabric.providers.host1.own_settings import Host1Place
+from fabric.providers.host1.refusals import judged
+from fabric.providers.host1.releasing import released
+from fabric.providers.host1.removing import dissolved, refuse_single
+from fabric.providers.host1.unfit import unfit_drafts
+from fabric.providers.redaction import Redaction
+from fabric.providers.refused_calls import Quoted, told
+
+_OPERATIONS = Operations(made, released, refuse_single, dissolved, found)
+
+
+class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
+    """`connect` gives the interface, `place` is the project that the environment
+    names."""
+
+    connect: Callable[[], Host1Api]
+    place: Host1Place = Host1Place()
+
+    @property
+    def unit(self) -> DeployUnit:
+        return DeployUnit.SERVICE
+
+    @property
+    def operations(self) -> Operations[Host1Work]:
+        return _OPERATIONS
+
+    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Host1Work:
+        """Raises for a record of another project."""
+        said = self.elsewhere(address.previous) if address.previous else None
+        if said is not None:
+            raise FabricError(said)
+        return Host1Work(self.connect(), watch, quoted, self.waiting)
+
+    def prepare(self, address: DeploymentAddress) -> None:  # noqa: ARG002 - one place for all
+        self.connect()
+
+    def elsewhere(self, record: Record) -> Problem | None:
+        return other_project(record, self.place.project)
+
+    @property
+    def sole_place(self) -> str:
+        """What has room for one service alone."""
+        return f"the project `{self.place.project}`" if self.place.project else ""
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unfit]:
+        return tuple(unfit_drafts(address, functions))
+
+    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
+        with self._call(f"function `{function}`", address) as work:
+            return kept_under(work, address, function, mark)
+
+    def missing(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],  # noqa: ARG002 - they are in the one deployment
+    ) -> Sequence[str]:
+        with self._call(f"`{address.service}`", address) as work:
+            return tuple(lost(work, address))
+
+    def identity(self, address: DeploymentAddress) -> str:
+        """Somebody sits and waits for it: not for long."""
+        with self._call("`host1`", address) as work:
+            return identity(replace(work, waiting=self._hurried()))
+
+    def _guarded(
+        self, whose: str, orders: Sequence[FunctionOrder] = ()
+    ) -> AbstractContextManager[Redaction]:
+        return told(whose, judged, self.hide, orders)

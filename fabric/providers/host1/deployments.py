@@ -1,0 +1,202 @@
+"""Deployments of a project at host1: looked for by their metadata, made, met, taken away."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TypeVar
+from urllib.parse import quote
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import CallWatch
+from fabric.providers.host1.api import Host1Api, MissingFilesError
+from fabric.providers.host1.deploy_plan import WantedDeployment
+from fabric.providers.host1.output import BuildFile
+from fabric.providers.host1.own_settings import mark_in
+from fabric.providers.host1.refusals import judged
+from fabric.providers.http_calls import ProviderCall, patient, sending
+from fabric.providers.refused_calls import Quoted, RefusedCallError, explained, unless_gone
+from fabric.providers.side_by_side import each_at_once
+from fabric.providers.waiting import WAITING, Waiting, until
+
+T = TypeVar("T")
+_PAGE = 100
+_AT_ONCE = 8
+_BYTES = "application/octet-stream"
+_READY, _PROMOTED = "READY", "PROMOTED"
+_FAILED = frozenset(("ERROR", "CANCELED", "BLOCKED", "DELETED"))
+# A deployment is made ready by others, in their own time: it is waited for longer.
+_LONGER = 10
+
+
+class HostDeploymentRow(Struct, frozen=True, rename="camel"):
+    """A list calls `uid` what is `id` elsewhere."""
+
+    id: str = ""
+    uid: str = ""
+    ready_state: str = ""
+    ready_substate: str | None = None
+    meta: dict[str, str] = field(default_factory=dict)
+    error_message: str | None = None
+
+    @property
+    def ident(self) -> str:
+        return self.id or self.uid
+
+    @property
+    def is_ready(self) -> bool:
+        return self.ready_state == _READY
+
+    @property
+    def is_failed(self) -> bool:
+        return self.ready_state in _FAILED
+
+    @property
+    def was_met(self) -> bool:
+        """Whether users have met it in production, now or once."""
+        return self.ready_substate == _PROMOTED
+
+
+class _Pages(Struct, frozen=True):
+    next: int | None = None
+
+
+class _DeploymentPage(Struct, frozen=True):
+    deployments: tuple[HostDeploymentRow, ...] = ()
+    pagination: _Pages = _Pages()
+
+
+class Host1Work(Struct, frozen=True):
+    """What every call needs: the interface, who watches, how host1's words are shown, and how
+    long to wait."""
+
+    api: Host1Api
+    watch: CallWatch
+    quoted: Quoted
+    waiting: Waiting = WAITING
+
+    @property
+    def project(self) -> str:
+        return self.api.account.project
+
+    def ask(self, call: ProviderCall, kind: type[T]) -> T:
+        """For calls that may be made twice without harm."""
+        return self.patient(lambda: self.api.once(call, kind))
+
+    def told(self, whose: str) -> AbstractContextManager[None]:
+        """Around what is done for this thing: what goes wrong is told of it."""
+        return explained(whose, self.quoted, judged)
+
+    def patient(self, act: Callable[[], T]) -> T:
+        return patient(act, "host1", self.waiting, self.watch)
+
+
+def deployment_of(work: Host1Work, name: str) -> HostDeploymentRow | None:
+    """By its id, or by a domain that leads to it."""
+    try:
+        return work.ask(looking(work, name), HostDeploymentRow)
+    except RefusedCallError as error:
+        if error.is_gone:
+            return None
+        raise
+
+
+def looking(work: Host1Work, name: str) -> ProviderCall:
+    path = f"/v13/deployments/{quote(name, safe='')}"
+    return ProviderCall("GET", work.api.account.path(path))
+
+
+def all_deployments(work: Host1Work) -> Iterator[HostDeploymentRow]:
+    """The newest first."""
+    page = _page(work)
+    yield from page.deployments
+    while page.pagination.next and page.deployments:
+        page = _page(work, page.pagination.next)
+        yield from page.deployments
+
+
+def newest_deployments(work: Host1Work) -> tuple[HostDeploymentRow, ...]:
+    """As many as one call tells."""
+    return _page(work).deployments
+
+
+def _page(work: Host1Work, before: int = 0) -> _DeploymentPage:
+    return work.patient(lambda: _page_once(work, before))
+
+
+def _page_once(work: Host1Work, before: int = 0) -> _DeploymentPage:
+    query = {"projectId": work.project, "target": "production", "limit": str(_PAGE)}
+    if before:
+        query["until"] = str(before)
+    path = work.api.account.path("/v7/deployments", query)
+    return work.api.once(ProviderCall("GET", path), _DeploymentPage)
+
+
+def among(wanted: WantedDeployment, rows: Iterable[HostDeploymentRow]) -> HostDeploymentRow | None:
+    return next((one for one in rows if is_met_by(wanted, one)), None)
+
+
+def is_met_by(wanted: WantedDeployment, row: HostDeploymentRow) -> bool:
+    is_own = wanted.owner.is_of(row.meta) and mark_in(row.meta) == wanted.mark
+    return is_own and not row.is_failed
+
+
+def created(work: Host1Work, wanted: WantedDeployment, name: str) -> HostDeploymentRow:
+    """One that is there under this mark, or a new one. What a try has made whose answer was lost
+    is among the newest: the next finds it. Files are brought that host1 asks for."""
+    query = {"forceNew": "1", "prebuilt": "1", "skipAutoDetectionConfirmation": "1"}
+    path = work.api.account.path("/v13/deployments", query)
+    call = sending("POST", path, wanted.document(work.project, name))
+
+    def act() -> HostDeploymentRow:
+        found = among(wanted, _page_once(work).deployments)
+        return found or work.api.once(call, HostDeploymentRow)
+
+    try:
+        return work.patient(act)
+    except MissingFilesError as error:
+        _bring(work, [one for one in wanted.files if one.sha1 in error.digests])
+    return work.patient(act)
+
+
+def _bring(work: Host1Work, files: Sequence[BuildFile]) -> None:
+    once = {one.sha1: one for one in files}
+    each_at_once(lambda one: _bring_one(work, one), tuple(once.values()), _AT_ONCE)
+
+
+def _bring_one(work: Host1Work, file: BuildFile) -> None:
+    path = work.api.account.path("/v2/files")
+    headers = (("x-vercel-digest", file.sha1),)
+    with work.told(f"the file `{file.path}`"):
+        work.ask(ProviderCall("POST", path, file.content, _BYTES, headers), object)
+
+
+def made_ready(work: Host1Work, row: HostDeploymentRow) -> None:
+    """Waits until host1 has taken in all that was brought."""
+    seen = row.ready_state
+
+    def look() -> HostDeploymentRow | None:
+        nonlocal seen
+        found = work.ask(looking(work, row.ident), HostDeploymentRow)
+        if found.ready_state != seen:
+            work.watch.hear(f"the deployment {row.ident} is {found.ready_state.lower()}")
+            seen = found.ready_state
+        return found if found.is_failed or found.is_ready else None
+
+    longer = replace(work.waiting, most=work.waiting.most * _LONGER)
+    found = row if row.is_ready else until(look, longer, work.watch)
+    if found is None:
+        message = f"the deployment {row.ident} is still {seen.lower()} after {longer.most:.0f} s"
+        hint = "look at it on the project's page, and run the command again: it is gone on with"
+        raise FabricError(Problem("provider/not-ready", message, hint))
+    if found.is_failed:
+        said = work.quoted(found.error_message or found.ready_state.lower())
+        message = f"the deployment {row.ident} failed: {said}"
+        raise FabricError(Problem("provider/refused", message))
+
+
+def deleted(work: Host1Work, ident: str) -> None:
+    path = work.api.account.path(f"/v13/deployments/{quote(ident, safe='')}")
+    with unless_gone():
+        work.ask(ProviderCall("DELETE", path), object)

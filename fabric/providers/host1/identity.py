@@ -1,0 +1,23 @@
+"""Whom host1 takes us for, and whether we may look at the project: asked without a change."""
+
+from msgspec import Struct
+
+from fabric.providers.host1.deployments import Host1Work
+from fabric.providers.host1.projects import domain_of, project_of
+from fabric.providers.http_calls import ProviderCall
+
+
+class _Somebody(Struct, frozen=True):
+    email: str | None = None
+    username: str | None = None
+
+
+class _WhoAnswer(Struct, frozen=True):
+    user: _Somebody = _Somebody()
+
+
+def identity(work: Host1Work) -> str:
+    user = work.ask(ProviderCall("GET", "/v2/user"), _WhoAnswer).user
+    project = project_of(work)
+    who = user.email or user.username or "a user without a name"
+    return f"{who}, with the project {project.name} at {domain_of(work)}"

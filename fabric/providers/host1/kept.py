@@ -1,0 +1,34 @@
+"""What the last release left for this one, and how far it can be taken for granted."""
+
+from fabric.model.problems import Problem
+from fabric.model.records.record import DOUBT, Record
+from fabric.providers.contract import DeploymentAddress
+from fabric.providers.host1.own_settings import version_in
+
+PROJECT, DEPLOYMENT, DOMAIN = "project", "deployment", "domain"
+
+
+def sure_texts(address: DeploymentAddress) -> dict[str, str]:
+    """Empty where nobody knows how things are now."""
+    record = address.previous
+    if record is None or DOUBT in record.kept:
+        return {}
+    return dict(record.kept)
+
+
+def other_project(record: Record, project: str) -> Problem | None:
+    """Where nothing names a project, that is told with the credentials that are missing."""
+    noted = (version_in(one.resource_id).project for one in record.functions)
+    projects = {dict(record.kept).get(PROJECT, ""), *noted} - {"", project}
+    if not projects or not project:
+        return None
+    then = min(projects)
+    message = (
+        f"{record.ref.title} lies in the project `{then}`, and `HOST1_PROJECT_ID` is "
+        f"`{project}`: nothing was changed in either"
+    )
+    hint = (
+        f"set `HOST1_PROJECT_ID` to `{then}`; to move the service, `fabric remove` it there, and "
+        "deploy it here then"
+    )
+    return Problem("deploy/other-place", message, hint)

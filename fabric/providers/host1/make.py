@@ -1,0 +1,37 @@
+"""host1's deployer from what surrounds a run: which project, with whose token, at which address."""
+
+from collections.abc import Mapping
+
+from fabric.model.secret import Secret
+from fabric.providers.connections import Connections
+from fabric.providers.host1.api import Host1Account, Host1Api
+from fabric.providers.host1.deployer import Host1Projects
+from fabric.providers.host1.own_settings import Host1Place
+from fabric.providers.redaction import redaction_of
+from fabric.providers.refused_calls import refuse_plain, require_variables
+from fabric.providers.run_command import CommandEnvironment
+
+_OFFICIAL = "https://api.vercel.com"
+_TOKEN, _PROJECT = "HOST1_TOKEN", "HOST1_PROJECT_ID"
+
+
+def host1_projects(around: CommandEnvironment, connections: Connections) -> Host1Projects:
+    env = around.env.reveal()
+    secrets = filter(None, (*around.hide.reveal(), env.get(_TOKEN)))
+    hide = redaction_of(secrets, env.items())
+
+    def connect() -> Host1Api:
+        """What a config says can be judged without credentials: they are asked for here."""
+        account = _account(env)
+        key = ("host1", account.base_url, account.project, account.team, account.token.reveal())
+        return connections.shared(key, lambda: Host1Api(account))
+
+    return Host1Projects(connect, Host1Place(env.get(_PROJECT, "")), hide=hide)
+
+
+def _account(env: Mapping[str, str]) -> Host1Account:
+    require_variables("host1", env, (_TOKEN, _PROJECT))
+    base_url = env.get("HOST1_API_BASE_URL") or _OFFICIAL
+    refuse_plain("HOST1_API_BASE_URL", base_url)
+    team, sites = env.get("HOST1_ORG_ID", ""), env.get("HOST1_SITES_URL", "")
+    return Host1Account(base_url, Secret(env[_TOKEN]), env[_PROJECT], team, sites)

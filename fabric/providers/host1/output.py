@@ -1,0 +1,182 @@
+"""The files of a deployment: a build's output with each function's archive in it, and beside it
+what calls its handler. No network."""
+
+import functools
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.model.conventions import conventions_of
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.host1.crons import own_cron
+from fabric.providers.host1.own_settings import (
+    clocks_of,
+    count_of,
+    function_name,
+    own_runtime,
+)
+from fabric.providers.host1.routes import ProjectRoute, own_routes, routes_in
+
+# They are data here: what is in them runs at host1 alone.
+_RUNTIME = Path(__file__).parents[2] / "runtimes" / "nodejs"
+_SERVING = ("answers", "cors", "http", "routes")
+_SHIM = Path(__file__).with_name("shim")
+_FOLDER = "_fabric"
+_HANDLER = f"{_FOLDER}/entry.mjs"
+_OUTPUT = ".vercel/output"
+_CONFIG = ".vc-config.json"
+# In this order the runtime looks for the module that has a handler.
+_ENDS = (".js", ".mjs", ".cjs")
+_PLAIN, _RUNNABLE = 0o100644, 0o100755
+_ENTRY = """\
+import {{ listener }} from "./listener.mjs";
+export default await listener({said});
+"""
+
+
+class BuildFile(Struct, frozen=True, dict=True):
+    """`mode` is that of a file, with its kind."""
+
+    path: str
+    content: bytes
+    mode: int = _PLAIN
+
+    @functools.cached_property
+    def sha1(self) -> str:
+        """host1 knows contents by it."""
+        return hashlib.sha1(self.content, usedforsecurity=False).hexdigest()
+
+    @property
+    def row(self) -> JsonObject:
+        return {
+            "file": self.path,
+            "sha": self.sha1,
+            "size": len(self.content),
+            "mode": self.mode,
+        }
+
+
+def output_of(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> tuple[BuildFile, ...]:
+    routes = [row for one in orders for row in routes_of(one)]
+    config = _file(f"{_OUTPUT}/config.json", _config(address, orders, routes))
+    table = json.dumps([one.row for one in routes], sort_keys=True)
+    return (config, *(file for one in orders for file in _of_function(address, one, table)))
+
+
+def routes_of(order: FunctionOrder) -> Iterator[ProjectRoute]:
+    return routes_in(order.name, (json.loads(text) for text in order.triggers))
+
+
+def _config(
+    address: DeploymentAddress, orders: Sequence[FunctionOrder], routes: Sequence[ProjectRoute]
+) -> JsonObject:
+    clocks = [(one, clock) for one in orders for clock in clocks_of(address, one)]
+    timed: list[JsonObject] = [
+        {"src": f"^{clock.path}$", "dest": f"/{function_name(address, one.name)}"}
+        for one, clock in clocks
+    ]
+    met = own_routes(routes, lambda name: function_name(address, name))
+    crons = [
+        {"path": clock.path, "schedule": own_cron(clock.schedule, clock.zone)}
+        for _, clock in clocks
+    ]
+    return {"version": 3, "routes": [*timed, *met], "crons": crons}
+
+
+def _of_function(
+    address: DeploymentAddress, order: FunctionOrder, table: str
+) -> Iterator[BuildFile]:
+    below = f"{_OUTPUT}/functions/{function_name(address, order.name)}.func"
+    yield _file(f"{below}/{_CONFIG}", _settings(address, order))
+    yield from (_at(below, one) for one in _archived(order))
+    said = json.dumps(_said(address, order), sort_keys=True)
+    own = ((_HANDLER, _ENTRY.format(said=said)), (f"{_FOLDER}/routes.json", table), *_around())
+    for path, text in own:
+        yield BuildFile(f"{below}/{path}", text.encode())
+
+
+def _at(below: str, file: BuildFile) -> BuildFile:
+    return BuildFile(f"{below}/{file.path}", file.content, file.mode)
+
+
+def _file(path: str, document: JsonObject) -> BuildFile:
+    return BuildFile(path, json.dumps(document, sort_keys=True).encode())
+
+
+def _settings(address: DeploymentAddress, order: FunctionOrder) -> JsonObject:
+    asked = {
+        "memory": count_of(order.settings, "memory"),
+        "maxDuration": count_of(order.settings, "timeout"),
+        "architecture": dict(order.settings).get("architecture"),
+        "regions": [address.region] if address.region else [],
+    }
+    return {
+        "runtime": own_runtime(order.artifact.runtime),
+        "handler": _HANDLER,
+        "launcherType": "Nodejs",
+        "shouldAddHelpers": False,
+        **{name: value for name, value in asked.items() if value},
+    }
+
+
+def _archived(order: FunctionOrder) -> tuple[BuildFile, ...]:
+    with zipfile.ZipFile(order.artifact.path) as archive:
+        files = [one for one in archive.infolist() if not one.is_dir()]
+        found = tuple(BuildFile(one.filename, archive.read(one), _mode(one)) for one in files)
+    _refuse_taken(order, frozenset(one.path for one in found))
+    return found
+
+
+def _mode(entry: zipfile.ZipInfo) -> int:
+    return _RUNNABLE if entry.external_attr >> 16 & 0o111 else _PLAIN
+
+
+def _refuse_taken(order: FunctionOrder, there: frozenset[str]) -> None:
+    module = order.artifact.handler.rpartition(".")[0]
+    if not any(f"{module}{end}" in there for end in _ENDS):
+        raise FabricError(_problem(order, f"its archive has no module `{module}`"))
+    taken = sorted(one for one in there if one == _CONFIG or one.startswith(f"{_FOLDER}/"))
+    if taken:
+        raise FabricError(_problem(order, f"its archive has `{taken[0]}`, which fabric puts there"))
+
+
+def _problem(order: FunctionOrder, why: str) -> Problem:
+    return Problem("deploy/unfit-archive", f"function `{order.name}`: {why}")
+
+
+@functools.cache
+def _around() -> tuple[tuple[str, str], ...]:
+    calling = sorted((_RUNTIME / "calling").glob("*.mjs"))
+    serving = [_RUNTIME / f"serving_{name}.mjs" for name in _SERVING]
+    files = [(one.name, one) for one in (*sorted(_SHIM.glob("*.mjs")), *serving)]
+    files += [(f"calling/{one.name}", one) for one in calling]
+    return tuple((f"{_FOLDER}/{name}", path.read_text()) for name, path in files)
+
+
+def _said(address: DeploymentAddress, order: FunctionOrder) -> JsonObject:
+    """What the module beside the handler is told."""
+    triggers = [json.loads(text) for text in order.triggers]
+    kinds = [str(one.get("type")) for one in triggers]
+    calls = conventions_of("host1").of("nodejs")
+    module, _, name = order.artifact.handler.rpartition(".")
+    paths = (str(one.get("path") or "/") for one in triggers if one.get("type") == "http")
+    clocks = [{"path": one.path, "schedule": one.schedule} for one in clocks_of(address, order)]
+    return {
+        "module": module,
+        "name": name,
+        "functionName": order.name,
+        "seconds": count_of(order.settings, "timeout"),
+        "memory": count_of(order.settings, "memory"),
+        "convention": calls.convention(kinds),
+        "names": list(calls.names),
+        "methods": list(calls.methods),
+        "kinds": list(kinds),
+        "path": next(paths, "/"),
+        "clocks": clocks,
+    }

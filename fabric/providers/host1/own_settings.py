@@ -1,0 +1,142 @@
+"""What a service, its functions and its deployments are called at host1. No effects."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.model.task import Pairs
+from fabric.providers.contract import DeploymentAddress, FunctionOrder
+from fabric.providers.naming import resource_name, shortened
+
+_NAME_LENGTH = 63
+_OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
+_OWNER_LENGTH, _MARK_LENGTH, _PART_LENGTH = 16, 32, 12
+# Names in the metadata of a deployment, where each deployment of ours says what it is.
+_OWNER, _NAME, _MARK, _PARTS = "fabric", "fabricService", "fabricMark", "fabricFunctions"
+
+
+class Host1Place(Struct, frozen=True):
+    """What the environment says of the project; empty where it says nothing."""
+
+    project: str = ""
+
+
+class ProjectOwner(Struct, frozen=True):
+    """Whose a deployment is, as its metadata says it."""
+
+    service: str
+    stage: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.service}/{self.stage}"
+
+    @property
+    def _digest(self) -> str:
+        return digest_fields((self.service, self.stage))[:_OWNER_LENGTH]
+
+    def said(self, mark: str, marks: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """`marks` are names of functions with theirs."""
+        parts = " ".join(sorted(_part(*one) for one in marks))
+        mark = mark[:_MARK_LENGTH]
+        return {_OWNER: self._digest, _NAME: self.name, _MARK: mark, _PARTS: parts}
+
+    def is_of(self, said: Mapping[str, str]) -> bool:
+        return said.get(_OWNER) == self._digest
+
+    def count_in(self, said: Mapping[str, str], function: str, mark: str) -> int:
+        """How many functions are in a deployment, if this one is there under this mark; else 0."""
+        parts = said.get(_PARTS, "").split(" ") if self.is_of(said) else []
+        return len(parts) if _part(function, mark) in parts else 0
+
+
+def _part(function: str, mark: str) -> str:
+    return digest_fields((function, mark))[:_PART_LENGTH]
+
+
+def mark_in(said: Mapping[str, str]) -> str:
+    return said.get(_MARK, "")
+
+
+def name_in(said: Mapping[str, str]) -> str:
+    """What fabric calls the service that a deployment is of; empty for somebody else's."""
+    return said.get(_NAME, "") if _OWNER in said else ""
+
+
+def owner_of(address: DeploymentAddress) -> ProjectOwner:
+    return ProjectOwner(address.service, address.stage)
+
+
+def function_name(address: DeploymentAddress, function: str) -> str:
+    name = _OTHERS.sub("-", resource_name(address, function))
+    return shortened(name, _NAME_LENGTH)
+
+
+class ProjectVersion(Struct, frozen=True):
+    """One deployment in one project, of so many functions."""
+
+    project: str = ""
+    deployment: str = ""
+    count: int = 0
+
+    @property
+    def text(self) -> str:
+        return f"{self.project}/{self.deployment}/{self.count}"
+
+
+def version_in(resource_id: str) -> ProjectVersion:
+    """Of nothing for an id that names none."""
+    parts = resource_id.rsplit("/", 2)
+    is_whole = len(parts) == _VERSION_PARTS and parts[2].isdecimal()
+    return ProjectVersion(parts[0], parts[1], int(parts[2])) if is_whole else ProjectVersion()
+
+
+_VERSION_PARTS = 3
+
+
+def count_of(settings: Pairs, name: str) -> int:
+    """0 is none."""
+    text = dict(settings).get(name, "")
+    return int(text) if text.isdigit() else 0
+
+
+class FunctionClock(Struct, frozen=True):
+    """A schedule of a function as the config has it, and the path that the clock asks for there.
+    Nobody guesses that: it is made of what nobody is told."""
+
+    schedule: str
+    zone: str
+    path: str
+
+
+def clocks_of(address: DeploymentAddress, order: FunctionOrder) -> tuple[FunctionClock, ...]:
+    name = function_name(address, order.name)
+    secret = digest_fields(("clock", order.name, order.mark, order.artifact.sha256))
+    return tuple(
+        FunctionClock(schedule, zone, f"{OWN_PATHS}clock/{name}/{number}-{secret[:_MARK_LENGTH]}")
+        for number, (schedule, zone) in enumerate(crons_in(order.triggers))
+    )
+
+
+OWN_PATHS = "/_fabric/"
+
+
+def crons_in(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Schedules with their time zones."""
+    found = (one for one in map(json.loads, triggers) if one.get("type") == "cron")
+    return tuple((one["schedule"], one.get("timezone") or "") for one in found)
+
+
+_NODE = re.compile(r"nodejs(?:(\d+)(?:\.x)?)?")
+_VERSIONS = ("20", "22", "24")
+_USUAL = "22"
+
+
+def own_runtime(runtime: str) -> str:
+    """Without a version the usual one; empty where host1 has none such."""
+    found = _NODE.fullmatch(runtime)
+    version = (found[1] or _USUAL) if found else ""
+    return f"nodejs{version}.x" if version in _VERSIONS else ""

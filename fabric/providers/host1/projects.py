@@ -1,0 +1,139 @@
+"""The project of a service at host1: its name, the domain that users meet, what that leads to."""
+
+import itertools
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.host1.deployments import (
+    Host1Work,
+    HostDeploymentRow,
+    deployment_of,
+    looking,
+)
+from fabric.providers.host1.own_settings import ProjectOwner, name_in
+from fabric.providers.http_calls import ProviderCall
+from fabric.providers.refused_calls import RefusedCallError
+from fabric.providers.waiting import until
+
+_OWN_DOMAIN = ".vercel.app"
+_LOGIN_STATUS = frozenset((401, 403))
+
+
+class ProjectRow(Struct, frozen=True, rename="camel"):
+    id: str
+    name: str
+    root_directory: str | None = None
+
+
+class _Domain(Struct, frozen=True, rename="camel"):
+    name: str
+    redirect: str | None = None
+    git_branch: str | None = None
+    custom_environment_id: str | None = None
+    verified: bool = True
+
+    @property
+    def is_of_production(self) -> bool:
+        return self.verified and not (
+            self.redirect or self.git_branch or self.custom_environment_id
+        )
+
+
+class _Domains(Struct, frozen=True):
+    domains: tuple[_Domain, ...] = ()
+
+
+def project_of(work: Host1Work) -> ProjectRow:
+    account = work.api.account
+    path = account.path(account.project_path("v9"))
+    return work.ask(ProviderCall("GET", path), ProjectRow)
+
+
+def domain_of(work: Host1Work) -> str:
+    """Where users meet production: a domain of their own, else host1's."""
+    account = work.api.account
+    query = {"production": "true", "redirects": "false", "limit": "100", "order": "ASC"}
+    path = account.path(account.project_path("v9", "/domains"), query)
+    rows = work.ask(ProviderCall("GET", path), _Domains).domains
+    names = [one.name for one in rows if one.is_of_production]
+    if not names:
+        message = f"the project `{work.project}` has no domain of production that is verified"
+        hint = "give it one on its page: users meet nothing otherwise"
+        raise FabricError(Problem("provider/no-domain", message, hint))
+    return min(names, key=lambda name: name.endswith(_OWN_DOMAIN))
+
+
+def shown(work: Host1Work, owner: ProjectOwner, domain: str) -> HostDeploymentRow | None:
+    """What users meet there, where nobody else has put it there."""
+    there = deployment_of(work, domain)
+    if there is None or owner.is_of(there.meta):
+        return there
+    whose = name_in(there.meta)
+    said = f"is of `{work.quoted(whose)}`" if whose else "is not of fabric's"
+    message = (
+        f"`{domain}` of the project `{work.project}` leads to the deployment {there.ident}, which "
+        f"{said}, and not of {owner.name}"
+    )
+    hint = "it is left as it is: each service needs a project of its own, name another one"
+    raise FabricError(Problem("deploy/foreign", message, f"{hint} in `HOST1_PROJECT_ID`"))
+
+
+def own_project(work: Host1Work) -> ProjectRow:
+    """One in which a build's output is looked for where it is put."""
+    project = project_of(work)
+    if project.root_directory:
+        folder = work.quoted(project.root_directory)
+        message = f"the project `{project.name}` has the root directory `{folder}`"
+        hint = "empty it in the project's settings: a service needs a project of its own"
+        raise FabricError(Problem("deploy/unfit-project", message, hint))
+    return project
+
+
+def led_to(work: Host1Work, domain: str, row: HostDeploymentRow) -> None:
+    """From now on the project's domains lead to it. What was met once is gone back to."""
+    tries = itertools.count()
+
+    def act() -> None:
+        """What a try has done whose answer was lost is not done again."""
+        if next(tries) == 0 or _shown_once(work, domain) != row.ident:
+            _lead(work, row)
+
+    work.patient(act)
+
+    def look() -> str | None:
+        there = deployment_of(work, domain)
+        return row.ident if there is not None and there.ident == row.ident else None
+
+    if until(look, work.waiting, work.watch) is None:
+        message = f"the deployment {row.ident} was promoted, and `{domain}` does not lead to it"
+        raise FabricError(Problem("provider/not-ready", message, "run the command again"))
+
+
+def _shown_once(work: Host1Work, domain: str) -> str:
+    try:
+        return work.api.once(looking(work, domain), HostDeploymentRow).ident
+    except RefusedCallError as error:
+        if error.is_gone:
+            return ""
+        raise
+
+
+def _lead(work: Host1Work, row: HostDeploymentRow) -> None:
+    """Not every plan goes back as far as one likes: then it is promoted as if it was new."""
+    if row.was_met:
+        try:
+            work.api.once(_pointing(work, "v1", "rollback", row.ident), object)
+        except RefusedCallError as error:
+            if error.status in _LOGIN_STATUS:
+                raise
+        else:
+            return
+    work.api.once(_pointing(work, "v10", "promote", row.ident), object)
+
+
+def _pointing(work: Host1Work, version: str, verb: str, ident: str) -> ProviderCall:
+    account = work.api.account
+    path = account.project_path(version, f"/{verb}/{quote(ident, safe='')}")
+    return ProviderCall("POST", account.path(path))

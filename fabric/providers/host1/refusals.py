@@ -1,0 +1,27 @@
+"""What host1's interface answers instead of doing as asked, in words: who, what, what to do."""
+
+import re
+
+from fabric.model.problems import Problem
+from fabric.providers.refused_calls import Quoted, RefusedCallError
+
+# Whatever is below it may be gone by itself.
+_OF_THE_PROJECT = re.compile(r"GET /v9/projects/[^/]+(/domains)?")
+_LOGIN_STATUS = frozenset((401, 403))
+
+
+def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+    words = f"{whose}: `{error.call}` was refused, {error.status} {quoted(error.words)}"
+    if error.status in _LOGIN_STATUS:
+        hint = (
+            "check `HOST1_TOKEN`, that its scope has the project `HOST1_PROJECT_ID`, and "
+            "`HOST1_ORG_ID` where a team has the project"
+        )
+        return Problem("credentials/refused", words, hint)
+    if error.is_gone and _OF_THE_PROJECT.fullmatch(error.call):
+        hint = (
+            "check `HOST1_PROJECT_ID`: it is the id of a project that the token may see, and "
+            "`HOST1_ORG_ID` is the id of the team that has it"
+        )
+        return Problem("credentials/refused", words, hint)
+    return Problem("provider/refused", words)

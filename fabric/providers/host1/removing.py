@@ -1,0 +1,48 @@
+"""What a service has at host1, taken away: all of its deployments, and the project stays."""
+
+from collections.abc import Sequence
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.host1.deployments import (
+    Host1Work,
+    HostDeploymentRow,
+    all_deployments,
+    deleted,
+)
+from fabric.providers.host1.own_settings import owner_of
+from fabric.providers.side_by_side import each_at_once
+
+_AT_ONCE = 8
+
+
+def refuse_single(
+    work: Host1Work,  # noqa: ARG001 - nothing is done
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],
+) -> None:
+    names = ", ".join(f"`{one.name}`" for one in functions)
+    message = (
+        f"host1 takes no single function away ({names}): a domain leads to one deployment as a "
+        "whole"
+    )
+    hint = f"take it out of the config of `{address.service}`, and deploy that"
+    raise FabricError(Problem("remove/whole-service", message, hint))
+
+
+def dissolved(
+    work: Host1Work,
+    address: DeploymentAddress,
+    functions: Sequence[LiveFunction],  # noqa: ARG001 - metadata tells what is ours
+) -> None:
+    """With what users meet go its domains' ways to it."""
+    owner = owner_of(address)
+    own = [one for one in all_deployments(work) if owner.is_of(one.meta)]
+    each_at_once(lambda one: _delete(work, one), own, _AT_ONCE)
+    if own:
+        work.watch.hear(f"{len(own)} deployments of {owner.name} were deleted, the project stays")
+
+
+def _delete(work: Host1Work, one: HostDeploymentRow) -> None:
+    with work.told(f"the deployment {one.ident}"):
+        deleted(work, one.ident)

@@ -1,0 +1,99 @@
+"""A service at the server of host1, by its deployer alone."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError
+from fabric.model.records.changes import FunctionGone, applied
+from fabric.model.records.record import Mode
+from fabric.providers.connections import Connections
+from fabric.providers.contract import LiveFunction
+from fabric.providers.host1.deployer import Host1Projects
+from fabric.providers.registry import deployer_of
+from fabric.providers.waiting import Waiting
+from tests.support.orders import around
+from tests.support.servers.edge1.client import Met
+from tests.support.servers.host1.client import Host1Server
+from tests.support.service_site import LostAnswer, ServiceSite
+
+# Tries once: what a second run makes of it is to be seen.
+AT_ONCE = Waiting(most=0)
+
+
+class Host1Site(ServiceSite):
+    provider: ClassVar[str] = "host1"
+    is_one_version: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        host1: Host1Server,
+        folder: Path,
+        service: str = "shop",
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(folder, service)
+        self.host1 = host1
+        self.env = dict(env or {})
+        self._connections = Connections()
+
+    @property
+    def deployer(self) -> Host1Projects:
+        surroundings = around(self.folder, self.environment)
+        made = deployer_of(self.provider, Mode.REAL, surroundings, "{}", self._connections)
+        assert isinstance(made, Host1Projects)
+        return replace(made, waiting=AT_ONCE if self.gives_up else self.waiting)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {**self.host1.environment, **self.env}
+
+    def refuse_release(self) -> None:
+        self.host1.fault("/(promote|rollback)/", status=422, message="not today", times=2)
+
+    def close(self) -> None:
+        self._connections.close()
+
+    def beside(self, service: str) -> "Host1Site":
+        """A service has a project of its own."""
+        return Host1Site(Host1Server(self.host1.front), self.folder, service)
+
+    def destroy(self, name: str) -> None:
+        """A function goes with the next deployment: nobody takes it away by itself."""
+        with pytest.raises(FabricError) as raised:
+            self.deployer.destroy(self.address(self.record), [self.live(name)], self.watch)
+        assert raised.value.first.code == "remove/whole-service"
+        self.record = applied(self.known(), FunctionGone("remove", name))
+
+    def get(self, path: str = "/hello", **headers: str) -> Met:
+        return self.host1.http("GET", self.known().endpoint + path, headers=headers)
+
+    def left(self) -> object:
+        return self.host1.left()
+
+    def made(self) -> object:
+        return self.host1.left(), self.host1.deployments()
+
+    def calls(self) -> int:
+        return len(self.host1.calls())
+
+    def changes(self) -> int:
+        return self.host1.changes().total()
+
+    def reset(self) -> None:
+        self.host1.reset()
+
+    def lose(self, way: LostAnswer, skip: int) -> None:
+        is_refused = way is LostAnswer.BEFORE
+        plan: dict[str, Any] = {"status": 503} if is_refused else {way.value: True}
+        self.host1.fault("", skip=skip, **plan)
+
+    def has_lost(self) -> bool:
+        return any(status in (0, 503) for _, _, status in self.host1.calls())
+
+    def lose_version(self, live: LiveFunction) -> None:
+        deployment = live.resource_id.split("/")[1]
+        self.host1.api("DELETE", f"/v13/deployments/{deployment}")

@@ -1,0 +1,52 @@
+"""How users and clocks meet what a domain leads to: by routes in their order, then by names."""
+
+import json
+import re
+from typing import Any
+
+from tests.support.servers.host1.projects import HostDeployment, HostProject
+from tests.support.servers.host1.running import FunctionFiles, Instance, Instances, Passed
+
+_NOTHING = Passed(b"The page could not be found", [("content-type", "text/plain")], 404)
+_CLOCK = [("Host", "clock.test"), ("User-Agent", "vercel-cron/1.0")]
+
+
+def answered(
+    instances: Instances, project: HostProject, method: str, target: str, given: Passed
+) -> Passed:
+    deployment = project.shown
+    if deployment is None:
+        return Passed(b"DEPLOYMENT_NOT_FOUND", [("content-type", "text/plain")], 404)
+    path = target.partition("?")[0]
+    routes = project.config(deployment).get("routes", [])
+    taken = next((one for one in routes if _takes(one, method, path)), None)
+    name = str(taken["dest"] if taken else path).strip("/")
+    if name not in deployment.functions:
+        return _NOTHING
+    return asked_of(instances, project, deployment, name).ask(method, target, given)
+
+
+def asked_of(
+    instances: Instances, project: HostProject, deployment: HostDeployment, name: str
+) -> Instance:
+    files = deployment.functions[name]
+    settings = json.loads(project.blob(files[".vc-config.json"]))
+    contents = {path: (project.blob(row), row.get("mode", 0o644)) for path, row in files.items()}
+    env = {**settings.get("environment", {}), **deployment.body.get("env", {})}
+    given = FunctionFiles(contents, settings["handler"], env, project.log(name))
+    return instances.of((deployment.id, name), given)
+
+
+def timed(instances: Instances, project: HostProject, path: str) -> Passed:
+    """The time of a schedule comes now."""
+    assert project.shown is not None
+    assert any(one["path"] == path for one in project.config(project.shown)["crons"])
+    return answered(instances, project, "GET", path, Passed(b"", _CLOCK))
+
+
+def _takes(route: dict[str, Any], method: str, path: str) -> bool:
+    flags = 0 if route.get("caseSensitive") else re.IGNORECASE
+    source = route["src"]
+    whole = f"{'' if source.startswith('^') else '^'}{source}{'' if source.endswith('$') else '$'}"
+    is_method = method in route.get("methods", (method,))
+    return is_method and re.match(whole, path, flags) is not None
