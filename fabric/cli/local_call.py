@@ -8,8 +8,8 @@ from fabric.app.local.one_shot import OneCall, invoke_local
 from fabric.app.request import Request
 from fabric.cli.payload import event_of
 from fabric.cli.perform import Caller, Order, perform
+from fabric.cli.useless import refuse_useless
 from fabric.model.names import Verb
-from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 
 if TYPE_CHECKING:
@@ -28,12 +28,6 @@ def refuse_unfitting(flags: "LocalFlags") -> None:
             refuse_useless(flags.http.given, "give --path too, as in --path /users/7")
         if flags.event:
             refuse_useless(("--event",), "give an http request or an event, not both")
-
-
-def refuse_useless(options: tuple[str, ...], hint: str) -> None:
-    if options:
-        message = f"{options[0]} has no effect here"
-        raise FabricError(Problem("usage/no-effect", message, hint=hint))
 
 
 def call_once(flags: "LocalFlags") -> int:

@@ -9,10 +9,11 @@ from fabric.app.local.dev import DevHearers, DevOptions, dev
 from fabric.app.local.serve import Hearers, ServeOptions, serve
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request
-from fabric.cli.local_call import local_request, refuse_useless
+from fabric.cli.local_call import local_request
 from fabric.cli.payload import event_in
 from fabric.cli.perform import Caller, Order, perform
 from fabric.cli.screen import Screen, safe
+from fabric.cli.useless import refuse_useless
 from fabric.local.exchange import ServedCall
 from fabric.model.names import Verb
 from fabric.model.outcomes.looked_up import PresetCall

@@ -187,7 +187,7 @@ def traces(flags: TracesFlags) -> int:
 
 
 def _refuse_unfitting(flags: LogsFlags) -> None:
-    from fabric.cli.local_call import refuse_useless
+    from fabric.cli.useless import refuse_useless
 
     if flags.follow and flags.screen.as_json:
         message = "--follow has no end, and --json is one document"
