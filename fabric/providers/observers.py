@@ -28,10 +28,17 @@ def _cloud3(around: CommandEnvironment, connections: Connections) -> Observer:
     return cloud3_observer(around, connections)
 
 
+def _cluster(around: CommandEnvironment, connections: Connections) -> Observer:  # noqa: ARG001 - each call is a process of its own
+    from fabric.providers.cluster.make import cluster_observer
+
+    return cluster_observer(around)
+
+
 _OBSERVERS: dict[str, Callable[[CommandEnvironment, Connections], Observer]] = {
     "cloud1-lambda": _cloud1,
     "cloud2-functions": _cloud2,
     "cloud3-functions": _cloud3,
+    "cluster-orchestrator": _cluster,
 }
 
 

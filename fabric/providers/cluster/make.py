@@ -7,6 +7,7 @@ from msgspec import ValidationError, convert
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.deployer import ClusterOrchestrator
+from fabric.providers.cluster.observing.observer import ClusterObserver
 from fabric.providers.cluster.settings import (
     CONFIG,
     CONTEXT,
@@ -30,6 +31,17 @@ def cluster_orchestrator(around: CommandEnvironment, extension: str) -> ClusterO
     waiting = Waiting(base=1.0, cap=1.0, most=float(own.rollout_seconds))
     hide = redaction_of(around.hide.reveal(), env.items())
     return ClusterOrchestrator(tool, own, hide=hide, waiting=waiting)
+
+
+def cluster_observer(around: CommandEnvironment) -> ClusterObserver:
+    env = around.env.reveal()
+
+    def tool() -> ClusterTool:
+        place = _place(env)
+        program(env)
+        return ClusterTool(place, around.cwd, around.env)
+
+    return ClusterObserver(tool, redaction_of(around.hide.reveal(), env.items()))
 
 
 def _place(env: Mapping[str, str]) -> ClusterPlace:

@@ -21,6 +21,8 @@ _LIMITS = Limits(seconds=120, stdout=256_000_000)
 # What the tool itself waits for one answer.
 _TIMEOUT = "--request-timeout=60s"
 _PATIENCE = 5.0
+# Of a pod that waits for its image, or has gone between two questions.
+_NO_LOG = ("NotFound", "is waiting to start", "ContainerCreating", "not found")
 _KINDS = "deployments,services,configmaps,secrets,cronjobs,ingresses"
 
 
@@ -66,6 +68,16 @@ class ClusterTool(Struct, frozen=True):
         except FabricError:
             return ""
         return heard.stdout.decode(errors="replace").strip()
+
+    def lines_since(self, pod: str, since: str, watch: CallWatch) -> str:
+        """All that it has said since then, each line with its time; nothing of one that has not
+        begun, or is gone by now."""
+        words = ("logs", pod, "--all-containers", "--timestamps", f"--since-time={since}")
+        heard = self._heard((*words, "--tail=-1"), b"", watch)
+        said = heard.stderr.decode(errors="replace")
+        if heard.code and not any(one in said for one in _NO_LOG):
+            raise FabricError(refused(self.place, said))
+        return heard.stdout.decode(errors="replace")
 
     def version(self) -> tuple[int, int]:
         found = self._document("version", "-o", "json").get("serverVersion")

@@ -158,6 +158,8 @@ class ClusterDouble:
     def _logs(self, asked: argparse.Namespace) -> str:
         for pod in self.workloads.every():
             if pod.name == asked.names[0]:
+                if asked.timestamps:
+                    return pod.process.stamped_log(asked.since_time)
                 return "\n".join(pod.process.log.splitlines()[-int(asked.tail) :])
         raise RefusedError(f'Error from server (NotFound): pods "{asked.names[0]}" not found')
 
@@ -211,8 +213,10 @@ def _conflict(error: ConflictError) -> str:
 
 def _is_chosen(thing: Object, selector: str) -> bool:
     labels = thing["metadata"].get("labels", {})
-    pairs = (one.split("=") for one in selector.split(",") if one)
-    return all(labels.get(name) == value for name, value in pairs)
+    pairs = (one.partition("=") for one in selector.split(",") if one)
+    return all(
+        labels.get(name) == value if equals else name in labels for name, equals, value in pairs
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -232,4 +236,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--wait", default="true")
     parser.add_argument("--previous", action="store_true")
     parser.add_argument("--tail", default="-1")
+    parser.add_argument("--timestamps", action="store_true")
+    parser.add_argument("--all-containers", action="store_true")
+    parser.add_argument("--since-time", default="")
     return parser

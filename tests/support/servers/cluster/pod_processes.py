@@ -8,8 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,11 @@ class CannotStartError(Exception):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason, self.message = reason, message
+
+
+def _stamp(at: int) -> str:
+    whole = datetime.fromtimestamp(at // 1_000_000_000, tz=UTC)
+    return f"{whole:%Y-%m-%dT%H:%M:%S}.{at % 1_000_000_000:09d}Z"
 
 
 def container_of(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,6 +55,7 @@ class PodProcess:
     message: str = ""
     was_ready: bool = False
     child: subprocess.Popen[bytes] | None = None
+    stamps: list[int] = field(default_factory=list)
 
     def start(self) -> None:
         """Nothing is raised: what went wrong is the pod's state."""
@@ -144,6 +152,14 @@ class PodProcess:
     def log(self) -> str:
         file = self.folder / "log"
         return file.read_text(errors="replace") if file.exists() else ""
+
+    def stamped_log(self, since: str) -> str:
+        """Each line with the time when it was first looked at: nobody else knows one."""
+        now = time.time_ns()
+        lines = self.log.splitlines()
+        self.stamps += [now + number for number in range(len(lines) - len(self.stamps))]
+        rows = ((_stamp(at), line) for at, line in zip(self.stamps, lines, strict=False))
+        return "".join(f"{at} {line}\n" for at, line in rows if at >= since)
 
     def stop(self) -> None:
         """At once: how a container ends by itself is another test's."""

@@ -1,0 +1,54 @@
+"""What a cluster keeps of calls: what the containers that are there have said."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cluster.observing.pod_logs import lines_of
+from fabric.providers.cluster.tool import ClusterTool
+from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.redaction import Redaction, nothing_shown
+
+
+class ClusterObserver(Struct, frozen=True):
+    """`tool` is found once somebody asks."""
+
+    tool: Callable[[], ClusterTool]
+    hide: Redaction
+
+    def log_lines(
+        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+    ) -> Iterable[LogLine]:
+        with self._told():
+            return lines_of(self.tool(), service, asked, watch)
+
+    def numbers(
+        self,
+        service: ObservedService,  # noqa: ARG002 - nobody counts
+        window: TimeWindow,  # noqa: ARG002
+        watch: CallWatch = UNWATCHED,  # noqa: ARG002
+    ) -> Iterable[FunctionNumbers]:
+        raise FabricError(_none("metrics"))
+
+    def traces(
+        self,
+        service: ObservedService,  # noqa: ARG002 - nobody traces
+        window: TimeWindow,  # noqa: ARG002
+        watch: CallWatch = UNWATCHED,  # noqa: ARG002
+    ) -> Iterable[TracedCall]:
+        raise FabricError(_none("traces"))
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        with nothing_shown(self.hide):
+            yield
+
+
+def _none(kind: str) -> Problem:
+    message = f"a cluster keeps no {kind} of calls by itself"
+    hint = f"set `FABRIC_CLUSTER_{kind.upper()}_CMD` to a command that asks whoever does"
+    return Problem("observe/none", message, hint)

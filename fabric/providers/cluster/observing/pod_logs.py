@@ -1,0 +1,95 @@
+"""Lines of a service's pods: those that serve, and those of its clocks."""
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.log_levels import level_of
+from fabric.model.observed import SECOND, LogLine, moment
+from fabric.providers.cluster.names import FUNCTION, cron_name, label_value, selector
+from fabric.providers.cluster.objects import KubeObject, texts_at
+from fabric.providers.cluster.tool import ClusterTool
+from fabric.providers.contract import CallWatch
+from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.side_by_side import each_at_once
+
+_AT_ONCE = 8
+_MOST_PODS = 200
+_MOST_CLOCKS = 20
+# Set by who makes pods for jobs, on all of them.
+_OF_JOB = "batch.kubernetes.io/job-name"
+
+
+class _FunctionPod(Struct, frozen=True):
+    name: str
+    function: str
+
+
+def lines_of(
+    tool: ClusterTool, service: ObservedService, asked: LogQuestion, watch: CallWatch
+) -> list[LogLine]:
+    pods = [*_serving(tool, service), *_of_clocks(tool, service)]
+    if len(pods) > _MOST_PODS:
+        watch.hear(f"{len(pods)} pods: the newest {_MOST_PODS} are asked")
+    since = moment(asked.window.since)
+
+    def lines(pod: _FunctionPod) -> list[LogLine]:
+        return list(_lines(service, pod, tool.lines_since(pod.name, since, watch)))
+
+    every = each_at_once(lines, pods[-_MOST_PODS:], _AT_ONCE)
+    return [line for one in every for line in one if asked.window.has(line.at)]
+
+
+def _serving(tool: ClusterTool, service: ObservedService) -> Iterator[_FunctionPod]:
+    names = {label_value(one.name): one.name for one in service.functions}
+    for thing in tool.listed(selector(service.address), "pods"):
+        function = names.get(texts_at(thing, "metadata", "labels").get(FUNCTION, ""))
+        if function:
+            yield _FunctionPod(_name(thing), function)
+
+
+def _of_clocks(tool: ClusterTool, service: ObservedService) -> Iterator[_FunctionPod]:
+    """A job, and so its pod, is called as its clock is, and more."""
+    address = service.address
+    begins = {
+        f"{cron_name(address, one.name, number)}-": one.name
+        for one in service.functions
+        for number in range(_MOST_CLOCKS)
+    }
+    for thing in tool.listed(_OF_JOB, "pods"):
+        job = texts_at(thing, "metadata", "labels").get(_OF_JOB, "")
+        function = begins.get(f"{job.rpartition('-')[0]}-")
+        if function:
+            yield _FunctionPod(_name(thing), function)
+
+
+def _name(thing: KubeObject) -> str:
+    return texts_at(thing, "metadata").get("name", "")
+
+
+def _lines(service: ObservedService, pod: _FunctionPod, text: str) -> Iterator[LogLine]:
+    """Each with its time before it; one without is the rest of the line before, which was long."""
+    told: Counter[tuple[int, str]] = Counter()
+    for raw in text.splitlines():
+        stamp, _, said = raw.partition(" ")
+        at = _time(stamp)
+        if at is None:
+            continue
+        told[at, said] += 1
+        line = service.line(pod.function, at, said)
+        ident = f"{pod.name}/{at}/{told[at, said]}/{said}"
+        yield replace(line, level=level_of(said), id=ident)
+
+
+def _time(stamp: str) -> int | None:
+    """With nine digits behind the point, or fewer."""
+    head, _, rest = stamp.rstrip("Z").partition(".")
+    try:
+        whole = datetime.datetime.fromisoformat(head).replace(tzinfo=datetime.UTC)
+        part = int(rest[:9].ljust(9, "0") or 0)
+    except ValueError:
+        return None
+    return int(whole.timestamp()) * SECOND + part
