@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -154,10 +153,11 @@ class PodProcess:
         return file.read_text(errors="replace") if file.exists() else ""
 
     def stamped_log(self, since: str) -> str:
-        """Each line with the time when it was first looked at: nobody else knows one."""
-        now = time.time_ns()
-        lines = self.log.splitlines()
-        self.stamps += [now + number for number in range(len(lines) - len(self.stamps))]
+        """Each line with the time of the last one that was there when it was first looked at."""
+        lines, file = self.log.splitlines(), self.folder / "log"
+        at = file.stat().st_mtime_ns if file.exists() else 0
+        fresh = len(lines) - len(self.stamps)
+        self.stamps += [at - fresh + number for number in range(fresh)]
         rows = ((_stamp(at), line) for at, line in zip(self.stamps, lines, strict=False))
         return "".join(f"{at} {line}\n" for at, line in rows if at >= since)
 
