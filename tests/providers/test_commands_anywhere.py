@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.catalog import DeployUnit
-from fabric.providers.contract import Identified, VersionKeeper
+from fabric.providers.contract import Identified, RegionBound, VersionKeeper
 from tests.support.in_process import project
 from tests.support.provider_shop import EVERY_DAY, EVERY_HOUR, ProviderShop
 from tests.support.service_site import ServiceSite
@@ -139,3 +139,22 @@ def test_ways_back_with_values_of_today_bring_the_code_of_then(shop: ProviderSho
     shop.more = "env: {MOOD: d}\n"
     shop.ran("rollback", "--to", first, "--with-current-environment")
     assert (shop.said("hello"), shop.said("bye")) == ("oned", "byed")
+
+
+def test_another_region_is_refused_when_it_is_planned_and_the_first_can_be_left(
+    shop: ProviderShop,
+) -> None:
+    if not isinstance(shop.site.deployer, RegionBound):
+        return  # it lies where the account does
+    shop.ran("deploy")
+    shop.region = "eu-central-7"
+    shop.site.reset()
+    for words in (("plan",), ("deploy",), ("rollback",)):
+        done = shop.run(*words)
+        assert (done.code, done.error["code"]) == (1, "deploy/other-place"), words
+    assert shop.site.changes() == 0
+    (entry,) = shop.run("state", "reconcile").result["entries"]
+    assert entry["status"] == "in-sync", entry
+    assert shop.said("hello") == "one"
+    shop.ran("remove", "--yes")
+    assert not shop.site.left()

@@ -11,7 +11,7 @@ from fabric.model.records.record import Record
 from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.cloud2.functions import found, made
 from fabric.providers.cloud2.identity import identity
-from fabric.providers.cloud2.kept import other_place
+from fabric.providers.cloud2.kept import other_place, where_it_is
 from fabric.providers.cloud2.looking import lost
 from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.refusals import judged
@@ -20,6 +20,7 @@ from fabric.providers.cloud2.removing import removed
 from fabric.providers.cloud2.unfit import unfit_drafts, unfit_settings
 from fabric.providers.cloud2.work import BUILDING, Cloud2Work
 from fabric.providers.contract import (
+    UNWATCHED,
     CallWatch,
     DeploymentAddress,
     FunctionDraft,
@@ -55,7 +56,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
     def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Cloud2Work:
         """Raises for a record of another place."""
         place = self._place(address.region)
-        said = other_place(address.previous, place) if address.previous else None
+        said = self.misplaced(address)
         if said is not None:
             raise FabricError(said)
         api = self.connect()
@@ -71,6 +72,31 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         """A region may be the config's own, which is not known here: it is judged with a call."""
         return other_place(record, self.place, is_region_known=False)
 
+    def misplaced(self, address: DeploymentAddress) -> Problem | None:
+        previous = address.previous
+        return other_place(previous, self._place(address.region)) if previous else None
+
+    def destroy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
+        super().destroy(where_it_is(address), functions, watch)
+
+    def dissolve(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
+        super().dissolve(where_it_is(address), functions, watch)
+
+    def find(
+        self, address: DeploymentAddress, function: str, mark: str = ""
+    ) -> LiveFunction | None:
+        return super().find(where_it_is(address), function, mark)
+
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:
@@ -85,7 +111,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],  # noqa: ARG002 - what is kept of them says it
     ) -> Sequence[str]:
-        with self._call(f"`{address.service}`", address) as work:
+        with self._call(f"`{address.service}`", where_it_is(address)) as work:
             return tuple(lost(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
