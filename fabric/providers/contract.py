@@ -206,6 +206,15 @@ class AccountBound(Protocol):
 
 
 @runtime_checkable
+class SoleTenant(Protocol):
+    """A deployer whose services each have a place of their own, which the environment names."""
+
+    @property
+    def sole_place(self) -> str:
+        """It, as a noun with its name; empty where nothing names one."""
+
+
+@runtime_checkable
 class RegionBound(Protocol):
     """A deployer whose services lie in one region each, which a config may name."""
 

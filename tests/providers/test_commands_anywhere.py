@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.catalog import DeployUnit
-from fabric.providers.contract import Identified, RegionBound, VersionKeeper
+from fabric.providers.contract import Identified, RegionBound, SoleTenant, VersionKeeper
 from tests.support.in_process import project
 from tests.support.provider_shop import EVERY_DAY, EVERY_HOUR, ProviderShop
 from tests.support.service_site import ServiceSite
@@ -158,3 +158,43 @@ def test_another_region_is_refused_when_it_is_planned_and_the_first_can_be_left(
     assert shop.said("hello") == "one"
     shop.ran("remove", "--yes")
     assert not shop.site.left()
+
+
+def test_a_deploy_of_one_function_takes_no_other_away(shop: ProviderShop) -> None:
+    shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
+    del shop.functions["bye"]
+    shop.has("hello", "two", EVERY_HOUR)
+    done = shop.run("deploy", "--function", "hello")
+    if shop.site.deployer.unit is DeployUnit.SERVICE:
+        assert done.error["problems"][0]["code"] == "deploy/whole-service"
+        assert shop.said("bye") == "bye"
+    else:
+        assert (done.code, shop.said("hello")) == (0, "two")
+    (record,) = shop.run("state", "list").result["records"]
+    assert record["functions"] == ["bye", "hello"]
+    shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("bye")) == ("two", "404")
+
+
+def test_two_services_that_would_take_one_place_are_refused_when_they_are_planned(
+    shop: ProviderShop,
+) -> None:
+    if not isinstance(shop.site.deployer, SoleTenant):
+        return  # there is room for both
+    shop.write()
+    own = (shop.project.root / "fabric.yml").read_text()
+    other = own.replace("service: shop", "service: other")
+    listed = "services: {shop: {config: fabric.yml}, other: {config: other/fabric.yml}}\n"
+    sources = {
+        f"other/src/{name}.ts": "export const handler = () => 1;\n" for name in shop.functions
+    }
+    shop.project.write({"other/fabric.yml": other, "fabric.compose.yml": listed, **sources})
+    shop.site.reset()
+    for words in (("compose", "plan"), ("compose", "deploy")):
+        done = shop.project.json(*words, env=shop.env)
+        assert (done.code, done.error["code"]) == (1, "deploy/shared-place"), done.out
+        assert "`other`, `shop`" in done.error["message"]
+    assert shop.site.calls() == 0
+    shop.ran("deploy")
+    assert shop.said("hello") == "one"

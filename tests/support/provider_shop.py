@@ -13,7 +13,8 @@ EVERY_DAY = "{type: cron, schedule: rate(1 day)}"
 
 @dataclass
 class ProviderShop:
-    """`more` are lines of the config, `region` is what it says of one. What is answered ends with the variable MOOD."""
+    """`more` are lines of the config, `region` is what it says of one. What is answered ends with
+    the variable MOOD."""
 
     site: ServiceSite
     project: Project

@@ -27,6 +27,7 @@ from fabric.app.deploy.scope import (
     mismatch,
     open_deploy_scope,
 )
+from fabric.app.deploy.shared_places import shared_places
 from fabric.app.deploy.unfit_functions import unfit_problems
 from fabric.app.pinned import compiled_and_pinned
 from fabric.app.preview import Preview
@@ -177,8 +178,9 @@ def refuse(scope: DeployScope, work: Compiled | None = None) -> None:
         *missing,
         *(lost_addresses(work, scope) if work else ()),
         *other_places(scope),
+        *shared_places(scope),
         *(unfit_problems(scope) if work else ()),
-        *(parts_of_wholes(work) if work else ()),
+        *(parts_of_wholes(work, scope) if work else ()),
         *(
             problem
             for ref, placement in sorted(scope.placements.items())

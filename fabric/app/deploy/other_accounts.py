@@ -1,4 +1,4 @@
-"""Records that lie in another account or region than the one that is meant: told before any change."""
+"""Records that lie in another account or region than is meant: told before any change."""
 
 from collections.abc import Iterator
 

@@ -131,6 +131,8 @@ def _warned(row: PlannedService, told: tuple[Problem, ...]) -> PlannedService:
 
 def with_removals(work: Compiled, scope: DeployScope) -> Compiled:
     """The graph with a task for each live function that no config names any more."""
+    if work.is_part:
+        return work
     deployed = _deployed(work.graph)
     releases = [task for task in work.graph.tasks if isinstance(task.inputs, ReleaseInputs)]
     removals = [task for release in releases for task in _removals(release, deployed, scope)]

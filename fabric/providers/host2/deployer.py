@@ -61,6 +61,10 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
     def elsewhere(self, record: Record) -> Problem | None:
         return other_site(record, self.place.site)
 
+    @property
+    def sole_place(self) -> str:
+        return f"the site `{self.place.site}`" if self.place.site else ""
+
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:
