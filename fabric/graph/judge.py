@@ -34,7 +34,6 @@ from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 from fabric.model.task_id import is_kind, package_id
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs, Spec
 
-_MARK_LENGTH = 32
 GONE = Output(digest_fields(("gone",)))
 
 
@@ -61,12 +60,6 @@ def keyed(env: Pairs, salt: str) -> Pairs:
 def keyed_values(env: Pairs, salt: str) -> Pairs:
     """The same of values as a config declares them, which a graph only knows by their digests."""
     return keyed(tuple((name, digest_fields((value,))) for name, value in env), salt)
-
-
-def mark_of(key: str, salt: str) -> str:
-    """What a function that is just as this key says is marked with at its provider: a key goes
-    over the values of variables, so it must not be read off there."""
-    return hmac.new(salt.encode(), key.encode(), "sha256").hexdigest()[:_MARK_LENGTH]
 
 
 def wanted(

@@ -12,12 +12,12 @@ from fabric.graph.judge import (
     dropped_functions,
     judge_deploy,
     live_output,
-    mark_of,
     stale_functions,
 )
 from fabric.graph.plan import Known
 from fabric.model.catalog import facts_of
 from fabric.model.hashing import digest_fields
+from fabric.model.marks import mark_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import (
     FunctionDone,

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from fabric.graph.decide import Action, Decision
-from fabric.graph.judge import judge_release, mark_of, release_key, release_output
+from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
+from fabric.model.marks import mark_of
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import ReleaseDone, broken_off, doubted
 from fabric.model.records.record import Mode, Record

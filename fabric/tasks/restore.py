@@ -6,10 +6,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.graph.decide import Decision
-from fabric.graph.judge import GONE, judge_restore, mark_of
+from fabric.graph.judge import GONE, judge_restore
 from fabric.graph.plan import Known
 from fabric.model.concurrency import told_counts, told_settings
 from fabric.model.hashing import digest_fields
+from fabric.model.marks import mark_of
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import (
     FunctionDone,
