@@ -206,24 +206,6 @@ class AccountBound(Protocol):
 
 
 @runtime_checkable
-class SoleTenant(Protocol):
-    """A deployer whose services each have a place of their own, which the environment names."""
-
-    @property
-    def sole_place(self) -> str:
-        """It, as a noun with its name; empty where nothing names one."""
-
-
-@runtime_checkable
-class RegionBound(Protocol):
-    """A deployer whose services lie in one region each, which a config may name."""
-
-    def misplaced(self, address: DeploymentAddress) -> Problem | None:
-        """Why nothing of `previous` can be changed: it lies in another region than the one that is
-        meant now. Told without a call, when it is planned. What is there can still be removed."""
-
-
-@runtime_checkable
 class ServiceInspector(Protocol):
     """A deployer that can look after what a service has besides its functions."""
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from fabric.model.catalog import DeployUnit
-from fabric.providers.contract import Identified, RegionBound, SoleTenant, VersionKeeper
+from fabric.providers.contract import Identified, VersionKeeper
+from fabric.providers.places import RegionBound, SoleTenant
 from tests.support.in_process import project
 from tests.support.provider_shop import EVERY_DAY, EVERY_HOUR, ProviderShop
 from tests.support.service_site import ServiceSite

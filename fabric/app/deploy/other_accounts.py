@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from fabric.app.deploy.scope import DeployScope
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, Record, RecordRef
-from fabric.providers.contract import AccountBound, Deployer, RegionBound
+from fabric.providers.contract import AccountBound, Deployer
+from fabric.providers.places import RegionBound
 
 
 def other_places(scope: DeployScope) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fabric.app.deploy.scope import DeployScope
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.providers.contract import SoleTenant
+from fabric.providers.places import SoleTenant
 
 
 def shared_places(scope: DeployScope) -> Iterator[Problem]:

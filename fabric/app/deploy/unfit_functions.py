@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fabric.app.deploy.health import health_misfits
 from fabric.app.deploy.scope import DeployScope
 from fabric.config.rules.path_places import FunctionPath, with_places
 from fabric.model.problems import FabricError, Problem
@@ -21,14 +22,18 @@ def unfit_problems(scope: DeployScope) -> Iterator[Problem]:
 
 def _of_record(scope: DeployScope, ref: RecordRef) -> Sequence[Problem]:
     deployers = scope.tools.deployers
+    config = scope.work.config(ref)
+    if config is None:
+        return ()
     try:
-        found = deployers.deployer(ref, Mode.REAL).unfit(
-            deployers.address(ref), scope.values.drafts(ref)
-        )
+        deployer = deployers.deployer(ref, Mode.REAL)
+        found = [
+            *deployer.unfit(deployers.address(ref), scope.values.drafts(ref)),
+            *health_misfits(config, deployer),
+        ]
     except FabricError:  # nobody deploys there, which is told beside
         return ()
-    config = scope.work.config(ref)
-    if not found or config is None:
+    if not found:
         return ()
     with contextlib.suppress(OSError, FabricError):  # it was there a moment ago
         text = read_bytes(Path(scope.placements[ref].folder, Path(config.file).name))

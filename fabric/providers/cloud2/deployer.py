@@ -15,7 +15,7 @@ from fabric.providers.cloud2.kept import other_place, where_it_is
 from fabric.providers.cloud2.looking import lost
 from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.refusals import judged
-from fabric.providers.cloud2.releasing import released
+from fabric.providers.cloud2.releasing import kinds_of, released
 from fabric.providers.cloud2.removing import removed
 from fabric.providers.cloud2.unfit import unfit_drafts, unfit_settings
 from fabric.providers.cloud2.work import BUILDING, Cloud2Work
@@ -71,6 +71,9 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
     def elsewhere(self, record: Record) -> Problem | None:
         """A region may be the config's own, which is not known here: it is judged with a call."""
         return other_place(record, self.place, is_region_known=False)
+
+    def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
+        return tuple(one.name for one in functions if "http" in kinds_of(one.triggers))
 
     def misplaced(self, address: DeploymentAddress) -> Problem | None:
         previous = address.previous
