@@ -199,3 +199,25 @@ def test_two_services_that_would_take_one_place_are_refused_when_they_are_planne
     assert shop.site.calls() == 0
     shop.ran("deploy")
     assert shop.said("hello") == "one"
+
+
+def test_credentials_that_nobody_could_send_are_told_by_name_before_the_first_call(
+    shop: ProviderShop,
+) -> None:
+    own = dict(shop.site.environment)
+    bases = [name for name in own if name.endswith("_API_BASE_URL")]
+    if not bases:
+        return  # it is spoken to by a client of its own, which says so itself
+    shop.write()
+    shop.site.reset()
+    tokens = {name: ("tok-a\ntok-b", "tok-\u00f6") for name in own if name.endswith("TOKEN")}
+    addresses = dict.fromkeys(bases, ("api.example.test", "https://exa mple", "https://a:b"))
+    for name, values in (tokens | addresses).items():
+        for value in values:
+            done = shop.project.json("deploy", env={**shop.env, name: value})
+            problem = done.error["problems"][0]
+            assert (done.code, problem["code"]) == (77, "credentials/unreadable"), (name, value)
+            assert f"`{name}`" in problem["message"]
+            assert value not in done.out + done.err
+    assert tokens
+    assert shop.site.calls() == 0
