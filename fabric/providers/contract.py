@@ -54,7 +54,7 @@ class FunctionOrder(Struct, frozen=True):
 
 class FunctionDraft(Struct, frozen=True):
     """A function as a config has it, before anything is built: `variables` are the names of its
-    environment."""
+    environment, `known` those whose values are no secrets and known already."""
 
     name: str
     settings: Pairs = ()
@@ -63,6 +63,7 @@ class FunctionDraft(Struct, frozen=True):
     variables: tuple[str, ...] = ()
     provisioned_concurrency: int | None = None
     tags: Pairs = ()
+    known: Secret[Pairs] = NO_PAIRS
 
 
 class Unfit(Struct, frozen=True):

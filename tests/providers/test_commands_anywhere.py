@@ -221,3 +221,19 @@ def test_credentials_that_nobody_could_send_are_told_by_name_before_the_first_ca
             assert value not in done.out + done.err
     assert tokens
     assert shop.site.calls() == 0
+
+
+def test_what_is_refused_before_any_call_is_not_doubted(shop: ProviderShop) -> None:
+    tokens = [name for name in shop.site.environment if name.endswith("TOKEN")]
+    if not tokens:
+        return  # it is spoken to by a client of its own
+    shop.ran("deploy")
+    shop.has("hello", "two", EVERY_HOUR)
+    shop.write()
+    for words in (("deploy",), ("deploy", "--rollback-on-failure"), ("rollback",)):
+        done = shop.project.json(*words, env={**shop.env, tokens[0]: "tok-\u00f6"})
+        assert done.code != 0
+    shop.has("hello", "one", EVERY_HOUR)
+    assert shop.ran("deploy") == 0
+    assert shop.site.calls() == 0
+    assert shop.said("hello") == "one"

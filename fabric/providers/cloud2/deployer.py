@@ -9,6 +9,7 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.cloud2.api import Cloud2Api
+from fabric.providers.cloud2.documents import refuse_order
 from fabric.providers.cloud2.functions import found, made
 from fabric.providers.cloud2.identity import identity
 from fabric.providers.cloud2.kept import other_place, where_it_is
@@ -64,6 +65,10 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
 
     def _place(self, region: str) -> Cloud2Place:
         return replace(self.place, region=region or self.place.region)
+
+    def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
+        for order in orders:
+            refuse_order(order)
 
     def prepare(self, address: DeploymentAddress) -> None:  # noqa: ARG002 - one login for all
         self.connect()

@@ -4,11 +4,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from fabric.model.concurrency import told_counts, told_settings
 from fabric.model.problems import Problem
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
 from fabric.providers.host2.crons import own_cron
-from fabric.providers.host2.deploy_plan import routes_in
+from fabric.providers.host2.deploy_plan import misfits_of_variables, routes_in
 from fabric.providers.host2.route_plan import ANY, METHODS, SiteRoute, collisions
 from fabric.providers.host2.uploads import names_of, site_runtime
 
@@ -31,6 +33,7 @@ def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft])
                 yield Unfit(one.name, problem, number)
     yield from _of_names(address, functions)
     yield from _of_routes(functions)
+    yield from _of_variables(functions)
 
 
 def _of_function(one: FunctionDraft) -> Iterator[Problem]:
@@ -104,6 +107,15 @@ def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) ->
             if first != one.name:
                 why = f"would be called `{name}` at host2, and so would one of `{first}`"
                 yield Unfit(one.name, _problem(one.name, why, "rename one of the two"))
+
+
+def _of_variables(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+    """Those whose values are known: the others are looked at before the first call."""
+    for function, problem in misfits_of_variables(
+        [(one.name, one.known.reveal()) for one in functions]
+    ):
+        keys = () if function else ("functions",)
+        yield Unfit(function, replace(problem, code=_CODE), keys=keys)
 
 
 def _of_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
