@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.catalog import DeployUnit
+from fabric.model.catalog import DeployUnit, facts_of
 from fabric.providers.contract import Identified, VersionKeeper
 from fabric.providers.places import RegionBound, SoleTenant
 from tests.support.in_process import project
@@ -237,3 +237,19 @@ def test_what_is_refused_before_any_call_is_not_doubted(shop: ProviderShop) -> N
     assert shop.ran("deploy") == 0
     assert shop.site.calls() == 0
     assert shop.said("hello") == "one"
+
+
+def test_a_value_that_becomes_a_secret_is_sent_as_one(shop: ProviderShop) -> None:
+    facts = facts_of(shop.site.provider)
+    assert facts is not None
+    shop.more = "env: {MOOD: very-glad}\n"
+    shop.ran("deploy")
+    shop.more = "env: {MOOD: '${secret:MY_MOOD}'}\n"
+    shop.site.reset()
+    shop.write()
+    env = {**shop.env, "MY_MOOD": "very-glad"}
+    rows = shop.project.json("plan", env=env).result["services"][0]["functions"]
+    assert {"secrets" in row["fields"] for row in rows} == {facts.hides_secrets}
+    assert shop.project.json("deploy", env=env).code == 0
+    assert (shop.site.changes() > 0) is facts.hides_secrets
+    assert shop.said("hello") == "onevery-glad"
