@@ -22,6 +22,8 @@ _RESERVED = re.compile(
     r"|SESSION_TOKEN|LAMBDA_.*)|_.*|LAMBDA_(TASK_ROOT|RUNTIME_DIR)|NETLIFY(_.*)?|SITE_(ID|NAME)"
     r"|DEPLOY_(ID|URL|PRIME_URL)|URL|CONTEXT|BRANCH|HEAD|COMMIT_REF|BUILD_ID|REPOSITORY_URL"
 )
+# What a request has as an escape, and an expression as itself.
+_STRANGE = re.compile(r"[^A-Za-z0-9/{}\-._~!$&'()*+,;=:@]")
 _OWN_PATHS = "/.netlify/"
 
 
@@ -85,6 +87,12 @@ def _of_http(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
     if method not in (ANY, *METHODS):
         why = f"has a route for {method}, which host2 has no routes for"
         yield _problem(function, why, "GET answers HEAD, too; ANY takes whatever comes")
+    strange = _STRANGE.search(path)
+    if strange:
+        why = f"has the path `{path}`, and host2 is told of paths without `{strange[0]}`"
+        yield _problem(
+            function, why, "take letters without accents, digits and `-._~!$&'()*+,;=:@`"
+        )
     if path.startswith(_OWN_PATHS):
         why = f"has the path `{path}`, and what begins with `{_OWN_PATHS}` is host2's own"
         yield _problem(function, why, "choose another path")
