@@ -52,6 +52,13 @@ def test_variables_of_a_site_are_counted_together() -> None:
     assert message.startswith("the variables of all functions have 6,008 bytes")
 
 
+@pytest.mark.parametrize("path", ["/caf\u00e9", "/two words", "/a|b"])
+def test_paths_that_come_with_escapes_are_refused(path: str) -> None:
+    (message,) = told(replace(GOOD, triggers=(http(path),)))
+    assert f"has the path `{path}`" in message
+    assert told(replace(GOOD, triggers=(http("/a-b/~c/{id}/{rest+}"),))) == []
+
+
 def test_python_is_not_deployed_there() -> None:
     (message,) = told(replace(GOOD, settings=(("runtime", "python3.12"),)))
     assert message == (
@@ -104,6 +111,7 @@ def test_longer_than_host2_waits_is_named(
         (http("/.netlify/x"), "host2's own"),
         (trigger("cron", schedule="rate(7 minutes)"), "cannot be divided by 7"),
         (trigger("cron", schedule="0 8 * * *", timezone="Asia/Tokyo"), "in UTC alone"),
+        (trigger("cron", schedule="rate(24 hours)", timezone="Asia/Tokyo"), "in UTC alone"),
     ],
 )
 def test_what_host2_lacks_is_named_with_its_trigger(text: str, words: str) -> None:
