@@ -140,8 +140,11 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         triggers=_EVENTS | {TriggerKind.PUBSUB},
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
-            (("CLOUD2_PROJECT_ID",), ("CLOUD2_ACCESS_TOKEN", "CLOUD2_SERVICE_ACCOUNT_KEY")),
-            ("CLOUD2_PROJECT", "CLOUD2_REGION"),
+            (
+                ("CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"),
+                ("CLOUD2_ACCESS_TOKEN", "CLOUD2_SERVICE_ACCOUNT_KEY"),
+            ),
+            ("CLOUD2_REGION",),
         ),
         env_bytes=32 * _KB,
         memory=(128, 32_768),

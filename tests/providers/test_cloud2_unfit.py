@@ -66,6 +66,13 @@ def test_a_runtime_that_cloud2_does_not_have_is_named(runtime: str) -> None:
     assert message == (f"function `hello` has the runtime `{runtime}`, which cloud2 does not have")
 
 
+def test_a_runtime_that_google_has_ended_is_not_built_any_more() -> None:
+    """What was made with it is still there, and can be gone back to."""
+    (message,) = told(replace(GOOD, settings=(("runtime", "nodejs20.x"),)))
+    assert "`nodejs20.x`" in message
+    assert "2026-10-30" in message
+
+
 def test_another_architecture_is_not_passed_over() -> None:
     (message,) = told(with_settings(("architecture", "arm64")))
     assert "`arm64`" in message

@@ -14,6 +14,8 @@ from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
 from fabric.providers.five_fields import five_fields
 
 _CODE = "config/unfit"
+# By Google's schedule of runtimes: what is there runs on, and can be gone back to.
+_ENDED = dict.fromkeys(("nodejs20.x", "nodejs20"), "2026-10-30")
 _EXTENSION = ("extensions", "cloud2-functions")
 _ACCOUNT = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
@@ -42,6 +44,11 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
     runtime = settings.get("runtime", "")
     if source_runtime(runtime) is None:
         yield no_runtime(one.name, runtime)
+    if runtime in _ENDED:
+        why = (
+            f"has the runtime `{runtime}`, which cloud2 builds nothing for since {_ENDED[runtime]}"
+        )
+        yield _problem(one.name, why, "take nodejs22.x or nodejs24.x; what is live goes on")
     if settings.get("architecture", "").startswith("arm"):
         yield _problem(one.name, "asks for the architecture `arm64`, and cloud2 has x86_64 alone")
     yield from _of_counts(one)

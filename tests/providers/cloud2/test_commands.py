@@ -132,6 +132,20 @@ def test_parameters_of_a_path_reach_a_call(shop: CloudShop) -> None:
     assert done.result["response"] == "item"
 
 
+def test_a_path_with_accents_is_called_with_its_escapes(shop: CloudShop) -> None:
+    shop.functions = {}
+    shop.has("menu", "menu", path="/caf\u00e9")
+    shop.ran("deploy")
+    done = shop.run("invoke", "run", "--function", "menu")
+    assert done.result["response"] == "menu"
+
+
+def test_doctor_knows_the_other_name_of_a_project(shop: CloudShop) -> None:
+    shop.write()
+    named = {"CLOUD2_PROJECT_ID": "", "CLOUD2_PROJECT": shop.cloud2.project.id}
+    assert shop.project.json("doctor", env={**shop.env, **named}).code == 0
+
+
 def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(
     shop: CloudShop,
 ) -> None:
