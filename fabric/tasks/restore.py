@@ -131,10 +131,12 @@ class RestoreKind:
     def _made_anew(self, record: Record, one: FunctionRecord) -> _Return:
         """Which takes the version of then, too, where that is still there."""
         ref, salt = record.ref, record.salt
-        live, said = self._told_of_tags(ref, self._as_live(ref, one, salt))
+        untold = self._as_live(ref, one, salt)
+        live, said = self._told_of_tags(ref, untold)
         env = PastEnvironment(self._tools, PastFunction(ref, one, salt)).given()
         order = self._order(ref, one, env)
-        return _Return(live, replace(order, mark=mark_of(live.key, salt)), said)
+        then = mark_of(one.key, salt) if untold.key == one.key != live.key else ""
+        return _Return(live, replace(order, mark=mark_of(live.key, salt), mark_of_then=then), said)
 
     def _order(self, ref: RecordRef, one: FunctionRecord, env: Secret[Pairs]) -> FunctionOrder:
         plain = told_settings(one.settings)

@@ -124,7 +124,9 @@ def _there(work: Cloud2Work, plan: Cloud2Plan) -> RevisionRow | None:
     """The revision of then, where it is still there and good; else any that is just as ordered."""
     ident = revision_in(plan.order.version)
     then = revision(work, plan.name, ident) if ident else None
-    if then is not None and then.is_good and then.mark.mark == plan.order.mark:
+    # Labels are a function's, and of none of its revisions.
+    marks = {plan.order.mark, plan.order.mark_of_then} - {""}
+    if then is not None and then.is_good and then.mark.mark in marks:
         return then
     return revision_of(work, plan.name, plan.mark)
 

@@ -146,6 +146,21 @@ def test_doctor_knows_the_other_name_of_a_project(shop: CloudShop) -> None:
     assert shop.project.json("doctor", env={**shop.env, **named}).code == 0
 
 
+def test_a_way_back_over_other_labels_builds_nothing(shop: CloudShop) -> None:
+    del shop.functions["bye"]
+    for team in ("old", "new"):
+        shop.has("hello", team)
+        shop.write()
+        config = (shop.project.root / "fabric.yml").read_text()
+        tagged = config.replace("name: hello,", f"name: hello, tags: {{team: {team}}},")
+        shop.project.write({"fabric.yml": tagged})
+        assert shop.project.json("deploy", env=shop.env).code == 0
+    assert shop.project.json("rollback", env=shop.env).code == 0
+    assert shop.said("hello") == "old"
+    assert shop.cloud2.revisions() == {"shop-dev-hello": 2}
+    assert shop.cloud2.function("shop-dev-hello")["labels"]["team"] == "new"
+
+
 def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(
     shop: CloudShop,
 ) -> None:
