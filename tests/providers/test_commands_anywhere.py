@@ -253,3 +253,15 @@ def test_a_value_that_becomes_a_secret_is_sent_as_one(shop: ProviderShop) -> Non
     assert shop.project.json("deploy", env=env).code == 0
     assert (shop.site.changes() > 0) is facts.hides_secrets
     assert shop.said("hello") == "onevery-glad"
+
+
+def test_a_setting_of_the_provider_that_nobody_reads_is_refused(shop: ProviderShop) -> None:
+    shop.more = f"extensions: {{{shop.site.provider}: {{madeUp: 3}}}}\n"
+    shop.site.reset()
+    for command in ("plan", "deploy"):
+        done = shop.run(command)
+        (problem,) = done.error["problems"]
+        assert (done.code, problem["code"]) == (65, "config/unfit")
+        assert f"`extensions.{shop.site.provider}.madeUp`" in problem["message"]
+        assert problem["where"]["line"] == 3
+    assert shop.site.changes() == 0

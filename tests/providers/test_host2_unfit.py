@@ -59,6 +59,12 @@ def test_paths_that_come_with_escapes_are_refused(path: str) -> None:
     assert told(replace(GOOD, triggers=(http("/a-b/~c/{id}/{rest+}"),))) == []
 
 
+def test_another_architecture_is_not_passed_over() -> None:
+    settings = (("runtime", "nodejs"), ("architecture", "arm64"))
+    (message,) = told(replace(GOOD, settings=settings))
+    assert "`arm64`" in message
+
+
 def test_python_is_not_deployed_there() -> None:
     (message,) = told(replace(GOOD, settings=(("runtime", "python3.12"),)))
     assert message == (

@@ -44,6 +44,8 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
     if not site_runtime(runtime):
         why = f"has the runtime `{runtime}`, and fabric deploys JavaScript alone to host2"
         yield _problem(one.name, why, "deploy it to another provider, or write it in TypeScript")
+    if settings.get("architecture", "").startswith("arm"):
+        yield _problem(one.name, "asks for the architecture `arm64`, and host2 has x86_64 alone")
     reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
     asked = {
         "reservedConcurrency": reserved is not None,
