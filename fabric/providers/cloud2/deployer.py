@@ -18,7 +18,7 @@ from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.refusals import judged
 from fabric.providers.cloud2.releasing import kinds_of, released
 from fabric.providers.cloud2.removing import removed
-from fabric.providers.cloud2.unfit import unfit_drafts, unfit_settings
+from fabric.providers.cloud2.unfit import unfit_clocks, unfit_drafts, unfit_settings
 from fabric.providers.cloud2.work import BUILDING, Cloud2Work
 from fabric.providers.contract import (
     UNWATCHED,
@@ -108,7 +108,11 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:
-        return (*unfit_drafts(address, functions), *unfit_settings(self.own))
+        return (
+            *unfit_drafts(address, functions),
+            *unfit_settings(self.own),
+            *unfit_clocks(self.own, self.place.project, functions),
+        )
 
     def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
         found = self.find(address, function, mark)

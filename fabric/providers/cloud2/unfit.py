@@ -17,6 +17,8 @@ _CODE = "config/unfit"
 # By Google's schedule of runtimes: what is there runs on, and can be gone back to.
 _ENDED = dict.fromkeys(("nodejs20.x", "nodejs20"), "2026-10-30")
 _EXTENSION = ("extensions", "cloud2-functions")
+# Whose project stands in it.
+_OWNED = re.compile(r"[^@\s]+@([a-z0-9-]+)\.iam\.gserviceaccount\.com")
 _ACCOUNT = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
@@ -27,6 +29,23 @@ def unfit_settings(own: Cloud2Settings) -> Iterator[Unfit]:
         why = f"`{'.'.join(keys)}` is `{own.service_account}`, and no address of an account"
         hint = "write it as shop@my-project.iam.gserviceaccount.com"
         yield Unfit("", Problem(_CODE, why, hint), keys=keys)
+
+
+def unfit_clocks(
+    own: Cloud2Settings, project: str, functions: Sequence[FunctionDraft]
+) -> Iterator[Unfit]:
+    """Cloud Scheduler calls as accounts of its own project alone."""
+    found = _OWNED.fullmatch(own.service_account)
+    if found is None or not project or found[1] == project:
+        return
+    for one in functions:
+        kinds = [json.loads(text).get("type") for text in one.triggers]
+        if "cron" in kinds:
+            why = f"has a schedule, and no clock of `{project}` can call as `{own.service_account}`"
+            hint = (
+                "take an account of that project, or give what has schedules a service of its own"
+            )
+            yield Unfit(one.name, _problem(one.name, why, hint), kinds.index("cron"))
 
 
 def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
