@@ -26,6 +26,8 @@ from fabric.providers.payloads import as_json
 # All functions of a site get all of its variables, and host2 has no room for more.
 _ENVIRONMENT_BYTES = 4 * 1024
 _CODE = "deploy/unfit-environment"
+# Plans that cost nothing take no choice of scopes but all of them; secrets never have the last one.
+_SCOPES = ("builds", "functions", "runtime")
 
 
 class DeployPlan(Struct, frozen=True):
@@ -123,7 +125,8 @@ def misfits_of_variables(functions: Sequence[tuple[str, Pairs]]) -> Iterator[tup
 
 
 def _variable(name: str, value: str, *, is_secret: bool) -> JsonObject:
-    return {"key": name, "value": value, "is_secret": is_secret, "scopes": ["functions"]}
+    scopes = _SCOPES if is_secret else (*_SCOPES, "post-processing")
+    return {"key": name, "value": value, "is_secret": is_secret, "scopes": list(scopes)}
 
 
 def _two_values(name: str, first: str, second: str) -> Problem:

@@ -69,6 +69,10 @@ def test_secrets_are_told_as_secrets(site: Host2Site) -> None:
     order = site.order("hello", HTTP, MODE="dark", WORD="hidden")
     site.up(replace(order, secret=frozenset(["WORD"])))
     assert site.host2.variables() == {"MODE": False, "WORD": True}
+    (row,) = site.host2.site.deploys.values()
+    scopes = {one["key"]: one["scopes"] for one in row.body["environment"]}
+    assert scopes["WORD"] == ["builds", "functions", "runtime"]
+    assert scopes["MODE"] == [*scopes["WORD"], "post-processing"]
     assert site.said() == "onedark"
 
 
