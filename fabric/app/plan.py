@@ -101,9 +101,10 @@ def _live(
     blind: bool = False,
 ) -> tuple[Session, Preview]:
     from fabric.app.deploy.no_way_back import told_ways_back
-    from fabric.app.deploy.other_accounts import other_accounts
+    from fabric.app.deploy.other_accounts import other_places
     from fabric.app.deploy.preview import preview
     from fabric.app.deploy.scope import ScopeOptions, lost_records, mismatch, open_deploy_scope
+    from fabric.app.deploy.shared_places import shared_places
     from fabric.app.deploy.unfit_functions import unfit_problems
     from fabric.state.records.unwritten import unwritten_problem
 
@@ -114,7 +115,7 @@ def _live(
     lost = lost_records(scope, caps_of(request.concurrency, settings.cores).total)
     if lost:
         raise FabricError(*lost)
-    unfit = (*other_accounts(scope), *unfit_problems(scope))
+    unfit = (*other_places(scope), *shared_places(scope), *unfit_problems(scope))
     if unfit:
         raise FabricError(*unfit)
     opening = SessionOptions(file_time_ns(settings.cwd), create=False, tools=scope.tools)

@@ -71,6 +71,8 @@ def _fields(text: str, rules: tuple[_FieldRule, ...]) -> str:
     for field, rule in zip(fields, rules, strict=True):
         for item in field.split(","):
             _check_item(item, rule)
+            if rules is _FIVE:
+                _check_begin(item, rule)
     return " ".join(fields)
 
 
@@ -86,6 +88,16 @@ def _check_item(item: str, rule: _FieldRule) -> None:
     ends = [_number(low, rule), *([_number(high, rule)] if dash else [])]
     if ends != sorted(ends) and rule.noun != "day of week":
         raise ScheduleError(f"`{item[:20]}` is no {rule.noun}: the range runs backwards")
+
+
+def _check_begin(item: str, rule: _FieldRule) -> None:
+    """`5/15` is from 5 on for some who read five fields, and at 5 alone for others."""
+    begin, slash, step = item.partition("/")
+    if slash and begin != "*" and "-" not in begin:
+        last = rule.high - 1 if rule.noun == "day of week" else rule.high
+        raise ScheduleError(
+            f"`{item[:20]}` has steps without an end: write `{begin}-{last}/{step}`"
+        )
 
 
 def _number(text: str, rule: _FieldRule) -> int:

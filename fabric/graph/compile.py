@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from fabric.config.values import Config, Function
 from fabric.graph.bundling import bundled, command_env
 from fabric.graph.handlers import with_handlers
+from fabric.graph.secret_settings import told_secrets
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import DeployUnit, facts_of
 from fabric.model.concurrency import hashed_concurrency
@@ -279,7 +280,7 @@ def spec_of(unit: ServiceUnit, function: Function) -> Spec:
         ),
     )
     env = tuple((name, digest_fields((value,))) for name, value in sorted(function.env))
-    return function.name, settings, env
+    return function.name, (*settings, *told_secrets(unit.config, function)), env
 
 
 def _layers(unit: ServiceUnit, function: Function) -> tuple[str, ...]:

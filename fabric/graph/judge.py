@@ -22,12 +22,18 @@ from fabric.graph.traces import full_key, static_digest
 from fabric.model.concurrency import told_settings
 from fabric.model.hashing import digest_fields
 from fabric.model.names import Digest
-from fabric.model.records.record import Deployment, FunctionRecord, Lifecycle, Mode, Record
+from fabric.model.records.record import (
+    Deployment,
+    FunctionRecord,
+    Lifecycle,
+    Mode,
+    Operation,
+    Record,
+)
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 from fabric.model.task_id import is_kind, package_id
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs, Spec
 
-_MARK_LENGTH = 32
 GONE = Output(digest_fields(("gone",)))
 
 
@@ -54,12 +60,6 @@ def keyed(env: Pairs, salt: str) -> Pairs:
 def keyed_values(env: Pairs, salt: str) -> Pairs:
     """The same of values as a config declares them, which a graph only knows by their digests."""
     return keyed(tuple((name, digest_fields((value,))) for name, value in env), salt)
-
-
-def mark_of(key: str, salt: str) -> str:
-    """What a function that is just as this key says is marked with at its provider: a key goes
-    over the values of variables, so it must not be read off there."""
-    return hmac.new(salt.encode(), key.encode(), "sha256").hexdigest()[:_MARK_LENGTH]
 
 
 def wanted(
@@ -107,7 +107,7 @@ def judge_deploy(known: Known, inputs: DeployInputs, record: Record | None) -> D
         known_output = live_output(record, (one.name for one in asked))
         return Decision(Action.SKIP, UP_TO_DATE, key, count, known=known_output)
     changes = _changes(record, stale, inside=not inputs.function)
-    reason = reason_of(changes, count) if changes else _reason(stale, dropped)
+    reason = reason_of(changes, count) if changes else _reason(record, stale, dropped)
     return Decision(Action.RUN, reason, key, count, changes)
 
 
@@ -139,9 +139,11 @@ def _changes(record: Record, stale: list[Wanted], *, inside: bool) -> tuple[Chan
     return tuple(changes)
 
 
-def _reason(stale: list[Wanted], dropped: tuple[str, ...]) -> str:
+def _reason(record: Record, stale: list[Wanted], dropped: tuple[str, ...]) -> str:
     if stale:
-        return f"nobody knows how the last deploy of {stale[0].name} ended"
+        is_going = any(one.operation is Operation.REMOVE for one in record.pending)
+        what = "removal" if is_going else "last deploy"
+        return f"nobody knows how the {what} of {stale[0].name} ended"
     return f"{dropped[0]} is no longer configured"
 
 

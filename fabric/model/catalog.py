@@ -39,7 +39,8 @@ class ProviderFacts(Struct, frozen=True):
     `node_packages` are those that its Node runtimes bring, `python_packages` those of its Python
     runtimes, each with the module that it is. `runtimes` are the families that new projects may
     begin with there. `is_one_version`: all functions of a service are one version, and some of them
-    alone are none.
+    alone are none. `hides_secrets`: values that are secrets are sent as secrets, which nobody there
+    can read back.
     """
 
     id: str
@@ -65,6 +66,7 @@ class ProviderFacts(Struct, frozen=True):
     cron_leaves_a_day_open: bool = False
     runtimes: tuple[str, ...] = ("nodejs", "python")
     is_one_version: bool = False
+    hides_secrets: bool = False
 
     @property
     def real_deploy_variable(self) -> str:
@@ -142,8 +144,11 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         triggers=_EVENTS | {TriggerKind.PUBSUB},
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
-            (("CLOUD2_PROJECT_ID",), ("CLOUD2_ACCESS_TOKEN", "CLOUD2_SERVICE_ACCOUNT_KEY")),
-            ("CLOUD2_PROJECT", "CLOUD2_REGION"),
+            (
+                ("CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"),
+                ("CLOUD2_ACCESS_TOKEN", "CLOUD2_SERVICE_ACCOUNT_KEY"),
+            ),
+            ("CLOUD2_REGION",),
         ),
         env_bytes=32 * _KB,
         memory=(128, 32_768),
@@ -195,6 +200,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         archive_bytes=10 * _KB * _KB,
         endpoints=("EDGE1_WORKERS_URL",),
         runtimes=("nodejs",),
+        hides_secrets=True,
     ),
     ProviderFacts(
         id="host1",
@@ -222,6 +228,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         archive_bytes=50 * _KB * _KB,
         runtimes=("nodejs",),
         is_one_version=True,
+        hides_secrets=True,
     ),
     ProviderFacts(
         id="host3-machines",

@@ -93,5 +93,9 @@ class WithheldError(FabricError):
         self.is_told = is_told
 
 
+class UntouchedError(FabricError):
+    """It was refused before anybody was called: what there is stays as it was known."""
+
+
 class StoppedError(FabricError):
     """The run was stopped before this was begun."""

@@ -30,7 +30,8 @@ class FunctionOrder(Struct, frozen=True):
     `mark` stands for all of the order: what is at the provider under this mark is as it was
     ordered. `secret` names the variables whose values go where a provider keeps secrets. `version`
     is the provider's own one that was the same, where a function goes back to it; with
-    `only_version` nothing else will do: the values of its environment are known there alone.
+    `only_version` nothing else will do: the values of its environment are known there alone. With
+    a `mark_of_then` it is the same but for its tags, and was made under that mark.
     """
 
     name: str
@@ -46,6 +47,7 @@ class FunctionOrder(Struct, frozen=True):
     secret: frozenset[str] = frozenset()
     version: str = ""
     only_version: bool = False
+    mark_of_then: str = ""
 
     @property
     def secret_values(self) -> tuple[str, ...]:
@@ -54,7 +56,7 @@ class FunctionOrder(Struct, frozen=True):
 
 class FunctionDraft(Struct, frozen=True):
     """A function as a config has it, before anything is built: `variables` are the names of its
-    environment."""
+    environment, `known` those whose values are no secrets and known already."""
 
     name: str
     settings: Pairs = ()
@@ -63,6 +65,7 @@ class FunctionDraft(Struct, frozen=True):
     variables: tuple[str, ...] = ()
     provisioned_concurrency: int | None = None
     tags: Pairs = ()
+    known: Secret[Pairs] = NO_PAIRS
 
 
 class Unfit(Struct, frozen=True):

@@ -12,12 +12,17 @@ _NEXT = {"minute": "hour", "hour": "day"}
 _LAST = (59, 23, 31, 12, 0)
 _BEGIN_OF_STEPS = re.compile(r"(?<![\d-])(\d+)/")
 _CALENDAR = re.compile(r"[LW#]")
+_UTC = frozenset(("", "UTC", "Etc/UTC", "GMT", "Etc/GMT", "UCT", "Etc/UCT", "Zulu"))
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 
 
-def is_rate(schedule: str) -> bool:
-    """Once in a while, at whatever time of the day."""
-    return _RATE.fullmatch(schedule) is not None
+def in_utc(schedule: str, zone: str, provider: str) -> str:
+    """For who reads schedules in UTC alone. A rate below a day comes at whatever time of it."""
+    fields = five_fields(schedule)
+    has_hour = not _RATE.fullmatch(schedule) or fields.split()[1].isdigit()
+    if has_hour and zone not in _UTC:
+        raise ValueError(f"its time zone is `{zone}`, and {provider} reads schedules in UTC alone")
+    return fields
 
 
 def five_fields(schedule: str) -> str:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
+from fabric.model.problems import FabricError, UntouchedError
 from fabric.model.task import Pairs
 from fabric.providers.contract import (
     UNWATCHED,
@@ -45,6 +46,15 @@ def one_by_one(
     return lambda work, address, orders: (made(work, address, one) for one in orders)
 
 
+@contextlib.contextmanager
+def _untouched() -> Iterator[None]:
+    """Around what calls nobody."""
+    try:
+        yield
+    except FabricError as error:
+        raise UntouchedError(*error.problems) from error
+
+
 class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True):
     """`hide` are values that no message may show. `Work` is one call on its way: who is asked, and
     how. A provider says what raises here."""
@@ -71,6 +81,10 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True):
         watches hears no other ones."""
         raise NotImplementedError
 
+    def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
+        """Raises for orders that this provider cannot fulfil, as far as no call is needed: values
+        of variables are known now for the first time."""
+
     @contextlib.contextmanager
     def _call(
         self,
@@ -80,7 +94,10 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True):
         orders: Sequence[FunctionOrder] = (),
     ) -> Iterator[Work]:
         with self._guarded(whose, orders) as hide:
-            yield self._opened(address, quoting(watch, hide.quoted), hide.quoted)
+            with _untouched():
+                self._refuse(orders)
+                opened = self._opened(address, quoting(watch, hide.quoted), hide.quoted)
+            yield opened
 
     def _hurried(self) -> Waiting:
         return replace(self.waiting, most=min(self.waiting.most, _HURRIED))

@@ -15,11 +15,20 @@ def resource_name(address: DeploymentAddress, name: str) -> str:
 
 def function_endpoint(endpoint: str, triggers: Sequence[str]) -> str:
     """The service's address with the path of the first http trigger; empty without one."""
+    path = _first_path(triggers)
+    return endpoint.rstrip("/") + path if path and endpoint else ""
+
+
+def base_of(address: str, triggers: Sequence[str]) -> str:
+    """Where such an address began."""
+    return address.removesuffix(_first_path(triggers))
+
+
+def _first_path(triggers: Sequence[str]) -> str:
+    """Empty without an http trigger."""
     found = (json.loads(text) for text in triggers)
-    path = next((one.get("path", "/") for one in found if one.get("type") == "http"), None)
-    if path is None or not endpoint:
-        return ""
-    return endpoint.rstrip("/") + (path if path.startswith("/") else f"/{path}")
+    path = next((str(one.get("path", "/")) for one in found if one.get("type") == "http"), "")
+    return path if path.startswith("/") or not path else f"/{path}"
 
 
 def shortened(name: str, limit: int) -> str:

@@ -8,7 +8,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import CallWatch, FunctionOrder
 from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
 from fabric.system.retry import TransientError
-from fabric.system.urls import is_plain
+from fabric.system.urls import is_plain, is_web_address
 
 # What is shown of words that are not ours.
 Quoted: TypeAlias = Callable[[str], str]
@@ -88,9 +88,27 @@ def require_variables(provider: str, env: Mapping[str, str], names: Sequence[str
     if missing:
         hint = f"set {missing} in the environment, or in `.env` beside the config"
         raise FabricError(Problem("credentials/missing", f"`{provider}` has no {missing}", hint))
+    for name in names:
+        refuse_unsendable(name, env[name])
+
+
+def refuse_unsendable(name: str, value: str) -> None:
+    """What cannot stand in a header or an address, told without showing it."""
+    strange = next((one for one in value if not (one.isascii() and one.isprintable())), "")
+    if strange or " " in value:
+        what = "a line break" if strange in tuple("\r\n") else "a character"
+        message = f"`{name}` has {what} in it that no token and no name of an account has"
+        hint = "copy it again, without what stands around it"
+        raise FabricError(Problem("credentials/unreadable", message, hint))
 
 
 def refuse_plain(name: str, url: str) -> None:
+    """Nor what is no address at all; empty is the official one."""
+    if url and not is_web_address(url):
+        message = f"`{name}` is no address that can be called"
+        raise FabricError(
+            Problem("credentials/unreadable", message, "write it as https://host, with its scheme")
+        )
     if is_plain(url):
         message = f"`{name}` is plain http, and a token would go over it"
         raise FabricError(Problem("credentials/plain-endpoint", message, "make it https"))

@@ -4,6 +4,7 @@ import http.client
 import time
 import urllib.error
 import urllib.request
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -44,7 +45,7 @@ def called(method: str, url: str, body: bytes, seconds: float) -> HttpAnswer:
         raise _unreachable(url, "it is no address that can be called")
     headers = {"Content-Type": "application/json"}
     content = body if body.strip() not in (b"", b"{}") or method not in _BODILESS else None
-    request = urllib.request.Request(url, content, headers, method=method)  # noqa: S310 - the scheme is checked
+    request = urllib.request.Request(_escaped(url), content, headers, method=method)  # noqa: S310 - the scheme is checked
     try:
         with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310
             status, said = answer.status, answer.read()
@@ -61,13 +62,18 @@ def _asked(url: str) -> str:
     if not _is_web(url):
         return "is no address that can be asked"
     try:
-        with urllib.request.urlopen(url, timeout=_SECONDS):  # noqa: S310 - the scheme is checked
+        with urllib.request.urlopen(_escaped(url), timeout=_SECONDS):  # noqa: S310 - the scheme is checked
             return ""
     except urllib.error.HTTPError as error:
         error.close()
         return f"answers {error.code}"
     except (OSError, http.client.HTTPException, ValueError) as error:
         return f"cannot be reached ({getattr(error, 'reason', error)})"
+
+
+def _escaped(url: str) -> str:
+    """As it goes over the wire: what is an escape already stays one."""
+    return quote(url, safe="%/:?#[]@!$&'()*+,;=~")
 
 
 def _is_web(url: str) -> bool:

@@ -12,17 +12,16 @@ from fabric.graph.judge import (
     dropped_functions,
     judge_deploy,
     live_output,
-    mark_of,
     stale_functions,
 )
 from fabric.graph.plan import Known
 from fabric.model.catalog import facts_of
 from fabric.model.hashing import digest_fields
+from fabric.model.marks import mark_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import (
     FunctionDone,
     FunctionGone,
-    FunctionUnsure,
     RecordChange,
     UnitDone,
 )
@@ -32,6 +31,7 @@ from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, package_id
 from fabric.model.task_inputs import DeployInputs
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, LiveFunction
+from fabric.tasks.after_failure import doubting, unsure
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values, watch_of
 
@@ -135,14 +135,9 @@ class DeployKind:
             self._tools.deployers.full_address(ref), previous=locked_record.record
         )
         shop.go_on()
-        try:
-            with shop.away():
-                return deployer.deploy(full_address, orders, watch_of(task, shop))
-        except FabricError:
-            if mode is not Mode.SIMULATED:
-                for order in orders:
-                    locked_record.add(FunctionUnsure(task.id, order.name))
-            raise
+        names = [order.name for order in orders]
+        with doubting(locked_record, *unsure(task.id, mode, names)), shop.away():
+            return deployer.deploy(full_address, orders, watch_of(task, shop))
 
     def _adopted(
         self, task: Task, locked_record: OpenRecord, orders: Sequence[FunctionOrder]

@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from fabric.graph.decide import Action, Decision
-from fabric.graph.judge import judge_release, mark_of, release_key, release_output
+from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
-from fabric.model.problems import FabricError
+from fabric.model.marks import mark_of
 from fabric.model.records.changes import ReleaseDone, broken_off, doubted
 from fabric.model.records.record import Mode, Record
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ReleaseInputs
 from fabric.providers.contract import LiveFunction
+from fabric.tasks.after_failure import doubting
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import digests_of, joined, ref_of, with_outside
 from fabric.tasks.deploy_tools import DeployTools, FunctionValues, OpenRecord, watch_of
@@ -50,14 +51,10 @@ class ReleaseKind:
         record = self._as_known(locked_record.record)
         full_address = replace(self._tools.deployers.full_address(ref), previous=record)
         watch = watch_of(task, shop)
-        try:
-            with shop.away():
-                released = deployer.release(full_address, functions, record.outputs, watch)
-                self._tools.deployers.check_health(ref, mode, released)
-        except FabricError:
-            if mode is Mode.REAL:
-                locked_record.add(broken_off(task.id, record))
-            raise
+        doubts = (broken_off(task.id, record),) if mode is Mode.REAL else ()
+        with doubting(locked_record, *doubts), shop.away():
+            released = deployer.release(full_address, functions, record.outputs, watch)
+            self._tools.deployers.check_health(ref, mode, released)
         outside = self._tools.records.as_found(inputs.stage, inputs.outside)
         known = Known(task, self.code(task), joined(digests_of(upstream), outside))
         key = release_key(known, inputs, locked_record.record)

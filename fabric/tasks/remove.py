@@ -7,13 +7,13 @@ from msgspec.structs import replace
 from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_remove
 from fabric.graph.plan import Known
-from fabric.model.problems import FabricError
-from fabric.model.records.changes import FunctionGone, FunctionUnsure, ReleaseDone, broken_off
+from fabric.model.records.changes import FunctionGone, ReleaseDone, broken_off
 from fabric.model.records.record import Mode
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import RemoveInputs
 from fabric.providers.contract import CallWatch
+from fabric.tasks.after_failure import doubting, unsure
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import ref_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
@@ -44,16 +44,11 @@ class RemoveKind:
         locked_record.require_lock()
         names = tuple(one.name for one in locked_record.record.functions)
         gone = (inputs.function,) if inputs.function else names
-        try:
-            with shop.away():
-                self._taken_away(task, locked_record, gone, watch_of(task, shop))
-        except FabricError:
-            if inputs.mode != Mode.SIMULATED:
-                for name in gone:
-                    locked_record.add(FunctionUnsure(task.id, name))
-            if inputs.mode == Mode.REAL:
-                locked_record.add(broken_off(task.id, locked_record.record))
-            raise
+        doubts = unsure(task.id, Mode(inputs.mode), gone)
+        if inputs.mode == Mode.REAL:
+            doubts = (*doubts, broken_off(task.id, locked_record.record))
+        with doubting(locked_record, *doubts), shop.away():
+            self._taken_away(task, locked_record, gone, watch_of(task, shop))
         for name in gone:
             locked_record.add(FunctionGone(task.id, name))
         if not inputs.function:

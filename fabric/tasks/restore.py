@@ -6,15 +6,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.graph.decide import Decision
-from fabric.graph.judge import GONE, judge_restore, mark_of
+from fabric.graph.judge import GONE, judge_restore
 from fabric.graph.plan import Known
 from fabric.model.concurrency import told_counts, told_settings
 from fabric.model.hashing import digest_fields
-from fabric.model.problems import FabricError
+from fabric.model.marks import mark_of
 from fabric.model.records.changes import (
     FunctionDone,
     FunctionGone,
-    FunctionUnsure,
     ReleaseDone,
     UnitDone,
     broken_off,
@@ -25,6 +24,7 @@ from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import RestoreInputs
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
+from fabric.tasks.after_failure import doubting, unsure
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import order_of, ref_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
@@ -83,17 +83,12 @@ class RestoreKind:
             returns = [self._as_kept(record, one) or self._made_anew(record, one) for one in then]
         orders = [one.order for one in returns]
         deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
-        try:
-            full_address = replace(
-                self._tools.deployers.full_address(ref), previous=locked_record.record
-            )
-            with shop.away():
-                deployed = deployer.deploy(full_address, orders, watch_of(task, shop))
-        except FabricError:
-            if inputs.mode != Mode.SIMULATED:
-                for one in then:
-                    locked_record.add(FunctionUnsure(task.id, one.name))
-            raise
+        full_address = replace(
+            self._tools.deployers.full_address(ref), previous=locked_record.record
+        )
+        names = [one.name for one in then]
+        with doubting(locked_record, *unsure(task.id, Mode(inputs.mode), names)), shop.away():
+            deployed = deployer.deploy(full_address, orders, watch_of(task, shop))
         found = {one.name: one for one in deployed.functions}
         for back in returns:
             shop.say(task.id, back.said)
@@ -117,13 +112,9 @@ class RestoreKind:
         record = locked_record.record
         full_address = replace(self._tools.deployers.full_address(ref), previous=record)
         functions = released_functions(self._tools.values, locked_record, names)
-        try:
-            with shop.away():
-                released = deployer.release(full_address, functions, given, watch_of(task, shop))
-        except FabricError:
-            if inputs.mode == Mode.REAL:
-                locked_record.add(broken_off(task.id, record))
-            raise
+        doubts = (broken_off(task.id, record),) if inputs.mode == Mode.REAL else ()
+        with doubting(locked_record, *doubts), shop.away():
+            released = deployer.release(full_address, functions, given, watch_of(task, shop))
         endpoint, outputs, kept = released.endpoint, released.outputs, released.kept
         locked_record.add(ReleaseDone(task.id, endpoint, outputs, target.release_key, kept))
 
@@ -140,10 +131,12 @@ class RestoreKind:
     def _made_anew(self, record: Record, one: FunctionRecord) -> _Return:
         """Which takes the version of then, too, where that is still there."""
         ref, salt = record.ref, record.salt
-        live, said = self._told_of_tags(ref, self._as_live(ref, one, salt))
+        untold = self._as_live(ref, one, salt)
+        live, said = self._told_of_tags(ref, untold)
         env = PastEnvironment(self._tools, PastFunction(ref, one, salt)).given()
         order = self._order(ref, one, env)
-        return _Return(live, replace(order, mark=mark_of(live.key, salt)), said)
+        then = mark_of(one.key, salt) if untold.key == one.key != live.key else ""
+        return _Return(live, replace(order, mark=mark_of(live.key, salt), mark_of_then=then), said)
 
     def _order(self, ref: RecordRef, one: FunctionRecord, env: Secret[Pairs]) -> FunctionOrder:
         plain = told_settings(one.settings)

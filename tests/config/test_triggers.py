@@ -155,6 +155,8 @@ def test_a_schedule_is_normalised(written: str, meant: str) -> None:
         "5-1 * * * *",
         "*/0 * * * *",
         "*/x * * * *",
+        "5/15 * * * *",
+        "0 0 * * 1/2",
         "a * * * *",
         ", * * * *",
         "cron(* * * * *)",
@@ -165,6 +167,11 @@ def test_a_schedule_is_normalised(written: str, meant: str) -> None:
 )
 def test_a_wrong_schedule_is_refused(schedule: str) -> None:
     assert codes(with_trigger(f"{{type: cron, schedule: '{schedule}'}}")) == ["config/bad-schedule"]
+
+
+def test_steps_from_a_number_on_are_told_with_their_end() -> None:
+    (problem,) = problems(with_trigger("{type: cron, schedule: '5/15 * * * *'}"))
+    assert "write `5-59/15`" in problem.message
 
 
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda facts: facts.id)

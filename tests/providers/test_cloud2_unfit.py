@@ -14,7 +14,7 @@ from fabric.providers.cloud2.own_settings import (
     revision_in,
 )
 from fabric.providers.cloud2.source import source_runtime
-from fabric.providers.cloud2.unfit import unfit_drafts, unfit_settings
+from fabric.providers.cloud2.unfit import unfit_clocks, unfit_drafts, unfit_settings
 from fabric.providers.contract import FunctionDraft
 from tests.support.orders import address, trigger
 
@@ -64,6 +64,24 @@ def test_a_runtime_has_the_name_that_cloud2_gives_it(runtime: str, own: str) -> 
 def test_a_runtime_that_cloud2_does_not_have_is_named(runtime: str) -> None:
     (message,) = told(replace(GOOD, settings=(("runtime", runtime),)))
     assert message == (f"function `hello` has the runtime `{runtime}`, which cloud2 does not have")
+
+
+def test_a_runtime_that_google_has_ended_is_not_built_any_more() -> None:
+    """What was made with it is still there, and can be gone back to."""
+    (message,) = told(replace(GOOD, settings=(("runtime", "nodejs20.x"),)))
+    assert "`nodejs20.x`" in message
+    assert "2026-10-30" in message
+
+
+def test_a_clock_calls_as_an_account_of_its_own_project_alone() -> None:
+    own = Cloud2Settings("shop@other-project.iam.gserviceaccount.com")
+    timed = replace(GOOD, triggers=(trigger("http"), cron("rate(1 hour)")))
+    (found,) = unfit_clocks(own, "this-project", (GOOD, timed))
+    assert found.trigger == 1
+    assert "`this-project`" in found.problem.message
+    assert list(unfit_clocks(own, "other-project", (timed,))) == []
+    default = Cloud2Settings("1-compute@developer.gserviceaccount.com")
+    assert list(unfit_clocks(default, "this-project", (timed,))) == []
 
 
 def test_another_architecture_is_not_passed_over() -> None:

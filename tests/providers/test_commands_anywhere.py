@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.catalog import DeployUnit
+from fabric.model.catalog import DeployUnit, facts_of
 from fabric.providers.contract import Identified, VersionKeeper
+from fabric.providers.places import RegionBound, SoleTenant
 from tests.support.in_process import project
 from tests.support.provider_shop import EVERY_DAY, EVERY_HOUR, ProviderShop
 from tests.support.service_site import ServiceSite
@@ -139,3 +140,128 @@ def test_ways_back_with_values_of_today_bring_the_code_of_then(shop: ProviderSho
     shop.more = "env: {MOOD: d}\n"
     shop.ran("rollback", "--to", first, "--with-current-environment")
     assert (shop.said("hello"), shop.said("bye")) == ("oned", "byed")
+
+
+def test_another_region_is_refused_when_it_is_planned_and_the_first_can_be_left(
+    shop: ProviderShop,
+) -> None:
+    if not isinstance(shop.site.deployer, RegionBound):
+        return  # it lies where the account does
+    shop.ran("deploy")
+    shop.region = "eu-central-7"
+    shop.site.reset()
+    for words in (("plan",), ("deploy",), ("rollback",)):
+        done = shop.run(*words)
+        assert (done.code, done.error["code"]) == (1, "deploy/other-place"), words
+    assert shop.site.changes() == 0
+    (entry,) = shop.run("state", "reconcile").result["entries"]
+    assert entry["status"] == "in-sync", entry
+    assert shop.said("hello") == "one"
+    shop.ran("remove", "--yes")
+    assert not shop.site.left()
+
+
+def test_a_deploy_of_one_function_takes_no_other_away(shop: ProviderShop) -> None:
+    shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
+    del shop.functions["bye"]
+    shop.has("hello", "two", EVERY_HOUR)
+    done = shop.run("deploy", "--function", "hello")
+    if shop.site.deployer.unit is DeployUnit.SERVICE:
+        assert done.error["problems"][0]["code"] == "deploy/whole-service"
+        assert shop.said("bye") == "bye"
+    else:
+        assert (done.code, shop.said("hello")) == (0, "two")
+    (record,) = shop.run("state", "list").result["records"]
+    assert record["functions"] == ["bye", "hello"]
+    shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("bye")) == ("two", "404")
+
+
+def test_two_services_that_would_take_one_place_are_refused_when_they_are_planned(
+    shop: ProviderShop,
+) -> None:
+    if not isinstance(shop.site.deployer, SoleTenant):
+        return  # there is room for both
+    shop.write()
+    own = (shop.project.root / "fabric.yml").read_text()
+    other = own.replace("service: shop", "service: other")
+    listed = "services: {shop: {config: fabric.yml}, other: {config: other/fabric.yml}}\n"
+    sources = {
+        f"other/src/{name}.ts": "export const handler = () => 1;\n" for name in shop.functions
+    }
+    shop.project.write({"other/fabric.yml": other, "fabric.compose.yml": listed, **sources})
+    shop.site.reset()
+    for words in (("compose", "plan"), ("compose", "deploy")):
+        done = shop.project.json(*words, env=shop.env)
+        assert (done.code, done.error["code"]) == (1, "deploy/shared-place"), done.out
+        assert "`other`, `shop`" in done.error["message"]
+    assert shop.site.calls() == 0
+    shop.ran("deploy")
+    assert shop.said("hello") == "one"
+
+
+def test_credentials_that_nobody_could_send_are_told_by_name_before_the_first_call(
+    shop: ProviderShop,
+) -> None:
+    own = dict(shop.site.environment)
+    bases = [name for name in own if name.endswith("_API_BASE_URL")]
+    if not bases:
+        return  # it is spoken to by a client of its own, which says so itself
+    shop.write()
+    shop.site.reset()
+    tokens = {name: ("tok-a\ntok-b", "tok-\u00f6") for name in own if name.endswith("TOKEN")}
+    addresses = dict.fromkeys(bases, ("api.example.test", "https://exa mple", "https://a:b"))
+    for name, values in (tokens | addresses).items():
+        for value in values:
+            done = shop.project.json("deploy", env={**shop.env, name: value})
+            problem = done.error["problems"][0]
+            assert (done.code, problem["code"]) == (77, "credentials/unreadable"), (name, value)
+            assert f"`{name}`" in problem["message"]
+            assert value not in done.out + done.err
+    assert tokens
+    assert shop.site.calls() == 0
+
+
+def test_what_is_refused_before_any_call_is_not_doubted(shop: ProviderShop) -> None:
+    tokens = [name for name in shop.site.environment if name.endswith("TOKEN")]
+    if not tokens:
+        return  # it is spoken to by a client of its own
+    shop.ran("deploy")
+    shop.has("hello", "two", EVERY_HOUR)
+    shop.write()
+    for words in (("deploy",), ("deploy", "--rollback-on-failure"), ("rollback",)):
+        done = shop.project.json(*words, env={**shop.env, tokens[0]: "tok-\u00f6"})
+        assert done.code != 0
+    shop.has("hello", "one", EVERY_HOUR)
+    assert shop.ran("deploy") == 0
+    assert shop.site.calls() == 0
+    assert shop.said("hello") == "one"
+
+
+def test_a_value_that_becomes_a_secret_is_sent_as_one(shop: ProviderShop) -> None:
+    facts = facts_of(shop.site.provider)
+    assert facts is not None
+    shop.more = "env: {MOOD: very-glad}\n"
+    shop.ran("deploy")
+    shop.more = "env: {MOOD: '${secret:MY_MOOD}'}\n"
+    shop.site.reset()
+    shop.write()
+    env = {**shop.env, "MY_MOOD": "very-glad"}
+    rows = shop.project.json("plan", env=env).result["services"][0]["functions"]
+    assert {"secrets" in row["fields"] for row in rows} == {facts.hides_secrets}
+    assert shop.project.json("deploy", env=env).code == 0
+    assert (shop.site.changes() > 0) is facts.hides_secrets
+    assert shop.said("hello") == "onevery-glad"
+
+
+def test_a_setting_of_the_provider_that_nobody_reads_is_refused(shop: ProviderShop) -> None:
+    shop.more = f"extensions: {{{shop.site.provider}: {{madeUp: 3}}}}\n"
+    shop.site.reset()
+    for command in ("plan", "deploy"):
+        done = shop.run(command)
+        (problem,) = done.error["problems"]
+        assert (done.code, problem["code"]) == (65, "config/unfit")
+        assert f"`extensions.{shop.site.provider}.madeUp`" in problem["message"]
+        assert problem["where"]["line"] == 3
+    assert shop.site.changes() == 0

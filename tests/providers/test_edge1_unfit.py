@@ -113,6 +113,7 @@ def test_a_schedule_is_said_in_five_fields(schedule: str, own: str) -> None:
         ("cron(0 12 L * ? *)", "", "`L`, `W` or `#`"),
         ("cron(0 12 ? * 2#1 *)", "", "`L`, `W` or `#`"),
         ("0 9 * * *", "Europe/Berlin", "its time zone is `Europe/Berlin`"),
+        ("rate(1 day)", "Europe/Berlin", "its time zone is `Europe/Berlin`"),
     ],
 )
 def test_a_schedule_that_five_fields_cannot_say_is_named(

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from fabric.model.secret import Secret
 from fabric.providers.contract import FunctionDraft
 from fabric.providers.host2.own_settings import function_name, owner_of, version_in
 from fabric.providers.host2.paths import expression_of, is_within, overlap, shape_of
@@ -33,6 +34,35 @@ def test_an_ordinary_function_fits() -> None:
     triggers = (http("/"), EVERY_HOUR, trigger("cron", schedule="0 12 * * 1-5"))
     settings = (("runtime", "nodejs22.x"), ("memory", "512"), ("timeout", "30"))
     assert told(replace(GOOD, triggers=triggers, settings=settings)) == []
+
+
+def test_all_functions_of_a_site_have_the_same_variables() -> None:
+    one = replace(GOOD, known=Secret((("MODE", "x"),)))
+    two = replace(GOOD, name="bye", known=Secret((("MODE", "y"),)))
+    (message,) = told(one, two)
+    assert message == "the variable `MODE` of `hello` has another value than that of `bye`"
+    assert told(one, replace(one, name="bye")) == []
+
+
+def test_variables_of_a_site_are_counted_together() -> None:
+    drafts = [
+        replace(GOOD, name=name, known=Secret(((name, "x" * 3000),))) for name in ("hello", "bye")
+    ]
+    (message,) = told(*drafts)
+    assert message.startswith("the variables of all functions have 6,008 bytes")
+
+
+@pytest.mark.parametrize("path", ["/caf\u00e9", "/two words", "/a|b"])
+def test_paths_that_come_with_escapes_are_refused(path: str) -> None:
+    (message,) = told(replace(GOOD, triggers=(http(path),)))
+    assert f"has the path `{path}`" in message
+    assert told(replace(GOOD, triggers=(http("/a-b/~c/{id}/{rest+}"),))) == []
+
+
+def test_another_architecture_is_not_passed_over() -> None:
+    settings = (("runtime", "nodejs"), ("architecture", "arm64"))
+    (message,) = told(replace(GOOD, settings=settings))
+    assert "`arm64`" in message
 
 
 def test_python_is_not_deployed_there() -> None:
@@ -87,6 +117,7 @@ def test_longer_than_host2_waits_is_named(
         (http("/.netlify/x"), "host2's own"),
         (trigger("cron", schedule="rate(7 minutes)"), "cannot be divided by 7"),
         (trigger("cron", schedule="0 8 * * *", timezone="Asia/Tokyo"), "in UTC alone"),
+        (trigger("cron", schedule="rate(24 hours)", timezone="Asia/Tokyo"), "in UTC alone"),
     ],
 )
 def test_what_host2_lacks_is_named_with_its_trigger(text: str, words: str) -> None:

@@ -64,3 +64,22 @@ def test_a_removal_that_was_killed_is_finished_by_the_next(shop: ProviderShop) -
     killed_after(shop, 2, "remove", "--yes")
     shop.ran("remove", "--yes")
     assert not shop.site.left()
+
+
+@pytest.mark.parametrize("changes", [1, 3])
+def test_a_deploy_after_a_removal_that_was_killed_makes_all_of_it_again(
+    shop: ProviderShop, changes: int
+) -> None:
+    shop.ran("deploy")
+    made = counted(shop)
+    shop.site.reset()
+    child = shop.start("remove", "--yes")
+    until(lambda: shop.site.changes() >= changes or child.poll() is not None)
+    child.kill()
+    child.communicate()
+    rows = shop.run("plan").result["services"][0]["functions"]
+    assert {row["change"] for row in rows} <= {"update", "create"}, rows
+    shop.ran("deploy")
+    assert counted(shop) == made
+    assert [shop.said(name) for name in shop.functions] == ["one"] * 3
+    assert shop.ran("deploy") == 0

@@ -13,12 +13,14 @@ EVERY_DAY = "{type: cron, schedule: rate(1 day)}"
 
 @dataclass
 class ProviderShop:
-    """`more` are lines of the config. What is answered ends with the variable MOOD."""
+    """`more` are lines of the config, `region` is what it says of one. What is answered ends with
+    the variable MOOD."""
 
     site: ServiceSite
     project: Project
     functions: dict[str, list[str]] = field(default_factory=dict)
     more: str = ""
+    region: str = ""
     _urls: dict[str, str] = field(default_factory=dict)
 
     def has(self, name: str, word: str, *triggers: str, path: str = "") -> None:
@@ -42,7 +44,8 @@ class ProviderShop:
             f"  - {{name: {name}, entry: src/{name}.ts, triggers: [{', '.join(triggers)}]}}\n"
             for name, triggers in self.functions.items()
         ]
-        head = f"service: shop\nprovider: {{name: {self.site.provider}, runtime: nodejs}}\n"
+        place = f", region: {self.region}" if self.region else ""
+        head = f"service: shop\nprovider: {{name: {self.site.provider}, runtime: nodejs{place}}}\n"
         self.project.write({"fabric.yml": f"{head}{self.more}functions:\n{''.join(rows)}"})
 
     @property

@@ -11,6 +11,7 @@ from fabric.app.project.plan_rows import trigger_json
 from fabric.config.rules.env_size import excess
 from fabric.config.values import Config, Function
 from fabric.graph.compile import spec_of
+from fabric.model.late_values import late_names
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
 from fabric.model.secrecy import without_values
@@ -74,6 +75,7 @@ class ConfigValues:
                 tuple(name for name, _ in one.env),
                 one.provisioned_concurrency,
                 one.tags,
+                _known(config, one),
             )
             for one in config.functions
         )
@@ -107,6 +109,12 @@ class ConfigValues:
 def _function(config: Config | None, name: str) -> Function | None:
     functions = config.functions if config else ()
     return next((one for one in functions if one.name == name), None)
+
+
+def _known(config: Config, function: Function) -> Secret[Pairs]:
+    """Without values of secrets, which a plan need not have read, and of upstreams."""
+    pairs = (pair for pair in function.env if pair[0] not in config.secret_names)
+    return Secret(tuple(pair for pair in pairs if not late_names(pair[1])))
 
 
 def _triggers(function: Function, hidden: frozenset[str]) -> tuple[str, ...]:

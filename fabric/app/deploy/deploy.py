@@ -13,7 +13,7 @@ from fabric.app.deploy.change_records import Changed, RecordsChange, change_reco
 from fabric.app.deploy.live_traces import renew_traces
 from fabric.app.deploy.lost_addresses import lost_addresses
 from fabric.app.deploy.no_way_back import no_ways_back, rolls_back
-from fabric.app.deploy.other_accounts import other_accounts
+from fabric.app.deploy.other_accounts import other_places
 from fabric.app.deploy.parts_of_wholes import parts_of_wholes
 from fabric.app.deploy.plan_file import refuse_moved
 from fabric.app.deploy.preview import missing_upstreams, preview, warned_of_outputs
@@ -27,6 +27,7 @@ from fabric.app.deploy.scope import (
     mismatch,
     open_deploy_scope,
 )
+from fabric.app.deploy.shared_places import shared_places
 from fabric.app.deploy.unfit_functions import unfit_problems
 from fabric.app.pinned import compiled_and_pinned
 from fabric.app.preview import Preview
@@ -176,9 +177,10 @@ def refuse(scope: DeployScope, work: Compiled | None = None) -> None:
         *lost_records(scope),
         *missing,
         *(lost_addresses(work, scope) if work else ()),
-        *other_accounts(scope),
+        *other_places(scope),
+        *shared_places(scope),
         *(unfit_problems(scope) if work else ()),
-        *(parts_of_wholes(work) if work else ()),
+        *(parts_of_wholes(work, scope) if work else ()),
         *(
             problem
             for ref, placement in sorted(scope.placements.items())

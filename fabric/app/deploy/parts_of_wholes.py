@@ -2,25 +2,48 @@
 
 from collections.abc import Iterator
 
+from fabric.app.deploy.scope import DeployScope
 from fabric.app.project.compiled import Compiled
-from fabric.model.catalog import facts_of
+from fabric.graph.judge import dropped_functions
+from fabric.model.catalog import DeployUnit, facts_of
 from fabric.model.problems import Problem
-from fabric.model.records.record import Mode
+from fabric.model.records.record import Mode, RecordRef
 from fabric.model.task_inputs import DeployInputs
 
+_CODE = "deploy/whole-service"
 
-def parts_of_wholes(work: Compiled) -> Iterator[Problem]:
+
+def parts_of_wholes(work: Compiled, scope: DeployScope) -> Iterator[Problem]:
     for inputs in work.graph.inputs_of("deploy"):
-        if isinstance(inputs, DeployInputs) and inputs.others and _is_whole(inputs):
-            names = ", ".join(f"`{one[0]}`" for one in inputs.functions)
-            yield Problem(
-                "deploy/whole-service",
-                f"`{inputs.service}` is one version as a whole at `{inputs.provider}`: {names} "
-                "cannot be deployed without its other functions",
-                hint="leave `--function` out: what has not changed is not uploaded again",
-            )
+        if isinstance(inputs, DeployInputs) and inputs.mode == Mode.REAL:
+            facts = facts_of(dict(inputs.place)["provider-id"])
+            if facts is not None and facts.is_one_version and inputs.others:
+                yield _without_others(inputs)
+            elif facts is not None and facts.unit is DeployUnit.SERVICE and work.is_part:
+                yield from _would_drop(inputs, scope)
 
 
-def _is_whole(inputs: DeployInputs) -> bool:
-    facts = facts_of(dict(inputs.place)["provider-id"])
-    return inputs.mode == Mode.REAL and facts is not None and facts.is_one_version
+def _without_others(inputs: DeployInputs) -> Problem:
+    message = (
+        f"`{inputs.service}` is one version as a whole at `{inputs.provider}`: {_named(inputs)} "
+        "cannot be deployed without its other functions"
+    )
+    hint = "leave `--function` out: what has not changed is not uploaded again"
+    return Problem(_CODE, message, hint)
+
+
+def _would_drop(inputs: DeployInputs, scope: DeployScope) -> Iterator[Problem]:
+    """Who names functions means no other one."""
+    record = scope.record(RecordRef(inputs.service, inputs.stage, inputs.provider))
+    dropped = dropped_functions(record, inputs) if record else ()
+    if dropped:
+        names = ", ".join(f"`{name}`" for name in dropped)
+        message = (
+            f"a deploy of {_named(inputs)} would take {names} away, which the config of "
+            f"`{inputs.service}` does not name any more"
+        )
+        yield Problem(_CODE, message, "leave `--function` out to deploy just what is configured")
+
+
+def _named(inputs: DeployInputs) -> str:
+    return ", ".join(f"`{one[0]}`" for one in inputs.functions)

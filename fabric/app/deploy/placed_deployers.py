@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fabric.app.deploy.deploy_work import DeployWork
+from fabric.app.deploy.health import health_urls
 from fabric.app.deploy.known_records import UpstreamAddresses, with_values
 from fabric.app.left_payloads import PAYLOADS
 from fabric.app.project.files import calling_environment
@@ -97,13 +98,13 @@ class PlacedDeployers:
             return
         from fabric.system.http_check import answers
 
-        url = health_url(config.deploy.health_check_url, released.endpoint)
-        said = answers(url)
-        if said:
+        asked = health_urls(config, self.deployer(ref, mode), released)
+        failed = [f"{url} {said}" for url in asked if (said := answers(url))]
+        if failed:
             raise FabricError(
                 Problem(
                     "deploy/unhealthy",
-                    f"the health check of `{ref.service}` failed: {url} {said}",
+                    f"the health check of `{ref.service}` failed: {', '.join(failed)}",
                     hint="mend the service or the check and deploy again, or `fabric rollback`",
                 )
             )
@@ -118,13 +119,6 @@ class PlacedDeployers:
             payloads = Path(self._work.placements[ref].home, PAYLOADS)
             self._around[ref] = CommandEnvironment(folder, Secret(env), Secret(hidden), payloads)
         return self._around[ref]
-
-
-def health_url(said: str, endpoint: str) -> str:
-    """A path is below the endpoint, whatever path that has itself."""
-    if not said or "://" in said:
-        return said or endpoint
-    return f"{endpoint.rstrip('/')}/{said.lstrip('/')}"
 
 
 def hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[str]:

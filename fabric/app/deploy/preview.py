@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from fabric.app.deploy.apart_addresses import no_addresses
 from fabric.app.deploy.changes import live_rows
 from fabric.app.deploy.known_records import not_deployed, ref_of_release
 from fabric.app.deploy.live_traces import made_elsewhere
@@ -74,6 +75,7 @@ def against_live(work: Compiled, made: Plan, scope: DeployScope) -> Compiled:
         *missing_upstreams(made.graph, scope),
         *(problem for problems in large.values() for problem in problems),
         *left_behind(scope),
+        *no_addresses(scope),
     )
     info = replace(work.info, warnings=(*work.info.warnings, *told))
     rows = live_rows(work.services, made, records, code)
@@ -131,6 +133,8 @@ def _warned(row: PlannedService, told: tuple[Problem, ...]) -> PlannedService:
 
 def with_removals(work: Compiled, scope: DeployScope) -> Compiled:
     """The graph with a task for each live function that no config names any more."""
+    if work.is_part:
+        return work
     deployed = _deployed(work.graph)
     releases = [task for task in work.graph.tasks if isinstance(task.inputs, ReleaseInputs)]
     removals = [task for release in releases for task in _removals(release, deployed, scope)]

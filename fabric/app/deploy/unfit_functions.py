@@ -1,13 +1,18 @@
 """What a deployer cannot do of a config: told with its place, before anything is changed."""
 
 import contextlib
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fabric.app.deploy.health import health_misfits
 from fabric.app.deploy.scope import DeployScope
 from fabric.config.rules.path_places import FunctionPath, with_places
+from fabric.config.schema.extensions import extension_keys
+from fabric.config.values import Config
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
+from fabric.model.spelling import did_you_mean
 from fabric.providers.contract import Unfit
 from fabric.system.disk import read_bytes
 
@@ -21,19 +26,36 @@ def unfit_problems(scope: DeployScope) -> Iterator[Problem]:
 
 def _of_record(scope: DeployScope, ref: RecordRef) -> Sequence[Problem]:
     deployers = scope.tools.deployers
+    config = scope.work.config(ref)
+    if config is None:
+        return ()
     try:
-        found = deployers.deployer(ref, Mode.REAL).unfit(
-            deployers.address(ref), scope.values.drafts(ref)
-        )
+        deployer = deployers.deployer(ref, Mode.REAL)
+        found = [
+            *deployer.unfit(deployers.address(ref), scope.values.drafts(ref)),
+            *health_misfits(config, deployer),
+            *_unknown_keys(config),
+        ]
     except FabricError:  # nobody deploys there, which is told beside
         return ()
-    config = scope.work.config(ref)
-    if not found or config is None:
+    if not found:
         return ()
     with contextlib.suppress(OSError, FabricError):  # it was there a moment ago
         text = read_bytes(Path(scope.placements[ref].folder, Path(config.file).name))
         return with_places(config, text, [(_spot(one), one.problem) for one in found])
     return [one.problem for one in found]
+
+
+def _unknown_keys(config: Config) -> Iterator[Unfit]:
+    """A command is passed all of them; here a key that nobody reads would have no effect."""
+    provider_id = config.provider.id
+    given = json.loads(config.extensions).get(provider_id)
+    known = extension_keys(provider_id)
+    for key in sorted(given.keys() - known) if isinstance(given, dict) else ():
+        message = f"`extensions.{provider_id}.{key}` has no effect where fabric deploys itself"
+        hint = did_you_mean(key, known) or "take it out; deploy commands alone are passed such keys"
+        keys = ("extensions", provider_id, key)
+        yield Unfit("", Problem("config/unfit", message, hint), keys=keys)
 
 
 def _spot(one: Unfit) -> FunctionPath:

@@ -21,6 +21,7 @@ class Compiled(Struct, frozen=True):
     `placements` say where the records of its services lie, `dependencies` where those of services
     lie that these depend on. `serials` say how far the records are, once they were looked at.
     Not `may_be_kept`: a secret manager had a say, and nobody can tell whether it says the same.
+    With `is_part` single functions were named: all others are left alone, configured or not.
     `units` are there if configs were read to get here, for whoever needs them too.
     """
 
@@ -34,3 +35,4 @@ class Compiled(Struct, frozen=True):
     serials: Mapping[str, int] = field(default_factory=dict)
     units: tuple["ServiceUnit", ...] = ()
     may_be_kept: bool = True
+    is_part: bool = False

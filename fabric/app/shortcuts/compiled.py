@@ -23,6 +23,10 @@ _MOST_OF_CALLERS = 256
 
 
 def compiled(request: Request, settings: Settings) -> Compiled:
+    return replace(_compiled(request, settings), is_part=bool(request.functions))
+
+
+def _compiled(request: Request, settings: Settings) -> Compiled:
     started_ns = file_time_ns(settings.cwd)
     asked = _asked(request, settings)
     folder = _folder(request, settings)

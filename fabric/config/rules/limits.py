@@ -20,6 +20,7 @@ from fabric.model.spelling import did_you_mean
 
 _EVENT = re.compile(r"objstore[123]:Object[A-Za-z]+:(?:\*|[A-Za-z]+)")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _PARAMETER = re.compile(r"\{([A-Za-z0-9_.-]+\+?)\}")
 _OURS = "objstore1:ObjectCreated:*"
 
@@ -115,6 +116,22 @@ def _path_slip(path: str) -> str:
         return "has a brace without its other one, or no name between two"
     if "?" in path or "#" in path:
         return "has a query or a fragment: a route is a path alone"
+    return _segment_slip(path.strip("/").split("/"))
+
+
+def _segment_slip(segments: list[str]) -> str:
+    """A path means the same at every provider, and locally."""
+    whole = [bool(_PARAMETER.fullmatch(one)) for one in segments]
+    part = next(
+        (s for s, is_one in zip(segments, whole, strict=True) if "{" in s and not is_one), ""
+    )
+    if part:
+        return f"has more than a parameter in `{shown(part)}`: one takes a segment as a whole"
+    early = next((one for one in segments[:-1] if one.endswith("+}")), "")
+    if early:
+        return f"goes on behind `{shown(early)}`, which takes all of the rest"
+    if any(_ESCAPE.search(one) for one in segments):
+        return "has an escape: write the letter itself, requests are read before they are compared"
     return ""
 
 

@@ -116,6 +116,8 @@ _CLUSTER = Fields(
     ),
     is_open=True,
 )
+# A site lies where it lies.
+_HOST2 = Fields((), is_open=True)
 _OTHER = Fields(
     (Field("region", FILLED, "The region to deploy to.", "europe-west1"),), is_open=True
 )
@@ -145,11 +147,17 @@ _OWN = {
     "cloud2-functions": _CLOUD2,
     "edge1-workers": _EDGE1,
     "cluster-orchestrator": _CLUSTER,
+    "host2": _HOST2,
 }
 
 
 def _of(provider_id: str) -> Fields:
     return _OWN.get(provider_id, _OTHER)
+
+
+def extension_keys(provider_id: str) -> frozenset[str]:
+    """Those that mean something to fabric itself."""
+    return frozenset(_of(provider_id).index)
 
 
 EXTENSIONS = Fields(
@@ -159,7 +167,7 @@ EXTENSIONS = Fields(
                 facts.id,
                 _of(facts.id),
                 f"Settings of {facts.id} ({facts.title}).",
-                {"region": "eu-central-1"},
+                {"region": "eu-central-1"} if "region" in _of(facts.id).index else {},
             )
             for facts in PROVIDERS
         ),

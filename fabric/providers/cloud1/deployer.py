@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
+from fabric.model.problems import Problem
 from fabric.providers.cloud1.answers import explained
 from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.cloud1.function_settings import OwnSettings
@@ -13,7 +14,7 @@ from fabric.providers.cloud1.functions import found, made
 from fabric.providers.cloud1.identity import identity
 from fabric.providers.cloud1.invocation import invoked
 from fabric.providers.cloud1.looking import lost
-from fabric.providers.cloud1.ownership import where_it_is
+from fabric.providers.cloud1.ownership import misplaced, where_it_is
 from fabric.providers.cloud1.releasing import released
 from fabric.providers.cloud1.removing import destroyed, dissolved
 from fabric.providers.cloud1.unfit import unfit_drafts
@@ -60,6 +61,9 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:
         return tuple(unfit_drafts(self.own, address, functions))
+
+    def misplaced(self, address: DeploymentAddress) -> Problem | None:
+        return misplaced(address)
 
     def destroy(
         self,

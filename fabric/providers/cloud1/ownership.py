@@ -62,6 +62,14 @@ def refuse_other_region(work: Cloud1Work, address: DeploymentAddress) -> None:
         raise FabricError(_elsewhere(address, there, Arn(there.partition, region, there.account)))
 
 
+def misplaced(address: DeploymentAddress) -> Problem | None:
+    """A region that nothing names is that of the credentials, which only a call knows."""
+    there = _home(address)
+    if there is None or address.region in ("", there.region):
+        return None
+    return _elsewhere(address, there, Arn(there.partition, address.region, there.account))
+
+
 def refuse_other_account(work: Cloud1Work, address: DeploymentAddress) -> None:
     """Where something is to be made or deleted: one look for all of it."""
     there = _home(address)

@@ -9,17 +9,19 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.cloud2.api import Cloud2Api
+from fabric.providers.cloud2.documents import refuse_order
 from fabric.providers.cloud2.functions import found, made
 from fabric.providers.cloud2.identity import identity
-from fabric.providers.cloud2.kept import other_place
+from fabric.providers.cloud2.kept import other_place, where_it_is
 from fabric.providers.cloud2.looking import lost
 from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.refusals import judged
-from fabric.providers.cloud2.releasing import released
+from fabric.providers.cloud2.releasing import kinds_of, released
 from fabric.providers.cloud2.removing import removed
-from fabric.providers.cloud2.unfit import unfit_drafts, unfit_settings
+from fabric.providers.cloud2.unfit import unfit_clocks, unfit_drafts, unfit_settings
 from fabric.providers.cloud2.work import BUILDING, Cloud2Work
 from fabric.providers.contract import (
+    UNWATCHED,
     CallWatch,
     DeploymentAddress,
     FunctionDraft,
@@ -55,7 +57,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
     def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Cloud2Work:
         """Raises for a record of another place."""
         place = self._place(address.region)
-        said = other_place(address.previous, place) if address.previous else None
+        said = self.misplaced(address)
         if said is not None:
             raise FabricError(said)
         api = self.connect()
@@ -64,6 +66,10 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
     def _place(self, region: str) -> Cloud2Place:
         return replace(self.place, region=region or self.place.region)
 
+    def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
+        for order in orders:
+            refuse_order(order)
+
     def prepare(self, address: DeploymentAddress) -> None:  # noqa: ARG002 - one login for all
         self.connect()
 
@@ -71,10 +77,42 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         """A region may be the config's own, which is not known here: it is judged with a call."""
         return other_place(record, self.place, is_region_known=False)
 
+    def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
+        return tuple(one.name for one in functions if "http" in kinds_of(one.triggers))
+
+    def misplaced(self, address: DeploymentAddress) -> Problem | None:
+        previous = address.previous
+        return other_place(previous, self._place(address.region)) if previous else None
+
+    def destroy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
+        super().destroy(where_it_is(address), functions, watch)
+
+    def dissolve(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
+        super().dissolve(where_it_is(address), functions, watch)
+
+    def find(
+        self, address: DeploymentAddress, function: str, mark: str = ""
+    ) -> LiveFunction | None:
+        return super().find(where_it_is(address), function, mark)
+
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:
-        return (*unfit_drafts(address, functions), *unfit_settings(self.own))
+        return (
+            *unfit_drafts(address, functions),
+            *unfit_settings(self.own),
+            *unfit_clocks(self.own, self.place.project, functions),
+        )
 
     def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
         found = self.find(address, function, mark)
@@ -85,7 +123,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],  # noqa: ARG002 - what is kept of them says it
     ) -> Sequence[str]:
-        with self._call(f"`{address.service}`", address) as work:
+        with self._call(f"`{address.service}`", where_it_is(address)) as work:
             return tuple(lost(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:

@@ -12,7 +12,6 @@ from fabric.providers.cloud2.documents import (
     UPDATED,
     Cloud2Plan,
     function_document,
-    refuse_order,
 )
 from fabric.providers.cloud2.own_settings import (
     OWNER,
@@ -64,7 +63,6 @@ class _SignedPlace(Struct, frozen=True, rename="camel"):
 
 
 def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
-    refuse_order(order)
     name, owner = function_name(address, order.name), owner_of(address, order.name)
     mark = RevisionMark(order.mark, _around(work, order), order.artifact.sha256)
     plan = Cloud2Plan(order, name, owner, mark, clock_key(address, owner), work.own.service_account)
@@ -126,7 +124,9 @@ def _there(work: Cloud2Work, plan: Cloud2Plan) -> RevisionRow | None:
     """The revision of then, where it is still there and good; else any that is just as ordered."""
     ident = revision_in(plan.order.version)
     then = revision(work, plan.name, ident) if ident else None
-    if then is not None and then.is_good and then.mark.mark == plan.order.mark:
+    # Labels are a function's, and of none of its revisions.
+    marks = {plan.order.mark, plan.order.mark_of_then} - {""}
+    if then is not None and then.is_good and then.mark.mark in marks:
         return then
     return revision_of(work, plan.name, plan.mark)
 

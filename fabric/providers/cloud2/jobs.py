@@ -13,11 +13,12 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.sample_events import sample_event
 from fabric.providers.cloud2.api import SCHEDULER
 from fabric.providers.cloud2.own_settings import Cloud2Owner
+from fabric.providers.cloud2.refusals import DISABLED
 from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.five_fields import five_fields
 from fabric.providers.http_calls import ProviderCall, sending
 from fabric.providers.payloads import as_json
-from fabric.providers.refused_calls import unless_gone
+from fabric.providers.refused_calls import RefusedCallError, unless_gone
 
 CLOCK_HEADER = "X-Fabric-Clock"
 _UTC = "Etc/UTC"
@@ -104,6 +105,15 @@ def all_jobs(work: Cloud2Work) -> list[JobRow]:
 
 
 def _jobs(work: Cloud2Work) -> Iterator[JobRow]:
+    """None where their interface was never switched on."""
+    try:
+        yield from _listed(work)
+    except RefusedCallError as error:
+        if DISABLED not in error.codes:
+            raise
+
+
+def _listed(work: Cloud2Work) -> Iterator[JobRow]:
     token = ""
     while True:
         query = f"pageSize={_PAGE}" + (f"&pageToken={quote(token, safe='')}" if token else "")

@@ -1,11 +1,21 @@
 """What a release leaves for the next one, under which names; and where a service lies."""
 
+from msgspec.structs import replace
+
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
 from fabric.providers.cloud2.own_settings import Cloud2Place, place_in
+from fabric.providers.contract import DeploymentAddress
 
 # Of each function: the revision that is met, who may call it, and its clocks.
 REVISION, CALLERS, CLOCKS = "revision:", "callers:", "clocks:"
+
+
+def where_it_is(address: DeploymentAddress) -> DeploymentAddress:
+    """What is to be looked at or taken away is where it was made, whatever the config says now."""
+    noted = address.previous.functions if address.previous else ()
+    there = next((place for one in noted if (place := place_in(one.resource_id))), None)
+    return address if there is None else replace(address, region=there.region)
 
 
 def other_place(

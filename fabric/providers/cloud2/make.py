@@ -13,11 +13,11 @@ from fabric.providers.cloud2.own_settings import REGION, Cloud2Place, Cloud2Sett
 from fabric.providers.cloud2.tokens import KEY, TOKEN, login_of
 from fabric.providers.connections import Connections
 from fabric.providers.redaction import redaction_of
-from fabric.providers.refused_calls import refuse_plain
+from fabric.providers.refused_calls import refuse_plain, refuse_unsendable
 from fabric.providers.run_command import CommandEnvironment
 
 _PROJECT, _OTHER_NAME = "CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"
-_BASE_URL = "CLOUD2_API_BASE_URL"
+_BASE_URL, _REGION = "CLOUD2_API_BASE_URL", "CLOUD2_REGION"
 
 
 def cloud2_functions(
@@ -44,7 +44,7 @@ def cloud2_observer(around: CommandEnvironment, connections: Connections) -> Clo
 
 def _place(env: Mapping[str, str]) -> Cloud2Place:
     project = env.get(_PROJECT) or env.get(_OTHER_NAME) or ""
-    return Cloud2Place(project, env.get("CLOUD2_REGION") or REGION)
+    return Cloud2Place(project, env.get(_REGION) or REGION)
 
 
 def _connected(project: str, around: CommandEnvironment, connections: Connections) -> Cloud2Api:
@@ -69,6 +69,8 @@ def _require(project: str, env: Mapping[str, str]) -> None:
         hint = f"set {missing} in the environment, or in `.env` beside the config"
         message = f"`cloud2-functions` has no {missing}"
         raise FabricError(Problem("credentials/missing", message, hint))
+    for name in (_PROJECT, _OTHER_NAME, TOKEN, _REGION):
+        refuse_unsendable(name, env.get(name) or "")
 
 
 def _own(extension: str) -> Cloud2Settings:

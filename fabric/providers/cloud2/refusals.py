@@ -6,7 +6,7 @@ from fabric.model.problems import Problem
 from fabric.providers.refused_calls import Quoted, RefusedCallError
 
 _LOGIN, _RIGHTS = 401, 403
-_DISABLED = "SERVICE_DISABLED"
+DISABLED = "SERVICE_DISABLED"
 _POLICY = "permitted customer"
 
 
@@ -41,7 +41,7 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
             "`CLOUD2_SERVICE_ACCOUNT_KEY` in its place"
         )
         return Problem("credentials/refused", words, hint)
-    if _DISABLED in error.codes:
+    if DISABLED in error.codes:
         return Problem("provider/refused", words, "enable this interface for the project")
     if error.status == _RIGHTS:
         hint = "check the project, and the rights that the guide of cloud2-functions names"

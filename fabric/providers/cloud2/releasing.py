@@ -25,7 +25,7 @@ from fabric.providers.cloud2.side_by_side import side_by_side
 from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.kept_texts import KeptTexts, kept_texts
-from fabric.providers.naming import function_endpoint
+from fabric.providers.naming import base_of, function_endpoint
 
 
 class _ReleasePlan(Struct, frozen=True):
@@ -66,19 +66,18 @@ def released(
     left = kept.of_leaving(address, frozenset(one.name for one in functions))
     for texts in side_by_side(release, functions):
         left |= texts
-    endpoints = [one.endpoint for one in functions if one.endpoint]
-    only = endpoints[0] if len(endpoints) == 1 else ""
+    bases = [base_of(one.endpoint, one.triggers) for one in functions if one.endpoint]
+    only = bases[0] if len(bases) == 1 else ""
     return Released(only, _outputs(only, functions), tuple(left.items()))
 
 
-def _kinds(one: LiveFunction) -> frozenset[str]:
-    """Of its triggers."""
-    return frozenset(str(json.loads(text).get("type")) for text in one.triggers)
+def kinds_of(triggers: Sequence[str]) -> frozenset[str]:
+    return frozenset(str(json.loads(text).get("type")) for text in triggers)
 
 
 def _with_endpoint(work: Cloud2Work, one: LiveFunction) -> LiveFunction:
     """One that was found, and not made, by its deploy has none yet: its triggers were not known."""
-    if one.endpoint or "http" not in _kinds(one):
+    if one.endpoint or "http" not in kinds_of(one.triggers):
         return one
     row = function_row(work, one.resource_name)
     uri = row.service_config.uri if row else ""
@@ -87,8 +86,8 @@ def _with_endpoint(work: Cloud2Work, one: LiveFunction) -> LiveFunction:
 
 def _wanted(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> _ReleasePlan:
     """Where everybody may call it, its clocks may, too."""
-    callers = (EVERYBODY,) if "http" in _kinds(one) else ()
-    if "cron" not in _kinds(one):
+    callers = (EVERYBODY,) if "http" in kinds_of(one.triggers) else ()
+    if "cron" not in kinds_of(one.triggers):
         return _ReleasePlan(one, callers, {})
     row = function_row(work, one.resource_name)
     served = row.service_config if row else None
@@ -156,7 +155,7 @@ def _timed(
 
 def _outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
     """Each function has an address of its own; the service has one where just one of them is
-    public."""
+    public: like any other service's it is what all of its paths are below."""
     outputs = {"url": only}
     for one in functions:
         outputs[f"url_{one.name}"] = one.endpoint

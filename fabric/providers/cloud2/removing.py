@@ -1,22 +1,25 @@
 """What a service has at cloud2, taken away: clocks first, then the functions that they call."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fabric.providers.cloud2.api import FUNCTIONS
 from fabric.providers.cloud2.functions import function_row
 from fabric.providers.cloud2.jobs import all_jobs, delete_job
+from fabric.providers.cloud2.kept import CLOCKS
 from fabric.providers.cloud2.own_settings import function_name, owner_of
+from fabric.providers.cloud2.releasing import kinds_of
 from fabric.providers.cloud2.side_by_side import side_by_side
 from fabric.providers.cloud2.work import Cloud2Work, OperationRow, finished
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.http_calls import ProviderCall
+from fabric.providers.kept_texts import kept_texts
 
 
 def removed(
     work: Cloud2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> None:
     """Rights, revisions and what serves them go with a function."""
-    jobs = all_jobs(work) if functions else []
+    jobs = all_jobs(work) if any(map(_may_have_clocks(address), functions)) else []
 
     def remove(one: LiveFunction) -> None:
         owner = owner_of(address, one.name)
@@ -27,6 +30,17 @@ def removed(
             _delete(work, address, one)
 
     side_by_side(remove, functions)
+
+
+def _may_have_clocks(address: DeploymentAddress) -> Callable[[LiveFunction], bool]:
+    """Where none are noted no rights on jobs are needed; after a release that broke off nobody
+    knows."""
+    kept = kept_texts(address)
+
+    def may_have(one: LiveFunction) -> bool:
+        return kept.sure(CLOCKS + one.name) != "" or "cron" in kinds_of(one.triggers)
+
+    return may_have
 
 
 def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> None:

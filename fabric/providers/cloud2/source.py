@@ -42,7 +42,7 @@ def require_runtime(order: FunctionOrder) -> SourceRuntime:
 
 def no_runtime(function: str, runtime: str) -> Problem:
     message = f"function `{function}` has the runtime `{runtime}`, which cloud2 does not have"
-    hint = "take nodejs20.x to nodejs24.x, or python3.10 to python3.14"
+    hint = "take nodejs22.x or nodejs24.x, or python3.10 to python3.14"
     return Problem("config/unfit", message, hint)
 
 

@@ -14,7 +14,11 @@ from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
 from fabric.providers.five_fields import five_fields
 
 _CODE = "config/unfit"
+# By Google's schedule of runtimes: what is there runs on, and can be gone back to.
+_ENDED = dict.fromkeys(("nodejs20.x", "nodejs20"), "2026-10-30")
 _EXTENSION = ("extensions", "cloud2-functions")
+# Whose project stands in it.
+_OWNED = re.compile(r"[^@\s]+@([a-z0-9-]+)\.iam\.gserviceaccount\.com")
 _ACCOUNT = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
@@ -25,6 +29,23 @@ def unfit_settings(own: Cloud2Settings) -> Iterator[Unfit]:
         why = f"`{'.'.join(keys)}` is `{own.service_account}`, and no address of an account"
         hint = "write it as shop@my-project.iam.gserviceaccount.com"
         yield Unfit("", Problem(_CODE, why, hint), keys=keys)
+
+
+def unfit_clocks(
+    own: Cloud2Settings, project: str, functions: Sequence[FunctionDraft]
+) -> Iterator[Unfit]:
+    """Cloud Scheduler calls as accounts of its own project alone."""
+    found = _OWNED.fullmatch(own.service_account)
+    if found is None or not project or found[1] == project:
+        return
+    for one in functions:
+        kinds = [json.loads(text).get("type") for text in one.triggers]
+        if "cron" in kinds:
+            why = f"has a schedule, and no clock of `{project}` can call as `{own.service_account}`"
+            hint = (
+                "take an account of that project, or give what has schedules a service of its own"
+            )
+            yield Unfit(one.name, _problem(one.name, why, hint), kinds.index("cron"))
 
 
 def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
@@ -42,6 +63,11 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
     runtime = settings.get("runtime", "")
     if source_runtime(runtime) is None:
         yield no_runtime(one.name, runtime)
+    if runtime in _ENDED:
+        why = (
+            f"has the runtime `{runtime}`, which cloud2 builds nothing for since {_ENDED[runtime]}"
+        )
+        yield _problem(one.name, why, "take nodejs22.x or nodejs24.x; what is live goes on")
     if settings.get("architecture", "").startswith("arm"):
         yield _problem(one.name, "asks for the architecture `arm64`, and cloud2 has x86_64 alone")
     yield from _of_counts(one)

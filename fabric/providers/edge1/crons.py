@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fabric.providers.edge1.versions import Edge1Work
-from fabric.providers.five_fields import five_fields, is_rate
+from fabric.providers.five_fields import in_utc
 from fabric.providers.http_calls import ProviderCall, sending
-
-_UTC = frozenset(("", "UTC", "Etc/UTC", "GMT", "Etc/GMT", "UCT", "Etc/UCT", "Zulu"))
 
 
 class _Cron(Struct, frozen=True):
@@ -28,9 +26,7 @@ def wanted_crons(triggers: Sequence[str]) -> tuple[str, ...]:
 
 
 def own_schedule(schedule: str, zone: str = "") -> str:
-    if not is_rate(schedule) and zone not in _UTC:
-        raise ValueError(f"its time zone is `{zone}`, and edge1 reads schedules in UTC alone")
-    return five_fields(schedule)
+    return in_utc(schedule, zone, "edge1")
 
 
 def set_crons(work: Edge1Work, name: str, crons: Sequence[str], before: str | None) -> None:

@@ -17,7 +17,7 @@ from fabric.providers.contract import (
     Unfit,
 )
 from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.functions import found, made
+from fabric.providers.edge1.functions import found, made, refuse_variables
 from fabric.providers.edge1.identity import identity
 from fabric.providers.edge1.kept import other_account
 from fabric.providers.edge1.looking import lost
@@ -56,6 +56,10 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
         if said is not None:
             raise FabricError(said)
         return Edge1Work(self.connect(), self.own, watch, quoted, self.waiting)
+
+    def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
+        for order in orders:
+            refuse_variables(order)
 
     def prepare(self, address: DeploymentAddress) -> None:  # noqa: ARG002 - one place for all
         self.connect()

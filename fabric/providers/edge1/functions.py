@@ -20,7 +20,6 @@ _VARIABLES = 128
 
 
 def made(work: Edge1Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
-    refuse_variables(order)
     name, owner = worker_name(address, order.name), owner_of(address, order.name)
     ident = version_in(order.version)
     then = version(work, name, ident) if ident else None

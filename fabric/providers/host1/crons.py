@@ -2,9 +2,8 @@
 
 import re
 
-from fabric.providers.five_fields import five_fields, is_rate
+from fabric.providers.five_fields import in_utc
 
-_UTC = frozenset(("", "UTC", "Etc/UTC", "GMT", "Etc/GMT", "UCT", "Etc/UCT", "Zulu"))
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _MONTHS = (
     *("JAN", "FEB", "MAR", "APR", "MAY", "JUN"),
@@ -14,9 +13,7 @@ _MONTHS = (
 
 def own_cron(schedule: str, zone: str = "") -> str:
     """A ValueError says what host1 cannot say."""
-    if not is_rate(schedule) and zone not in _UTC:
-        raise ValueError(f"its time zone is `{zone}`, and host1 reads schedules in UTC alone")
-    minute, hour, day, month, weekday = five_fields(schedule).split()
+    minute, hour, day, month, weekday = in_utc(schedule, zone, "host1").split()
     if day != "*" and weekday != "*":
         raise ValueError("it has days of the month and of the week, and host1 takes one of them")
     return " ".join((minute, hour, day, _numbers(month, _MONTHS, 1), _numbers(weekday, _DAYS, 0)))

@@ -19,6 +19,7 @@ from fabric.providers.contract import (
 )
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations
 from fabric.providers.host1.api import Host1Api
+from fabric.providers.host1.deploy_plan import refuse_orders
 from fabric.providers.host1.deployments import Host1Work
 from fabric.providers.host1.identity import identity
 from fabric.providers.host1.kept import other_project
@@ -56,6 +57,9 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
         if said is not None:
             raise FabricError(said)
         return Host1Work(self.connect(), watch, quoted, self.waiting)
+
+    def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
+        refuse_orders(orders)
 
     def prepare(self, address: DeploymentAddress) -> None:  # noqa: ARG002 - one place for all
         self.connect()

@@ -4,10 +4,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from fabric.model.concurrency import told_counts, told_settings
 from fabric.model.problems import Problem
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
 from fabric.providers.host1.crons import own_cron
+from fabric.providers.host1.deploy_plan import misfits_of_variables
 from fabric.providers.host1.own_settings import OWN_PATHS, crons_in, function_name, own_runtime
 from fabric.providers.host1.routes import ProjectRoute, routes_in, twice
 
@@ -32,6 +35,7 @@ def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft])
     yield from _of_names(address, functions)
     yield from _of_crons(functions)
     yield from _of_routes(functions)
+    yield from _of_variables(functions)
 
 
 def _of_function(one: FunctionDraft) -> Iterator[Problem]:
@@ -110,6 +114,15 @@ def _of_crons(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
         if before <= _CRONS < counted:
             why = f"has the schedule number {_CRONS + 1} of the service: host1 takes {_CRONS}"
             yield Unfit(one.name, _problem(one.name, why, "take the others to a second project"))
+
+
+def _of_variables(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+    """Those whose values are known: the others are looked at before the first call."""
+    for function, problem in misfits_of_variables(
+        [(one.name, one.known.reveal()) for one in functions]
+    ):
+        keys = () if function else ("functions",)
+        yield Unfit(function, replace(problem, code=_CODE), keys=keys)
 
 
 def _of_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:

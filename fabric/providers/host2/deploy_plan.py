@@ -8,6 +8,7 @@ from msgspec import Struct
 from fabric.model.hashing import digest_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.host2.crons import own_cron
 from fabric.providers.host2.deploys import WantedDeploy
@@ -25,6 +26,8 @@ from fabric.providers.payloads import as_json
 # All functions of a site get all of its variables, and host2 has no room for more.
 _ENVIRONMENT_BYTES = 4 * 1024
 _CODE = "deploy/unfit-environment"
+# Plans that cost nothing take no choice of scopes but all of them; secrets never have the last one.
+_SCOPES = ("builds", "functions", "runtime")
 
 
 class DeployPlan(Struct, frozen=True):
@@ -95,25 +98,35 @@ def routes_in(function: str, triggers: Sequence[str]) -> Iterator[SiteRoute]:
 
 
 def _environment(orders: Sequence[FunctionOrder]) -> list[JsonObject]:
-    """Before anything is called: values are known now for the first time."""
-    found: dict[str, tuple[str, str]] = {}
-    problems: list[Problem] = []
-    for order in orders:
-        for name, value in order.env.reveal():
-            first, known = found.setdefault(name, (order.name, value))
-            if known != value:
-                problems.append(_two_values(name, first, order.name))
+    found = dict(pair for order in orders for pair in order.env.reveal())
     secret = frozenset(name for order in orders for name in order.secret)
-    size = sum(len(f"{name}{value}".encode()) for name, (_, value) in found.items())
-    if size > _ENVIRONMENT_BYTES:
-        problems.append(_too_large(size))
+    return [_variable(name, found[name], is_secret=name in secret) for name in sorted(found)]
+
+
+def refuse_orders(orders: Sequence[FunctionOrder]) -> None:
+    """Before anything is called: values are known now for the first time."""
+    found = misfits_of_variables([(order.name, order.env.reveal()) for order in orders])
+    problems = [problem for _, problem in found]
     if problems:
         raise FabricError(*problems)
-    return [_variable(name, found[name][1], is_secret=name in secret) for name in sorted(found)]
+
+
+def misfits_of_variables(functions: Sequence[tuple[str, Pairs]]) -> Iterator[tuple[str, Problem]]:
+    """Each with the function that it is told of."""
+    found: dict[str, tuple[str, str]] = {}
+    for function, pairs in functions:
+        for name, value in pairs:
+            first, known = found.setdefault(name, (function, value))
+            if known != value:
+                yield function, _two_values(name, first, function)
+    size = sum(len(f"{name}{value}".encode()) for name, (_, value) in found.items())
+    if size > _ENVIRONMENT_BYTES:
+        yield "", _too_large(size)
 
 
 def _variable(name: str, value: str, *, is_secret: bool) -> JsonObject:
-    return {"key": name, "value": value, "is_secret": is_secret, "scopes": ["functions"]}
+    scopes = _SCOPES if is_secret else (*_SCOPES, "post-processing")
+    return {"key": name, "value": value, "is_secret": is_secret, "scopes": list(scopes)}
 
 
 def _two_values(name: str, first: str, second: str) -> Problem:

@@ -18,6 +18,7 @@ from fabric.providers.contract import (
 )
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations
 from fabric.providers.host2.api import Host2Api
+from fabric.providers.host2.deploy_plan import refuse_orders
 from fabric.providers.host2.deploys import Host2Work
 from fabric.providers.host2.identity import identity
 from fabric.providers.host2.kept import other_site
@@ -55,11 +56,18 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
             raise FabricError(said)
         return Host2Work(self.connect(), watch, quoted, self.waiting)
 
+    def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
+        refuse_orders(orders)
+
     def prepare(self, address: DeploymentAddress) -> None:  # noqa: ARG002 - one place for all
         self.connect()
 
     def elsewhere(self, record: Record) -> Problem | None:
         return other_site(record, self.place.site)
+
+    @property
+    def sole_place(self) -> str:
+        return f"the site `{self.place.site}`" if self.place.site else ""
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]

@@ -1,19 +1,10 @@
-"""What the last release left for this one, and how far it can be taken for granted."""
+"""What the last release left for this one, under which names."""
 
 from fabric.model.problems import Problem
-from fabric.model.records.record import DOUBT, Record
-from fabric.providers.contract import DeploymentAddress
+from fabric.model.records.record import Record
 from fabric.providers.host2.own_settings import version_in
 
-SITE, DEPLOY, ADDRESS = "site", "deploy", "address"
-
-
-def sure_texts(address: DeploymentAddress) -> dict[str, str]:
-    """Empty where nobody knows how things are now."""
-    record = address.previous
-    if record is None or DOUBT in record.kept:
-        return {}
-    return dict(record.kept)
+SITE, DEPLOY = "site", "deploy"
 
 
 def other_site(record: Record, site: str) -> Problem | None:

@@ -4,8 +4,15 @@ from collections.abc import Iterator
 
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.host2.deploys import DeployRow, Host2Work, newest_deploys, site_of
+from fabric.providers.host2.deploys import (
+    DeployRow,
+    Host2Work,
+    deploy_of,
+    newest_deploys,
+    site_of,
+)
 from fabric.providers.host2.kept import DEPLOY
+from fabric.providers.host2.noted import noted_rows, noted_versions
 from fabric.providers.host2.own_settings import SiteVersion, function_name, owner_of, version_in
 
 
@@ -48,6 +55,10 @@ def made_under(
 def kept_under(work: Host2Work, address: DeploymentAddress, function: str, mark: str) -> str:
     """In any deploy: which one is gone back to follows from all functions together."""
     owner = owner_of(address)
+    for version in noted_versions(address.previous, function, mark):
+        there = deploy_of(work, version.deploy)
+        if there is not None and there.is_ready and owner.is_of(there.title):
+            return version.text
     for one in newest_deploys(work):
         count = owner.count_in(one.title, function, mark) if one.is_ready else 0
         if count:
@@ -69,9 +80,6 @@ def _shown(work: Host2Work, address: DeploymentAddress) -> DeployRow | None:
 
 
 def _noted(record: Record | None, function: str, ident: str) -> Iterator[FunctionRecord]:
-    if record is None:
-        return
-    rows = (record.functions, *(past.functions for past in record.history))
-    for one in (one for functions in rows for one in functions):
+    for one in noted_rows(record):
         if one.name == function and version_in(one.resource_id).deploy == ident:
             yield one

@@ -17,6 +17,7 @@ from fabric.providers.host2.deploys import (
     newest_deploys,
     site_of,
 )
+from fabric.providers.host2.noted import noted_wholes
 from fabric.providers.host2.own_settings import (
     ServiceOwner,
     SiteVersion,
@@ -39,7 +40,7 @@ def made(
 ) -> tuple[LiveFunction, ...]:
     plan = planned(address, orders)
     own_site(work, owner_of(address))
-    row = _then(work, plan, orders)
+    row = _then(work, address, plan, orders)
     if row is None:
         for order in orders:
             refuse_without_version(order)
@@ -66,14 +67,26 @@ def own_site(work: Host2Work, owner: ServiceOwner) -> SiteRow:
     raise FabricError(Problem("deploy/foreign", message, f"{hint} in `HOST2_SITE_ID`"))
 
 
-def _then(work: Host2Work, plan: DeployPlan, orders: Sequence[FunctionOrder]) -> DeployRow | None:
-    """On a way back the deploy of then, if it is still there, and is what is ordered."""
+def _then(
+    work: Host2Work,
+    address: DeploymentAddress,
+    plan: DeployPlan,
+    orders: Sequence[FunctionOrder],
+) -> DeployRow | None:
+    """On a way back the deploy of then, if it is still there, and is what is ordered: as the record
+    has noted of it, or as its title says, whatever stood around its handlers then."""
     idents = {version_in(order.version).deploy for order in orders} - {""}
-    ident = next(iter(idents)) if len(idents) == 1 else ""
-    found = deploy_of(work, ident) if ident else None
-    if found is not None and plan.wanted.is_met_by(found):
-        return found
-    return plan.wanted.among(newest_deploys(work)) if idents else None
+    if not idents:
+        return None
+    owner, marked = owner_of(address), [(order.name, order.mark) for order in orders]
+    noted = frozenset(one.deploy for one in noted_wholes(address.previous, marked))
+    for ident in sorted({*noted, *idents}, key=lambda one: (one not in idents, one)):
+        found = deploy_of(work, ident)
+        if found is not None and found.is_ready and owner.is_of(found.title):
+            counts = {owner.count_in(found.title, *one) for one in marked}
+            if ident in noted or counts == {len(marked)}:
+                return found
+    return plan.wanted.among(newest_deploys(work))
 
 
 def _brought(work: Host2Work, plan: DeployPlan, row: DeployRow) -> None:

@@ -6,7 +6,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.host2.deploys import Host2Work, published
-from fabric.providers.host2.kept import ADDRESS, DEPLOY, SITE, sure_texts
+from fabric.providers.host2.kept import DEPLOY, SITE
 from fabric.providers.host2.making import own_site
 from fabric.providers.host2.own_settings import function_name, owner_of, version_in
 from fabric.providers.naming import function_endpoint
@@ -18,15 +18,13 @@ def released(
     # What a deploy has failed to make has no version.
     functions = [one for one in functions if version_in(one.resource_id).deploy]
     ident = _one_deploy(address, functions)
-    kept = sure_texts(address)
-    endpoint = kept.get(ADDRESS, "") if kept.get(DEPLOY) == ident else ""
-    if not endpoint:
-        site = own_site(work, owner_of(address))
-        endpoint = site.endpoint
-        if site.published_deploy is None or site.published_deploy.id != ident:
-            published(work, ident)
-            work.watch.hear(f"users meet the deploy {ident} at {endpoint}")
-    left = {SITE: work.site, DEPLOY: ident, ADDRESS: endpoint}
+    # Whatever was noted: somebody may have published another one on the page of the site.
+    site = own_site(work, owner_of(address))
+    endpoint = site.endpoint
+    if site.published_deploy is None or site.published_deploy.id != ident:
+        published(work, ident)
+        work.watch.hear(f"users meet the deploy {ident} at {endpoint}")
+    left = {SITE: work.site, DEPLOY: ident}
     return Released(endpoint, _outputs(address, endpoint, functions), tuple(left.items()))
 
 

@@ -4,11 +4,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from fabric.model.concurrency import told_counts, told_settings
 from fabric.model.problems import Problem
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
 from fabric.providers.host2.crons import own_cron
-from fabric.providers.host2.deploy_plan import routes_in
+from fabric.providers.host2.deploy_plan import misfits_of_variables, routes_in
 from fabric.providers.host2.route_plan import ANY, METHODS, SiteRoute, collisions
 from fabric.providers.host2.uploads import names_of, site_runtime
 
@@ -20,6 +22,8 @@ _RESERVED = re.compile(
     r"|SESSION_TOKEN|LAMBDA_.*)|_.*|LAMBDA_(TASK_ROOT|RUNTIME_DIR)|NETLIFY(_.*)?|SITE_(ID|NAME)"
     r"|DEPLOY_(ID|URL|PRIME_URL)|URL|CONTEXT|BRANCH|HEAD|COMMIT_REF|BUILD_ID|REPOSITORY_URL"
 )
+# What a request has as an escape, and an expression as itself.
+_STRANGE = re.compile(r"[^A-Za-z0-9/{}\-._~!$&'()*+,;=:@]")
 _OWN_PATHS = "/.netlify/"
 
 
@@ -31,6 +35,7 @@ def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft])
                 yield Unfit(one.name, problem, number)
     yield from _of_names(address, functions)
     yield from _of_routes(functions)
+    yield from _of_variables(functions)
 
 
 def _of_function(one: FunctionDraft) -> Iterator[Problem]:
@@ -39,6 +44,8 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
     if not site_runtime(runtime):
         why = f"has the runtime `{runtime}`, and fabric deploys JavaScript alone to host2"
         yield _problem(one.name, why, "deploy it to another provider, or write it in TypeScript")
+    if settings.get("architecture", "").startswith("arm"):
+        yield _problem(one.name, "asks for the architecture `arm64`, and host2 has x86_64 alone")
     reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
     asked = {
         "reservedConcurrency": reserved is not None,
@@ -82,6 +89,12 @@ def _of_http(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
     if method not in (ANY, *METHODS):
         why = f"has a route for {method}, which host2 has no routes for"
         yield _problem(function, why, "GET answers HEAD, too; ANY takes whatever comes")
+    strange = _STRANGE.search(path)
+    if strange:
+        why = f"has the path `{path}`, and host2 is told of paths without `{strange[0]}`"
+        yield _problem(
+            function, why, "take letters without accents, digits and `-._~!$&'()*+,;=:@`"
+        )
     if path.startswith(_OWN_PATHS):
         why = f"has the path `{path}`, and what begins with `{_OWN_PATHS}` is host2's own"
         yield _problem(function, why, "choose another path")
@@ -104,6 +117,15 @@ def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) ->
             if first != one.name:
                 why = f"would be called `{name}` at host2, and so would one of `{first}`"
                 yield Unfit(one.name, _problem(one.name, why, "rename one of the two"))
+
+
+def _of_variables(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+    """Those whose values are known: the others are looked at before the first call."""
+    for function, problem in misfits_of_variables(
+        [(one.name, one.known.reveal()) for one in functions]
+    ):
+        keys = () if function else ("functions",)
+        yield Unfit(function, replace(problem, code=_CODE), keys=keys)
 
 
 def _of_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:

@@ -93,7 +93,9 @@ class RecordTransaction:
             return None if as_found.is_stub else as_found
         if ref not in self._glances:
             record_store = self._record_stores.get(ref)
-            self._glances[ref] = peek(record_store, ref) if record_store else None
+            found = peek(record_store, ref) if record_store else None
+            # As it will be found under the lock: what is planned is what is done.
+            self._glances[ref] = made_unsure(found) if found else None
         return self._glances[ref]
 
     def base(self, ref: RecordRef) -> Record | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.app.deploy.placed_deployers import health_url
+from fabric.app.deploy.health import health_url
 
 
 @pytest.mark.parametrize(

@@ -47,13 +47,21 @@ def test_a_name_counts_with_its_service_and_stage() -> None:
     assert codes(f"{{name: {name}, entry: a.ts}}", "host1") == []
 
 
-@pytest.mark.parametrize("path", ["/{id", "/id}", "/{}", "/{id}/{id}", "/x?y=1", "/x#y"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/{id", "/id}", "/{}", "/{id}/{id}", "/x?y=1", "/x#y"),
+        *("/files/{name}.json", "/v{major}", "/{a}-{b}", "/{rest+}/x", "/two%20words"),
+    ],
+)
 def test_a_path_that_is_no_template(path: str) -> None:
     assert codes(http(f"path: '{path}'")) == ["config/bad-route"]
     assert codes(http(f"route: 'GET:{path}'")) == ["config/bad-route"]
 
 
-@pytest.mark.parametrize("path", ["/", "/x", "/{id}", "/{a}/{b}", "/{rest+}", "/a.b/c-d_e~"])
+@pytest.mark.parametrize(
+    "path", ["/", "/x", "/{id}", "/{a}/{b}", "/{rest+}", "/a.b/c-d_e~", "/caf\u00e9"]
+)
 def test_a_path_that_is_one(path: str) -> None:
     assert codes(http(f"path: '{path}'")) == []
 

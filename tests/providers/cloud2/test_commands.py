@@ -64,6 +64,58 @@ def test_each_function_has_an_address_of_its_own(shop: CloudShop) -> None:
     assert "url" not in outputs
 
 
+def test_the_address_of_a_service_is_where_all_paths_of_its_public_function_begin(
+    shop: CloudShop,
+) -> None:
+    del shop.functions["bye"]
+    shop.has("hello", "one", "{type: http, path: /items}", path="/items/{id}")
+    shop.ran("deploy")
+    row = shop.run("outputs").result["services"][0]
+    base = shop.cloud2.project.url("shop-dev-hello")
+    assert (row["endpoint"], row["outputs"]["url"]) == (base, base)
+    assert row["outputs"]["url_hello"] == base + "/items/{id}"
+
+
+def test_a_health_check_asks_each_public_function(shop: CloudShop) -> None:
+    shop.more = "deploy: {healthCheck: {enabled: true}}\n"
+    shop.ran("deploy")
+    shop.more = "deploy: {healthCheck: {enabled: true, url: /bye}}\n"
+    shop.ran("deploy")
+    text = "export const handler = async () => ({ statusCode: 503, body: 'no' });\n"
+    shop.project.write({"src/bye.ts": text})
+    assert shop.run("deploy").error["code"] == "deploy/unhealthy"
+    shop.more = "deploy: {healthCheck: {enabled: true, url: /hello}}\n"
+    shop.ran("deploy")
+
+
+def test_a_health_check_at_a_path_that_no_function_has_is_refused_at_plan(shop: CloudShop) -> None:
+    shop.more = "deploy: {healthCheck: {enabled: true, url: /nowhere}}\n"
+    for command in ("plan", "deploy"):
+        done = shop.run(command)
+        (problem,) = done.error["problems"]
+        assert (done.code, problem["code"]) == (65, "config/unfit")
+        assert "/nowhere" in problem["message"]
+        assert problem["where"]["line"] == 3
+    assert shop.cloud2.calls() == []
+
+
+def test_whoever_is_given_no_address_is_told_so(shop: CloudShop) -> None:
+    shop.write()
+    own = (shop.project.root / "fabric.yml").read_text()
+    listed = (
+        "services: {shop: {config: fabric.yml}, web: {config: web/fabric.yml, dependsOn: [shop]}}\n"
+    )
+    config = own.replace("service: shop", "service: web")
+    sources = {
+        f"web/src/{name}.ts": "export const handler = () => 1;\n" for name in ("hello", "bye")
+    }
+    shop.project.write({"web/fabric.yml": config, "fabric.compose.yml": listed, **sources})
+    (told,) = shop.project.json("compose", "plan", env=shop.env).result["warnings"]
+    assert told["code"] == "deploy/no-address"
+    assert "SERVICE_SHOP_URL" in told["message"]
+    assert "`hello`, `bye`" in told["message"]
+
+
 def test_a_change_of_one_function_asks_for_no_other(shop: CloudShop) -> None:
     shop.ran("deploy")
     shop.has("bye", "other")
@@ -78,6 +130,35 @@ def test_parameters_of_a_path_reach_a_call(shop: CloudShop) -> None:
     shop.project.write({"event.json": '{"pathParameters": {"id": "7"}}'})
     done = shop.run("invoke", "run", "--function", "item", "--event", "event.json")
     assert done.result["response"] == "item"
+
+
+def test_a_path_with_accents_is_called_with_its_escapes(shop: CloudShop) -> None:
+    shop.functions = {}
+    shop.has("menu", "menu", path="/caf\u00e9")
+    shop.ran("deploy")
+    done = shop.run("invoke", "run", "--function", "menu")
+    assert done.result["response"] == "menu"
+
+
+def test_doctor_knows_the_other_name_of_a_project(shop: CloudShop) -> None:
+    shop.write()
+    named = {"CLOUD2_PROJECT_ID": "", "CLOUD2_PROJECT": shop.cloud2.project.id}
+    assert shop.project.json("doctor", env={**shop.env, **named}).code == 0
+
+
+def test_a_way_back_over_other_labels_builds_nothing(shop: CloudShop) -> None:
+    del shop.functions["bye"]
+    for team in ("old", "new"):
+        shop.has("hello", team)
+        shop.write()
+        config = (shop.project.root / "fabric.yml").read_text()
+        tagged = config.replace("name: hello,", f"name: hello, tags: {{team: {team}}},")
+        shop.project.write({"fabric.yml": tagged})
+        assert shop.project.json("deploy", env=shop.env).code == 0
+    assert shop.project.json("rollback", env=shop.env).code == 0
+    assert shop.said("hello") == "old"
+    assert shop.cloud2.revisions() == {"shop-dev-hello": 2}
+    assert shop.cloud2.function("shop-dev-hello")["labels"]["team"] == "new"
 
 
 def test_a_trigger_and_a_function_that_leave_the_config_leave_the_provider(

@@ -56,6 +56,18 @@ def test_an_interface_that_is_not_enabled_is_told_so(site: Cloud2Site) -> None:
     assert raised.value.first.hint == "enable this interface for the project"
 
 
+def test_a_service_without_schedules_needs_no_interface_for_them(site: Cloud2Site) -> None:
+    plan = {"status": 403, "word": "PERMISSION_DENIED", "times": 99}
+    site.cloud2.fault("/jobs", reason="SERVICE_DISABLED", **plan)
+    site.up(site.order("hello", HTTP), site.order("bye"))
+    site.up(site.order("hello", HTTP), force=True)
+    site.up(site.order("hello", HTTP))
+    site.reset()
+    site.cloud2.fault("/jobs", **plan)  # whoever deploys may have no rights on jobs either
+    site.dissolve()
+    assert not site.left()
+
+
 def test_a_policy_against_everybody_is_told_with_what_to_do(site: Cloud2Site) -> None:
     message = "One or more users named in the policy do not belong to a permitted customer."
     plan = {"status": 400, "word": "FAILED_PRECONDITION", "message": message}

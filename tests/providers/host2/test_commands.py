@@ -1,5 +1,6 @@
 """The command line over all of it: what a user does in a day, and how often host2 is asked."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -164,3 +165,47 @@ def test_values_that_went_with_their_deploy_have_to_be_known(shop: SiteShop) -> 
     done = shop.run("rollback")
     assert "MOOD" in done.error["message"], done.out
     assert shop.said("hello") == "onesad"
+
+
+def test_many_functions_go_back_to_values_that_nobody_knows(shop: SiteShop) -> None:
+    """A title has no room for the marks of so many: the record has noted which deploy it was."""
+    shop.functions = {}
+    for number in range(25):
+        shop.has(f"f{number}", str(number))
+    for mood in ("glad", "sad"):
+        shop.more = f"env: {{MOOD: {mood}}}\n"
+        shop.ran("deploy")
+    assert shop.said("f3") == "3sad"
+    shop.ran("rollback")
+    assert shop.said("f3") == "3glad"
+    shop.has("f3", "new")
+    shop.more = "env: {MOOD: mad}\n"
+    shop.ran("deploy")
+    check = "{enabled: true, url: /nothing-here}"
+    shop.more = f"env: {{MOOD: bad}}\ndeploy: {{rollbackOnFailure: true, healthCheck: {check}}}\n"
+    assert shop.run("deploy").code == 1
+    assert shop.said("f3") == "newmad"
+
+
+def test_the_deploy_of_then_is_met_whatever_stood_around_its_handlers(shop: SiteShop) -> None:
+    for mood in ("glad", "sad"):
+        shop.more = f"env: {{MOOD: {mood}}}\n"
+        shop.ran("deploy")
+    first, row = next(iter(shop.host2.site.deploys.items()))
+    words = str(row.title).split(" ")
+    words[2] = "0" * len(words[2])
+    shop.host2.site.deploys[first] = dataclasses.replace(row, title=" ".join(words))
+    shop.ran("rollback")
+    assert shop.said("hello") == "oneglad"
+
+
+def test_a_way_back_looks_at_what_is_published(shop: SiteShop) -> None:
+    shop.ran("deploy")
+    first = shop.host2.site.published
+    shop.has("hello", "two", EVERY_HOUR)
+    shop.ran("deploy")
+    shop.ran("deploy", "--force")
+    shop.host2.api("POST", f"/sites/{shop.host2.site.id}/deploys/{first}/restore")
+    assert shop.said("hello") == "one"
+    shop.ran("rollback")
+    assert shop.said("hello") == "two"

@@ -46,11 +46,11 @@ def test_a_way_back_publishes_the_deploy_of_then(site: Host2Site) -> None:
     assert site.said() == "one"
 
 
-def test_a_service_that_is_as_it_was_released_is_not_looked_at_again(site: Host2Site) -> None:
+def test_a_service_that_is_as_it_was_released_is_looked_at_once(site: Host2Site) -> None:
     site.up(*site.both())
     site.reset()
     site.release(["hello", "bye"])
-    assert site.host2.calls() == []
+    assert (len(site.host2.calls()), site.changes()) == (1, 0)
 
 
 def test_what_others_have_published_comes_back_by_force(site: Host2Site) -> None:
@@ -69,6 +69,10 @@ def test_secrets_are_told_as_secrets(site: Host2Site) -> None:
     order = site.order("hello", HTTP, MODE="dark", WORD="hidden")
     site.up(replace(order, secret=frozenset(["WORD"])))
     assert site.host2.variables() == {"MODE": False, "WORD": True}
+    (row,) = site.host2.site.deploys.values()
+    scopes = {one["key"]: one["scopes"] for one in row.body["environment"]}
+    assert scopes["WORD"] == ["builds", "functions", "runtime"]
+    assert scopes["MODE"] == [*scopes["WORD"], "post-processing"]
     assert site.said() == "onedark"
 
 

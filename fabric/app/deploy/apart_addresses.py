@@ -1,0 +1,51 @@
+"""Services that are to give others an address, and will have none: told by a plan."""
+
+from collections.abc import Iterable, Iterator
+
+from fabric.app.deploy.known_records import ref_of_release
+from fabric.app.deploy.scope import DeployScope
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Mode, RecordRef
+from fabric.providers.places import ApartAddresses
+
+
+def no_addresses(scope: DeployScope) -> Iterator[Problem]:
+    """Where each function has one of its own, a service of several has none."""
+    apart = {ref: _apart(scope, ref) for ref in sorted(scope.placements)}
+    for taker in sorted(scope.placements) if any(apart.values()) else ():
+        for upstream, variables in sorted(_given(scope, taker).items()):
+            names = apart.get(upstream, ())
+            if names:
+                message = (
+                    f"`{taker.service}` is given nothing in {_listed(variables)}: each public "
+                    f"function of `{upstream.service}` has an address of its own ({_listed(names)})"
+                )
+                hint = "keep one public function in a service that others call"
+                yield Problem("deploy/no-address", message, hint)
+
+
+def _given(scope: DeployScope, taker: RecordRef) -> dict[RecordRef, list[str]]:
+    """The variables that each of its upstreams gives it."""
+    unit = scope.work.units.get(taker.service)
+    found: dict[RecordRef, list[str]] = {}
+    for variable, release in unit.upstream_outputs if unit else ():
+        found.setdefault(ref_of_release(release, taker.stage), []).append(variable)
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _apart(scope: DeployScope, ref: RecordRef) -> tuple[str, ...]:
+    """The functions of a service that has no address for them all."""
+    if scope.placements[ref].mode != Mode.REAL:
+        return ()
+    try:
+        deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
+    except FabricError:  # nobody deploys there, which is told beside
+        return ()
+    if not isinstance(deployer, ApartAddresses):
+        return ()
+    names = tuple(deployer.public(scope.values.drafts(ref)))
+    return names if len(names) > 1 else ()

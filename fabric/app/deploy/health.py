@@ -1,0 +1,76 @@
+"""Which addresses say whether a service is well, and what of that can be told without a call."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from fabric.config.values import Config, HttpTrigger
+from fabric.model.problems import Problem
+from fabric.providers.contract import Deployer, Released, Unfit
+from fabric.providers.places import ApartAddresses
+
+_KEYS = ("deploy", "healthCheck", "url")
+
+
+class _HealthRoute(Struct, frozen=True):
+    """What can be asked for without a body; `first` is the path that the output of the function
+    ends with."""
+
+    function: str
+    path: str
+    first: str
+
+
+def health_urls(config: Config, deployer: Deployer, released: Released) -> tuple[str, ...]:
+    """All of them have to answer."""
+    said = config.deploy.health_check_url
+    if "://" in said or not isinstance(deployer, ApartAddresses):
+        return (health_url(said, released.endpoint),)
+    outputs = dict(released.outputs)
+    found = (_address(one, outputs) for one in _meant(config, said))
+    return tuple(one for one in found if one)
+
+
+def health_url(said: str, endpoint: str) -> str:
+    """A path is below the endpoint, whatever path that has itself."""
+    if not said or "://" in said:
+        return said or endpoint
+    return f"{endpoint.rstrip('/')}/{said.lstrip('/')}"
+
+
+def health_misfits(config: Config, deployer: Deployer) -> Iterator[Unfit]:
+    """Where nothing stands before all functions, a path has to be one of theirs."""
+    said, is_enabled = config.deploy.health_check_url, config.deploy.health_check_enabled
+    if not is_enabled or "://" in said or not isinstance(deployer, ApartAddresses):
+        return
+    if not _meant(config, said):
+        what = f"the path `{said}`, which no function answers GET at" if said else "no `url`"
+        message = (
+            f"`deploy.healthCheck` of `{config.service}` has {what}, and each function has an "
+            f"address of its own at `{config.provider.id}`"
+        )
+        hint = "name the path of a GET route without parameters, or a whole address"
+        yield Unfit("", Problem("config/unfit", message, hint), keys=_KEYS[: 3 if said else 2])
+
+
+def _meant(config: Config, said: str) -> Sequence[_HealthRoute]:
+    """Those of this path; without one the first of each function."""
+    if said:
+        return [one for one in _routes(config) if one.path.strip("/") == said.strip("/")]
+    first: dict[str, _HealthRoute] = {}
+    for one in _routes(config):
+        first.setdefault(one.function, one)
+    return list(first.values())
+
+
+def _routes(config: Config) -> Iterator[_HealthRoute]:
+    for function in config.functions:
+        http = [one for one in function.triggers if isinstance(one, HttpTrigger)]
+        for one in http:
+            if one.method.upper() in ("GET", "ANY") and "{" not in one.path:
+                yield _HealthRoute(function.name, one.path, http[0].path)
+
+
+def _address(route: _HealthRoute, outputs: Mapping[str, str]) -> str:
+    base = outputs.get(f"url_{route.function}", "").removesuffix(f"/{route.first.lstrip('/')}")
+    return health_url(route.path, base) if base else ""

@@ -1,0 +1,31 @@
+"""Services that would take each other's place: told before any change."""
+
+from collections.abc import Iterator
+
+from fabric.app.deploy.scope import DeployScope
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Mode, RecordRef
+from fabric.providers.places import SoleTenant
+
+
+def shared_places(scope: DeployScope) -> Iterator[Problem]:
+    """Where one holds no more than one of them."""
+    tenants: dict[tuple[str, str], list[str]] = {}
+    for ref, placement in sorted(scope.placements.items()):
+        place = _sole_place(scope, ref) if placement.mode == Mode.REAL else ""
+        if place:
+            tenants.setdefault((placement.provider_id, place), []).append(ref.service)
+    for (provider_id, place), services in sorted(tenants.items()):
+        if len(services) > 1:
+            names = ", ".join(f"`{one}`" for one in services)
+            message = f"{names} would all be {place} at `{provider_id}`, and it has room for one"
+            hint = "name another one for each of them, in an `.env` file beside its config"
+            yield Problem("deploy/shared-place", message, hint)
+
+
+def _sole_place(scope: DeployScope, ref: RecordRef) -> str:
+    try:
+        deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
+    except FabricError:  # nobody deploys there, which is told beside
+        return ""
+    return deployer.sole_place if isinstance(deployer, SoleTenant) else ""
