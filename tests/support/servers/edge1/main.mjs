@@ -153,7 +153,8 @@ function half(outgoing, content) {
   outgoing.end(content.slice(0, content.length / 2));
 }
 
-const server = http.createServer((incoming, outgoing) => void served(incoming, outgoing));
+// Who was killed while it was sending has nobody to be answered.
+const server = http.createServer((incoming, outgoing) => void served(incoming, outgoing).catch(() => outgoing.destroy()));
 for (const signal of ["SIGTERM", "SIGINT"])
   process.on(signal, async () => {
     server.close();
