@@ -82,14 +82,18 @@ def unless_gone() -> Iterator[None]:
             raise
 
 
-def require_variables(provider: str, env: Mapping[str, str], names: Sequence[str]) -> None:
-    """Credentials that are missing are all named at once."""
+def require_variables(
+    provider: str, env: Mapping[str, str], names: Sequence[str], any_letters: Sequence[str] = ()
+) -> None:
+    """Credentials that are missing are all named at once. Those of `any_letters` are written with
+    escapes wherever they are sent."""
     missing = " and ".join(f"`{name}`" for name in names if not env.get(name))
     if missing:
         hint = f"set {missing} in the environment, or in `.env` beside the config"
         raise FabricError(Problem("credentials/missing", f"`{provider}` has no {missing}", hint))
     for name in names:
-        refuse_unsendable(name, env[name])
+        if name not in any_letters:
+            refuse_unsendable(name, env[name])
 
 
 def refuse_unsendable(name: str, value: str) -> None:

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 
-from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud5.api import Cloud5Account, Cloud5Api
 from fabric.providers.cloud5.schedules import Cloud5Clocks
 from fabric.providers.connections import Connections
 from fabric.providers.redaction import redaction_of
-from fabric.providers.refused_calls import require_variables
+from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
 from fabric.providers.whisk.own_names import WhiskPlace
@@ -16,7 +15,6 @@ from fabric.providers.whisk.refusals import judging
 from fabric.providers.whisk.source import WhiskRuntimes
 from fabric.providers.whisk.unfit import WhiskLimits
 from fabric.providers.whisk.work import WhiskTitles
-from fabric.system.urls import is_plain
 
 _ID, _OFFICIAL = "cloud5-functions", "https://api.digitalocean.com"
 _TOKEN, _NAMESPACE = "CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"
@@ -51,9 +49,9 @@ def cloud5_functions(around: CommandEnvironment, connections: Connections) -> Wh
 
 def _account(env: Mapping[str, str]) -> Cloud5Account:
     require_variables(_ID, env, (_TOKEN, _NAMESPACE))
-    for name in (_BASE_URL, _HOST):
-        if is_plain(env.get(name, "")):
-            message = f"`{name}` is plain http, and a key would go over it"
-            raise FabricError(Problem("credentials/plain-endpoint", message, "make it https"))
+    refuse_plain(_BASE_URL, env.get(_BASE_URL, ""))
+    host = env.get(_HOST, "")
+    # It may be named without its scheme.
+    refuse_plain(_HOST, host if "://" in host or not host else f"https://{host}")
     base_url = env.get(_BASE_URL) or _OFFICIAL
     return Cloud5Account(base_url, Secret(env[_TOKEN]), env[_NAMESPACE], env.get(_HOST, ""))

@@ -8,7 +8,7 @@ from fabric.model.secret import Secret
 from fabric.providers.cloud6.alarms import Alarms
 from fabric.providers.connections import Connections
 from fabric.providers.redaction import redaction_of
-from fabric.providers.refused_calls import require_variables
+from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.whisk.api import WhiskApi, WhiskDoor
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
@@ -17,7 +17,7 @@ from fabric.providers.whisk.refusals import judging
 from fabric.providers.whisk.source import WhiskRuntimes
 from fabric.providers.whisk.unfit import WhiskLimits
 from fabric.providers.whisk.work import WhiskTitles
-from fabric.system.urls import host_of, is_plain
+from fabric.system.urls import host_of
 
 _ID = "cloud6-functions"
 _KEY, _REGION, _NAMESPACE = "CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"
@@ -66,7 +66,7 @@ def _url(env: Mapping[str, str]) -> str:
 
 
 def _door(env: Mapping[str, str], url: str) -> WhiskDoor:
-    require_variables(_ID, env, (_KEY, _REGION, _NAMESPACE))
+    require_variables(_ID, env, (_KEY, _REGION, _NAMESPACE), any_letters=(_NAMESPACE,))
     key, namespace = env[_KEY], env[_NAMESPACE]
     if ":" not in key:
         message, hint = f"`{_KEY}` is no key of OpenWhisk", "it is written as user:password"
@@ -75,9 +75,6 @@ def _door(env: Mapping[str, str], url: str) -> WhiskDoor:
         message = f"`{_NAMESPACE}` is `_`, and addresses of functions have its name in them"
         hint = "`wsk namespace list` tells it"
         raise FabricError(Problem("credentials/unreadable", message, hint))
-    if is_plain(url):
-        name = _BASE_URL if env.get(_BASE_URL) else _HOST
-        message = f"`{name}` is plain http, and a key would go over it"
-        raise FabricError(Problem("credentials/plain-endpoint", message, "make it https"))
+    refuse_plain(_BASE_URL if env.get(_BASE_URL) else _HOST, url)
     login = base64.b64encode(key.encode()).decode()
     return WhiskDoor(url, namespace, Secret(f"Basic {login}"), Secret(key))
