@@ -118,7 +118,7 @@ def test_a_new_project_and_a_plan_look_for_no_plug_in_and_load_no_picker(tmp_pat
     quiet = HELP.replace("code =", "sys.stderr = open('talk', 'w')\ncode =").replace(
         "sys.stderr.write", "sys.__stderr__.write"
     )
-    words = ("init", "--template", "http", "--provider", "host1", "--lang", "py")
+    words = ("init", "--template", "http", "--provider", "host3-machines", "--lang", "py")
     begun, for_init = loaded(quiet, *words, "--service", "shop", cwd=tmp_path, home=tmp_path)
     planned, for_plan = loaded(quiet, "plan", cwd=tmp_path, home=tmp_path)
     assert (begun, planned) == (0, 0)

@@ -69,14 +69,19 @@ def _made(making: _VersionMaking) -> LiveFunction:
         work.watch.hear(f"{plan.order.name}: {plan.name} is there, and nobody meets it yet")
     version = found.name if found else plan.name
     live = _live(work, address, plan.order.name, version)
-    web = f"{work.api.door.web}/{package_name(address)}/{plan.order.name}"
-    return replace(
+    live = replace(
         live,
-        endpoint=function_endpoint(web, plan.order.triggers),
         artifact_sha256=found.said(ARCHIVE) if found else plan.order.artifact.sha256,
         mark=plan.order.mark,
         triggers=plan.order.triggers,
     )
+    return replace(live, endpoint=action_endpoint(work, address, live))
+
+
+def action_endpoint(work: WhiskWork, address: DeploymentAddress, live: LiveFunction) -> str:
+    """By its triggers: what a killed run has left tells nothing of where it is met."""
+    web = f"{work.api.door.web}/{package_name(address)}/{live.name}"
+    return function_endpoint(web, live.triggers)
 
 
 def _put(making: _VersionMaking) -> None:

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.http_calls import sending
 from fabric.providers.kept_texts import KeptTexts, kept_texts
-from fabric.providers.whisk.actions import is_of
+from fabric.providers.whisk.actions import action_endpoint, is_of
 from fabric.providers.whisk.clocks import Clocks, WhiskClock, clocks_text, wanted_clocks
 from fabric.providers.whisk.documents import MetPlan, met_document
 from fabric.providers.whisk.kept import CLOCKS, MET_NOW
@@ -53,7 +54,11 @@ def released(
     clocks: Clocks,
 ) -> Released:
     # What a deploy has failed to make has no version, and is met by nobody.
-    functions = [one for one in functions if version_in(one.resource_id)]
+    functions = [
+        replace(one, endpoint=action_endpoint(work, address, one))
+        for one in functions
+        if version_in(one.resource_id)
+    ]
     kept = kept_texts(address)
     plans = [_plan(address, one) for one in functions]
     moved = [one for one in plans if not one.is_met(kept)]
