@@ -17,6 +17,7 @@ from tests.support.servers.cloud2.described import Described, Discovery
 from tests.support.servers.cloud2.project import Cloud2Project
 from tests.support.servers.cloud2.refusals import CutOffError, RefusedRequestError, invalid
 from tests.support.servers.cloud2.running import Passed
+from tests.support.servers.http_bodies import whole_body
 
 _FUNCTIONS = "cloudfunctions.projects.locations"
 _RUN = "run.projects.locations.services"
@@ -100,7 +101,10 @@ class _Handler(BaseHTTPRequestHandler):
     server: Cloud2World
 
     def handle_any(self) -> None:
-        body = self._body()
+        body = whole_body(self)
+        if body is None:
+            self.close_connection = True
+            return
         path, _, query = self.path.partition("?")
         kind = path.split("/")[1]
         try:
@@ -116,16 +120,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(error.status, error.document)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = handle_any  # noqa: N815
-
-    def _body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding") != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        found = b""
-        while size := int(self.rfile.readline(), 16):
-            found += self.rfile.read(size)
-            self.rfile.readline()
-        self.rfile.readline()
-        return found
 
     def _interface(self, path: str, query: str, body: bytes) -> None:
         """A call of an interface: looked at, counted, carried out, and perhaps not answered."""

@@ -13,6 +13,7 @@ from tests.support.servers.host1.operations import OPERATIONS, Given
 from tests.support.servers.host1.projects import CutError, HostProject, RefusedError
 from tests.support.servers.host1.running import Instances, Passed
 from tests.support.servers.host1.users import answered
+from tests.support.servers.http_bodies import whole_body
 
 _MET = "/met/"
 
@@ -59,7 +60,10 @@ class _Handler(BaseHTTPRequestHandler):
     server: Host1Front
 
     def _any(self) -> None:
-        body = self._body()
+        body = whole_body(self)
+        if body is None:
+            self.close_connection = True
+            return
         if self.path.startswith(_MET):
             self._met(self.path.removeprefix(_MET), body)
             return
@@ -128,16 +132,6 @@ class _Handler(BaseHTTPRequestHandler):
         given = Passed(body, list(self.headers.items()))
         answer = answered(self.server.instances, project, self.command, f"/{path}", given)
         self._send(answer.status, list(answer.headers), answer.content)
-
-    def _body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        chunks: list[bytes] = []
-        while size := int(self.rfile.readline().strip(), 16):
-            chunks.append(self.rfile.read(size))
-            self.rfile.readline()
-        self.rfile.readline()
-        return b"".join(chunks)
 
     def _send(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
         has_body = status not in (204, 304) and self.command != "HEAD"

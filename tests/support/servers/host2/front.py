@@ -13,6 +13,7 @@ from tests.support.servers.host2.running import Children
 from tests.support.servers.host2.sites import CutError, RefusedError, Site
 from tests.support.servers.host2.swagger import Described, Swagger, described
 from tests.support.servers.host2.users import UserRequest, answered
+from tests.support.servers.http_bodies import whole_body
 
 _API, _MET = "/api/v1", "/met/"
 _CHUNK = 1 << 16
@@ -56,8 +57,14 @@ class _Handler(BaseHTTPRequestHandler):
     server: Host2Front
 
     def _any(self) -> None:
+        body = whole_body(self)
+        if body is None:
+            self.close_connection = True
+        else:
+            self._whole(body)
+
+    def _whole(self, body: bytes) -> None:
         url = urlsplit(self.path)
-        body = self._body()
         if url.path.startswith(_MET):
             self._met(url.path.removeprefix(_MET), url.query, body)
             return
@@ -120,16 +127,6 @@ class _Handler(BaseHTTPRequestHandler):
         request = UserRequest(self.command, f"/{path}", query, list(self.headers.items()), body)
         answer = answered(self.server.children, site, request)
         self._send(answer.status, answer.headers, answer.content)
-
-    def _body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        chunks: list[bytes] = []
-        while size := int(self.rfile.readline().strip(), 16):
-            chunks.append(self.rfile.read(size))
-            self.rfile.readline()
-        self.rfile.readline()
-        return b"".join(chunks)
 
     def _send(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
         has_body = status not in (204, 304) and self.command != "HEAD"

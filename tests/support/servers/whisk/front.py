@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from tests.support.servers.http_bodies import whole_body
 from tests.support.servers.whisk.alarms import alarm, clock_call
 from tests.support.servers.whisk.entities import delete, get, listed, put
 from tests.support.servers.whisk.invoking import activated
@@ -62,7 +63,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _any(self) -> None:
         url = urlsplit(self.path)
-        body = self._body()
+        body = whole_body(self)
+        if body is None:
+            self.close_connection = True
+            return
         if url.path.startswith(_WEB):
             self._met(url.path.removeprefix(_WEB), url.query, body)
             return
@@ -189,16 +193,6 @@ class _Handler(BaseHTTPRequestHandler):
             return
         answer = answered(self.server.children, space, name, request)
         self._send(answer.status, answer.headers, answer.content)
-
-    def _body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        chunks: list[bytes] = []
-        while size := int(self.rfile.readline().strip(), 16):
-            chunks.append(self.rfile.read(size))
-            self.rfile.readline()
-        self.rfile.readline()
-        return b"".join(chunks)
 
     def _send(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
         has_body = status not in (204, 304) and self.command != "HEAD"
