@@ -17,8 +17,7 @@ def doubting(locked_record: OpenRecord, *learned: RecordChange) -> Iterator[None
     except UntouchedError:
         raise
     except FabricError:
-        for change in learned:
-            locked_record.add(change)
+        locked_record.add(*learned)
         raise
 
 

@@ -49,10 +49,9 @@ class RemoveKind:
             doubts = (*doubts, broken_off(task.id, locked_record.record))
         with doubting(locked_record, *doubts), shop.away():
             self._taken_away(task, locked_record, gone, watch_of(task, shop))
-        for name in gone:
-            locked_record.add(FunctionGone(task.id, name))
-        if not inputs.function:
-            locked_record.add(ReleaseDone(task.id, "", (), ""))
+        # In one piece: with the first of them the task counts as ended.
+        rest = () if inputs.function else (ReleaseDone(task.id, "", (), ""),)
+        locked_record.add(*(FunctionGone(task.id, name) for name in gone), *rest)
         return Made(GONE.digest, keep=False)
 
     def _taken_away(

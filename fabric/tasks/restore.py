@@ -14,6 +14,7 @@ from fabric.model.marks import mark_of
 from fabric.model.records.changes import (
     FunctionDone,
     FunctionGone,
+    RecordChange,
     ReleaseDone,
     UnitDone,
     broken_off,
@@ -90,17 +91,19 @@ class RestoreKind:
         with doubting(locked_record, *unsure(task.id, Mode(inputs.mode), names)), shop.away():
             deployed = deployer.deploy(full_address, orders, watch_of(task, shop))
         found = {one.name: one for one in deployed.functions}
+        learned: list[RecordChange] = []
         for back in returns:
             shop.say(task.id, back.said)
-            live = found[back.record.name]
-            locked_record.add(FunctionDone(task.id, with_place(back.record, live)))
+            done = with_place(back.record, found[back.record.name])
+            learned.append(FunctionDone(task.id, done))
         if not inputs.function:
-            for name in {one.name for one in locked_record.record.functions} - set(
-                inputs.functions
-            ):
-                locked_record.add(FunctionGone(task.id, name))
+            there = {one.name for one in locked_record.record.functions}
+            gone = sorted(there - set(inputs.functions))
+            learned += [FunctionGone(task.id, name) for name in gone]
         if deployed.outputs:
-            locked_record.add(UnitDone(task.id, deployed.outputs))
+            learned.append(UnitDone(task.id, deployed.outputs))
+        # In one piece: with the first of them the task counts as ended.
+        locked_record.add(*learned)
 
     def _service(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
         inputs = _inputs(task)
