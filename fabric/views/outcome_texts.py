@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping
 from fabric.model.amounts import plural
 from fabric.model.outcomes import deployed, generated, looked_up, planned, recorded, watched
 from fabric.model.outcomes.json_struct import JsonStruct
-from fabric.views import cache_text, deploy_text, generate_text, listing_text, plan_text, state_text
+from fabric.views import (
+    cache_text,
+    deploy_text,
+    generate_text,
+    listing_text,
+    plan_text,
+    state_text,
+    streamed_text,
+)
 from fabric.views.doctor_text import doctor_text
 from fabric.views.observed_text import logs_text, metrics_text, traces_text
 from fabric.views.style import Style
@@ -39,6 +47,8 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     looked_up.ServicesOutcome: listing_text.services_text,
     looked_up.InvokeOutcome: _invoke_text,
     looked_up.ServedOutcome: _served_text,
+    looked_up.StreamedOutcome: streamed_text.streamed_text,
+    looked_up.RestoredOutcome: streamed_text.restoration_text,
     looked_up.DevOutcome: lambda _dev, _style: "",
     looked_up.DoctorOutcome: doctor_text,
     looked_up.RunsOutcome: listing_text.runs_text,

@@ -10,7 +10,7 @@ from fabric.model.problems import Problem
 from fabric.model.records.diversion import Diversion
 from fabric.providers.cloud1.answers import explained
 from fabric.providers.cloud1.clients import Cloud1Clients
-from fabric.providers.cloud1.diverting import diversion_of, diverted, turned_back
+from fabric.providers.cloud1.diverting import diversion_of, diverted, turned_back, where_it_was
 from fabric.providers.cloud1.function_settings import OwnSettings
 from fabric.providers.cloud1.functions import found, made
 from fabric.providers.cloud1.identity import identity
@@ -121,7 +121,8 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
             return diverted(work, diversion)
 
     def turn_back(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
-        with self._call(f"`{address.service}`", where_it_is(address)) as work:
+        there = where_it_was(address, diversion)
+        with self._call(f"`{address.service}`", there) as work:
             return turned_back(work, diversion)
 
     @contextlib.contextmanager

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.diversion import Diversion
 from fabric.providers.cloud1.answers import GONE, unless
@@ -15,7 +17,7 @@ from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.waiting import until
 
-_API, _ACCOUNT, _ROUTE = "api", "account", "route:"
+_API, _ACCOUNT, _REGION, _ROUTE = "api", "account", "region", "route:"
 _OURS = "fabric invoke dev "
 _TARGET = "integrations/"
 Row = Mapping[str, Any]
@@ -34,7 +36,8 @@ def diversion_of(
     targets = tuple((_ROUTE + one["RouteId"], str(one["Target"])) for one in routes)
     if not targets:
         return None
-    place = ((_API, api), (_ACCOUNT, work.clients.account()))
+    region = str(work.functions.meta.region_name)
+    place = ((_API, api), (_ACCOUNT, work.clients.account()), (_REGION, region))
     return Diversion(url, mark, (*place, *sorted(targets)))
 
 
@@ -45,6 +48,10 @@ def diverted(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
     turned = [one for one in _routes(work, api) if before.get(_ROUTE + one["RouteId"])]
     side_by_side(lambda route: _turn(work, api, route, target), turned)
     return sorted(one["RouteKey"] for one in turned)
+
+
+def where_it_was(address: DeploymentAddress, diversion: Diversion) -> DeploymentAddress:
+    return replace(address, region=dict(diversion.before)[_REGION])
 
 
 def turned_back(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
