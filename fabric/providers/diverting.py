@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from fabric.model.problems import Problem
 from fabric.model.records.diversion import Diversion
 from fabric.providers.contract import DeploymentAddress
 
@@ -20,3 +21,19 @@ class Diverter(Protocol):
 
     def turn_back(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
         """All as it was. Named is what somebody else has changed meanwhile: it was left alone."""
+
+
+def led_away(address: DeploymentAddress) -> Problem:
+    """Somebody leads them already; what they led to before is not known here."""
+    message = f"routes of `{address.service}` lead to the tunnel of another `fabric invoke dev`"
+    hint = (
+        f"end it where it runs; if it is gone, `fabric deploy --force --stage {address.stage}` "
+        "sets all routes anew"
+    )
+    return Problem("dev/left-wired", message, hint)
+
+
+def in_other_account(then: str) -> Problem:
+    """What these credentials do not see is not gone."""
+    message = f"what is to be put back lies in account {then}, and these credentials do not"
+    return Problem("dev/other-account", message, "use the credentials of then")

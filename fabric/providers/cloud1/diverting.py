@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError
 from fabric.model.records.diversion import Diversion
 from fabric.providers.cloud1.answers import GONE, unless
 from fabric.providers.cloud1.clients import ONCE
@@ -15,6 +15,7 @@ from fabric.providers.cloud1.kept import kept_in
 from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import DeploymentAddress
+from fabric.providers.diverting import in_other_account, led_away
 from fabric.providers.waiting import until
 
 _API, _ACCOUNT, _REGION, _ROUTE = "api", "account", "region", "route:"
@@ -32,7 +33,7 @@ def diversion_of(
     tunnels = {_TARGET + one["IntegrationId"] for one in _integrations(work, api, _OURS)}
     routes = [one for one in _routes(work, api) if one.get("Target")]
     if any(one["Target"] in tunnels for one in routes):
-        raise FabricError(_led_away(address))
+        raise FabricError(led_away(address))
     targets = tuple((_ROUTE + one["RouteId"], str(one["Target"])) for one in routes)
     if not targets:
         return None
@@ -60,8 +61,7 @@ def turned_back(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
     if has_api(work, before[_API]):
         return _turned_back(work, diversion.mark, before)
     if work.clients.account() != before[_ACCOUNT]:
-        message = f"the routes are in account {before[_ACCOUNT]}, and these credentials are not"
-        raise FabricError(Problem("dev/other-account", message, "use the credentials of then"))
+        raise FabricError(in_other_account(before[_ACCOUNT]))
     return ()
 
 
@@ -121,12 +121,3 @@ def _integrations(work: Cloud1Work, api: str, named: str) -> list[Row]:
     """Those whose description begins so."""
     found = pages(work.clients.of(GATEWAY), "get_integrations", "Items", ApiId=api)
     return [one for one in found if str(one.get("Description", "")).startswith(named)]
-
-
-def _led_away(address: DeploymentAddress) -> Problem:
-    message = f"routes of `{address.service}` lead to the tunnel of another `fabric invoke dev`"
-    hint = (
-        f"end it where it runs; if it is gone, `fabric deploy --force --stage {address.stage}` "
-        "sets all routes anew"
-    )
-    return Problem("dev/left-wired", message, hint)
