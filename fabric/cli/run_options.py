@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import click
 from msgspec import Struct
 
-from fabric.cli.options import Events, Otlp, Yes
+from fabric.cli.options import Events, Yes
 
 if TYPE_CHECKING:
     from fabric.cli.flags_of import Option
@@ -45,6 +45,17 @@ _Logs: TypeAlias = Annotated[
         default="full",
         show_default=True,
         help="What is told of tasks while they run; errors always come at the end.",
+    ),
+]
+
+
+Otlp: TypeAlias = Annotated[
+    str,
+    click.option(
+        "--otlp",
+        default="",
+        metavar="URL",
+        help="Send the run as a trace to this collector (OTLP over HTTP).",
     ),
 ]
 

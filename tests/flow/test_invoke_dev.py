@@ -1,24 +1,18 @@
 """A deployed stage whose users are answered here, and by the cloud again, whatever happens."""
 
-import contextlib
 import json
-import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.cloud1_shop import Shop
-from tests.support.edge1_site import Edge1Site
 from tests.support.project import project
-from tests.support.provider_shop import ProviderShop
-from tests.support.served import Served, running
-from tests.support.servers.edge1.client import Edge1Server
+from tests.support.served import running
 from tests.support.servers.process import free_port
 from tests.support.servers.strict_cloud1.client import StrictCloud1
-from tests.support.service_site import asked
+from tests.support.streaming import ended, journals, killed, streaming
 from tests.support.until import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
@@ -38,36 +32,10 @@ def shop(cloud1: StrictCloud1, tmp_path: Path) -> Shop:
     return made
 
 
-@contextlib.contextmanager
-def streaming(
-    shop: Shop | ProviderShop, *words: str, url: str = "", port: int = 0
-) -> Iterator[Served]:
-    """The tunnel is the very port that is served."""
-    port = port or free_port()
-    tunnel = url or f"http://127.0.0.1:{port}"
-    asked = ("--stream-from", "dev", "--tunnel-url", tunnel, "--port", str(port), *words)
-    with running(shop.project, "invoke", "dev", *asked, env=shop.env) as found:
-        yield found
-
-
-def ended(found: Served) -> int:
-    found.child.send_signal(signal.SIGINT)
-    return found.child.wait(60)
-
-
-def journals(shop: Shop | ProviderShop) -> list[Path]:
-    return sorted((shop.project.root / ".fabric" / "dev-stream").rglob("*.json"))
-
-
 def integrations(shop: Shop) -> list[dict[str, Any]]:
     client = shop.cloud1.client("apigatewayv2")
     api = client.get_apis()["Items"][0]["ApiId"]
     return list(client.get_integrations(ApiId=api)["Items"])
-
-
-def killed(found: Served) -> None:
-    os.kill(found.child.pid, signal.SIGKILL)
-    found.child.wait(60)
 
 
 def refused(shop: Shop, *words: str) -> tuple[int, str]:
@@ -322,71 +290,3 @@ def test_a_simulated_stage_is_served_and_it_is_told_what_to_do(
         found.until_said("point what should reach them at the tunnel yourself")
         assert found.get("/hello").body == b"here"
         assert ended(found) == 0
-
-
-@pytest.fixture
-def edge_shop(edge1: Edge1Server, tmp_path: Path) -> Iterator[ProviderShop]:
-    """The same at edge1."""
-    site = Edge1Site(edge1, tmp_path)
-    made = ProviderShop(site, project(tmp_path / "project", sources={}))
-    made.has("hello", "cloud")
-    made.has("bye", "cloud too")
-    made.ran("deploy")
-    made.has("hello", "here")
-    made.write()
-    yield made
-    site.close()
-
-
-def test_users_at_edge1_are_answered_here_until_it_ends(edge_shop: ProviderShop) -> None:
-    assert edge_shop.said("hello") == "cloud"
-    with streaming(edge_shop) as found:
-        found.until_said("wired: 2 routes")
-        assert (edge_shop.said("hello"), edge_shop.said("bye")) == ("here", "cloud too")
-        found.until_said("GET /hello 200")
-        assert ended(found) == 0
-    assert (edge_shop.said("hello"), edge_shop.said("bye")) == ("cloud", "cloud too")
-    assert not journals(edge_shop)
-    assert edge_shop.run("deploy").code == 0
-    assert edge_shop.said("hello") == "here"
-
-
-def test_a_query_a_body_and_a_redirect_come_through_edge1(edge_shop: ProviderShop) -> None:
-    edge_shop.functions["hello"] = ["{type: http, method: ANY, path: '/echo/{proxy+}'}"]
-    assert edge_shop.run("deploy").code == 0
-    text = """export const handler = async (event) => event.rawPath === "/echo/away"
-        ? { statusCode: 302, headers: { location: "https://elsewhere.example/" } }
-        : { statusCode: 201, headers: { "x-own": "1" }, body: JSON.stringify(event) };
-    """
-    edge_shop.project.write({"src/hello.ts": text})
-    url = edge_shop.run("outputs").result["services"][0]["outputs"]["url"]
-    with streaming(edge_shop) as found:
-        found.until_said("wired")
-        site = edge_shop.site
-        assert isinstance(site, Edge1Site)
-        answer = site.edge1.http("PUT", f"{url}/echo/a/b?x=1&x=2", b'{"n": 1}')
-        assert (answer.status, answer.headers["x-own"]) == (201, "1")
-        event = answer.json
-        assert event["rawPath"] == "/echo/a/b"
-        assert (event["rawQueryString"], event["body"]) == ("x=1&x=2", '{"n": 1}')
-        found.until_said("PUT /echo/a/b 201")
-        assert asked("GET", f"{url}/echo/away").status == 302
-        assert ended(found) == 0
-
-
-@pytest.mark.parametrize("calls", range(1, 7))
-def test_killed_after_any_call_at_edge1_all_can_be_put_back(
-    edge_shop: ProviderShop, calls: int
-) -> None:
-    edge_shop.site.reset()
-    with streaming(edge_shop) as found:
-        until(
-            lambda: edge_shop.site.calls() >= calls
-            or "wired:" in found.text
-            or found.child.poll() is not None
-        )
-        killed(found)
-    done = edge_shop.run("invoke", "dev", "--stream-from", "dev", "--restore")
-    assert done.code == 0, done.err
-    assert (edge_shop.said("hello"), edge_shop.said("bye")) == ("cloud", "cloud too")
-    assert not journals(edge_shop)

@@ -7,7 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
-from fabric.cli.options import Events, LockTimeout, Otlp, PlaceFlags, ScreenFlags, examples
+from fabric.cli.options import Events, LockTimeout, PlaceFlags, ScreenFlags, examples
+from fabric.cli.run_options import Otlp
 
 
 class RollbackFlags(Struct, frozen=True):
