@@ -80,7 +80,7 @@ class LocalApi:
         routes = () if is_plain else table.on_path(head.path)
         cors = _cors_of(routes, found)
         is_routed = isinstance(found, Matched) or found.allowed
-        if is_routed and is_foreign(head) and not (cors and cors.admits(head.header("origin"))):
+        if is_routed and self._is_refused(head, cors):
             exchange.refuse(HTTPStatus.FORBIDDEN, f"{_page(head)} may not: {_why_not(cors)}")
         elif head.method == "OPTIONS" and routes and _is_ours(head, cors, found):
             exchange.send(_options_answer(head, cors, routes))
@@ -92,6 +92,13 @@ class LocalApi:
         else:
             keys = [route.key for route in table.routes]
             exchange.refuse(HTTPStatus.NOT_FOUND, "Not Found", {"routes": keys})
+
+    def _is_refused(self, head: RequestHead, cors: Cors | None) -> bool:
+        """Whoever asks through a tunnel could ask without a page as well; whose pages may read the
+        answers is said by what stands before it."""
+        if self._around.tunnel is not None or not is_foreign(head):
+            return False
+        return not (cors and cors.admits(head.header("origin")))
 
     def _call(self, exchange: Exchange, found: Matched, cors: Cors | None) -> None:
         head, name = exchange.head, found.route.function

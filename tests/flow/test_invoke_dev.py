@@ -49,6 +49,9 @@ def test_users_are_answered_here_until_it_ends(shop: Shop, number: signal.Signal
     with streaming(shop) as found:
         found.until_said("wired: 2 routes")
         assert (shop.said("hello"), shop.said("bye")) == ("here", "cloud too")
+        url = shop.run("outputs").result["services"][0]["outputs"]["url"]
+        page = shop.cloud1.http_get(f"{url}/hello", Origin="https://page.example.net")
+        assert (page.status, page.text) == (200, "here")
         found.until_said("GET /hello 200")
         found.child.send_signal(number)
         assert found.child.wait(60) == 0
@@ -99,6 +102,8 @@ def test_after_a_kill_deploys_refuse_and_the_next_run_puts_all_back(shop: Shop) 
     for words in (("deploy",), ("remove", "--yes"), ("rollback",)):
         assert refused(shop, *words) == (1, LEFT), words
     assert LEFT in shop.run("plan").out
+    checks = {one["name"]: one for one in shop.run("doctor").document["result"]["checks"]}
+    assert "--restore --stream-from dev" in checks["dev-stream"]["fix"]
     with streaming(shop) as found:
         found.until_said("back: `shop` at cloud1-lambda, which was left turned")
         found.until_said("wired")
@@ -274,6 +279,33 @@ def test_a_tunnel_that_leads_elsewhere_changes_nothing(shop: Shop) -> None:
 def test_a_stage_of_production_has_to_be_meant(shop: Shop, stage: str) -> None:
     asked = ("invoke", "dev", "--stream-from", stage, "--tunnel-url", "http://127.0.0.1:9")
     assert refused(shop, *asked) == (64, "usage/production")
+
+
+def test_a_real_stage_is_not_turned_while_real_mode_is_off(shop: Shop) -> None:
+    asked = ("--stream-from", "dev", "--tunnel-url", "http://127.0.0.1:9", "--port", "0")
+    env = {**shop.env, "FABRIC_CLOUD1_REAL_DEPLOY": "0"}
+    shop.cloud1.reset()
+    done = shop.project.json("invoke", "dev", *asked, env=env)
+    assert (done.code, done.error["code"]) == (1, "deploy/mode-mismatch")
+    assert shop.cloud1.calls() == {}
+
+
+def test_a_protected_stage_asks_for_its_name(shop: Shop) -> None:
+    path = shop.project.root / "fabric.yml"
+    path.write_text(path.read_text() + "stages: {dev: {protected: true}}\n")
+    asked = ("--stream-from", "dev", "--tunnel-url", "http://127.0.0.1:9", "--port", "0")
+    done = shop.project.json("invoke", "dev", *asked, env=shop.env)
+    assert (done.code, done.error["code"]) == (64, "usage/protected-stage")
+
+
+def test_at_its_end_it_answers_with_one_document(shop: Shop) -> None:
+    with streaming(shop, "--json") as found:
+        found.until_said("wired")
+        assert shop.said("hello") == "here"
+        assert ended(found) == 0
+    result = json.loads(found.answers)["result"]
+    assert (result["stage"], result["routes"]) == ("dev", ["GET /bye", "GET /hello"])
+    assert (result["calls"], result["failed"], result["leftAlone"]) == (1, 0, [])
 
 
 def test_a_simulated_stage_is_served_and_it_is_told_what_to_do(

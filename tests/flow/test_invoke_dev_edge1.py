@@ -1,5 +1,6 @@
-"""A deployed stage of edge1 whose users are answered here, and by the cloud again."""
+"""Deployed stages of other providers: at edge1 users are answered here, and by the cloud again."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +10,11 @@ from tests.support.edge1_site import Edge1Site
 from tests.support.project import project
 from tests.support.provider_shop import ProviderShop
 from tests.support.servers.edge1.client import Edge1Server
+from tests.support.servers.whisk.client import WhiskServer
 from tests.support.service_site import asked
 from tests.support.streaming import ended, journals, killed, streaming
 from tests.support.until import until
+from tests.support.whisk_site import WhiskSite
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -80,3 +83,19 @@ def test_killed_after_any_call_at_edge1_all_can_be_put_back(shop: ProviderShop, 
     assert done.code == 0, done.err
     assert (shop.said("hello"), shop.said("bye")) == ("cloud", "cloud too")
     assert not journals(shop)
+
+
+def test_what_fabric_cannot_turn_is_served_and_told(cloud6: WhiskServer, tmp_path: Path) -> None:
+    site = WhiskSite(cloud6, tmp_path)
+    with contextlib.closing(site):
+        shop = ProviderShop(site, project(tmp_path / "project", sources={}))
+        shop.has("hello", "cloud")
+        shop.ran("deploy")
+        shop.has("hello", "here")
+        shop.write()
+        with streaming(shop) as found:
+            found.until_said("fabric cannot turn the addresses there")
+            assert found.get("/hello").body == b"here"
+            assert shop.said("hello") == "cloud"
+            assert ended(found) == 0
+        assert not journals(shop)

@@ -53,9 +53,9 @@ def proven(tunnel: Tunnel, end: TunnelEnd, pause: Pause) -> bool:
     for attempt in range(_TRIES):
         try:
             answer = looked_up(f"{tunnel.url}{end.path}", _SECONDS)
-        except FabricError:
+        except FabricError as error:
             if attempt == _TRIES - 1:
-                raise
+                raise FabricError(_away(tunnel)) from error
         else:
             if answer.status == _OK and answer.text == end.nonce:
                 return True
@@ -64,6 +64,11 @@ def proven(tunnel: Tunnel, end: TunnelEnd, pause: Pause) -> bool:
         if pause(_PAUSE):
             return False
     return False
+
+
+def _away(tunnel: Tunnel) -> Problem:
+    hint = "open the tunnel to the port that is served here, then run the command again"
+    return Problem("provider/unreachable", f"the tunnel {tunnel.url} cannot be reached", hint)
 
 
 def _elsewhere(tunnel: Tunnel, answer: HttpAnswer) -> Problem:
