@@ -151,5 +151,9 @@ def _without_ways(service: DivertedService) -> Problem:
 def _not_back(service: DivertedService) -> Problem:
     path = journal_path(service.home, service.ref)
     message = f"{service.ref.title} is still led to the tunnel: it could not be put back"
-    back = f"fabric invoke dev --restore --stream-from {service.ref.stage}"
-    return Problem("dev/left-wired", message, f"when that is mended: {back}", Place(str(path)))
+    stage = service.ref.stage
+    hint = (
+        f"when that is mended: fabric invoke dev --restore --stream-from {stage}; if it cannot be, "
+        f"delete the journal, and `fabric deploy --force --stage {stage}` sets all routes anew"
+    )
+    return Problem("dev/left-wired", message, hint, Place(str(path)))
