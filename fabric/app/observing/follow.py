@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fabric.app.build import problems_of
 from fabric.app.observing.asked import Observing
 from fabric.app.observing.line_merge import LineMerge
-from fabric.app.observing.observe import chosen, run_looks
+from fabric.app.observing.observe import chosen, ending, run_looks
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, observed_targets
 from fabric.app.request import Request
 from fabric.app.settings import Settings
@@ -53,12 +53,8 @@ def follow(
         result = run_looks(request, settings, (asked.kind, targets, look), make_listeners)
     stream.end()
     if result.interrupted:
-        problems = result.problems
-        code = max(map(exit_code_of, problems), default=ExitCode.OK)
-        is_partial = bool(problems) and len(problems) < len(targets.targets)
-        code = ExitCode.PARTIAL if is_partial else code
-        return Report(request.command, problems=problems, exit_code=code)
-    return Report(request.command, problems=problems_of(result), exit_code=result.exit_code)
+        return Report(request.command, problems=result.problems, exit_code=ending(result))
+    return Report(request.command, problems=problems_of(result), exit_code=ending(result))
 
 
 class LineStream:

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.model.amounts import plural
 from fabric.model.log_levels import level_of
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall, TracedStep
 from fabric.providers.contract import UNWATCHED, CallWatch
@@ -52,7 +53,9 @@ class LocalCalls(Struct, frozen=True):
     def _calls(self, service: ObservedService, since: int, watch: CallWatch) -> list[CallEntry]:
         found = noted_calls(self.path, since)
         if found.damaged:
-            watch.hear(f"{self.path.name}: {found.damaged} lines are no calls, and are left out")
+            watch.hear(
+                f"{self.path.name}: {plural(found.damaged, 'line')} without a call in it, left out"
+            )
         names = {one.name for one in service.functions}
         label = service.address.label
         calls = [one for one in found.entries if one.function in names]
