@@ -110,7 +110,7 @@ class FollowedSource(Struct, frozen=True):
         observer = self.observer
         if isinstance(observer, LogFollower):
             own, since = self.target.service, self.asked.window.since
-            observer.follow(own, since, lambda line: self._take([line]), self.watch)
+            observer.follow(own, since, self._take, self.watch)
             return
         newest, pause = self.asked.window.since + _OVERLAP, 0.0
         while not self.watch.is_to_end():

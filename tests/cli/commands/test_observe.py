@@ -232,6 +232,17 @@ def test_a_command_gives_numbers_and_traces(live: Project, tool: Tool) -> None:
     assert [one["parent"] for one in found["spans"]] == ["", "a"]
 
 
+def test_a_long_line_with_orders_to_a_terminal_is_shown_harmless(live: Project, tool: Tool) -> None:
+    text = "\x1b[2J\x07\u202e" + "x" * 262_144 + "\x00"
+    row = {"time": "2026-01-02T03:04:05Z", "function": "hello", "text": text}
+    tool.answers(json.dumps({"lines": [row]}))
+    done = live.fabric("logs", *PAST, env={"FABRIC_CLOUD1_LOGS_CMD": tool.line})
+    assert done.code == 0
+    assert "x" * 262_144 in done.out
+    assert not {"\x1b", "\x07", "\x00", "\u202e"} & set(done.out)
+    assert texts(live.json("logs", *PAST, env={"FABRIC_CLOUD1_LOGS_CMD": tool.line})) == [text]
+
+
 @pytest.mark.parametrize("answer", ["", "[]", '{"lines": [{"text": 1}]}', "\udcff"[:0] + "{"])
 def test_a_command_that_writes_something_else_is_told(
     live: Project, tool: Tool, answer: str
