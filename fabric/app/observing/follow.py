@@ -26,7 +26,7 @@ _HOLD = SECOND
 _MEMORY = 600 * SECOND
 # How far back each look begins before the newest line: some are told late.
 _OVERLAP = 5 * SECOND
-_TICK = 0.25
+_TICK = 0.1
 # Of a source that does not answer: how long until it is asked again, at most.
 _LONGEST_PAUSE = 10.0
 _MOST = 10_000
