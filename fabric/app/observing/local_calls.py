@@ -15,7 +15,6 @@ from fabric.providers.observing import LogQuestion, ObservedService
 from fabric.state.call_log import CallEntry, noted_calls
 
 _MS = 1_000_000
-_PARTS = 24
 # No call lasts longer: one that began before the time that is asked about may have said something
 # within it.
 _LONGEST = 900 * 1_000_000_000
@@ -93,7 +92,7 @@ def _numbers(
         sum(bool(one.error) for one in calls),
         percentile(times, 50),
         percentile(times, 95),
-        counted([one.at for one in calls], window),
+        window.in_parts((one.at, 1) for one in calls),
     )
 
 
@@ -103,14 +102,6 @@ def percentile(ordered: Sequence[int], share: int) -> float | None:
         return None
     rank = -(-len(ordered) * share // 100)
     return float(ordered[max(rank, 1) - 1])
-
-
-def counted(times: Sequence[int], window: TimeWindow) -> tuple[int, ...]:
-    width = max((window.until - window.since) // _PARTS, 1)
-    counts = [0] * _PARTS
-    for at in times:
-        counts[min((at - window.since) // width, _PARTS - 1)] += 1
-    return tuple(counts)
 
 
 def _trace(service: ObservedService, call: CallEntry) -> TracedCall:

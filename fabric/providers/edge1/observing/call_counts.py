@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.model.observed import FunctionNumbers, TimeWindow, nanoseconds
+from fabric.model.observed import PARTS, FunctionNumbers, TimeWindow, nanoseconds
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.edge1.observing.asking import (
     Edge1Asking,
@@ -17,7 +17,6 @@ from fabric.providers.edge1.observing.asking import (
 )
 from fabric.providers.observing import ObservedService
 
-_PARTS = 24
 _SERVICE = "$metadata.service"
 _TOOK = "$workers.wallTimeMs"
 _FAILED = 500
@@ -98,7 +97,7 @@ def _asked(
         "groupBys": [{"type": "string", "value": _SERVICE}],
         "limit": workers,
     }
-    paging: JsonObject = {"limit": workers, "granularity": _PARTS}
+    paging: JsonObject = {"limit": workers, "granularity": PARTS}
     question = TelemetryQuestion("calculations", parameters, paging)
     found = list(asking.query(window, question, _CalculatedAnswer).calculations)
     missing = len(calculations) - len(found)
@@ -106,10 +105,9 @@ def _asked(
 
 
 def _over_time(calls: _CalculatedNumber, worker: str, window: TimeWindow) -> tuple[int, ...]:
-    width = max((window.until - window.since) // _PARTS, 1)
-    parts = [0] * _PARTS
-    for part in calls.series:
-        place = (nanoseconds(part.time) - window.since) // width
-        count = sum(one.value for one in part.data if one.worker == worker)
-        parts[min(max(place, 0), _PARTS - 1)] += round(count)
-    return tuple(parts)
+    return window.in_parts(
+        (nanoseconds(part.time), one.value)
+        for part in calls.series
+        for one in part.data
+        if one.worker == worker
+    )
