@@ -84,6 +84,3 @@ def _with_remainders(
     return tuple(
         (label, floors[label] + (label in extra) if label in floors else 1) for label in parts
     )
-
-
-

@@ -20,9 +20,7 @@ _HOSTNAME = Text(
     whole(rf"(?=.{{1,253}}$)(?:\*\.)?(?:{_PART}\.)+{_PART}"),
     "a host name of two parts or more, such as `api.example.com`",
 )
-_VARIABLE = Text(
-    whole("[A-Za-z_][A-Za-z0-9_]*"), "the name of a variable: letters, digits and `_`"
-)
+_VARIABLE = Text(whole("[A-Za-z_][A-Za-z0-9_]*"), "the name of a variable: letters, digits and `_`")
 _LONGEST_TTL = 604_800
 
 ROUTER = Fields(
