@@ -108,7 +108,9 @@ def _router(name: str, group: str, text: str, module: str = "router") -> Command
 
 _SHOWN, _CHANGED = "Look", "Change"
 ROUTER = (
-    _router("deploy", _CHANGED, "Deploy all targets, then bring the name in line."),
+    _router(
+        "deploy", _CHANGED, "Deploy all targets, then bring the name in line.", "router_deploy"
+    ),
     _router("dns-sync", _CHANGED, "Lead the name to the endpoints as they are deployed."),
     _router("dns-reconcile", _CHANGED, "Tell what differs at the back end, and mend it."),
     _router("dns-shift", _CHANGED, "Give one endpoint so many percent of the traffic."),

@@ -18,6 +18,12 @@ _SIGNS = {
 }
 
 
+def deploy_text(done: routed.RouterDeployOutcome, style: Style) -> str:
+    rows = [(one.provider, one.status, one.endpoint) for one in done.deployments]
+    said = table(rows) if rows else "Nothing was deployed."
+    return f"{said}\n{sync_text(done.sync, style)}" if done.sync else said
+
+
 def sync_text(done: routed.SyncOutcome, _style: Style) -> str:
     rows = [(one.label, f"{one.weight} %", one.url) for one in done.endpoints]
     said = "would lead" if done.dry_run else "leads"

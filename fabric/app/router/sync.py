@@ -63,13 +63,18 @@ def synced(
     if change.dry_run:
         return step.done(choose(scope))
     choose(scope)
-    refuse_change(scope.router, scope.config.stage, change.consent, scope.env)
+    refuse_unasked(scope, change)
     _refuse_simulated(scope)
-    if not change.agrees(f"Change DNS of {scope.router.hostname} ({scope.backend.place})?"):
-        raise FabricError(Problem("router/declined", "nothing was changed"))
     operation = f"router {change.operation}"
     with locked(scope.record_store, {scope.ref: 0}, operation, scope.lock_policy):
         return step.done(choose(scope))
+
+
+def refuse_unasked(scope: RouterScope, change: DnsChange) -> None:
+    """All that has to be said before the name is changed, by whoever asks for it."""
+    refuse_change(scope.router, scope.config.stage, change.consent, scope.env)
+    if not change.agrees(f"Change DNS of {scope.router.hostname} ({scope.backend.place})?"):
+        raise FabricError(Problem("router/declined", "nothing was changed"))
 
 
 def drift_in(scope: RouterScope, desired: DesiredRouting) -> Drift:
