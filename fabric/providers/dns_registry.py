@@ -52,8 +52,22 @@ DNS_FACTS: Mapping[str, DnsFacts] = {
 
 def dns_backend_of(
     kind: str,
-    env: Mapping[str, str],  # noqa: ARG001 - nobody is there yet who reads it
-    connections: Connections,  # noqa: ARG001 - as above
+    env: Mapping[str, str],
+    connections: Connections,
 ) -> DnsBackend:
+    """Imported when it is opened: most commands change nothing for real."""
+    if kind in _OPENERS:
+        return _OPENERS[kind](env, connections)
     message = f"the back end `{kind}` cannot change names for real yet"
     raise FabricError(Problem("router/no-backend", message, "choose `local`"))
+
+
+def _pdns(env: Mapping[str, str], connections: Connections) -> DnsBackend:
+    from fabric.providers.pdns.make import pdns_backend
+
+    return pdns_backend(env, connections)
+
+
+_OPENERS: Mapping[str, Callable[[Mapping[str, str], Connections], DnsBackend]] = {
+    "pdns": _pdns,
+}

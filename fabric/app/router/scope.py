@@ -22,7 +22,7 @@ from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
 from fabric.router.history import last_applied, weights_in
 from fabric.router.settings import RouterSettings, router_settings, target_labels
-from fabric.router.weights import kept_weights
+from fabric.router.weights import even_weights, kept_weights
 from fabric.state.records.transaction import LockPolicy, peek
 from fabric.state.store import RecordStore
 
@@ -91,7 +91,7 @@ class RouterScope(Struct, frozen=True):
         last = last_applied(self.files.history())
         if last is not None:
             return weights_in(last.after)
-        there = self.backend.read(self.desired(()))
+        there = self.backend.read(self.desired(even_weights(self.labels)))
         return tuple(pair for part in there if part.is_ours for pair in part.weights)
 
     def desired(self, weights: Weights) -> DesiredRouting:
