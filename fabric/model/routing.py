@@ -16,7 +16,7 @@ ROUTER_BACK_ENDS = ("edge1", "cloud1", "pdns", "local")
 Weights: TypeAlias = tuple[tuple[str, int], ...]
 
 
-class Share(Struct, frozen=True):
+class EndpointShare(Struct, frozen=True):
     """One endpoint, and how much of the traffic it is to get, in parts of the whole."""
 
     label: str
@@ -39,7 +39,7 @@ class DesiredRouting(Struct, frozen=True):
 
     hostname: str
     owner: str
-    shares: tuple[Share, ...]
+    shares: tuple[EndpointShare, ...]
     ttl: int
     strategy: str = ""
     check_path: str = ""
@@ -55,7 +55,7 @@ class DesiredRouting(Struct, frozen=True):
         return digest_fields((*own, *shares))
 
 
-def weights_of(shares: tuple[Share, ...]) -> Weights:
+def weights_of(shares: tuple[EndpointShare, ...]) -> Weights:
     return tuple((one.label, one.weight) for one in shares)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import to_builtins
 from msgspec.json import decode, encode
 
-from fabric.model.routing import DesiredRouting, Share, Weights
+from fabric.model.routing import DesiredRouting, EndpointShare, Weights
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
 from fabric.providers.dns_registry import dns_backend_of
@@ -43,7 +43,9 @@ class DnsSite(ABC):
         """Somebody changes one of ours by hand."""
 
     def desired(self, weights: Weights, ttl: int = 60) -> DesiredRouting:
-        shares = tuple(Share(label, f"https://{HOSTS[label]}", weight) for label, weight in weights)
+        shares = tuple(
+            EndpointShare(label, f"https://{HOSTS[label]}", weight) for label, weight in weights
+        )
         return DesiredRouting(self.hostname, OWNER, shares, ttl)
 
 

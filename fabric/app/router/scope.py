@@ -17,7 +17,7 @@ from fabric.config.values import Config
 from fabric.graph.compile import ServiceUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Lifecycle, Mode, RecordRef
-from fabric.model.routing import DesiredRouting, Share, Weights, host_of
+from fabric.model.routing import DesiredRouting, EndpointShare, Weights, host_of
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
 from fabric.router.history import last_applied, weights_in
@@ -101,7 +101,7 @@ class RouterScope(Struct, frozen=True):
         return DesiredRouting(
             self.router.hostname.lower(),
             self.owner,
-            tuple(Share(label, urls.get(label, ""), weight) for label, weight in weights),
+            tuple(EndpointShare(label, urls.get(label, ""), weight) for label, weight in weights),
             self.router.ttl,
             targets.routing,
             check,

@@ -83,7 +83,7 @@ class SyncFlags(Struct, frozen=True):
     consent: ConsentFlags
 
 
-class ReconcileFlags(Struct, frozen=True):
+class RouterReconcileFlags(Struct, frozen=True):
     router: RouterFlags
     apply: Annotated[
         bool, click.option("--apply", is_flag=True, help="Make it as it is wanted again.")
@@ -193,8 +193,8 @@ fabric router dns-reconcile                 what differs; changes nothing
 fabric router dns-reconcile --apply --yes
 """),
 )
-@flags_of(ReconcileFlags)
-def dns_reconcile(flags: ReconcileFlags) -> int:
+@flags_of(RouterReconcileFlags)
+def dns_reconcile(flags: RouterReconcileFlags) -> int:
     """Tell what differs between what is wanted and what the back end has.
 
     What is ours and wanted no more is told as a candidate for deletion; it is never deleted.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fabric.model.outcomes.deployed import ServiceEnd
 from fabric.model.outcomes.json_struct import JsonStruct
-from fabric.model.routing import RouterAction, RouterResource, RouterVerb, Share, Weights
+from fabric.model.routing import EndpointShare, RouterAction, RouterResource, RouterVerb, Weights
 
 
 class RoutedEndpoint(JsonStruct, frozen=True):
@@ -163,7 +163,7 @@ def action_rows(actions: tuple[RouterAction, ...]) -> tuple[RouterActionRow, ...
     return tuple(RouterActionRow(one.resource, one.action, one.name, one.detail) for one in actions)
 
 
-def share_rows(shares: tuple[Share, ...]) -> tuple[RoutedShare, ...]:
+def share_rows(shares: tuple[EndpointShare, ...]) -> tuple[RoutedShare, ...]:
     return tuple(RoutedShare(one.label, one.url, one.weight) for one in shares)
 
 

@@ -45,7 +45,7 @@ class _Zone(Struct, frozen=True):
     rrsets: tuple[RecordSet, ...] = ()
 
 
-class _Refusal(Struct, frozen=True):
+class _PdnsRefusal(Struct, frozen=True):
     error: str = ""
 
 
@@ -93,7 +93,7 @@ class PdnsApi:
         if reply.ok:
             return reply
         try:
-            words = msgspec.json.decode(reply.content, type=_Refusal).error
+            words = msgspec.json.decode(reply.content, type=_PdnsRefusal).error
         except (msgspec.DecodeError, UnicodeDecodeError):
             words = ""
         raise RefusedCallError(reply.status, words, call.title)

@@ -4,7 +4,7 @@ Plain DNS knows no weights but those of SRV records (RFC 2782). So the name itse
 endpoint with the most weight, and `_https._tcp` below it tells of all of them.
 """
 
-from fabric.model.routing import DesiredRouting, RouterPart, RouterResource, Share
+from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
 
 _HTTPS_PORT = 443
 _RECORD = RouterResource.DNS_RECORD
@@ -20,7 +20,7 @@ def wanted_records(desired: DesiredRouting) -> tuple[RouterPart, ...]:
     return (RouterPart(_RECORD, f"{desired.hostname}.", alias), *services)
 
 
-def _service(desired: DesiredRouting, share: Share) -> RouterPart:
+def _service(desired: DesiredRouting, share: EndpointShare) -> RouterPart:
     text = f"{desired.ttl} IN SRV 1 {share.weight} {_HTTPS_PORT} {share.host}."
     name = f"_https._tcp.{desired.hostname}. {share.label}"
     return RouterPart(_RECORD, name, text, weights=((share.label, share.weight),))

@@ -1,7 +1,7 @@
 """What Route 53 would hold: a weighted set of one record for each endpoint."""
 
 from fabric.model.hashing import digest_fields
-from fabric.model.routing import DesiredRouting, RouterPart, RouterResource, Share
+from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
 
 _PREFIX = "fabric-"
 
@@ -10,7 +10,7 @@ def wanted_record_sets(desired: DesiredRouting) -> tuple[RouterPart, ...]:
     return tuple(_record_set(desired, one) for one in desired.shares)
 
 
-def _record_set(desired: DesiredRouting, share: Share) -> RouterPart:
+def _record_set(desired: DesiredRouting, share: EndpointShare) -> RouterPart:
     text = f"{desired.ttl} CNAME {share.host}. weight {share.weight}"
     check = check_reference(desired, share)
     detail = f"{text} check {check}" if check else text
@@ -28,7 +28,7 @@ def label_of(identifier: str) -> str:
     return identifier.removeprefix(_PREFIX) if identifier.startswith(_PREFIX) else ""
 
 
-def check_reference(desired: DesiredRouting, share: Share) -> str:
+def check_reference(desired: DesiredRouting, share: EndpointShare) -> str:
     """What tells the check from every other one: made once, and found again by this."""
     if not desired.check_path:
         return ""

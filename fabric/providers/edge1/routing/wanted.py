@@ -1,7 +1,7 @@
 """What edge1 would hold: a monitor that asks, a pool of weighted origins, and the balancer."""
 
 from fabric.model.hashing import digest_fields
-from fabric.model.routing import DesiredRouting, RouterPart, RouterResource, Share
+from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
 
 # Who answers slowly or not at all is asked so often.
 CHECK_SECONDS = 60
@@ -51,7 +51,7 @@ def monitor_detail(path: str) -> str:
     return f"GET {path} by https every {CHECK_SECONDS} s"
 
 
-def pool_detail(shares: tuple[Share, ...], *, has_monitor: bool) -> str:
+def pool_detail(shares: tuple[EndpointShare, ...], *, has_monitor: bool) -> str:
     origins = ", ".join(f"{one.label}={one.host} {one.weight}%" for one in shares)
     return f"origins {origins}; {'with' if has_monitor else 'without'} a monitor"
 
