@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from fabric.model.problems import FabricError, Problem
 from fabric.model.routing import DesiredRouting, RouterPart
 from fabric.providers.cloud1.routing.wanted import wanted_record_sets
 from fabric.providers.connections import Connections
@@ -34,7 +33,9 @@ class DnsFacts(Struct, frozen=True):
 DNS_FACTS: Mapping[str, DnsFacts] = {
     "local": DnsFacts(wanted_records),
     "edge1": DnsFacts(
-        wanted_balancer, "FABRIC_EDGE1_REAL_DEPLOY", (("EDGE1_API_TOKEN",), ("EDGE1_ZONE_ID",))
+        wanted_balancer,
+        "FABRIC_EDGE1_REAL_DEPLOY",
+        (("EDGE1_API_TOKEN",), ("EDGE1_ACCOUNT_ID",), ("EDGE1_ZONE_ID",)),
     ),
     "cloud1": DnsFacts(
         wanted_record_sets,
@@ -55,11 +56,7 @@ def dns_backend_of(
     env: Mapping[str, str],
     connections: Connections,
 ) -> DnsBackend:
-    """Imported when it is opened: most commands change nothing for real."""
-    if kind in _OPENERS:
-        return _OPENERS[kind](env, connections)
-    message = f"the back end `{kind}` cannot change names for real yet"
-    raise FabricError(Problem("router/no-backend", message, "choose `local`"))
+    return _OPENERS[kind](env, connections)
 
 
 def _pdns(env: Mapping[str, str], connections: Connections) -> DnsBackend:
@@ -68,6 +65,20 @@ def _pdns(env: Mapping[str, str], connections: Connections) -> DnsBackend:
     return pdns_backend(env, connections)
 
 
+def _cloud1(env: Mapping[str, str], connections: Connections) -> DnsBackend:
+    from fabric.providers.cloud1.routing.make import cloud1_routing
+
+    return cloud1_routing(env, connections)
+
+
+def _edge1(env: Mapping[str, str], connections: Connections) -> DnsBackend:
+    from fabric.providers.edge1.routing.make import edge1_routing
+
+    return edge1_routing(env, connections)
+
+
 _OPENERS: Mapping[str, Callable[[Mapping[str, str], Connections], DnsBackend]] = {
     "pdns": _pdns,
+    "cloud1": _cloud1,
+    "edge1": _edge1,
 }

@@ -73,10 +73,10 @@ def _apex(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
 
 
 def _strategy(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
-    if backend != _PROXY and desired.strategy in ("failover", "latency"):
+    if desired.strategy in ("failover", "latency"):
         yield Problem(
             "router/by-weight",
             f"`routing: {desired.strategy}` is not what the back end `{backend}` does: it spreads "
             "requests by weight",
-            hint="edge1 knows all of them; or say `routing: round-robin`",
+            hint="say `routing: round-robin`; health checks take out who is down all the same",
         )

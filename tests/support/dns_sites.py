@@ -13,7 +13,9 @@ from fabric.providers.dns_contract import DnsBackend
 from fabric.providers.dns_registry import dns_backend_of
 from fabric.providers.zone_file.backend import ZoneFile
 from fabric.providers.zone_file.records import wanted_records
+from tests.support.servers.edge1.client import Edge1Server
 from tests.support.servers.pdns import PdnsSite
+from tests.support.servers.strict_cloud1.client import StrictCloud1
 
 OWNER = "shop/dev"
 HOSTS = {"main": "shop.one.example", "spare": "shop.two.example", "third": "shop.three.example"}
@@ -23,6 +25,9 @@ class DnsSite(ABC):
     """A name nobody has yet; `backend` is opened anew each time that it is asked for."""
 
     hostname: str
+
+    def __init__(self) -> None:
+        self.connections = Connections()
 
     @abstractmethod
     def backend(self) -> DnsBackend: ...
@@ -51,6 +56,7 @@ class DnsSite(ABC):
 
 class ZoneFileSite(DnsSite):
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.hostname = "api.zone.test"
         self._path = folder / "router-zone-dev.json"
         self._zone = folder / "router-zone-dev.zone"
@@ -84,11 +90,12 @@ class ZoneFileSite(DnsSite):
 
 class PdnsDnsSite(DnsSite):
     def __init__(self, site: PdnsSite) -> None:
+        super().__init__()
         self._site = site
         self.hostname = f"api.{site.zone}".rstrip(".")
 
     def backend(self) -> DnsBackend:
-        return dns_backend_of("pdns", self._site.environment, Connections())
+        return dns_backend_of("pdns", self._site.environment, self.connections)
 
     def take(self) -> None:
         self._put(f"{self.hostname}.", "CNAME", "somebody.example.")
@@ -112,3 +119,75 @@ class PdnsDnsSite(DnsSite):
         (found,) = self._site.record_sets(f"{self.hostname}.")
         found["records"][0]["content"] = found["records"][0]["content"].replace("one", "elsewhere")
         self._site.set_records(found)
+
+
+class Cloud1DnsSite(DnsSite):
+    def __init__(self, account: StrictCloud1) -> None:
+        super().__init__()
+        self.account = account
+        self.hostname = "api.shop.test"
+        made = account.client("route53").create_hosted_zone(Name="shop.test", CallerReference="1")
+        self._zone = made["HostedZone"]["Id"]
+
+    def backend(self) -> DnsBackend:
+        return dns_backend_of("cloud1", self.account.environment, self.connections)
+
+    def take(self) -> None:
+        self._put({"Name": f"{self.hostname}.", "Type": "CNAME", "TTL": 60})
+
+    def put_beside(self) -> None:
+        self._put({"Name": "other.shop.test.", "Type": "CNAME", "TTL": 60})
+
+    def _put(self, row: Mapping[str, object]) -> None:
+        row = {"ResourceRecords": [{"Value": "elsewhere.example."}], **row}
+        batch = {"Changes": [{"Action": "UPSERT", "ResourceRecordSet": row}]}
+        client = self.account.client("route53")
+        client.change_resource_record_sets(HostedZoneId=self._zone, ChangeBatch=batch)
+
+    def _rows(self) -> list[dict[str, object]]:
+        client = self.account.client("route53")
+        return list(client.list_resource_record_sets(HostedZoneId=self._zone)["ResourceRecordSets"])
+
+    def everything(self) -> object:
+        return [row for row in self._rows() if row["Name"] != f"{self.hostname}."]
+
+    def bend(self) -> None:
+        row = next(one for one in self._rows() if one["Name"] == f"{self.hostname}.")
+        self._put({**row, "Weight": 7})
+
+
+class Edge1DnsSite(DnsSite):
+    def __init__(self, account: Edge1Server) -> None:
+        super().__init__()
+        self.account = account
+        self.hostname = "api.example.test"
+
+    def backend(self) -> DnsBackend:
+        env = {**self.account.environment, "EDGE1_ZONE_ID": self.account.zone}
+        return dns_backend_of("edge1", env, self.connections)
+
+    def take(self) -> None:
+        self._put_record(self.hostname)
+
+    def put_beside(self) -> None:
+        self._put_record("other.example.test")
+        pool = {"name": "theirs", "origins": [{"name": "a", "address": "192.0.2.1"}]}
+        self.account.api("POST", self._pools, pool)
+
+    def _put_record(self, name: str) -> None:
+        record = {"name": name, "type": "CNAME", "content": "elsewhere.example"}
+        self.account.api("POST", f"/zones/{self.account.zone}/dns_records", record)
+
+    @property
+    def _pools(self) -> str:
+        return f"/accounts/{self.account.account}/load_balancers/pools"
+
+    def everything(self) -> object:
+        pools = self.account.api("GET", self._pools)
+        records = self.account.api("GET", f"/zones/{self.account.zone}/dns_records")
+        return [one for one in pools if one["name"] == "theirs"], records
+
+    def bend(self) -> None:
+        (pool,) = self.account.api("GET", self._pools)
+        pool["origins"][0]["weight"] = 0.07
+        self.account.api("PUT", f"{self._pools}/{pool['id']}", pool)

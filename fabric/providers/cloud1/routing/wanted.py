@@ -3,7 +3,7 @@
 from fabric.model.hashing import digest_fields
 from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
 
-_PREFIX = "fabric-"
+_LETTERS = 8
 
 
 def wanted_record_sets(desired: DesiredRouting) -> tuple[RouterPart, ...]:
@@ -11,21 +11,24 @@ def wanted_record_sets(desired: DesiredRouting) -> tuple[RouterPart, ...]:
 
 
 def _record_set(desired: DesiredRouting, share: EndpointShare) -> RouterPart:
-    text = f"{desired.ttl} CNAME {share.host}. weight {share.weight}"
-    check = check_reference(desired, share)
-    detail = f"{text} check {check}" if check else text
-    name = f"{desired.hostname}. {set_identifier(share.label)}"
+    detail = record_detail(desired.ttl, share.host, share.weight, check_reference(desired, share))
+    name = part_name(desired.hostname, set_prefix(desired.owner) + share.label)
     weights = ((share.label, share.weight),)
     return RouterPart(RouterResource.DNS_RECORD, name, detail, weights=weights)
 
 
-def set_identifier(label: str) -> str:
-    return f"{_PREFIX}{label}"
+def part_name(hostname: str, identifier: str) -> str:
+    return f"{hostname}. {identifier}"
 
 
-def label_of(identifier: str) -> str:
-    """Empty where the set is none of ours."""
-    return identifier.removeprefix(_PREFIX) if identifier.startswith(_PREFIX) else ""
+def record_detail(ttl: int, host: str, weight: int, check: str) -> str:
+    text = f"{ttl} CNAME {host}. weight {weight}"
+    return f"{text} check {check}" if check else text
+
+
+def set_prefix(owner: str) -> str:
+    """What the identifiers of one service and stage begin with: labels alone may be another's."""
+    return f"fabric-{digest_fields((owner,))[:_LETTERS]}-"
 
 
 def check_reference(desired: DesiredRouting, share: EndpointShare) -> str:

@@ -3,9 +3,8 @@
 from fabric.model.hashing import digest_fields
 from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
 
-# Who answers slowly or not at all is asked so often.
+# Every endpoint is asked so often.
 CHECK_SECONDS = 60
-_STEERING = {"failover": "off", "latency": "dynamic_latency"}
 
 
 def wanted_balancer(desired: DesiredRouting) -> tuple[RouterPart, ...]:
@@ -13,18 +12,16 @@ def wanted_balancer(desired: DesiredRouting) -> tuple[RouterPart, ...]:
     if not desired.shares:
         return ()
     name = pool_name(desired.owner)
-    balancer = RouterPart(
-        RouterResource.BALANCER,
-        desired.hostname,
-        balancer_detail(name, desired.ttl, steering(desired)),
-    )
+    has_monitor = bool(desired.check_path)
+    origins = tuple(map(origin_detail, desired.shares))
     pool = RouterPart(
         RouterResource.POOL,
         name,
-        pool_detail(desired.shares, has_monitor=bool(desired.check_path)),
+        pool_detail(origins, has_monitor=has_monitor),
         weights=desired.weights,
     )
-    if not desired.check_path:
+    balancer = RouterPart(RouterResource.BALANCER, desired.hostname, balancer_detail(name))
+    if not has_monitor:
         return pool, balancer
     monitor = RouterPart(RouterResource.MONITOR, name, monitor_detail(desired.check_path))
     return monitor, pool, balancer
@@ -43,18 +40,17 @@ def managed_by(owner: str) -> str:
     return f"managed-by fabric {owner}"
 
 
-def steering(desired: DesiredRouting) -> str:
-    return _STEERING.get(desired.strategy, "random")
-
-
 def monitor_detail(path: str) -> str:
     return f"GET {path} by https every {CHECK_SECONDS} s"
 
 
-def pool_detail(shares: tuple[EndpointShare, ...], *, has_monitor: bool) -> str:
-    origins = ", ".join(f"{one.label}={one.host} {one.weight}%" for one in shares)
-    return f"origins {origins}; {'with' if has_monitor else 'without'} a monitor"
+def origin_detail(share: EndpointShare) -> str:
+    return f"{share.label}={share.host} {share.weight}%"
 
 
-def balancer_detail(pool: str, ttl: int, policy: str) -> str:
-    return f"pool {pool}; ttl {ttl}; steering {policy}"
+def pool_detail(origins: tuple[str, ...], *, has_monitor: bool) -> str:
+    return f"origins {', '.join(origins)}; {'with' if has_monitor else 'without'} a monitor"
+
+
+def balancer_detail(pool: str) -> str:
+    return f"proxy before the pool {pool}"
