@@ -47,11 +47,11 @@ class DnsSite(ABC):
     def bend(self) -> None:
         """Somebody changes one of ours by hand."""
 
-    def desired(self, weights: Weights, ttl: int = 60) -> DesiredRouting:
+    def desired(self, weights: Weights, ttl: int = 60, check: str = "") -> DesiredRouting:
         shares = tuple(
             EndpointShare(label, f"https://{HOSTS[label]}", weight) for label, weight in weights
         )
-        return DesiredRouting(self.hostname, OWNER, shares, ttl)
+        return DesiredRouting(self.hostname, OWNER, shares, ttl, check_path=check)
 
 
 class ZoneFileSite(DnsSite):
@@ -186,6 +186,13 @@ class Edge1DnsSite(DnsSite):
         pools = self.account.api("GET", self._pools)
         records = self.account.api("GET", f"/zones/{self.account.zone}/dns_records")
         return [one for one in pools if one["name"] == "theirs"], records
+
+    def things(self) -> dict[str, list[dict[str, object]]]:
+        """All that load balancing has, by kind."""
+        below = f"/accounts/{self.account.account}/load_balancers"
+        zone = f"/zones/{self.account.zone}/load_balancers"
+        paths = {"monitors": f"{below}/monitors", "pools": self._pools, "load_balancers": zone}
+        return {kind: self.account.api("GET", path) for kind, path in paths.items()}
 
     def bend(self) -> None:
         (pool,) = self.account.api("GET", self._pools)

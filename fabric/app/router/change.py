@@ -19,7 +19,7 @@ def dns_sync(
     with open_router(asked, settings) as scope:
         _confirm(scope, change, settings, ask)
         done = synced(scope, change, settings)
-        return _report(asked, scope, done)
+        return _report(asked, done)
 
 
 def dns_shift(
@@ -34,7 +34,7 @@ def dns_shift(
         shifted(scope.weights(), *shift)
         _confirm(scope, change, settings, ask)
         done = synced(scope, change, settings, lambda one: shifted(one.weights(), *shift))
-        return _report(asked, scope, done)
+        return _report(asked, done)
 
 
 def dns_restore(
@@ -54,7 +54,7 @@ def dns_restore(
         chosen(scope)
         _confirm(scope, change, settings, ask)
         done = synced(scope, change, settings, chosen)
-        return _report(asked, scope, done)
+        return _report(asked, done)
 
 
 def dns_reconcile(
@@ -79,7 +79,7 @@ def dns_reconcile(
     outcome = RouterReconcileOutcome(
         dry_run=False, summary=done.outcome.summary, actions=done.outcome.actions
     )
-    return Report(asked.command, outcome, warnings=(*scope.warnings, *done.warnings))
+    return Report(asked.command, outcome, warnings=done.warnings)
 
 
 def _confirm(scope: RouterScope, change: DnsChange, settings: Settings, ask: AskFor) -> None:
@@ -87,5 +87,5 @@ def _confirm(scope: RouterScope, change: DnsChange, settings: Settings, ask: Ask
         confirm_stage(scope.units, scope.config.stage, settings, ask)
 
 
-def _report(asked: RouterRequest, scope: RouterScope, done: Synced) -> Report:
-    return Report(asked.command, done.outcome, warnings=(*scope.warnings, *done.warnings))
+def _report(asked: RouterRequest, done: Synced) -> Report:
+    return Report(asked.command, done.outcome, warnings=done.warnings)

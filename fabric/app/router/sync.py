@@ -104,7 +104,8 @@ class _Step:
             _refuse_policy(scope, drift)
             _apply(scope, desired, drift, state)
         damage = scope.files.add(entry)
-        warnings = (*routing_warnings(desired, scope.backend.kind), *((damage,) if damage else ()))
+        told = routing_warnings(desired, scope.backend.kind)
+        warnings = (*scope.warnings, *told, *((damage,) if damage else ()))
         return Synced(self._outcome(entry, desired, state), warnings)
 
     def _entry(
