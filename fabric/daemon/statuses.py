@@ -17,7 +17,17 @@ _ASKED_WRONG = (
     "init", "request",
 )  # fmt: skip
 # What is live, or going on, forbids it: asked at another time, or of another state, it may do.
-_IN_THE_WAY = ("lock", "rollback", "state", "remove", "deploy", "invoke", "local", "observe")
+_IN_THE_WAY = (
+    "lock",
+    "rollback",
+    "state",
+    "remove",
+    "deploy",
+    "invoke",
+    "local",
+    "observe",
+    "router",
+)
 # Somebody behind us does not do what is asked of him.
 _BEHIND = ("provider", "backend", "credentials")
 # The machine of the server itself.

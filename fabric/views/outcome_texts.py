@@ -4,9 +4,17 @@ import json
 from collections.abc import Callable, Mapping
 
 from fabric.model.amounts import plural
-from fabric.model.outcomes import deployed, generated, looked_up, planned, recorded, watched
+from fabric.model.outcomes import deployed, generated, looked_up, planned, recorded, routed, watched
 from fabric.model.outcomes.json_struct import JsonStruct
-from fabric.views import cache_text, deploy_text, generate_text, listing_text, plan_text, state_text
+from fabric.views import (
+    cache_text,
+    deploy_text,
+    generate_text,
+    listing_text,
+    plan_text,
+    router_text,
+    state_text,
+)
 from fabric.views.doctor_text import doctor_text
 from fabric.views.observed_text import logs_text, metrics_text, traces_text
 from fabric.views.style import Style
@@ -60,4 +68,12 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     recorded.ForgetOutcome: state_text.forget_text,
     recorded.UnlockOutcome: state_text.unlock_text,
     recorded.ReconcileOutcome: state_text.reconcile_text,
+    routed.RouterDeployOutcome: router_text.deploy_text,
+    routed.SyncOutcome: router_text.sync_text,
+    routed.RouterReconcileOutcome: router_text.reconcile_text,
+    routed.HistoryOutcome: router_text.history_text,
+    routed.RouterStatusOutcome: router_text.status_text,
+    routed.EndpointsOutcome: router_text.endpoints_text,
+    routed.SimulateOutcome: router_text.simulate_text,
+    routed.ChaosOutcome: router_text.chaos_text,
 }

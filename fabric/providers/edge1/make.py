@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import ValidationError, convert
 
@@ -63,7 +63,10 @@ def _token(env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _account(env: Mapping[str, str], own: Edge1Settings) -> Edge1Account:
-    needed = (*_REQUIRED, "EDGE1_ZONE_ID") if own.hostname else _REQUIRED
+    return account_in(env, (*_REQUIRED, "EDGE1_ZONE_ID") if own.hostname else _REQUIRED)
+
+
+def account_in(env: Mapping[str, str], needed: Sequence[str]) -> Edge1Account:
     require_variables("edge1-workers", env, needed)
     base_url = env.get("EDGE1_API_BASE_URL") or _OFFICIAL
     refuse_plain("EDGE1_API_BASE_URL", base_url)
