@@ -113,6 +113,16 @@ Events: TypeAlias = Annotated[
     click.option("--events", default="", metavar="FILE", help="Write the run's events as NDJSON."),
 ]
 
+Otlp: TypeAlias = Annotated[
+    str,
+    click.option(
+        "--otlp",
+        default="",
+        metavar="URL",
+        help="Send the run as a trace to this collector (OTLP over HTTP).",
+    ),
+]
+
 
 class ScreenFlags(Struct, frozen=True):
     """How the answer is shown."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import click
 from msgspec import Struct
 
-from fabric.cli.options import Events, Yes
+from fabric.cli.options import Events, Otlp, Yes
 
 if TYPE_CHECKING:
     from fabric.cli.flags_of import Option
@@ -56,6 +56,7 @@ class RemovalFlags(Struct, frozen=True):
     concurrency: _Concurrency
     fail_fast: _FailFast
     events: Events
+    otlp: Otlp
     logs: _Logs
 
 
@@ -83,6 +84,7 @@ class RunFlags(Struct, frozen=True):
             "--profile", default="", metavar="FILE", help="Write a Chrome trace of the run."
         ),
     ]
+    otlp: Otlp
     logs: _Logs
     junit: Annotated[
         str,
@@ -92,4 +94,4 @@ class RunFlags(Struct, frozen=True):
     @property
     def is_plain(self) -> bool:
         """Whether nothing but the answer is asked for, and of what is remembered."""
-        return not (self.no_cache or self.events or self.profile or self.junit)
+        return not (self.no_cache or self.events or self.profile or self.junit or self.otlp)

@@ -13,6 +13,7 @@ from fabric.local.http_answer import BadAnswerError, ServedAnswer, answer_of, js
 from fabric.local.http_event import Arrival, http_event
 from fabric.local.http_request import RequestHead, ServedRequest
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
+from fabric.local.tunnel_end import TunnelEnd
 from fabric.model.cors import Cors, cors_of
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
@@ -34,12 +35,14 @@ class ServedFunctions(Struct, frozen=True):
 
 
 class Surroundings(Struct, frozen=True):
-    """`tell` hears of each call; `template` is an event that those of requests are laid over."""
+    """`tell` hears of each call; `template` is an event that those of requests are laid over. At
+    the end of a `tunnel` anybody may ask: only routes are answered there."""
 
     now: Callable[[], datetime]
     new_id: Callable[[], str]
     tell: Callable[[ServedCall], None]
     template: JsonObject = {}
+    tunnel: TunnelEnd | None = None
 
 
 AnswerTo = Callable[[CallEnd], tuple[ServedAnswer, str]]
@@ -57,10 +60,14 @@ class LocalApi:
     def answer(self, request: ServedRequest, reply: SendReply) -> None:
         """To be called by an HTTP server."""
         exchange = Exchange(request, reply, self._around.tell)
-        head = request.head
+        head, tunnel = request.head, self._around.tunnel
+        proof = tunnel.proof(head) if tunnel else None
+        if proof is not None:
+            reply(proof)
+            return
         if head.header("upgrade").lower() == "websocket":
             exchange.refuse(HTTPStatus.NOT_IMPLEMENTED, "web sockets are not served here")
-        elif head.path.startswith(_EVENTS):
+        elif head.path.startswith(_EVENTS) and tunnel is None:
             self._answer_event(exchange, head.path.removeprefix(_EVENTS))
         else:
             self._answer_route(exchange)

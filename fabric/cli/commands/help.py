@@ -44,8 +44,10 @@ Environment variables
   FABRIC_CONFIRM=<stage> says the name of a protected stage, for scripts
   FABRIC_LOCK_LEASE      how long without a beat until a lock may be taken over (default 60s)
   FABRIC_DAEMON_API_KEY  the key that fabricd and config-api ask for (--api-key)
-  OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_ENABLED=1
-                         where traces of commands and requests go (pip install fabric-deploy[otel])
+  OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_TRACES_ENABLED=1
+                         where traces of commands (--otlp) and requests go
+                         (pip install fabric-deploy[otel])
+  TRACEPARENT            the span that the trace of a command belongs to
   FABRIC_DAEMON_CACHE_URL, FABRIC_DAEMON_CACHE_PREFIX
                          where fabricd keeps answers (--cache-url), and what its keys begin with
   FABRIC_STATE_SQL_URL   the state database: postgresql://..., sqlite:///file
