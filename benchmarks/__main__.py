@@ -24,6 +24,7 @@ from benchmarks.rows import (
     growth,
     handlers,
     local,
+    logs,
     makespan,
     nothing,
     overhead,
@@ -54,6 +55,7 @@ MODULES = (
     cloud1,
     cloud1_beside,
     cluster,
+    logs,
 )
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 

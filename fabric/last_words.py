@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_GROUPS = frozenset(("compose", "cache", "fabricd", "invoke", "runs", "state"))
+_GROUPS = frozenset(("compose", "cache", "fabricd", "invoke", "router", "runs", "state"))
 _FACTS = (
     '"code": "run/interrupted", "message": "interrupted", "hint": "run it again to go on", '
     '"where": null'

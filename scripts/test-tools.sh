@@ -1,6 +1,6 @@
 #!/bin/sh
-# System packages that only the tests need: a PostgreSQL and a Redis server, git, Chromium to
-# look at pages with, and the shells that complete words. Quick when all are there.
+# System packages that only the tests need: a PostgreSQL and a Redis server, PowerDNS and dig, git,
+# Chromium to look at pages with, and the shells that complete words. Quick when all are there.
 # No daemon is started: the tests start servers of their own, on free ports.
 set -eu
 settings=/etc/postgresql-common/createcluster.conf
@@ -26,6 +26,10 @@ has_browser() {
 
 has_redis() {
     command -v redis-server >/dev/null 2>&1 && command -v openssl >/dev/null 2>&1
+}
+
+has_names() {
+    command -v pdns_server >/dev/null 2>&1 && command -v dig >/dev/null 2>&1
 }
 
 has_shells() {
@@ -59,6 +63,13 @@ install_redis() {
     as_root apt-get update -qq && install redis-server openssl
 }
 
+# Not started when it comes in: at run level 1 no service is.
+install_names() {
+    as_root apt-get update -qq &&
+        as_root env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+            pdns-server pdns-backend-sqlite3 bind9-dnsutils >/dev/null
+}
+
 install_shells() {
     as_root apt-get update -qq && install zsh fish
 }
@@ -66,12 +77,12 @@ install_shells() {
 install_missing() {
     { has_git || install_git; } && { has_postgres || install_postgres; } &&
         { has_browser || install_browser; } && { has_redis || install_redis; } &&
-        { has_shells || install_shells; }
+        { has_names || install_names; } && { has_shells || install_shells; }
 }
 
-has_git && has_postgres && has_browser && has_redis && has_shells && exit 0
+has_git && has_postgres && has_browser && has_redis && has_names && has_shells && exit 0
 command -v apt-get >/dev/null 2>&1 || {
-    echo "the tests need git, PostgreSQL (initdb on PATH), redis-server, Chromium, zsh and fish" >&2
+    echo "the tests need git, PostgreSQL (initdb on PATH), redis-server, pdns_server, dig, Chromium, zsh and fish" >&2
     exit 1
 }
 try=1

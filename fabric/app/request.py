@@ -27,7 +27,8 @@ class Where(Struct, frozen=True):
     `home` is where `.fabric` lies when that is not beside the config. `choice` is made before
     anything is compiled; if it comes to no service at all, `nothing` is meant. `params` are values
     for the configs' `${param:…}`. With `only_place` it is about records that are there: a config
-    says where they lie, and what else it binds need not be set. Without `reads_secrets` no secret
+    says where they lie (with `keeps_router` also where one name leads to), and what else it binds
+    need not be set. Without `reads_secrets` no secret
     manager is asked: nobody is going to use the values. With a `text` that is the config, and
     `config` only says where it would lie.
     """
@@ -42,6 +43,7 @@ class Where(Struct, frozen=True):
     nothing: bool = False
     params: tuple[tuple[str, str], ...] = ()
     only_place: bool = False
+    keeps_router: bool = False
     reads_secrets: bool = True
     text: bytes | None = None
 

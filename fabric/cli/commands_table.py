@@ -43,6 +43,7 @@ ROOT = (
     _row("dev", _DAILY, "Call functions with sample events, again for each edit."),
     _row("invoke", _DAILY, "Call a function: local, run, dev; and what became of calls."),
     _row("compose", _MANY, "Plan, build, deploy and remove all services of a compose file."),
+    _row("router", _MANY, "Lead one name to several providers, by weight."),
     _row("validate", _LOOK, "Check a config, offline, and tell all that is wrong."),
     _row("config", _LOOK, "Show a config as a run takes it."),
     _row("explain", _LOOK, "Tell why one task would run, input by input."),
@@ -104,6 +105,28 @@ GENERATE = (
     _generate("worker", "Add a function that works on a queue, with its handler."),
     _generate("resource", "Add a database, cache, queue, topic or bucket."),
     _generate("addon", "Add an addon, with its version and options."),
+)
+
+
+def _router(name: str, group: str, text: str, module: str = "router") -> CommandRow:
+    attribute = name.replace("-", "_")
+    return CommandRow(name, group, text, f"fabric.cli.commands.{module}", attribute)
+
+
+_SHOWN, _CHANGED = "Look", "Change"
+ROUTER = (
+    _router(
+        "deploy", _CHANGED, "Deploy all targets, then bring the name in line.", "router_deploy"
+    ),
+    _router("dns-sync", _CHANGED, "Lead the name to the endpoints as they are deployed."),
+    _router("dns-reconcile", _CHANGED, "Tell what differs at the back end, and mend it."),
+    _router("dns-shift", _CHANGED, "Give one endpoint so many percent of the traffic."),
+    _router("dns-restore", _CHANGED, "Go back to the shares that were applied before."),
+    _router("dns-history", _SHOWN, "Show what was done to the name, newest first.", "router_look"),
+    _router("status", _SHOWN, "Show the name, its shares and its endpoints.", "router_look"),
+    _router("endpoints", _SHOWN, "Ask each endpoint how it is.", "router_look"),
+    _router("simulate", _SHOWN, "Spread requests by weight, without a call.", "router_look"),
+    _router("chaos-verify", _SHOWN, "Tell what happens when endpoints are down.", "router_look"),
 )
 
 

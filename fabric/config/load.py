@@ -56,8 +56,9 @@ class ConfigText(Struct, frozen=True):
     `provider` is the choice of `--provider`, a label or an id; `params` are those of the command
     line; `read_text` gives the text of a file for a binding, `read_secret` asks a secret manager.
     With `only_place` it is asked where records lie and what the functions are called: values of
-    everything else need not be there. Variables that are `withheld` are there, and not for this
-    config; one that is a `strangers` may say less than one's own."""
+    everything else need not be there; with `keeps_router` also where one name leads to. Variables
+    that are `withheld` are there, and not for this config; one that is a `strangers` may say less
+    than one's own."""
 
     file: str
     text: bytes
@@ -68,6 +69,7 @@ class ConfigText(Struct, frozen=True):
     read_text: ReadText = no_files
     read_secret: ReadSecret = no_managers
     only_place: bool = False
+    keeps_router: bool = False
     withheld: frozenset[str] = frozenset()
     secret_use: SecretUse = SecretUse.READ
     strangers: bool = False
@@ -101,7 +103,7 @@ def settings_in(file: str, document: Document) -> Mapping:
 def resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
     """The document with its stage laid in and its bindings filled, and all that is found in it."""
     root = for_stage(without_asides(raw), source.stage)
-    root = place_alone(root) if source.only_place else root
+    root = place_alone(root, keeps_router=source.keeps_router) if source.only_place else root
     scope = BindingScope(
         source.env,
         source.stage,

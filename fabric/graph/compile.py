@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fabric.config.values import Config, Function
 from fabric.graph.bundling import bundled, command_env
+from fabric.graph.deployed_extensions import deployed_extensions
 from fabric.graph.handlers import with_handlers
 from fabric.graph.secret_settings import told_secrets
 from fabric.graph.taskgraph import TaskGraph
@@ -294,7 +295,7 @@ def place_of(unit: ServiceUnit) -> Pairs:
     return (
         ("provider-id", config.provider.id),
         ("region", config.provider.region),
-        ("extensions", digest_fields((config.extensions,))),
+        ("extensions", digest_fields((deployed_extensions(config),))),
         ("workflows", digest_fields((repr(config.workflows),))),
         *unit.account,
     )

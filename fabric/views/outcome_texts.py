@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from fabric.model.amounts import plural
-from fabric.model.outcomes import deployed, generated, looked_up, planned, recorded, watched
+from fabric.model.outcomes import deployed, generated, looked_up, planned, recorded, routed, watched
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.views import (
     cache_text,
@@ -12,6 +12,7 @@ from fabric.views import (
     generate_text,
     listing_text,
     plan_text,
+    router_text,
     state_text,
     streamed_text,
 )
@@ -70,4 +71,12 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     recorded.ForgetOutcome: state_text.forget_text,
     recorded.UnlockOutcome: state_text.unlock_text,
     recorded.ReconcileOutcome: state_text.reconcile_text,
+    routed.RouterDeployOutcome: router_text.deploy_text,
+    routed.SyncOutcome: router_text.sync_text,
+    routed.RouterReconcileOutcome: router_text.reconcile_text,
+    routed.HistoryOutcome: router_text.history_text,
+    routed.RouterStatusOutcome: router_text.status_text,
+    routed.EndpointsOutcome: router_text.endpoints_text,
+    routed.SimulateOutcome: router_text.simulate_text,
+    routed.ChaosOutcome: router_text.chaos_text,
 }

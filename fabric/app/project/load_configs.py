@@ -61,6 +61,7 @@ class ConfigRequest(Struct, frozen=True):
     provider: str = ""
     params: Mapping[str, str] = field(default_factory=dict)
     only_place: bool = False
+    keeps_router: bool = False
     reads_secrets: bool = True
     upstream_outputs: Mapping[str, str] = field(default_factory=dict)
     given: GivenConfig | None = None
@@ -153,6 +154,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
             no_files_for_callers if bindable.is_restrained else files.text,
             managers.read,
             asked.only_place,
+            asked.keeps_router,
             variables.withheld,
             bindable.secrets,
             bindable.is_restrained,

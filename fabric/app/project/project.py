@@ -152,7 +152,7 @@ def _asked(where: Where, stage: str, path: Path) -> ConfigRequest:
 def _config_request(where: Where, stage: str) -> ConfigRequest:
     params = dict(where.params)
     return ConfigRequest(
-        stage, where.provider, params, where.only_place, reads_secrets=where.reads_secrets
+        stage, where.provider, params, where.only_place, where.keeps_router, where.reads_secrets
     )
 
 

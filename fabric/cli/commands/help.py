@@ -33,6 +33,10 @@ Environment variables
                          FABRIC_<PROVIDER>_REAL_DEPLOY for one provider (=0: not)
   FABRIC_<PROVIDER>_DEPLOY_CMD, FABRIC_<PROVIDER>_DESTROY_CMD
                          your own commands in place of a provider
+  FABRIC_<PROVIDER>_LOGS_CMD, FABRIC_<PROVIDER>_METRICS_CMD, FABRIC_<PROVIDER>_TRACES_CMD
+                         the same for what a provider tells of calls
+  FABRIC_EDGE1_DISABLE_TAIL_TOOL=1
+                         follow edge1's logs without its own tool (wrangler)
   FABRIC_STATE_KEY       32 bytes, in hexadecimal or base64: records keep the values of deploys,
                          sealed, so that a way back has those of then
   FABRIC_ROLLBACK_ON_FAILURE=1

@@ -5,13 +5,16 @@ from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence, 
 _KEPT = frozenset(
     {"service", "provider", "providerOverrides", "backend", "stages", "secrets", "params"}
 )
+# What says where one name leads to.
+_ROUTED = ("fabric", "extensions")
 # What a config cannot be without, and records do not hang on: any will do.
 _ANY = {"runtime": "nodejs20.x", "entry": "index.js"}
 
 
-def place_alone(root: Mapping) -> Mapping:
+def place_alone(root: Mapping, *, keeps_router: bool = False) -> Mapping:
     """To be taken before bindings are filled: what goes may be bound to what nobody has set."""
-    entries = (entry for entry in root.entries if entry.key in (*_KEPT, "functions"))
+    kept = (*_KEPT, *(_ROUTED if keeps_router else ()), "functions")
+    entries = (entry for entry in root.entries if entry.key in kept)
     return root._replace(entries=tuple(map(_place_of, entries)))
 
 
@@ -19,6 +22,8 @@ def _place_of(entry: KeyValue) -> KeyValue:
     match entry.key, entry.value:
         case "provider", Mapping() as provider:
             return entry._replace(value=_reduced(provider, ("name", "region", "runtime")))
+        case "extensions", Mapping() as extensions:
+            return entry._replace(value=_reduced(extensions, ("router",)))
         case "functions", Sequence(items=items) as functions:
             return entry._replace(value=functions._replace(items=tuple(map(_named, items))))
         case "functions", Mapping(entries=entries) as functions:

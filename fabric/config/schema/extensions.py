@@ -1,6 +1,7 @@
 """Which keys the provider-specific settings have; further keys are passed on with a warning."""
 
-from fabric.config.schema.shapes import Anything, Either, Field, Fields, Flag, Integer, Many, OneOf
+from fabric.config.schema.router import ROUTER
+from fabric.config.schema.shapes import Field, Fields, Flag, Integer, Many, OneOf
 from fabric.config.schema.triggers import FILLED
 from fabric.model.catalog import PROVIDERS
 
@@ -121,24 +122,6 @@ _HOST2 = Fields((), is_open=True)
 _OTHER = Fields(
     (Field("region", FILLED, "The region to deploy to.", "europe-west1"),), is_open=True
 )
-_ROUTER = Fields(
-    (
-        Field("hostname", FILLED, "The name that routes to the endpoints.", "api.example.com"),
-        Field("provider", FILLED, "The DNS back end: edge1, cloud1 or local.", "edge1"),
-        Field("autoApply", Flag(), "Apply DNS changes after a deploy.", False),  # noqa: FBT003
-        Field("allowProdSync", Flag(), "Let stage `prod` change DNS.", False),  # noqa: FBT003
-        Field(
-            "approvalEnvByStage",
-            Anything(),
-            "The variable that must be set, per stage.",
-            {"prod": "APPROVED"},
-        ),
-        Field("requireReason", Either((Flag(), Anything())), "Ask for a reason.", True),  # noqa: FBT003
-        Field("mutationPolicy", Anything(), "Which changes are allowed.", "additive"),
-        Field("canary", Anything(), "How traffic moves to a new endpoint.", {"percent": 10}),
-    ),
-    is_open=True,
-)
 
 
 # Providers with keys of their own; of the others only what all have is known.
@@ -173,7 +156,7 @@ EXTENSIONS = Fields(
         ),
         Field(
             "router",
-            _ROUTER,
+            ROUTER,
             "Weighted routing over several targets.",
             {"hostname": "api.example.com"},
         ),

@@ -26,16 +26,16 @@ def cloud1_lambda(
     env = around.env.reveal()
     hide = redaction_of(around.hide.reveal(), env.items())
     own = _own(extension, env.get(_ROLE, ""))
-    return Cloud1Lambda(_connect(env, connections), own, hide=hide)
+    return Cloud1Lambda(clients_of(env, connections), own, hide=hide)
 
 
 def cloud1_observer(around: CommandEnvironment, connections: Connections) -> Cloud1Observer:
     env = around.env.reveal()
     hide = redaction_of(around.hide.reveal(), env.items())
-    return Cloud1Observer(_connect(env, connections), hide)
+    return Cloud1Observer(clients_of(env, connections), hide)
 
 
-def _connect(env: Mapping[str, str], connections: Connections) -> Callable[[str], Cloud1Clients]:
+def clients_of(env: Mapping[str, str], connections: Connections) -> Callable[[str], Cloud1Clients]:
     account = account_of(env, _ENDPOINTS)
 
     def connect(region: str) -> Cloud1Clients:

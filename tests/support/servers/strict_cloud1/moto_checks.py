@@ -120,6 +120,29 @@ def _targets(cloud: Cloud, region: Region, asked: Asked) -> None:
             raise not_written(f"{sorted(unheeded)} of a target")
 
 
+def _record_sets(cloud: Cloud, region: Region, asked: Asked) -> None:
+    """What no zone takes: weights out of range, an alias at the top, or of two minds."""
+    del cloud, region
+    for row in ET.fromstring(asked.body).iterfind(".//{*}ResourceRecordSet"):  # noqa: S314
+        weight, identifier = row.findtext("{*}Weight"), row.findtext("{*}SetIdentifier")
+        name = row.findtext("{*}Name", "")
+        if weight is not None and not 0 <= int(weight) <= _HEAVIEST:
+            raise RefusalError(400, "InvalidInput", f"Invalid weight {weight}")
+        if (weight is None) != (identifier is None):
+            raise _batch(f"Missing field 'SetIdentifier' or 'Weight' of {name}")
+        if len(identifier or "") > _LONGEST_IDENTIFIER:
+            raise RefusalError(400, "InvalidInput", "SetIdentifier is too long")
+        if row.findtext("{*}Type") == "CNAME" and name.count(".") == _AT_THE_TOP:
+            raise _batch(f"RRSet of type CNAME with DNS name {name} is not permitted at apex")
+
+
+def _batch(message: str) -> RefusalError:
+    return RefusalError(400, "InvalidChangeBatch", f"[{message}]")
+
+
+_HEAVIEST = 255
+_LONGEST_IDENTIFIER = 128
+_AT_THE_TOP = 2
 Check = Callable[[Cloud, Region, Asked], Any]
 
 CHECKS: dict[str, Check] = {
@@ -128,4 +151,5 @@ CHECKS: dict[str, Check] = {
     "events.PutTargets": _targets,
     "scheduler.CreateSchedule": _schedule,
     "scheduler.UpdateSchedule": _schedule,
+    "route53.ChangeResourceRecordSets": _record_sets,
 }

@@ -1,0 +1,91 @@
+"""`router dns-sync`, `dns-reconcile`, `dns-shift` and `dns-restore`: what changes a name."""
+
+from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
+from fabric.app.router.scope import RouterRequest, RouterScope, open_router
+from fabric.app.router.sync import DnsChange, Synced, drift_in, drift_row, synced
+from fabric.app.settings import Settings
+from fabric.model.outcomes.routed import RouterReconcileOutcome, action_rows
+from fabric.model.report import Report
+from fabric.model.routing import Weights
+from fabric.router.history import weights_to_restore
+from fabric.router.routing_warnings import routing_warnings
+from fabric.router.weights import kept_weights, shifted
+
+
+def dns_sync(
+    asked: RouterRequest, settings: Settings, change: DnsChange, ask: AskFor = nobody_to_ask
+) -> Report:
+    """The endpoints as they are deployed now, with the weights that hold."""
+    with open_router(asked, settings) as scope:
+        _confirm(scope, change, settings, ask)
+        done = synced(scope, change, settings)
+        return _report(asked, done)
+
+
+def dns_shift(
+    asked: RouterRequest,
+    settings: Settings,
+    change: DnsChange,
+    shift: tuple[str, int],
+    ask: AskFor = nobody_to_ask,
+) -> Report:
+    """`shift` is a label and the percent that it gets."""
+    with open_router(asked, settings) as scope:
+        shifted(scope.weights(), *shift)
+        _confirm(scope, change, settings, ask)
+        done = synced(scope, change, settings, lambda one: shifted(one.weights(), *shift))
+        return _report(asked, done)
+
+
+def dns_restore(
+    asked: RouterRequest,
+    settings: Settings,
+    change: DnsChange,
+    snapshot: str = "",
+    ask: AskFor = nobody_to_ask,
+) -> Report:
+    """Back to the weights of an applied snapshot; endpoints that are new since keep a part."""
+
+    def chosen(scope: RouterScope) -> Weights:
+        _, weights = weights_to_restore(scope.files.history(), scope.weights(), snapshot)
+        return kept_weights(dict(weights), scope.labels, scope.router.canary.percent)
+
+    with open_router(asked, settings) as scope:
+        chosen(scope)
+        _confirm(scope, change, settings, ask)
+        done = synced(scope, change, settings, chosen)
+        return _report(asked, done)
+
+
+def dns_reconcile(
+    asked: RouterRequest,
+    settings: Settings,
+    change: DnsChange,
+    ask: AskFor = nobody_to_ask,
+) -> Report:
+    """What differs between what is wanted and what the back end has; a dry run writes nothing."""
+    with open_router(asked, settings) as scope:
+        if change.dry_run:
+            scope.require_addresses()
+            desired = scope.desired(scope.weights())
+            drift = drift_in(scope, desired)
+            outcome = RouterReconcileOutcome(
+                dry_run=True, summary=drift_row(drift), actions=action_rows(drift.actions)
+            )
+            warnings = (*scope.warnings, *routing_warnings(desired, scope.backend.kind))
+            return Report(asked.command, outcome, warnings=warnings)
+        _confirm(scope, change, settings, ask)
+        done = synced(scope, change, settings)
+    outcome = RouterReconcileOutcome(
+        dry_run=False, summary=done.outcome.summary, actions=done.outcome.actions
+    )
+    return Report(asked.command, outcome, warnings=done.warnings)
+
+
+def _confirm(scope: RouterScope, change: DnsChange, settings: Settings, ask: AskFor) -> None:
+    if not change.dry_run:
+        confirm_stage(scope.units, scope.config.stage, settings, ask)
+
+
+def _report(asked: RouterRequest, done: Synced) -> Report:
+    return Report(asked.command, done.outcome, warnings=done.warnings)

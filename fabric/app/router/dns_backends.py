@@ -1,0 +1,48 @@
+"""Who keeps the name: the back end of the config, or a file in its place."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from fabric.app.router.files import RouterFiles
+from fabric.model.problems import Problem
+from fabric.model.switches import is_on
+from fabric.providers.connections import Connections
+from fabric.providers.dns_contract import DnsBackend
+from fabric.providers.dns_registry import DNS_FACTS, dns_backend_of
+from fabric.providers.zone_file.backend import ZoneFile
+from fabric.router.settings import RouterSettings
+
+
+class OpenedBackend(Struct, frozen=True):
+    backend: DnsBackend
+    is_simulated: bool
+    warnings: tuple[Problem, ...] = ()
+
+
+def open_dns_backend(
+    router: RouterSettings, files: RouterFiles, env: Mapping[str, str], connections: Connections
+) -> OpenedBackend:
+    """A name is kept for real where deploys are, and somebody may: else in a file."""
+    facts = DNS_FACTS[router.provider]
+    zone = files.zone_path
+    if facts.is_file:
+        text = zone.with_suffix(".zone")
+        return OpenedBackend(ZoneFile(router.provider, zone, facts.wanted, text), is_simulated=True)
+    own = facts.switch
+    if not is_on(own if own in env else "FABRIC_REAL_DEPLOY", env):
+        return OpenedBackend(ZoneFile(router.provider, zone, facts.wanted), is_simulated=True)
+    missing = facts.missing(env)
+    if missing:
+        instead = ZoneFile(router.provider, zone, facts.wanted)
+        return OpenedBackend(instead, is_simulated=True, warnings=(_unset(router, missing),))
+    return OpenedBackend(dns_backend_of(router.provider, env, connections), is_simulated=False)
+
+
+def _unset(router: RouterSettings, missing: tuple[str, ...]) -> Problem:
+    return Problem(
+        "router/no-credentials",
+        f"the name `{router.hostname}` is kept in a file only: the back end `{router.provider}` "
+        f"needs {', '.join(missing)}",
+        hint="set what is missing, in the environment or in `.env`",
+    )

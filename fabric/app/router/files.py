@@ -1,0 +1,117 @@
+"""The files of a router: what its endpoints are to get, and what was done before."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder, encode
+from msgspec.json import format as formatted
+
+from fabric.model.outcomes.routed import SyncEntry, TargetState
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.router.history import with_newest
+from fabric.system.disk import file_lock, read_bytes, remove, write_atomic
+
+T = TypeVar("T")
+_VERSION = 1
+
+
+class SyncHistory(Struct, frozen=True):
+    """Newest first."""
+
+    version: int
+    service: str
+    stage: str
+    entries: tuple[SyncEntry, ...] = ()
+
+
+_STATE = Decoder(TargetState)
+_HISTORY = Decoder(SyncHistory)
+
+
+class RouterFiles(Struct, frozen=True):
+    """Those of one service and stage, in its `.fabric`."""
+
+    home: Path
+    service: str
+    stage: str
+
+    @property
+    def state_path(self) -> Path:
+        return self.home / f"fabric-state-{self.stage}.json"
+
+    @property
+    def history_path(self) -> Path:
+        return self.home / f"router-sync-{self.stage}.json"
+
+    @property
+    def zone_path(self) -> Path:
+        return self.home / f"router-zone-{self.stage}.json"
+
+    def state(self) -> TargetState | None:
+        found = _read(self.state_path, _STATE.decode, "router/damaged-state")
+        if found is not None:
+            self._require_own(self.state_path, found.service, found.stage)
+        return found
+
+    def write_state(self, state: TargetState) -> None:
+        _write(self.state_path, state)
+
+    def put_back(self, state: TargetState | None) -> None:
+        """What was wanted before is wanted again; nothing, where nothing was."""
+        if state is None:
+            remove(self.state_path)
+        else:
+            self.write_state(state)
+
+    def history(self) -> tuple[SyncEntry, ...]:
+        found = _read(self.history_path, _HISTORY.decode, "router/damaged-history")
+        if found is None:
+            return ()
+        self._require_own(self.history_path, found.service, found.stage)
+        return found.entries
+
+    def add(self, entry: SyncEntry) -> Problem | None:
+        """A history that cannot be read is put aside, and said so: a new one begins."""
+        with file_lock(self.history_path.with_name(f".{self.history_path.name}.lock")):
+            damage = None
+            try:
+                entries = self.history()
+            except FabricError as error:
+                entries, damage = (), self._put_aside(error.first)
+            history = SyncHistory(_VERSION, self.service, self.stage, with_newest(entries, entry))
+            _write(self.history_path, history)
+        return damage
+
+    def _put_aside(self, problem: Problem) -> Problem:
+        aside = self.history_path.with_name(f"{self.history_path.name}.damaged")
+        number = 1
+        while aside.exists():
+            number += 1
+            aside = self.history_path.with_name(f"{self.history_path.name}.damaged-{number}")
+        self.history_path.rename(aside)
+        message = f"{problem.message}; it lies in `{aside.name}` now, and a new one begins"
+        return Problem(problem.code, message, where=problem.where)
+
+    def _require_own(self, path: Path, service: str, stage: str) -> None:
+        if (service, stage) != (self.service, self.stage):
+            message = f"`{path.name}` belongs to the router of `{service}` ({stage})"
+            hint = "services with a router each need a folder each"
+            raise FabricError(Problem("router/other-service", message, hint, Place(str(path))))
+
+
+def _read(path: Path, decode: Callable[[bytes], T], code: str) -> T | None:
+    try:
+        return decode(read_bytes(path))
+    except FileNotFoundError:
+        return None
+    except (OSError, DecodeError, UnicodeDecodeError) as error:
+        message = f"`{path.name}` cannot be read: {error}"
+        hint = "mend it, or put it aside"
+        raise FabricError(Problem(code, message, hint, Place(str(path)))) from error
+
+
+def _write(path: Path, document: Struct) -> None:
+    content = formatted(encode(document), indent=2) + b"\n"
+    write_atomic(path, content, mode=0o600, durable=True)

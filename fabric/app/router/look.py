@@ -1,0 +1,128 @@
+"""What `fabric router` shows: endpoints, history, and how requests would be spread."""
+
+from msgspec.structs import replace
+
+from fabric.app.deploy.health import health_url
+from fabric.app.router.scope import RoutedTarget, RouterRequest, RouterScope, open_router
+from fabric.app.router.sync import drift_in, drift_row
+from fabric.app.settings import Settings
+from fabric.model.outcomes.routed import (
+    ChaosOutcome,
+    EndpointRow,
+    EndpointsOutcome,
+    HistoryOutcome,
+    RouterStatusOutcome,
+    ScenarioRow,
+    SimulateOutcome,
+)
+from fabric.model.problems import FabricError, Problem
+from fabric.model.report import Report
+from fabric.router.chaos import ChaosScenario, Verdict, chaos_scenarios
+from fabric.router.history import trend_of
+from fabric.router.routing_warnings import routing_warnings
+from fabric.router.simulate import simulated_shares
+from fabric.system.http_check import called
+from fabric.system.parallel import for_each
+
+_SECONDS = 5.0
+_GOOD, _OTHER = 200, 400
+
+
+def endpoints(asked: RouterRequest, settings: Settings) -> Report:
+    with open_router(asked, settings) as scope:
+        rows = checked_endpoints(scope)
+    outcome = EndpointsOutcome(scope.config.service, scope.config.stage, rows)
+    return Report(asked.command, outcome, warnings=scope.warnings)
+
+
+def checked_endpoints(scope: RouterScope) -> tuple[EndpointRow, ...]:
+    """Real ones are asked, all at once; a simulated one has nobody behind its address."""
+    weights = dict(scope.weights())
+    found: dict[str, EndpointRow] = {}
+
+    def look(target: RoutedTarget) -> None:
+        found[target.label] = _row(scope, target, weights[target.label])
+
+    for_each(scope.targets, look)
+    return tuple(found[label] for label in scope.labels)
+
+
+def _row(scope: RouterScope, target: RoutedTarget, weight: int) -> EndpointRow:
+    row = EndpointRow(
+        target.label,
+        target.provider_id,
+        target.url,
+        weight,
+        healthy=bool(target.url),
+        latency_ms=None,
+        checked=False,
+        detail="simulated" if target.url else "not deployed",
+    )
+    if not target.url or target.is_simulated:
+        return row
+    url = health_url(scope.config.targets.health_check_url, target.url)
+    try:
+        answer = called("GET", url, b"", _SECONDS)
+    except FabricError as error:
+        return replace(row, healthy=False, checked=True, detail=error.first.message)
+    is_good = _GOOD <= answer.status < _OTHER
+    return replace(
+        row,
+        healthy=is_good,
+        checked=True,
+        latency_ms=answer.ms,
+        detail=f"answers {answer.status}",
+    )
+
+
+def status(asked: RouterRequest, settings: Settings) -> Report:
+    """The name, its endpoints, and whether the back end has what is wanted."""
+    with open_router(asked, settings) as scope:
+        rows = checked_endpoints(scope)
+        desired = scope.desired(scope.weights())
+        unknown = [one for one in scope.targets if not one.host]
+        drift = drift_in(scope, desired) if not unknown else None
+        warnings = (*scope.warnings, *routing_warnings(desired, scope.backend.kind))
+    outcome = RouterStatusOutcome(
+        scope.config.service,
+        scope.config.stage,
+        desired.hostname,
+        scope.router.provider,
+        scope.is_simulated,
+        scope.backend.place,
+        scope.router.ttl,
+        scope.config.targets.routing or "round-robin",
+        rows,
+        drift_row(drift) if drift else None,
+    )
+    return Report(asked.command, outcome, warnings=warnings)
+
+
+def dns_history(asked: RouterRequest, settings: Settings) -> Report:
+    with open_router(asked, settings) as scope:
+        entries = scope.files.history()
+    outcome = HistoryOutcome(entries, trend_of(entries))
+    return Report(asked.command, outcome, warnings=scope.warnings)
+
+
+def simulate(asked: RouterRequest, settings: Settings, requests: int) -> Report:
+    """Nobody is asked: what the weights come to for so many requests."""
+    with open_router(asked, settings) as scope:
+        shares = simulated_shares(scope.weights(), requests)
+    return Report(asked.command, SimulateOutcome(requests, dict(shares)), warnings=scope.warnings)
+
+
+def chaos_verify(asked: RouterRequest, settings: Settings) -> Report:
+    """Nobody is asked here either. A scenario that fails is a failure of the command."""
+    with open_router(asked, settings) as scope:
+        scenarios = chaos_scenarios(scope.weights())
+    rows = tuple(
+        ScenarioRow(one.down, one.verdict, dict(one.shares), one.detail) for one in scenarios
+    )
+    failed = tuple(_problem(one) for one in scenarios if one.verdict is Verdict.FAIL)
+    return Report(asked.command, ChaosOutcome(rows), problems=failed, warnings=scope.warnings)
+
+
+def _problem(scenario: ChaosScenario) -> Problem:
+    message = f"with {', '.join(scenario.down)} down: {scenario.detail}"
+    return Problem("router/no-takeover", message, "name further `targets` below `fabric`")

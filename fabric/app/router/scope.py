@@ -1,0 +1,169 @@
+"""One router: its config, its endpoints as they are recorded, and who keeps the name."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.project.files import calling_environment
+from fabric.app.request import Where
+from fabric.app.router.dns_backends import open_dns_backend
+from fabric.app.router.files import RouterFiles
+from fabric.app.settings import Settings
+from fabric.app.state.scope import StateRequest, open_scope
+from fabric.config.values import Config
+from fabric.graph.compile import ServiceUnit
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Lifecycle, Mode, RecordRef
+from fabric.model.routing import DesiredRouting, EndpointShare, Weights, host_of
+from fabric.providers.connections import Connections
+from fabric.providers.dns_contract import DnsBackend
+from fabric.router.history import last_applied, weights_in
+from fabric.router.settings import RouterSettings, router_settings, target_labels
+from fabric.router.weights import even_weights, kept_weights
+from fabric.state.records.transaction import LockPolicy, peek
+from fabric.state.store import RecordStore
+
+# In the place of a provider: the lock of a name lies beside those of the records.
+LOCKED_AS = "router"
+
+
+class RouterRequest(Struct, frozen=True):
+    """What the user said: which router, and how long a lock is waited for."""
+
+    command: str
+    where: Where
+    lock_timeout: float = 0.0
+
+
+class RoutedTarget(Struct, frozen=True):
+    """One target of the fabric; without an address it is not deployed."""
+
+    label: str
+    provider_id: str
+    url: str = ""
+    is_simulated: bool = True
+
+    @property
+    def host(self) -> str:
+        return host_of(self.url)
+
+
+class RouterScope(Struct, frozen=True):
+    """`backend` is who keeps the name; `is_simulated` where that is a file in its stead."""
+
+    config: Config
+    router: RouterSettings
+    targets: tuple[RoutedTarget, ...]
+    files: RouterFiles
+    record_store: RecordStore
+    lock_policy: LockPolicy
+    backend: DnsBackend
+    is_simulated: bool
+    units: tuple[ServiceUnit, ...]
+    env: Mapping[str, str]
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def ref(self) -> RecordRef:
+        return RecordRef(self.config.service, self.config.stage, LOCKED_AS)
+
+    @property
+    def owner(self) -> str:
+        return f"{self.config.service}/{self.config.stage}"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(one.label for one in self.targets)
+
+    def weights(self) -> Weights:
+        """Those of the target state; where that is lost, of the last that was applied; where
+        nothing was, of what the back end has."""
+        known = dict(self._known_weights())
+        return kept_weights(known, self.labels, self.router.canary.percent)
+
+    def _known_weights(self) -> Weights:
+        state = self.files.state()
+        if state is not None:
+            return tuple((one.label, one.weight) for one in state.endpoints)
+        last = last_applied(self.files.history())
+        if last is not None:
+            return weights_in(last.after)
+        there = self.backend.read(self.desired(even_weights(self.labels)))
+        return tuple(pair for part in there if part.is_ours for pair in part.weights)
+
+    def desired(self, weights: Weights) -> DesiredRouting:
+        urls = {one.label: one.url for one in self.targets}
+        targets = self.config.targets
+        check = targets.health_check_url or "/" if targets.health_check_enabled else ""
+        return DesiredRouting(
+            self.router.hostname.lower(),
+            self.owner,
+            tuple(EndpointShare(label, urls.get(label, ""), weight) for label, weight in weights),
+            self.router.ttl,
+            targets.routing,
+            check,
+        )
+
+    def require_addresses(self) -> None:
+        """Nothing is led to who is nowhere."""
+        missing = tuple(_no_address(one, self.config) for one in self.targets if not one.host)
+        if missing:
+            raise FabricError(*missing)
+
+
+@contextlib.contextmanager
+def open_router(asked: RouterRequest, settings: Settings) -> Iterator[RouterScope]:
+    main = StateRequest(
+        asked.command,
+        replace(asked.where, provider="", keeps_router=True),
+        lock_timeout=asked.lock_timeout,
+    )
+    with contextlib.ExitStack() as stack:
+        found = stack.enter_context(open_scope(main, settings))
+        router = router_settings(found.config)
+        targets = tuple(_target(label, main, settings) for label in target_labels(found.config))
+        files = RouterFiles(Path(found.placement.home), found.service, found.one.stage)
+        env = calling_environment(found.placement.env_place, settings.env)
+        connections = stack.enter_context(contextlib.closing(Connections()))
+        opened = open_dns_backend(router, files, env, connections)
+        yield RouterScope(
+            found.config,
+            router,
+            targets,
+            files,
+            found.record_store,
+            found.lock_policy,
+            opened.backend,
+            opened.is_simulated,
+            found.project.units,
+            env,
+            (*found.project.warnings, *opened.warnings),
+        )
+
+
+def _target(label: str, main: StateRequest, settings: Settings) -> RoutedTarget:
+    """Each target may keep its records in a back end of its own."""
+    where = replace(main.where, provider=label)
+    with open_scope(replace(main, where=where), settings) as scope:
+        scope.refuse_unknown()
+        record = peek(scope.record_store, scope.one)
+        provider_id = scope.placement.provider_id
+    is_live = record is not None and record.lifecycle is not Lifecycle.REMOVING
+    if record is None or not is_live:
+        return RoutedTarget(label, provider_id)
+    return RoutedTarget(label, provider_id, record.endpoint, record.mode is Mode.SIMULATED)
+
+
+def _no_address(target: RoutedTarget, config: Config) -> Problem:
+    return Problem(
+        "router/no-address",
+        f"the endpoint `{target.label}` of `{config.service}` ({config.stage}) has no address: "
+        "it is not deployed"
+        if not target.url
+        else f"the endpoint `{target.label}` has an address without a host: {target.url}",
+        hint=f"`fabric deploy --stage {config.stage} --provider {target.label}`, or "
+        "`fabric router deploy` for all of them",
+    )

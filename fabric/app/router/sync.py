@@ -1,0 +1,215 @@
+"""A name brought to where it is to lead: looked at, agreed to, done, and written down."""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.router.scope import RouterScope
+from fabric.app.settings import Settings
+from fabric.model.outcomes.routed import (
+    DriftRow,
+    RoutedEndpoint,
+    RoutedShare,
+    SyncEntry,
+    SyncOutcome,
+    TargetState,
+    action_rows,
+    share_rows,
+)
+from fabric.model.problems import FabricError, Problem
+from fabric.model.routing import DesiredRouting, Weights
+from fabric.router.diff import (
+    Drift,
+    drift_of,
+    forbidden_verbs,
+    foreign_problem,
+    summary_of,
+)
+from fabric.router.routing_warnings import routing_warnings
+from fabric.router.settings import ChangeConsent, refuse_change
+from fabric.state.records.under_lock import locked
+from fabric.system.clock import stamp
+
+NO_CONSENT = ChangeConsent()
+Agrees = Callable[[str], bool]
+Choose = Callable[[RouterScope], Weights]
+
+
+class DnsChange(Struct, frozen=True):
+    """A change that is asked for: under which name it goes down in the history, set off by what.
+    Whether it is only a dry run, and what whoever asks has to say for it."""
+
+    operation: str
+    trigger: str = "command"
+    dry_run: bool = False
+    consent: ChangeConsent = NO_CONSENT
+    agrees: Agrees = lambda _: True
+
+
+class Synced(Struct, frozen=True):
+    outcome: SyncOutcome
+    warnings: tuple[Problem, ...] = ()
+
+
+def synced(
+    scope: RouterScope, change: DnsChange, settings: Settings, choose: Choose | None = None
+) -> Synced:
+    """`choose` says the weights; without it those stay that hold. They are chosen under the lock:
+    of two who shift at once the second sees what the first has done."""
+    choose = choose or RouterScope.weights
+    scope.require_addresses()
+    step = _Step(scope, change, settings)
+    if change.dry_run:
+        return step.done(choose(scope))
+    choose(scope)
+    refuse_unasked(scope, change)
+    _refuse_simulated(scope)
+    operation = f"router {change.operation}"
+    with locked(scope.record_store, {scope.ref: 0}, operation, scope.lock_policy):
+        return step.done(choose(scope))
+
+
+def refuse_unasked(scope: RouterScope, change: DnsChange) -> None:
+    """All that has to be said before the name is changed, by whoever asks for it."""
+    refuse_change(scope.router, scope.config.stage, change.consent, scope.env)
+    if not change.agrees(f"Change DNS of {scope.router.hostname} ({scope.backend.place})?"):
+        raise FabricError(Problem("router/declined", "nothing was changed"))
+
+
+def drift_in(scope: RouterScope, desired: DesiredRouting) -> Drift:
+    """What would have to be done; a FabricError where somebody else is in the way."""
+    drift = drift_of(scope.backend.want(desired), scope.backend.read(desired))
+    if drift.foreign:
+        raise FabricError(*(foreign_problem(one) for one in drift.foreign))
+    return drift
+
+
+class _Step:
+    """One change of one name."""
+
+    def __init__(self, scope: RouterScope, change: DnsChange, settings: Settings) -> None:
+        self._scope = scope
+        self._change = change
+        self._settings = settings
+
+    def done(self, weights: Weights) -> Synced:
+        scope = self._scope
+        desired = scope.desired(weights)
+        drift = drift_in(scope, desired)
+        before = scope.files.state()
+        state = self._state(desired, before)
+        entry = self._entry(desired, drift, before)
+        if not self._change.dry_run:
+            _refuse_policy(scope, drift)
+            _apply(scope, desired, drift, state)
+        damage = scope.files.add(entry)
+        told = routing_warnings(desired, scope.backend.kind)
+        warnings = (*scope.warnings, *told, *((damage,) if damage else ()))
+        return Synced(self._outcome(entry, desired, state), warnings)
+
+    def _entry(
+        self, desired: DesiredRouting, drift: Drift, before: TargetState | None
+    ) -> SyncEntry:
+        clock, change = self._settings.clock, self._change
+        seconds = int(clock.now().timestamp())
+        return SyncEntry(
+            f"{self._scope.config.stage}-{seconds}-{self._settings.chance(3)}",
+            change.operation,
+            change.trigger,
+            change.dry_run,
+            stamp(clock),
+            tuple(RoutedShare(one.label, one.url, one.weight) for one in _endpoints(before)),
+            action_rows(drift.actions),
+            share_rows(desired.shares),
+            drift_row(drift),
+            desired.hostname,
+            change.consent.reason,
+            desired.digest,
+        )
+
+    def _state(self, desired: DesiredRouting, before: TargetState | None) -> TargetState:
+        """Times tell when an endpoint's own part was last another one."""
+        now = stamp(self._settings.clock)
+        providers = {one.label: one.provider_id for one in self._scope.targets}
+        was = {one.label: one for one in _endpoints(before)}
+        rows = []
+        for one in desired.shares:
+            old = was.get(one.label)
+            healthy = old.healthy if old else True
+            row = RoutedEndpoint(one.label, providers[one.label], one.url, one.weight, healthy, now)
+            is_same = old is not None and replace(row, updated_at=old.updated_at) == old
+            rows.append(old if old is not None and is_same else row)
+        config = self._scope.config
+        return TargetState(config.service, config.stage, tuple(rows))
+
+    def _outcome(
+        self, entry: SyncEntry, desired: DesiredRouting, state: TargetState
+    ) -> SyncOutcome:
+        scope, config = self._scope, self._scope.config
+        return SyncOutcome(
+            entry.id,
+            config.service,
+            config.stage,
+            desired.hostname,
+            scope.router.provider,
+            scope.is_simulated,
+            scope.backend.place,
+            entry.operation,
+            entry.dry_run,
+            dict(desired.weights),
+            state.endpoints,
+            entry.summary,
+            entry.actions,
+            entry.reason,
+        )
+
+
+def _endpoints(state: TargetState | None) -> tuple[RoutedEndpoint, ...]:
+    return state.endpoints if state else ()
+
+
+def _apply(scope: RouterScope, desired: DesiredRouting, drift: Drift, state: TargetState) -> None:
+    """What is wanted is written down first: whoever comes after a crash goes on to it. Where the
+    back end refuses, what was wanted before holds on."""
+    before = scope.files.state()
+    scope.files.write_state(state)
+    if not drift.changes:
+        return
+    try:
+        scope.backend.apply(desired, drift.actions)
+    except FabricError:
+        scope.files.put_back(before)
+        raise
+
+
+def _refuse_simulated(scope: RouterScope) -> None:
+    """Nobody is behind the address of a simulated deployment."""
+    nowhere = [one.label for one in scope.targets if one.is_simulated]
+    if nowhere and not scope.is_simulated:
+        message = (
+            f"`{scope.router.hostname}` is a real name, and {', '.join(nowhere)} "
+            "of its endpoints are simulated: nothing was changed"
+        )
+        hint = "deploy them for real (FABRIC_REAL_DEPLOY=1), or choose the back end `local`"
+        raise FabricError(Problem("router/simulated-endpoint", message, hint))
+
+
+def _refuse_policy(scope: RouterScope, drift: Drift) -> None:
+    policy = scope.router.mutation_policy
+    forbidden = [one for one in drift.changes if one.action in forbidden_verbs(policy)]
+    if forbidden:
+        names = ", ".join(f"{one.action} {one.resource} `{one.name}`" for one in forbidden[:3])
+        message = f"`mutationPolicy: {policy}` forbids what would have to be done: {names}"
+        raise FabricError(Problem("router/policy", message, "nothing was changed"))
+
+
+def drift_row(drift: Drift) -> DriftRow:
+    summary = summary_of(drift.actions)
+    return DriftRow(
+        summary.create,
+        summary.update,
+        summary.noop,
+        summary.delete_candidate,
+        summary.drift_detected,
+    )

@@ -1,0 +1,256 @@
+"""`fabric router …`: one name over several providers, led elsewhere. Changes only."""
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import click
+from msgspec import Struct
+
+from fabric.cli import commands_table as table
+from fabric.cli.flags_of import flags_of
+from fabric.cli.main import LazyGroup
+from fabric.cli.options import (
+    ConfigFile,
+    LockTimeout,
+    Params,
+    ScreenFlags,
+    Stage,
+    Yes,
+    examples,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fabric.app.deploy.protected import AskFor
+    from fabric.app.router.scope import RouterRequest
+    from fabric.app.router.sync import DnsChange
+    from fabric.app.settings import Settings
+    from fabric.model.report import Report
+    from fabric.router.settings import ChangeConsent
+
+    LookCase: TypeAlias = Callable[[RouterRequest, Settings], Report]
+    ChangeCase: TypeAlias = Callable[[RouterRequest, Settings, DnsChange, AskFor], Report]
+
+router = LazyGroup(
+    name="router",
+    help="Lead one name to several providers, by weight.",
+    epilog="Examples:\n  fabric router deploy --sync-dns\n"
+    "  fabric router dns-shift --provider spare --percent 25",
+    no_args_is_help=True,
+).listing(table.ROUTER)
+AllowProd: TypeAlias = Annotated[
+    bool,
+    click.option(
+        "--allow-prod-dns-sync", "allow_prod", is_flag=True, help="Let stage `prod` change DNS."
+    ),
+]
+Reason: TypeAlias = Annotated[
+    str,
+    click.option("--reason", default="", metavar="TEXT", help="Why: kept in the history."),
+]
+DryRun: TypeAlias = Annotated[
+    bool, click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
+]
+
+
+class RouterFlags(Struct, frozen=True):
+    """Which router, and how the answer is shown."""
+
+    config: ConfigFile
+    stage: Stage
+    params: Params
+    screen: ScreenFlags
+
+
+class ConsentFlags(Struct, frozen=True):
+    """What has to be said before DNS is changed."""
+
+    allow_prod: AllowProd
+    reason: Reason
+    yes: Yes
+    lock_timeout: LockTimeout
+
+    @property
+    def consent(self) -> "ChangeConsent":
+        from fabric.router.settings import ChangeConsent
+
+        return ChangeConsent(self.reason, self.allow_prod)
+
+
+class SyncFlags(Struct, frozen=True):
+    router: RouterFlags
+    dry_run: DryRun
+    consent: ConsentFlags
+
+
+class RouterReconcileFlags(Struct, frozen=True):
+    router: RouterFlags
+    apply: Annotated[
+        bool, click.option("--apply", is_flag=True, help="Make it as it is wanted again.")
+    ]
+    consent: ConsentFlags
+
+
+class RouterShiftFlags(Struct, frozen=True):
+    router: RouterFlags
+    label: Annotated[
+        str,
+        click.option(
+            "--provider",
+            "label",
+            required=True,
+            metavar="LABEL",
+            help="The endpoint: a label of `providerOverrides`.",
+        ),
+    ]
+    percent: Annotated[
+        int,
+        click.option(
+            "--percent", type=int, required=True, metavar="N", help="What it gets: 1 to 99."
+        ),
+    ]
+    dry_run: DryRun
+    consent: ConsentFlags
+
+
+class RouterRestoreFlags(Struct, frozen=True):
+    router: RouterFlags
+    snapshot: Annotated[
+        str,
+        click.option(
+            "--snapshot-id",
+            "snapshot",
+            default="",
+            metavar="ID",
+            help="This one of the history, in place of the one before.",
+        ),
+    ]
+    dry_run: DryRun
+    consent: ConsentFlags
+
+
+def request_of(command: str, flags: RouterFlags, lock_timeout: str = "0") -> "RouterRequest":
+    from fabric.app.request import Where, params_of
+    from fabric.app.router.scope import RouterRequest
+    from fabric.model.time_spans import seconds_of
+
+    where = Where(flags.config, stage=flags.stage, params=params_of(flags.params))
+    return RouterRequest(f"router {command}", where, seconds_of("--lock-timeout", lock_timeout))
+
+
+def shown(command: str, flags: RouterFlags, use_case: "LookCase") -> int:
+    from fabric.cli.screen import Screen
+    from fabric.cli.start import command_start
+
+    settings = command_start().settings
+    screen = Screen.of(settings, as_json=flags.screen.as_json, colour=flags.screen.color)
+    return screen.finish(use_case(request_of(command, flags), settings))
+
+
+def _changed(
+    command: str,
+    flags: RouterFlags,
+    said: ConsentFlags,
+    use_case: "ChangeCase",
+    *,
+    dry_run: bool = False,
+) -> int:
+    from fabric.app.router.sync import DnsChange
+    from fabric.cli.consent import asker, word_asker
+    from fabric.cli.screen import Screen
+    from fabric.cli.start import command_start
+
+    settings = command_start().settings
+    screen = Screen.of(settings, as_json=flags.screen.as_json, colour=flags.screen.color)
+    agrees = asker(screen, settings, yes=said.yes)
+    change = DnsChange(command, dry_run=dry_run, consent=said.consent, agrees=agrees)
+    asked = request_of(command, flags, said.lock_timeout)
+    return screen.finish(use_case(asked, settings, change, word_asker(screen, settings)))
+
+
+@click.command(
+    name="dns-sync",
+    epilog=examples("""
+fabric router dns-sync
+fabric router dns-sync --stage prod --allow-prod-dns-sync --reason "new region"
+"""),
+)
+@flags_of(SyncFlags)
+def dns_sync(flags: SyncFlags) -> int:
+    """Lead the name to the endpoints as they are deployed, with the shares that hold.
+
+    Only what differs is changed. Records of somebody else are never touched.
+    """
+    from fabric.app.router.change import dns_sync as sync
+
+    return _changed("dns-sync", flags.router, flags.consent, sync, dry_run=flags.dry_run)
+
+
+@click.command(
+    name="dns-reconcile",
+    epilog=examples("""
+fabric router dns-reconcile                 what differs; changes nothing
+fabric router dns-reconcile --apply --yes
+"""),
+)
+@flags_of(RouterReconcileFlags)
+def dns_reconcile(flags: RouterReconcileFlags) -> int:
+    """Tell what differs between what is wanted and what the back end has.
+
+    What is ours and wanted no more is told as a candidate for deletion; it is never deleted.
+    """
+    from fabric.app.router.change import dns_reconcile as reconcile
+
+    return _changed(
+        "dns-reconcile", flags.router, flags.consent, reconcile, dry_run=not flags.apply
+    )
+
+
+@click.command(
+    name="dns-shift",
+    epilog=examples("""
+fabric router dns-shift --provider spare --percent 25
+fabric router dns-shift --provider spare --percent 25 --dry-run --json
+"""),
+)
+@flags_of(RouterShiftFlags)
+def dns_shift(flags: RouterShiftFlags) -> int:
+    """Give one endpoint exactly so many percent of the traffic.
+
+    The others share the rest as before, each at least 1.
+    """
+    from fabric.app.router.change import dns_shift as shift
+
+    return _changed(
+        "dns-shift",
+        flags.router,
+        flags.consent,
+        lambda asked, settings, change, ask: shift(
+            asked, settings, change, (flags.label, flags.percent), ask
+        ),
+        dry_run=flags.dry_run,
+    )
+
+
+@click.command(
+    name="dns-restore",
+    epilog=examples("""
+fabric router dns-restore
+fabric router dns-restore --snapshot-id prod-1767225600-a1b2c3
+"""),
+)
+@flags_of(RouterRestoreFlags)
+def dns_restore(flags: RouterRestoreFlags) -> int:
+    """Go back to the shares that were applied before those of now.
+
+    Dry runs do not count. `fabric router dns-history` lists the ids of all snapshots.
+    """
+    from fabric.app.router.change import dns_restore as restore
+
+    return _changed(
+        "dns-restore",
+        flags.router,
+        flags.consent,
+        lambda asked, settings, change, ask: restore(asked, settings, change, flags.snapshot, ask),
+        dry_run=flags.dry_run,
+    )

@@ -1,0 +1,101 @@
+"""`fabric router deploy`: all targets of a fabric, then the name that leads to them."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import click
+from msgspec import Struct
+
+from fabric.cli.commands.router import ConsentFlags, RouterFlags, request_of
+from fabric.cli.flags_of import flags_of
+from fabric.cli.options import examples
+from fabric.cli.run_options import at_once
+
+if TYPE_CHECKING:
+    from fabric.app.request import Request
+    from fabric.app.router.deploy import RouterDeploy
+    from fabric.cli.perform import Caller, Order
+    from fabric.model.report import Report
+
+_COMMAND = "router deploy"
+
+
+class RouterDeployFlags(Struct, frozen=True):
+    router: RouterFlags
+    sync_dns: Annotated[
+        bool,
+        click.option(
+            "--sync-dns", is_flag=True, help="Then lead the name to them, if all are deployed."
+        ),
+    ]
+    force: Annotated[
+        bool, click.option("--force", is_flag=True, help="Deploy what is up to date as well.")
+    ]
+    rollback: Annotated[
+        bool | None,
+        click.option(
+            "--rollback-on-failure/--no-rollback-on-failure",
+            "rollback",
+            default=None,
+            help="Take a target back to what was live if anything of it fails.",
+        ),
+    ]
+    concurrency: Annotated[str, at_once("Tasks")]
+    consent: ConsentFlags
+
+
+@click.command(
+    epilog=examples("""
+fabric router deploy                   all targets; the name stays as it is
+fabric router deploy --sync-dns --stage prod --allow-prod-dns-sync
+""")
+)
+@flags_of(RouterDeployFlags)
+def deploy(flags: RouterDeployFlags) -> int:
+    """Deploy all targets of the fabric, and lead the name to them.
+
+    Each label below `fabric.targets` is deployed. With --sync-dns, or `autoApply: true` in the
+    config, the name is then brought in line; where a target fails it stays as it is.
+    """
+    from fabric.cli.perform import perform
+
+    return perform(_order(flags), lambda one, caller: _deployed(flags, one, caller))
+
+
+def _order(flags: RouterDeployFlags) -> "Order":
+    from fabric.app.request import Request
+    from fabric.cli.perform import Order
+    from fabric.model.names import Verb
+
+    where = request_of("deploy", flags.router).where
+    request = Request(Verb.DEPLOY, _COMMAND, where, concurrency=flags.concurrency)
+    return Order(request, flags.router.screen)
+
+
+def _deployed(flags: RouterDeployFlags, request: "Request", caller: "Caller") -> "Report":
+    from fabric.app.deploy.deploy import DeployOptions
+    from fabric.app.deploy.deploy import deploy as deploy_services
+    from fabric.app.router.deploy import deploy_targets
+    from fabric.cli.consent import word_asker
+    from fabric.model.time_spans import seconds_of
+
+    timeout = seconds_of("--lock-timeout", flags.consent.lock_timeout)
+    ask = word_asker(caller.screen, caller.settings)
+    options = DeployOptions(flags.force, flags.rollback, timeout, ask=ask)
+    return deploy_targets(
+        _work(flags, request, caller),
+        caller.settings,
+        lambda one: deploy_services(one, caller.settings, options, caller.make_listeners),
+    )
+
+
+def _work(flags: RouterDeployFlags, request: "Request", caller: "Caller") -> "RouterDeploy":
+    from fabric.app.router.deploy import RouterDeploy
+    from fabric.app.router.sync import DnsChange
+    from fabric.cli.consent import asker, word_asker
+
+    said = flags.consent
+    agrees = asker(caller.screen, caller.settings, yes=said.yes)
+    change = DnsChange("dns-sync", "router deploy", consent=said.consent, agrees=agrees)
+    asked = request_of("deploy", flags.router, said.lock_timeout)
+    ask = word_asker(caller.screen, caller.settings)
+    return RouterDeploy(request, asked, flags.sync_dns, change, ask)

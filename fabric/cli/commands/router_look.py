@@ -1,0 +1,101 @@
+"""`fabric router …`: what is looked at, and what is only worked out."""
+
+from typing import Annotated
+
+import click
+from msgspec import Struct
+
+from fabric.cli.commands.router import RouterFlags, shown
+from fabric.cli.flags_of import flags_of
+from fabric.cli.options import examples
+
+
+class SimulateFlags(Struct, frozen=True):
+    router: RouterFlags
+    requests: Annotated[
+        int,
+        click.option(
+            "--requests",
+            type=click.IntRange(min=0, max=10**12),
+            default=1000,
+            show_default=True,
+            metavar="N",
+            help="How many requests.",
+        ),
+    ]
+
+
+@click.command(
+    name="dns-history",
+    epilog=examples("""
+fabric router dns-history
+fabric router dns-history --stage prod --json
+"""),
+)
+@flags_of(RouterFlags)
+def dns_history(flags: RouterFlags) -> int:
+    """Show what was done to the name: the last operation, and how the shares went."""
+    from fabric.app.router.look import dns_history as history
+
+    return shown("dns-history", flags, history)
+
+
+@click.command(
+    epilog=examples("""
+fabric router status
+fabric router status --stage prod --json
+""")
+)
+@flags_of(RouterFlags)
+def status(flags: RouterFlags) -> int:
+    """Show the name, its shares, its endpoints, and whether the back end has it so."""
+    from fabric.app.router.look import status as router_status
+
+    return shown("status", flags, router_status)
+
+
+@click.command(
+    epilog=examples("""
+fabric router endpoints
+fabric router endpoints --stage prod --json
+""")
+)
+@flags_of(RouterFlags)
+def endpoints(flags: RouterFlags) -> int:
+    """Ask each endpoint how it is, and how long it takes to answer."""
+    from fabric.app.router.look import endpoints as router_endpoints
+
+    return shown("endpoints", flags, router_endpoints)
+
+
+@click.command(
+    epilog=examples("""
+fabric router simulate --requests 10000
+fabric router simulate --requests 1000000 --json
+""")
+)
+@flags_of(SimulateFlags)
+def simulate(flags: SimulateFlags) -> int:
+    """Spread requests by weight, without a call: it comes out equal each time."""
+    from fabric.app.router.look import simulate as simulated
+
+    return shown(
+        "simulate",
+        flags.router,
+        lambda asked, settings: simulated(asked, settings, flags.requests),
+    )
+
+
+@click.command(
+    name="chaos-verify",
+    epilog=examples("""
+fabric router chaos-verify
+fabric router chaos-verify --stage prod --json
+"""),
+)
+@flags_of(RouterFlags)
+def chaos_verify(flags: RouterFlags) -> int:
+    """Tell what happens to requests when each endpoint is down, and when all are."""
+    from fabric.app.router.look import chaos_verify as verify
+
+    return shown("chaos-verify", flags, verify)

@@ -1,0 +1,171 @@
+"""What `fabric router` answers: endpoints with their weights, and what was done to a name."""
+
+from collections.abc import Mapping
+
+from fabric.model.outcomes.deployed import ServiceEnd
+from fabric.model.outcomes.json_struct import JsonStruct
+from fabric.model.routing import EndpointShare, RouterAction, RouterResource, RouterVerb, Weights
+
+
+class RoutedEndpoint(JsonStruct, frozen=True):
+    """One endpoint as the target state keeps it."""
+
+    label: str
+    provider: str
+    url: str
+    weight: int
+    healthy: bool
+    updated_at: str
+
+
+class TargetState(JsonStruct, frozen=True):
+    service: str
+    stage: str
+    endpoints: tuple[RoutedEndpoint, ...]
+
+
+class RouterActionRow(JsonStruct, frozen=True):
+    resource: RouterResource
+    action: RouterVerb
+    name: str
+    detail: str
+
+
+class RoutedShare(JsonStruct, frozen=True):
+    label: str
+    url: str
+    weight: int
+
+
+class DriftRow(JsonStruct, frozen=True):
+    create: int
+    update: int
+    noop: int
+    delete_candidate: int
+    drift_detected: bool
+
+
+class SyncEntry(JsonStruct, frozen=True):
+    """One entry of the history: who led the name where, from where, and why."""
+
+    id: str
+    operation: str
+    trigger: str
+    dry_run: bool
+    created_at: str
+    before: tuple[RoutedShare, ...]
+    actions: tuple[RouterActionRow, ...]
+    after: tuple[RoutedShare, ...]
+    summary: DriftRow
+    hostname: str = ""
+    reason: str = ""
+    desired: str = ""
+
+
+class SyncOutcome(JsonStruct, frozen=True):
+    """`weights` are those that hold from now on, or would without `dry_run`."""
+
+    id: str
+    service: str
+    stage: str
+    hostname: str
+    provider: str
+    simulated: bool
+    place: str
+    operation: str
+    dry_run: bool
+    weights: Mapping[str, int]
+    endpoints: tuple[RoutedEndpoint, ...]
+    summary: DriftRow
+    actions: tuple[RouterActionRow, ...]
+    reason: str = ""
+
+
+class RouterReconcileOutcome(JsonStruct, frozen=True):
+    dry_run: bool
+    summary: DriftRow
+    actions: tuple[RouterActionRow, ...]
+
+
+class TrendPoint(JsonStruct, frozen=True):
+    id: str
+    operation: str
+    created_at: str
+    weights: Mapping[str, int]
+
+
+class HistoryOutcome(JsonStruct, frozen=True):
+    """Newest first; the trend is of what was applied, oldest first."""
+
+    entries: tuple[SyncEntry, ...]
+    trend: tuple[TrendPoint, ...]
+
+
+class EndpointRow(JsonStruct, frozen=True):
+    """`latency_ms` is None where nobody was asked, or nobody answered."""
+
+    label: str
+    provider: str
+    url: str
+    weight: int
+    healthy: bool
+    latency_ms: int | None
+    checked: bool
+    detail: str = ""
+
+
+class EndpointsOutcome(JsonStruct, frozen=True):
+    service: str
+    stage: str
+    endpoints: tuple[EndpointRow, ...]
+
+
+class RouterStatusOutcome(JsonStruct, frozen=True):
+    """`summary` is None while some endpoint has no address yet."""
+
+    service: str
+    stage: str
+    hostname: str
+    provider: str
+    simulated: bool
+    place: str
+    ttl: int
+    routing: str
+    endpoints: tuple[EndpointRow, ...]
+    summary: DriftRow | None
+
+
+class SimulateOutcome(JsonStruct, frozen=True):
+    requests: int
+    shares: Mapping[str, int]
+
+
+class ScenarioRow(JsonStruct, frozen=True):
+    down: tuple[str, ...]
+    verdict: str
+    shares: Mapping[str, int]
+    detail: str
+
+
+class ChaosOutcome(JsonStruct, frozen=True):
+    scenarios: tuple[ScenarioRow, ...]
+
+
+class RouterDeployOutcome(JsonStruct, frozen=True):
+    """`sync` is what became of the name, None where it was not asked for or not come to."""
+
+    stage: str
+    deployments: tuple[ServiceEnd, ...]
+    sync: SyncOutcome | None = None
+
+
+def action_rows(actions: tuple[RouterAction, ...]) -> tuple[RouterActionRow, ...]:
+    return tuple(RouterActionRow(one.resource, one.action, one.name, one.detail) for one in actions)
+
+
+def share_rows(shares: tuple[EndpointShare, ...]) -> tuple[RoutedShare, ...]:
+    return tuple(RoutedShare(one.label, one.url, one.weight) for one in shares)
+
+
+def weight_map(weights: Weights) -> Mapping[str, int]:
+    return dict(weights)

@@ -1,0 +1,109 @@
+"""One name over several endpoints: what is wanted, what a back end has, what is to be done."""
+
+from enum import StrEnum
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.model.names import Digest
+
+# What all weights add up to: they are read as percent.
+WHOLE = 100
+# Who keeps the name; the first one where the config does not say.
+ROUTER_BACK_ENDS = ("edge1", "cloud1", "pdns", "local")
+Weights: TypeAlias = tuple[tuple[str, int], ...]
+
+
+class EndpointShare(Struct, frozen=True):
+    """One endpoint, and how much of the traffic it is to get, in parts of the whole."""
+
+    label: str
+    url: str
+    weight: int
+
+    @property
+    def host(self) -> str:
+        return host_of(self.url)
+
+
+def host_of(url: str) -> str:
+    """The name in an address, as DNS would be asked for it."""
+    return (urlsplit(url).hostname or "").rstrip(".")
+
+
+class DesiredRouting(Struct, frozen=True):
+    """What a name is to lead to. `owner` is the service and stage whose records these are;
+    `check_path` is what health checks ask for, empty where none are wanted."""
+
+    hostname: str
+    owner: str
+    shares: tuple[EndpointShare, ...]
+    ttl: int
+    strategy: str = ""
+    check_path: str = ""
+
+    @property
+    def weights(self) -> Weights:
+        return weights_of(self.shares)
+
+    @property
+    def digest(self) -> Digest:
+        shares = (text for one in self.shares for text in (one.label, one.url, str(one.weight)))
+        own = (self.hostname, self.owner, str(self.ttl), self.strategy, self.check_path)
+        return digest_fields((*own, *shares))
+
+
+def weights_of(shares: tuple[EndpointShare, ...]) -> Weights:
+    return tuple((one.label, one.weight) for one in shares)
+
+
+class RouterResource(StrEnum):
+    """The kinds of things that a back end keeps for a name."""
+
+    DNS_RECORD = "dns_record"
+    MONITOR = "lb_monitor"
+    POOL = "lb_pool"
+    BALANCER = "load_balancer"
+
+
+class RouterPart(Struct, frozen=True):
+    """One thing at a back end, as it is or as it is to be. `detail` says all that matters of it,
+    and is what is compared; `ident` is the back end's own name for it. `weights` are those of
+    the labels that it tells of."""
+
+    resource: RouterResource
+    name: str
+    detail: str
+    is_ours: bool = True
+    ident: str = ""
+    weights: Weights = ()
+
+    @property
+    def key(self) -> tuple[RouterResource, str]:
+        return self.resource, self.name
+
+
+class RouterVerb(StrEnum):
+    CREATE = "create"
+    UPDATE = "update"
+    NO_OP = "no-op"
+    DELETE_CANDIDATE = "delete-candidate"
+
+
+CHANGING = (RouterVerb.CREATE, RouterVerb.UPDATE)
+
+
+class RouterAction(Struct, frozen=True):
+    """What is to be done to one thing; nothing is ever done to a candidate for deletion."""
+
+    resource: RouterResource
+    action: RouterVerb
+    name: str
+    detail: str
+    ident: str = ""
+
+    @property
+    def changes(self) -> bool:
+        return self.action in CHANGING

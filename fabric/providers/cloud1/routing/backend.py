@@ -1,0 +1,168 @@
+"""A name kept by Route 53: weighted sets, changed by one order that is whole or not at all."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.routing import (
+    DesiredRouting,
+    EndpointShare,
+    RouterAction,
+    RouterPart,
+    RouterResource,
+)
+from fabric.providers.cloud1.answers import explained
+from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.cloud1.routing.wanted import (
+    check_reference,
+    part_name,
+    record_detail,
+    set_prefix,
+    wanted_record_sets,
+)
+from fabric.providers.cloud1.routing.zones import FoundSet, checks_in, sets_of, zone_of
+from fabric.providers.contract import UNWATCHED
+from fabric.providers.redaction import Redaction
+from fabric.providers.waiting import Waiting, until
+
+_IN_SYNC = "INSYNC"
+_WAITING = Waiting(base=0.5, cap=10.0, most=180.0)
+_HTTPS_PORT = 443
+_CHECK_SECONDS = 30
+_FAILURES = 3
+
+
+class Cloud1Routing:
+    """`hide` is what no message may show."""
+
+    kind = "cloud1"
+    place = "Route 53"
+
+    def __init__(self, connect: Callable[[str], Cloud1Clients], hide: Redaction) -> None:
+        self._connect = connect
+        self._hide = hide
+        self._zones: dict[str, str] = {}
+
+    def close(self) -> None:
+        """The connection is shared: who made it closes it."""
+
+    def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
+        return wanted_record_sets(desired)
+
+    def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
+        with self._client(desired.hostname) as client:
+            found = sets_of(client, self._zone(client, desired.hostname), desired.hostname)
+            is_checked = desired.check_path or any(one.check_id for one in found)
+            checks = dict(checks_in(client)) if is_checked and found else {}
+        return tuple(_part(one, desired, checks) for one in _in_the_way(found, desired))
+
+    def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
+        changed = {one.name for one in actions if one.changes}
+        shares = [
+            share
+            for part, share in zip(self.want(desired), desired.shares, strict=True)
+            if part.name in changed
+        ]
+        if not shares:
+            return
+        with self._client(desired.hostname) as client:
+            checks = _checks(client, desired, shares)
+            changes = [_upsert(desired, one, checks.get(one.label, "")) for one in shares]
+            batch = {"Comment": f"managed-by fabric {desired.owner}", "Changes": changes}
+            made = client.change_resource_record_sets(
+                HostedZoneId=self._zone(client, desired.hostname), ChangeBatch=batch
+            )
+            _wait(client, made["ChangeInfo"])
+
+    def _zone(self, client: Any, hostname: str) -> str:
+        if hostname not in self._zones:
+            self._zones[hostname] = zone_of(client, hostname)
+        return self._zones[hostname]
+
+    @contextlib.contextmanager
+    def _client(self, hostname: str) -> Iterator[Any]:
+        """An order that is made twice comes to the same: the client may try again by itself."""
+        with explained(f"the name `{hostname}` at cloud1", self._hide.quoted):
+            yield self._connect("").of("route53")
+
+
+def _in_the_way(found: Sequence[FoundSet], desired: DesiredRouting) -> Sequence[FoundSet]:
+    """All sets of a name share its traffic: whose they are not ours, they are in the way."""
+    return sorted(found, key=lambda one: _is_ours(one, desired))
+
+
+def _is_ours(one: FoundSet, desired: DesiredRouting) -> bool:
+    return one.kind == "CNAME" and one.identifier.startswith(set_prefix(desired.owner))
+
+
+def _part(one: FoundSet, desired: DesiredRouting, checks: Mapping[str, str]) -> RouterPart:
+    check = checks.get(one.check_id, one.check_id)
+    host = " ".join(one.values).rstrip(".")
+    if not _is_ours(one, desired):
+        # Under the name of the first of ours, so that nothing is done beside it.
+        name = wanted_record_sets(desired)[0].name if desired.shares else one.name
+        detail = f"{one.ttl} {one.kind} {host} {one.identifier}".rstrip()
+        return RouterPart(RouterResource.DNS_RECORD, name, detail, is_ours=False)
+    detail = record_detail(one.ttl, host, one.weight, check)
+    label = one.identifier.removeprefix(set_prefix(desired.owner))
+    name = part_name(desired.hostname, one.identifier)
+    weights = ((label, one.weight),)
+    return RouterPart(RouterResource.DNS_RECORD, name, detail, weights=weights)
+
+
+def _checks(
+    client: Any, desired: DesiredRouting, shares: Sequence[EndpointShare]
+) -> Mapping[str, str]:
+    """The id of each endpoint's check; one that was made before is found by its reference."""
+    if not desired.check_path:
+        return {}
+    known = {reference: ident for ident, reference in checks_in(client)}
+    return {one.label: _check(client, desired, one, known) for one in shares}
+
+
+def _check(
+    client: Any, desired: DesiredRouting, share: EndpointShare, known: Mapping[str, str]
+) -> str:
+    reference = check_reference(desired, share)
+    if reference in known:
+        return known[reference]
+    made = client.create_health_check(
+        CallerReference=reference,
+        HealthCheckConfig={
+            "Type": "HTTPS",
+            "FullyQualifiedDomainName": share.host,
+            "ResourcePath": desired.check_path,
+            "Port": _HTTPS_PORT,
+            "RequestInterval": _CHECK_SECONDS,
+            "FailureThreshold": _FAILURES,
+            "EnableSNI": True,
+        },
+    )
+    return str(made["HealthCheck"]["Id"])
+
+
+def _upsert(desired: DesiredRouting, share: EndpointShare, check: str) -> dict[str, Any]:
+    return {
+        "Action": "UPSERT",
+        "ResourceRecordSet": {
+            "Name": f"{desired.hostname}.",
+            "Type": "CNAME",
+            "SetIdentifier": set_prefix(desired.owner) + share.label,
+            "Weight": share.weight,
+            "TTL": desired.ttl,
+            "ResourceRecords": [{"Value": f"{share.host}."}],
+            **({"HealthCheckId": check} if check else {}),
+        },
+    }
+
+
+def _wait(client: Any, change: Mapping[str, Any]) -> None:
+    """Until all name servers have it."""
+
+    def look() -> bool | None:
+        return client.get_change(Id=change["Id"])["ChangeInfo"]["Status"] == _IN_SYNC or None
+
+    if not until(look, _WAITING, UNWATCHED):
+        message = "the change was taken, and is not on all name servers yet"
+        raise FabricError(Problem("router/not-in-sync", message, "`fabric router status` looks"))

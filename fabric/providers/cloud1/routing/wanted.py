@@ -1,0 +1,38 @@
+"""What Route 53 would hold: a weighted set of one record for each endpoint."""
+
+from fabric.model.hashing import digest_fields
+from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
+
+_LETTERS = 8
+
+
+def wanted_record_sets(desired: DesiredRouting) -> tuple[RouterPart, ...]:
+    return tuple(_record_set(desired, one) for one in desired.shares)
+
+
+def _record_set(desired: DesiredRouting, share: EndpointShare) -> RouterPart:
+    detail = record_detail(desired.ttl, share.host, share.weight, check_reference(desired, share))
+    name = part_name(desired.hostname, set_prefix(desired.owner) + share.label)
+    weights = ((share.label, share.weight),)
+    return RouterPart(RouterResource.DNS_RECORD, name, detail, weights=weights)
+
+
+def part_name(hostname: str, identifier: str) -> str:
+    return f"{hostname}. {identifier}"
+
+
+def record_detail(ttl: int, host: str, weight: int, check: str) -> str:
+    text = f"{ttl} CNAME {host}. weight {weight}"
+    return f"{text} check {check}" if check else text
+
+
+def set_prefix(owner: str) -> str:
+    """What the identifiers of one service and stage begin with: labels alone may be another's."""
+    return f"fabric-{digest_fields((owner,))[:_LETTERS]}-"
+
+
+def check_reference(desired: DesiredRouting, share: EndpointShare) -> str:
+    """What tells the check from every other one: made once, and found again by this."""
+    if not desired.check_path:
+        return ""
+    return "fabric-" + digest_fields((desired.owner, share.host, desired.check_path))[:32]

@@ -1,0 +1,84 @@
+"""Route 53's answers as values: the zone that a name lies in, its sets, and health checks."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+
+# An alias may stand beside none of these.
+_ADDRESSES = frozenset(("A", "AAAA", "CNAME"))
+
+
+class FoundSet(Struct, frozen=True):
+    """One set of records of a name; `identifier` is empty where it is not weighted."""
+
+    name: str
+    kind: str
+    identifier: str
+    weight: int
+    ttl: int
+    values: tuple[str, ...]
+    check_id: str
+
+
+def zone_of(client: Any, hostname: str) -> str:
+    """The id of the closest public zone above a name: at its top there is no alias."""
+    found: dict[str, str] = {}
+    for page in client.get_paginator("list_hosted_zones").paginate():
+        for zone in page["HostedZones"]:
+            if not zone.get("Config", {}).get("PrivateZone"):
+                found.setdefault(zone["Name"].rstrip(".").lower(), zone["Id"])
+    labels = hostname.split(".")
+    above = (".".join(labels[start:]) for start in range(len(labels)))
+    closest = next((name for name in above if name in found), "")
+    if not closest:
+        message = f"the account has no public zone that `{hostname}` lies in"
+        raise FabricError(Problem("router/no-zone", message, "make the zone, or mend `hostname`"))
+    if closest == hostname:
+        message = f"`{hostname}` is the top of its zone, where no alias may be"
+        hint = f"choose a name below it, such as `api.{hostname}`"
+        raise FabricError(Problem("router/apex", message, hint))
+    return found[closest]
+
+
+def sets_of(client: Any, zone: str, hostname: str) -> tuple[FoundSet, ...]:
+    """Those of the name that stand in the way of each other; they come sorted by name."""
+    wanted = f"{hostname}."
+    found: list[FoundSet] = []
+    for page in client.get_paginator("list_resource_record_sets").paginate(
+        HostedZoneId=zone, StartRecordName=wanted
+    ):
+        for row in page["ResourceRecordSets"]:
+            if _plain(row["Name"]) != wanted:
+                return tuple(found)
+            if row["Type"] in _ADDRESSES:
+                found.append(_found(row))
+    return tuple(found)
+
+
+def _plain(name: str) -> str:
+    """A wildcard comes written as an escape."""
+    return name.replace("\\052", "*").lower()
+
+
+def _found(row: Mapping[str, Any]) -> FoundSet:
+    values = tuple(str(one["Value"]) for one in row.get("ResourceRecords", ()))
+    target = row.get("AliasTarget", {}).get("DNSName", "")
+    return FoundSet(
+        _plain(row["Name"]),
+        row["Type"],
+        row.get("SetIdentifier", ""),
+        int(row.get("Weight", 0)),
+        int(row.get("TTL", 0)),
+        values or ((f"alias {target}",) if target else ()),
+        row.get("HealthCheckId", ""),
+    )
+
+
+def checks_in(client: Any) -> Iterator[tuple[str, str]]:
+    """Each health check's id with the reference that it was made under."""
+    for page in client.get_paginator("list_health_checks").paginate():
+        for one in page["HealthChecks"]:
+            yield one["Id"], one["CallerReference"]

@@ -1,0 +1,84 @@
+"""The back ends that keep names: what each needs, what it would hold, and how it is opened."""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from fabric.model.routing import DesiredRouting, RouterPart
+from fabric.providers.cloud1.routing.wanted import wanted_record_sets
+from fabric.providers.connections import Connections
+from fabric.providers.dns_contract import DnsBackend
+from fabric.providers.edge1.routing.wanted import wanted_balancer
+from fabric.providers.pdns.wanted import wanted_rrset
+from fabric.providers.zone_file.records import wanted_records
+
+
+class DnsFacts(Struct, frozen=True):
+    """`switch` turns real changes on for it alone; of each group of variables one is enough."""
+
+    wanted: Callable[[DesiredRouting], tuple[RouterPart, ...]]
+    switch: str = ""
+    credentials: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def is_file(self) -> bool:
+        return not self.switch
+
+    def missing(self, env: Mapping[str, str]) -> tuple[str, ...]:
+        return tuple(
+            " or ".join(group) for group in self.credentials if not any(map(env.get, group))
+        )
+
+
+DNS_FACTS: Mapping[str, DnsFacts] = {
+    "local": DnsFacts(wanted_records),
+    "edge1": DnsFacts(
+        wanted_balancer,
+        "FABRIC_EDGE1_REAL_DEPLOY",
+        (("EDGE1_API_TOKEN",), ("EDGE1_ACCOUNT_ID",), ("EDGE1_ZONE_ID",)),
+    ),
+    "cloud1": DnsFacts(
+        wanted_record_sets,
+        "FABRIC_CLOUD1_REAL_DEPLOY",
+        (
+            ("CLOUD1_ACCESS_KEY_ID", "AWS_ACCESS_KEY_ID", "AWS_PROFILE"),
+            ("CLOUD1_SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"),
+        ),
+    ),
+    "pdns": DnsFacts(
+        wanted_rrset, "FABRIC_PDNS_REAL_DEPLOY", (("PDNS_API_BASE_URL",), ("PDNS_API_KEY",))
+    ),
+}
+
+
+def dns_backend_of(
+    kind: str,
+    env: Mapping[str, str],
+    connections: Connections,
+) -> DnsBackend:
+    return _OPENERS[kind](env, connections)
+
+
+def _pdns(env: Mapping[str, str], connections: Connections) -> DnsBackend:
+    from fabric.providers.pdns.make import pdns_backend
+
+    return pdns_backend(env, connections)
+
+
+def _cloud1(env: Mapping[str, str], connections: Connections) -> DnsBackend:
+    from fabric.providers.cloud1.routing.make import cloud1_routing
+
+    return cloud1_routing(env, connections)
+
+
+def _edge1(env: Mapping[str, str], connections: Connections) -> DnsBackend:
+    from fabric.providers.edge1.routing.make import edge1_routing
+
+    return edge1_routing(env, connections)
+
+
+_OPENERS: Mapping[str, Callable[[Mapping[str, str], Connections], DnsBackend]] = {
+    "pdns": _pdns,
+    "cloud1": _cloud1,
+    "edge1": _edge1,
+}

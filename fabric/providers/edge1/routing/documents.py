@@ -1,0 +1,110 @@
+"""Load balancing as edge1's interface writes it: what is asked for, and what is answered."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from fabric.model.routing import DesiredRouting, EndpointShare
+from fabric.providers.edge1.routing.wanted import CHECK_SECONDS, managed_by, pool_name
+
+# Weights are parts of one, with two decimals.
+_WHOLE = 100
+
+
+class MonitorRow(Struct, frozen=True):
+    id: str
+    description: str = ""
+    type: str = ""
+    method: str = "GET"
+    path: str = ""
+    interval: int = 0
+
+
+class OriginRow(Struct, frozen=True):
+    name: str = ""
+    address: str = ""
+    weight: float = 1.0
+    enabled: bool = True
+    header: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def percent(self) -> int:
+        return round(self.weight * _WHOLE)
+
+    @property
+    def detail(self) -> str:
+        """As `origin_detail` says it of what is wanted, with whatever is different about it."""
+        text = f"{self.name}={self.address} {self.percent}%"
+        asked_as = " ".join(self.header.get("Host", ()))
+        other = "" if asked_as == self.address else f" asked as {asked_as or 'the caller said'}"
+        return text + other + ("" if self.enabled else " disabled")
+
+
+class PoolRow(Struct, frozen=True):
+    id: str
+    name: str
+    description: str = ""
+    enabled: bool = True
+    monitor: str | None = ""
+    origins: tuple[OriginRow, ...] = ()
+
+
+class BalancerRow(Struct, frozen=True):
+    id: str
+    name: str
+    description: str = ""
+    enabled: bool = True
+    proxied: bool = False
+    default_pools: tuple[str, ...] = ()
+
+
+class DnsRow(Struct, frozen=True):
+    id: str
+    name: str
+    type: str
+    content: str = ""
+
+
+def monitor_document(desired: DesiredRouting) -> Mapping[str, object]:
+    return {
+        "type": "https",
+        "method": "GET",
+        "path": desired.check_path,
+        "interval": CHECK_SECONDS,
+        "expected_codes": "2xx",
+        "description": managed_by(desired.owner),
+    }
+
+
+def pool_document(desired: DesiredRouting, monitor: str) -> Mapping[str, object]:
+    return {
+        "name": pool_name(desired.owner),
+        "description": managed_by(desired.owner),
+        "enabled": True,
+        "monitor": monitor,
+        "origins": [_origin(one) for one in desired.shares],
+        "origin_steering": {"policy": "random"},
+    }
+
+
+def _origin(share: EndpointShare) -> Mapping[str, object]:
+    """Each endpoint is asked by its own name: it answers for no other."""
+    return {
+        "name": share.label,
+        "address": share.host,
+        "enabled": True,
+        "weight": share.weight / _WHOLE,
+        "header": {"Host": [share.host]},
+    }
+
+
+def balancer_document(desired: DesiredRouting, pool: str) -> Mapping[str, object]:
+    return {
+        "name": desired.hostname,
+        "description": managed_by(desired.owner),
+        "enabled": True,
+        "proxied": True,
+        "default_pools": [pool],
+        "fallback_pool": pool,
+        "steering_policy": "off",
+    }

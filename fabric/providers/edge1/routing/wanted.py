@@ -1,0 +1,56 @@
+"""What edge1 would hold: a monitor that asks, a pool of weighted origins, and the balancer."""
+
+from fabric.model.hashing import digest_fields
+from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
+
+# Every endpoint is asked so often.
+CHECK_SECONDS = 60
+
+
+def wanted_balancer(desired: DesiredRouting) -> tuple[RouterPart, ...]:
+    """In the order in which one needs the other."""
+    if not desired.shares:
+        return ()
+    name = pool_name(desired.owner)
+    has_monitor = bool(desired.check_path)
+    origins = tuple(map(origin_detail, desired.shares))
+    pool = RouterPart(
+        RouterResource.POOL,
+        name,
+        pool_detail(origins, has_monitor=has_monitor),
+        weights=desired.weights,
+    )
+    balancer = RouterPart(RouterResource.BALANCER, desired.hostname, balancer_detail(name))
+    if not has_monitor:
+        return pool, balancer
+    monitor = RouterPart(RouterResource.MONITOR, name, monitor_detail(desired.check_path))
+    return monitor, pool, balancer
+
+
+def pool_name(owner: str) -> str:
+    """Letters, digits, `_` and `-` only; a stage may have dots."""
+    plain = owner.replace("/", "-")
+    if "." in plain:
+        plain = f"{plain.replace('.', '-')}-{digest_fields((owner,))[:8]}"
+    return f"fabric-{plain}"
+
+
+def managed_by(owner: str) -> str:
+    """What stands in the description of what is ours."""
+    return f"managed-by fabric {owner}"
+
+
+def monitor_detail(path: str) -> str:
+    return f"GET {path} by https every {CHECK_SECONDS} s"
+
+
+def origin_detail(share: EndpointShare) -> str:
+    return f"{share.label}={share.host} {share.weight}%"
+
+
+def pool_detail(origins: tuple[str, ...], *, has_monitor: bool) -> str:
+    return f"origins {', '.join(origins)}; {'with' if has_monitor else 'without'} a monitor"
+
+
+def balancer_detail(pool: str) -> str:
+    return f"proxy before the pool {pool}"

@@ -1,0 +1,99 @@
+"""PowerDNS' interface: zones and sets of records, as typed values, under a key."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from fabric.model.secret import Secret
+from fabric.providers.http_calls import ProviderCall, sending, understood
+from fabric.providers.refused_calls import RefusedCallError
+from fabric.system.http_client import Http, HttpReply, HttpRequest
+
+
+class PdnsComment(Struct, frozen=True):
+    content: str = ""
+    account: str = ""
+
+
+class PdnsRecord(Struct, frozen=True):
+    content: str
+    disabled: bool = False
+
+
+class RecordSet(Struct, frozen=True):
+    """All records of one name and type."""
+
+    name: str
+    type: str
+    ttl: int = 0
+    records: tuple[PdnsRecord, ...] = ()
+    comments: tuple[PdnsComment, ...] = ()
+
+
+class RecordSetChange(Struct, frozen=True):
+    name: str
+    type: str
+    changetype: str
+    ttl: int = 0
+    records: tuple[PdnsRecord, ...] = ()
+    comments: tuple[PdnsComment, ...] = ()
+
+
+class _Zone(Struct, frozen=True):
+    rrsets: tuple[RecordSet, ...] = ()
+
+
+class _PdnsRefusal(Struct, frozen=True):
+    error: str = ""
+
+
+class PdnsServer(Struct, frozen=True):
+    base_url: str
+    key: Secret[str]
+    server: str = "localhost"
+
+
+class PdnsApi:
+    """One server. What it is told to hold it may be told again: every call can be repeated."""
+
+    def __init__(self, server: PdnsServer, http: Http) -> None:
+        self.server = server
+        self._http = http
+
+    def close(self) -> None:
+        self._http.close()
+
+    def record_sets(self, zone: str, name: str) -> tuple[RecordSet, ...] | None:
+        """Those of one name; None where there is no such zone."""
+        call = ProviderCall("GET", f"{self._zone(zone)}?rrset_name={quote(name)}")
+        reply = self._sent(call)
+        if reply.status in (404, 422):
+            return None
+        return understood(call, self._good(call, reply), _Zone).rrsets
+
+    def change(self, zone: str, changes: Sequence[RecordSetChange]) -> None:
+        """All of them or none."""
+        call = sending("PATCH", self._zone(zone), {"rrsets": changes})
+        self._good(call, self._sent(call))
+
+    def _zone(self, zone: str) -> str:
+        server = quote(self.server.server, safe="")
+        return f"/api/v1/servers/{server}/zones/{quote(zone, safe='')}"
+
+    def _sent(self, call: ProviderCall) -> HttpReply:
+        headers = {"X-API-Key": self.server.key.reveal()}
+        if call.content:
+            headers["Content-Type"] = call.content_type
+        url = self.server.base_url.rstrip("/") + call.path
+        return self._http.send(HttpRequest(call.method, url, Secret(headers), call.content))
+
+    def _good(self, call: ProviderCall, reply: HttpReply) -> HttpReply:
+        if reply.ok:
+            return reply
+        try:
+            words = msgspec.json.decode(reply.content, type=_PdnsRefusal).error
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            words = ""
+        raise RefusedCallError(reply.status, words, call.title)

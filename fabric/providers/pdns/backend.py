@@ -1,0 +1,128 @@
+"""A name kept by PowerDNS: one look for what is there, one change that is whole or not at all."""
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, RouterResource, Weights
+from fabric.providers.pdns.api import PdnsApi, PdnsComment, PdnsRecord, RecordSet, RecordSetChange
+from fabric.providers.pdns.wanted import content, record_type, wanted_rrset
+from fabric.providers.redaction import Redaction
+from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
+
+_ACCOUNT = "fabric"
+# Of these one name has one kind only.
+_ADDRESSES = ("LUA", "CNAME", "A", "AAAA", "ALIAS")
+_CHOICE = re.compile(r"\{(\d+),'([^']*)'\}")
+_FORBIDDEN = (401, 403)
+
+
+class PdnsBackend:
+    """`hide` is what no message may show."""
+
+    kind = "pdns"
+
+    def __init__(self, api: PdnsApi, hide: Redaction) -> None:
+        self._api = api
+        self._hide = hide
+        self._zones: dict[str, str] = {}
+
+    @property
+    def place(self) -> str:
+        return self._api.server.base_url
+
+    def close(self) -> None:
+        self._api.close()
+
+    def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
+        return wanted_rrset(desired)
+
+    def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
+        name = f"{desired.hostname}."
+        with self._told(name):
+            sets = [one for one in self._sets(name) if one.type in _ADDRESSES]
+        # Somebody else's comes last: beside ours it is what has to be told of.
+        return tuple(
+            sorted((_part(one, desired) for one in sets), key=lambda part: not part.is_ours)
+        )
+
+    def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
+        """The answer of another kind that is ours gives way in the same breath."""
+        if not any(one.changes for one in actions):
+            return
+        name, kind = f"{desired.hostname}.", record_type(desired)
+        with self._told(name):
+            others = [
+                RecordSetChange(one.name, one.type, "DELETE")
+                for one in self._sets(name)
+                if one.type in _ADDRESSES and one.type != kind and _is_ours(one, desired.owner)
+            ]
+            self._api.change(self._zones[name], (*others, _change(desired, name, kind)))
+
+    def _sets(self, name: str) -> tuple[RecordSet, ...]:
+        """The zone is the closest one above the name that the server has."""
+        known = self._zones.get(name)
+        for zone in (known,) if known else _zones_above(name):
+            found = self._api.record_sets(zone, name)
+            if found is not None:
+                self._zones[name] = zone
+                return tuple(one for one in found if one.name.lower() == name)
+        raise FabricError(_no_zone(name))
+
+    @contextlib.contextmanager
+    def _told(self, name: str) -> Iterator[None]:
+        with explained(f"the name `{name.rstrip('.')}` at pdns", self._hide.quoted, _judged):
+            yield
+
+
+def _zones_above(name: str) -> Iterator[str]:
+    """Those above the name, then the name itself: at the top of a zone there is no alias."""
+    labels = name.rstrip(".").split(".")
+    for start in range(1, len(labels)):
+        yield ".".join(labels[start:]) + "."
+
+
+def _part(found: RecordSet, desired: DesiredRouting) -> RouterPart:
+    texts = sorted(one.content for one in found.records if not one.disabled)
+    detail = f"{found.ttl} {found.type} {' '.join(texts)}"
+    is_ours = _is_ours(found, desired.owner)
+    weights = _weights(texts, desired) if is_ours else ()
+    return RouterPart(
+        RouterResource.DNS_RECORD, found.name.lower(), detail, is_ours, found.type, weights
+    )
+
+
+def _weights(texts: Sequence[str], desired: DesiredRouting) -> Weights:
+    """The record names hosts; whose they are is known from the endpoints of today."""
+    labels = {f"{one.host}.": one.label for one in desired.shares}
+    found = (pair for text in texts for pair in _CHOICE.findall(text))
+    return tuple((labels[host], int(weight)) for weight, host in found if host in labels)
+
+
+def _is_ours(found: RecordSet, owner: str) -> bool:
+    return any(one.account == _ACCOUNT and one.content == owner for one in found.comments)
+
+
+def _change(desired: DesiredRouting, name: str, kind: str) -> RecordSetChange:
+    return RecordSetChange(
+        name,
+        kind,
+        "REPLACE",
+        desired.ttl,
+        (PdnsRecord(content(desired)),),
+        (PdnsComment(desired.owner, _ACCOUNT),),
+    )
+
+
+def _no_zone(name: str) -> Problem:
+    message = f"the server has no zone that `{name.rstrip('.')}` lies in"
+    return Problem("router/no-zone", message, "make the zone, or mend `hostname`")
+
+
+def _judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+    said = quoted(error.words)
+    if error.status in _FORBIDDEN:
+        message = f"{whose}: the server does not take the key (`{error.call}`: {said})"
+        return Problem("credentials/refused", message, "check `PDNS_API_KEY`")
+    return Problem("router/refused", f"{whose}: `{error.call}` was refused: {said}")

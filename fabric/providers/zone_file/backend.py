@@ -1,0 +1,126 @@
+"""A name kept in a file: the back end `local`, and every other one while deploys are simulated."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder, encode
+from msgspec.json import format as formatted
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, RouterResource, Weights
+from fabric.providers.zone_file.records import zone_text
+from fabric.system.disk import file_lock, read_bytes, write_atomic
+
+Wanted: TypeAlias = Callable[[DesiredRouting], tuple[RouterPart, ...]]
+_VERSION = 1
+
+
+class ZoneRow(Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing in the file, and the service and stage that it belongs to."""
+
+    resource: RouterResource
+    name: str
+    detail: str
+    owner: str
+    weights: Weights = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.resource, self.name
+
+
+class ZoneDocument(Struct, frozen=True):
+    version: int
+    hostname: str
+    records: tuple[ZoneRow, ...]
+
+
+_DECODER = Decoder(ZoneDocument)
+
+
+class ZoneFile:
+    """`wanted` are the things that the back end of this kind would hold. With a `zone` path the
+    records are written there too, for name servers."""
+
+    def __init__(self, kind: str, path: Path, wanted: Wanted, zone: Path | None = None) -> None:
+        self.kind = kind
+        self._path = path
+        self._wanted = wanted
+        self._zone = zone
+
+    @property
+    def place(self) -> str:
+        return str(self._path)
+
+    def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
+        return self._wanted(desired)
+
+    def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
+        parts = tuple(_part(row, desired.owner) for row in self._rows())
+        if self._zone is None or not parts or self._is_current(desired.hostname, parts):
+            return parts
+        # Somebody had a hand in the file that name servers read: all of it is written again.
+        stale = f"not as in {self._zone.name}"
+        return tuple(_stale(part, stale) if part.is_ours else part for part in parts)
+
+    def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
+        wanted = {part.key: part for part in self.want(desired)}
+        changed = [one for one in actions if one.changes]
+        with file_lock(self._path.with_name(f".{self._path.name}.lock")):
+            rows = {row.key: row for row in self._rows()}
+            for one in changed:
+                part = wanted[one.resource, one.name]
+                rows[part.key] = ZoneRow(
+                    part.resource, part.name, part.detail, desired.owner, part.weights
+                )
+            document = ZoneDocument(_VERSION, desired.hostname, tuple(rows.values()))
+            write_atomic(
+                self._path, formatted(encode(document), indent=2) + b"\n", mode=0o600, durable=True
+            )
+            if self._zone is not None:
+                parts = tuple(_part(row, desired.owner) for row in rows.values())
+                text = zone_text(desired.hostname, parts)
+                write_atomic(self._zone, text.encode(), mode=0o600, durable=True)
+
+    def close(self) -> None:
+        """A file needs no good-bye."""
+
+    def _is_current(self, hostname: str, parts: tuple[RouterPart, ...]) -> bool:
+        if self._zone is None:
+            return True
+        try:
+            return read_bytes(self._zone) == zone_text(hostname, parts).encode()
+        except OSError:
+            return False
+
+    def _rows(self) -> tuple[ZoneRow, ...]:
+        try:
+            content = read_bytes(self._path)
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise self._unreadable(str(error)) from error
+        try:
+            document = _DECODER.decode(content)
+        except (DecodeError, UnicodeDecodeError) as error:
+            raise self._unreadable(str(error)) from error
+        if document.version != _VERSION:
+            raise self._unreadable(f"its version is {document.version}")
+        return document.records
+
+    def _unreadable(self, why: str) -> FabricError:
+        message = f"the zone `{self._path.name}` cannot be read: {why}"
+        hint = "mend it, or put it aside: `fabric router dns-sync` writes it anew"
+        return FabricError(Problem("router/damaged-zone", message, hint, Place(str(self._path))))
+
+
+def _part(row: ZoneRow, owner: str) -> RouterPart:
+    is_ours = row.owner == owner
+    return RouterPart(row.resource, row.name, row.detail, is_ours, weights=row.weights)
+
+
+def _stale(part: RouterPart, why: str) -> RouterPart:
+    detail = f"{part.detail} ({why})"
+    return RouterPart(part.resource, part.name, detail, part.is_ours, part.ident, part.weights)

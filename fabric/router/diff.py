@@ -1,0 +1,85 @@
+"""What is wanted beside what is there: what has to be done, and what speaks against it."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from fabric.model.problems import Problem
+from fabric.model.routing import CHANGING, RouterAction, RouterPart, RouterVerb
+
+
+class Drift(Struct, frozen=True):
+    """`foreign` is what somebody else has where something of ours would have to be."""
+
+    actions: tuple[RouterAction, ...]
+    foreign: tuple[RouterPart, ...] = ()
+
+    @property
+    def changes(self) -> tuple[RouterAction, ...]:
+        return tuple(one for one in self.actions if one.changes)
+
+
+class DriftSummary(Struct, frozen=True):
+    create: int
+    update: int
+    noop: int
+    delete_candidate: int
+
+    @property
+    def drift_detected(self) -> bool:
+        return bool(self.create or self.update or self.delete_candidate)
+
+
+def drift_of(want: Sequence[RouterPart], have: Iterable[RouterPart]) -> Drift:
+    """Wanted things in their order, since some of them name those before; then what is left over.
+
+    What is not ours and in nobody's way is not even told of.
+    """
+    there = {one.key: one for one in have}
+    wanted = {one.key for one in want}
+    foreign = [there[one.key] for one in want if one.key in there and not there[one.key].is_ours]
+    actions = [_action(one, there.get(one.key)) for one in want]
+    left = sorted(
+        (one for one in there.values() if one.is_ours and one.key not in wanted),
+        key=lambda one: one.key,
+    )
+    actions += [_as(one, RouterVerb.DELETE_CANDIDATE, one.ident) for one in left]
+    return Drift(tuple(actions), tuple(foreign))
+
+
+def _action(wanted: RouterPart, there: RouterPart | None) -> RouterAction:
+    if there is None:
+        return _as(wanted, RouterVerb.CREATE)
+    verb = RouterVerb.NO_OP if there.detail == wanted.detail else RouterVerb.UPDATE
+    return _as(wanted, verb, there.ident)
+
+
+def _as(one: RouterPart, verb: RouterVerb, ident: str = "") -> RouterAction:
+    return RouterAction(one.resource, verb, one.name, one.detail, ident or one.ident)
+
+
+def summary_of(actions: Iterable[RouterAction]) -> DriftSummary:
+    verbs = [one.action for one in actions]
+    return DriftSummary(
+        verbs.count(RouterVerb.CREATE),
+        verbs.count(RouterVerb.UPDATE),
+        verbs.count(RouterVerb.NO_OP),
+        verbs.count(RouterVerb.DELETE_CANDIDATE),
+    )
+
+
+def foreign_problem(part: RouterPart) -> Problem:
+    return Problem(
+        "router/foreign",
+        f"the {part.resource} `{part.name}` is there already, and is not this router's: "
+        f"{part.detail}",
+        hint="it is left as it is, and nothing was changed: take it away by hand, or choose "
+        "another `hostname` below `extensions.router`",
+    )
+
+
+def forbidden_verbs(policy: str) -> tuple[RouterVerb, ...]:
+    """What `mutationPolicy` keeps from being done."""
+    if policy == "additive":
+        return (RouterVerb.UPDATE,)
+    return CHANGING if policy == "none" else ()

@@ -1,0 +1,71 @@
+"""What was done to a name before: kept short, and gone back to."""
+
+from collections.abc import Iterable, Sequence
+
+from fabric.model.outcomes.routed import RoutedShare, SyncEntry, TrendPoint
+from fabric.model.problems import FabricError, Problem
+from fabric.model.routing import Weights
+from fabric.model.spelling import did_you_mean
+
+KEPT = 30
+
+
+def with_newest(entries: Sequence[SyncEntry], entry: SyncEntry) -> tuple[SyncEntry, ...]:
+    """Dry runs go before anything that was applied: a hundred of them lose no way back."""
+    found = [entry, *entries]
+    while len(found) > KEPT:
+        dry = [place for place, one in enumerate(found) if one.dry_run and place]
+        found.pop(dry[-1] if dry else -1)
+    return tuple(found)
+
+
+def applied(entries: Iterable[SyncEntry]) -> tuple[SyncEntry, ...]:
+    return tuple(one for one in entries if not one.dry_run)
+
+
+def last_applied(entries: Iterable[SyncEntry]) -> SyncEntry | None:
+    return next(iter(applied(entries)), None)
+
+
+def weights_in(shares: Iterable[RoutedShare]) -> Weights:
+    return tuple((one.label, one.weight) for one in shares)
+
+
+def weights_to_restore(
+    entries: Sequence[SyncEntry], now: Weights, snapshot: str = ""
+) -> tuple[str, Weights]:
+    """The snapshot of this id, else the newest applied one that is not what holds now; with the id
+    that it has."""
+    done = applied(entries)
+    if snapshot:
+        return snapshot, weights_in(_named(entries, snapshot).after)
+    if not done:
+        message = "nothing was applied yet that could be gone back to"
+        hint = "`fabric router dns-history` shows what was done"
+        raise FabricError(Problem("router/no-history", message, hint))
+    for one in done:
+        if one.after and dict(weights_in(one.after)) != dict(now):
+            return one.id, weights_in(one.after)
+    first = done[-1]
+    if first.before and dict(weights_in(first.before)) != dict(now):
+        return first.id, weights_in(first.before)
+    message = "no applied snapshot differs from what holds now: there is nothing to go back to"
+    raise FabricError(Problem("router/nothing-to-restore", message))
+
+
+def _named(entries: Sequence[SyncEntry], snapshot: str) -> SyncEntry:
+    found = next((one for one in entries if one.id == snapshot), None)
+    if found is not None and not found.dry_run:
+        return found
+    known = [one.id for one in applied(entries)]
+    why = "is a dry run, which nothing was applied of" if found else "is not in the history"
+    hint = did_you_mean(snapshot, known) or "`fabric router dns-history` lists the ids"
+    raise FabricError(Problem("router/unknown-snapshot", f"the snapshot `{snapshot}` {why}", hint))
+
+
+def trend_of(entries: Sequence[SyncEntry]) -> tuple[TrendPoint, ...]:
+    """Of what was applied, oldest first."""
+    return tuple(
+        TrendPoint(one.id, one.operation, one.created_at, dict(weights_in(one.after)))
+        for one in reversed(applied(entries))
+    )

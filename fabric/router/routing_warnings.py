@@ -1,0 +1,82 @@
+"""What people trip over when one name leads to several providers, said before it happens."""
+
+from collections.abc import Iterator
+
+from fabric.model.problems import Problem
+from fabric.model.routing import DesiredRouting
+
+# Hosts below these answer for no name but their own: their certificate and their routes say so.
+_OWN_NAME_ONLY = (
+    ".amazonaws.com", ".on.aws", ".workers.dev", ".cloudfunctions.net", ".run.app",
+    ".azurewebsites.net", ".vercel.app", ".netlify.app", ".fly.dev", ".ondigitalocean.app",
+    ".fcapp.run", ".appdomain.cloud",
+)  # fmt: skip
+# Resolvers keep an answer so long without anybody being surprised.
+_SHORT_TTL = 300
+# The one that answers in the endpoint's place, and asks it by its own name.
+_PROXY = "edge1"
+
+
+def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ...]:
+    return (
+        *_host_header(desired, backend),
+        *_paths(desired),
+        *_time_to_live(desired, backend),
+        *_apex(desired, backend),
+        *_strategy(desired, backend),
+    )
+
+
+def _host_header(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+    if backend == _PROXY:
+        return
+    for one in desired.shares:
+        if one.host.endswith(_OWN_NAME_ONLY):
+            yield Problem(
+                "router/host-header",
+                f"the endpoint `{one.label}` answers for `{one.host}` only: a caller of "
+                f"`{desired.hostname}` who is led there meets a wrong certificate, or no route",
+                hint=f"give it the custom domain `{desired.hostname}` at its provider, or choose "
+                "the back end edge1, which asks each endpoint by its own name",
+            )
+
+
+def _paths(desired: DesiredRouting) -> Iterator[Problem]:
+    for one in desired.shares:
+        path = one.url.partition(one.host)[2].partition("/")[2] if one.host else ""
+        if path:
+            yield Problem(
+                "router/path",
+                f"the endpoint `{one.label}` lies below the path `/{path}`, and a name leads to "
+                "a host only",
+                hint="callers have to name the path, or the endpoint a custom domain",
+            )
+
+
+def _time_to_live(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+    if backend != _PROXY and desired.ttl > _SHORT_TTL:
+        yield Problem(
+            "router/long-ttl",
+            f"resolvers may keep an answer for {desired.ttl} seconds: so long a shift, or a way "
+            "back, is not seen by who asked before",
+            hint="say `ttl: 60` below `extensions.router`",
+        )
+
+
+def _apex(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+    if backend != _PROXY and desired.hostname.count(".") == 1:
+        yield Problem(
+            "router/apex",
+            f"`{desired.hostname}` looks like the top of its zone, where no alias (CNAME) may be",
+            hint=f"choose a name below it, such as `api.{desired.hostname}`",
+        )
+
+
+def _strategy(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+    if desired.strategy in ("failover", "latency"):
+        yield Problem(
+            "router/by-weight",
+            f"`routing: {desired.strategy}` is not what the back end `{backend}` does: it spreads "
+            "requests by weight",
+            hint="say `routing: round-robin`; health checks take out who is down all the same",
+        )

@@ -1,0 +1,109 @@
+"""`extensions.router` as a value, and what it forbids."""
+
+import json
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from msgspec import Struct, convert
+
+from fabric.config.values import Config
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.routing import ROUTER_BACK_ENDS, WHOLE
+from fabric.model.switches import is_on
+
+# In so many seconds a shift has reached everybody who asks anew.
+USUAL_TTL = 60
+_PROD = "prod"
+ReasonRule: TypeAlias = bool | tuple[str, ...] | dict[str, bool]
+
+
+class Canary(Struct, frozen=True):
+    percent: int = 0
+
+
+class RouterSettings(Struct, frozen=True, rename="camel"):
+    hostname: str = ""
+    provider: str = ROUTER_BACK_ENDS[0]
+    ttl: int = USUAL_TTL
+    auto_apply: bool = False
+    allow_prod_sync: bool = False
+    approval_env_by_stage: Mapping[str, str] = {}
+    require_reason: ReasonRule = False
+    mutation_policy: str = "any"
+    canary: Canary = Canary()
+
+    def needs_reason(self, stage: str) -> bool:
+        match self.require_reason:
+            case bool(always):
+                return always
+            case dict(by_stage):
+                return by_stage.get(stage, False)
+            case stages:
+                return stage in stages
+
+
+def router_settings(config: Config) -> RouterSettings:
+    """What the config says of its router; a FabricError where it says nothing."""
+    found = read_router(config)
+    if found is None:
+        message = f"`{config.service}` has no router: nothing stands below `extensions.router`"
+        hint = "say `hostname: api.example.com` there, and `targets` below `fabric`"
+        raise FabricError(Problem("router/not-configured", message, hint, Place(config.file)))
+    if not found.hostname:
+        message = "`extensions.router` names no `hostname`"
+        hint = "the name that is to lead to the endpoints, such as `api.example.com`"
+        raise FabricError(Problem("config/missing-key", message, hint, Place(config.file)))
+    return found
+
+
+def read_router(config: Config) -> RouterSettings | None:
+    section = json.loads(config.extensions).get("router")
+    return None if section is None else convert(section, RouterSettings)
+
+
+def target_labels(config: Config) -> tuple[str, ...]:
+    """The labels that are deployed together: those of `fabric`, else all overrides, else the one
+    provider that there is."""
+    labels = config.targets.labels or tuple(one.label for one in config.overrides)
+    labels = tuple(dict.fromkeys(labels)) or (config.provider.label,)
+    if len(labels) > WHOLE:
+        message = f"a router has {len(labels)} targets; whole percents reach for {WHOLE}"
+        raise FabricError(Problem("config/too-many-targets", message, "", Place(config.file)))
+    return labels
+
+
+class ChangeConsent(Struct, frozen=True):
+    """What whoever asks for a change brings along."""
+
+    reason: str = ""
+    allows_prod: bool = False
+
+
+def refuse_change(
+    router: RouterSettings, stage: str, consent: ChangeConsent, env: Mapping[str, str]
+) -> None:
+    """All that has to be said before DNS of a stage is changed."""
+    problems = []
+    if stage == _PROD and not (consent.allows_prod or router.allow_prod_sync):
+        problems.append(
+            Problem(
+                "usage/prod-dns",
+                f"DNS of the stage `{stage}` is not changed by a slip: nothing was changed",
+                hint="say --allow-prod-dns-sync, or set `allowProdSync: true` below "
+                "`extensions.router`",
+            )
+        )
+    if router.needs_reason(stage) and not consent.reason.strip():
+        message = f"a change of DNS in the stage `{stage}` needs a reason: nothing was changed"
+        problems.append(Problem("usage/reason-missing", message, "say --reason TEXT"))
+    variable = router.approval_env_by_stage.get(stage, "")
+    if variable and not is_on(variable, env):
+        problems.append(
+            Problem(
+                "router/not-approved",
+                f"a change of DNS in the stage `{stage}` is not approved: {variable} is not on",
+                hint=f"whoever may approve it sets {variable}=1",
+            )
+        )
+    if problems:
+        raise FabricError(*problems)

@@ -1,0 +1,34 @@
+"""Requests spread by smooth weighted round robin: nobody is asked, and it always comes out equal.
+
+After the sum of all weights the order begins anew, so only the rest is gone through one by one.
+"""
+
+from math import gcd
+
+from fabric.model.routing import Weights
+
+
+def simulated_shares(weights: Weights, requests: int) -> Weights:
+    """How many of the requests each label gets."""
+    common = gcd(*(weight for _, weight in weights)) or 1
+    parts = [weight // common for _, weight in weights]
+    period = sum(parts)
+    if not period:
+        return tuple((label, 0) for label, _ in weights)
+    rounds, rest = divmod(requests, period)
+    counts = [rounds * part for part in parts]
+    for chosen in _order(parts, period, rest):
+        counts[chosen] += 1
+    return tuple((label, count) for (label, _), count in zip(weights, counts, strict=True))
+
+
+def _order(parts: list[int], period: int, count: int) -> list[int]:
+    """Which label comes first, second and so on: the one that is owed most, ties by place."""
+    owed, chosen = [0] * len(parts), []
+    for _ in range(count):
+        for place, part in enumerate(parts):
+            owed[place] += part
+        first = max(range(len(parts)), key=owed.__getitem__)
+        owed[first] -= period
+        chosen.append(first)
+    return chosen

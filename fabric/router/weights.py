@@ -1,0 +1,86 @@
+"""Who gets how much: whole parts of a hundred that always add up, and never come to nothing."""
+
+from collections.abc import Mapping, Sequence
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.routing import WHOLE, Weights
+from fabric.model.spelling import did_you_mean
+
+_MOST = 99
+
+
+def even_weights(labels: Sequence[str]) -> Weights:
+    return _shared(dict.fromkeys(labels, 1), WHOLE)
+
+
+def shifted(weights: Weights, label: str, percent: int) -> Weights:
+    """The label gets just so much; the others share the rest as before, each at least 1."""
+    labels = [name for name, _ in weights]
+    _refuse(labels, label, percent)
+    others = {name: max(1, weight) for name, weight in weights if name != label}
+    if not others:
+        return weights
+    rest = dict(_shared(others, WHOLE - percent))
+    return tuple((name, percent if name == label else rest[name]) for name in labels)
+
+
+def _refuse(labels: Sequence[str], label: str, percent: int) -> None:
+    if label not in labels:
+        hint = did_you_mean(label, labels)
+        message = f"`{label}` is no endpoint of this router"
+        raise FabricError(Problem("router/unknown-label", message, hint))
+    if not 1 <= percent <= _MOST:
+        message = f"{percent} percent cannot be shifted to `{label}`"
+        hint = "a whole number from 1 to 99: each endpoint keeps at least 1"
+        raise FabricError(Problem("router/bad-percent", message, hint))
+    others = len(labels) - 1
+    if not others:
+        message = f"`{label}` is the only endpoint: it has all of the traffic"
+        hint = "name further `targets` below `fabric`, with a label each in `providerOverrides`"
+        raise FabricError(Problem("router/only-endpoint", message, hint))
+    if WHOLE - percent < others:
+        message = f"{percent} percent for `{label}` leaves less than 1 for each of {others} others"
+        raise FabricError(
+            Problem("usage/too-much", message, f"at most {WHOLE - others} percent here")
+        )
+
+
+def kept_weights(known: Mapping[str, int], labels: Sequence[str], canary: int = 0) -> Weights:
+    """The weights of labels that stay, and room for those that are new: `canary` percent each, or
+    an even part where that is 0. What was known of nobody makes even parts."""
+    old = {label: known[label] for label in labels if known.get(label, 0) > 0}
+    if not old:
+        return even_weights(labels)
+    weights = _shared(old, WHOLE)
+    for count, label in enumerate((one for one in labels if one not in old), len(old) + 1):
+        part = min(canary or WHOLE // count, WHOLE + 1 - count)
+        weights = shifted((*weights, (label, 1)), label, max(1, part))
+    found = dict(weights)
+    return tuple((label, found[label]) for label in labels)
+
+
+def _shared(parts: Mapping[str, int], total: int) -> Weights:
+    """By largest remainder, each at least 1; of equal remainders the first one listed wins."""
+    fixed: set[str] = set()
+    while True:
+        free = {label: part for label, part in parts.items() if label not in fixed}
+        room, whole = total - len(fixed), sum(free.values())
+        small = [label for label, part in free.items() if part * room < whole]
+        if not small:
+            break
+        fixed.update(small)
+    return _with_remainders(parts, _floors(free, room, whole), room, whole)
+
+
+def _floors(free: Mapping[str, int], room: int, whole: int) -> dict[str, int]:
+    return {label: part * room // whole for label, part in free.items()}
+
+
+def _with_remainders(
+    parts: Mapping[str, int], floors: Mapping[str, int], room: int, whole: int
+) -> Weights:
+    by_remainder = sorted(floors, key=lambda label: -(parts[label] * room % whole))
+    extra = set(by_remainder[: room - sum(floors.values())])
+    return tuple(
+        (label, floors[label] + (label in extra) if label in floors else 1) for label in parts
+    )

@@ -1,0 +1,140 @@
+"""What is known and done of a router, for people."""
+
+from collections.abc import Mapping, Sequence
+
+from fabric.model.amounts import plural
+from fabric.model.outcomes import routed
+from fabric.model.routing import RouterVerb
+from fabric.views.state_text import table
+from fabric.views.style import Style
+
+_BARS = " ▁▂▃▄▅▆▇█"
+_SHOWN = 10
+_SIGNS = {
+    RouterVerb.CREATE: "+",
+    RouterVerb.UPDATE: "~",
+    RouterVerb.NO_OP: "=",
+    RouterVerb.DELETE_CANDIDATE: "?",
+}
+
+
+def deploy_text(done: routed.RouterDeployOutcome, style: Style) -> str:
+    rows = [(one.provider, one.status, one.endpoint) for one in done.deployments]
+    said = table(rows) if rows else "Nothing was deployed."
+    return f"{said}\n{sync_text(done.sync, style)}" if done.sync else said
+
+
+def sync_text(done: routed.SyncOutcome, _style: Style) -> str:
+    rows = [(one.label, f"{one.weight} %", one.url) for one in done.endpoints]
+    said = "would lead" if done.dry_run else "leads"
+    where = f"kept in {done.place}" if done.simulated else f"at {done.place}"
+    head = f"{done.hostname} {said} to ({where}):"
+    return "\n".join([head, _indented(table(rows)), *_actions(done.actions), _sum(done.summary)])
+
+
+def reconcile_text(found: routed.RouterReconcileOutcome, _style: Style) -> str:
+    if not found.summary.drift_detected:
+        return "No drift: the back end has what is wanted."
+    last = "Nothing was changed: --apply mends it." if found.dry_run else "It is as wanted again."
+    return "\n".join([*_actions(found.actions), _sum(found.summary), last])
+
+
+def history_text(found: routed.HistoryOutcome, _style: Style) -> str:
+    if not found.entries:
+        return "Nothing was done to the name yet."
+    last = found.entries[0]
+    rows = [
+        (one.created_at, one.operation, _dry(one), _shares(one), one.id, one.reason)
+        for one in found.entries[:_SHOWN]
+    ]
+    head = f"Last: {last.operation} by {last.trigger}{_dry(last, ', ')}, {last.created_at}"
+    return "\n".join([head, *_trend(found.trend), table(rows)])
+
+
+def _dry(one: routed.SyncEntry, before: str = "") -> str:
+    return f"{before}dry run" if one.dry_run else ""
+
+
+def _shares(one: routed.SyncEntry) -> str:
+    return " ".join(f"{share.label}={share.weight}" for share in one.after)
+
+
+def _trend(points: Sequence[routed.TrendPoint]) -> list[str]:
+    """One row of bars for each label, oldest on the left."""
+    labels = dict.fromkeys(label for point in points for label in point.weights)
+    rows = [
+        (label, "".join(_bar(point.weights.get(label, 0)) for point in points)) for label in labels
+    ]
+    return [_indented(table(rows))] if rows else []
+
+
+def _bar(weight: int) -> str:
+    return _BARS[min(len(_BARS) - 1, -(-weight * (len(_BARS) - 1) // 100))]
+
+
+def status_text(found: routed.RouterStatusOutcome, style: Style) -> str:
+    drift = found.summary
+    if drift is None:
+        said = "not all endpoints are deployed"
+    else:
+        said = _sum(drift) if drift.drift_detected else "as wanted"
+    kept = "kept in" if found.simulated else "at"
+    return "\n".join(
+        [
+            f"{found.hostname}: {found.provider}, {kept} {found.place}",
+            f"  {found.routing}, answers kept {found.ttl} s; {said}",
+            endpoints_text(
+                routed.EndpointsOutcome(found.service, found.stage, found.endpoints), style
+            ),
+        ]
+    )
+
+
+def endpoints_text(found: routed.EndpointsOutcome, _style: Style) -> str:
+    head = ("LABEL", "PROVIDER", "SHARE", "HEALTH", "ANSWERS IN", "ADDRESS")
+    rows = [
+        (
+            one.label,
+            one.provider,
+            f"{one.weight} %",
+            _health(one),
+            "" if one.latency_ms is None else f"{one.latency_ms} ms",
+            one.url,
+        )
+        for one in found.endpoints
+    ]
+    return table([head, *rows])
+
+
+def _health(one: routed.EndpointRow) -> str:
+    return ("healthy" if one.healthy else one.detail or "down") if one.checked else one.detail
+
+
+def simulate_text(found: routed.SimulateOutcome, _style: Style) -> str:
+    return _counts(found.shares, found.requests)
+
+
+def _counts(shares: Mapping[str, int], total: int) -> str:
+    rows = [
+        (label, str(count), f"{100 * count / total:.2f} %" if total else "")
+        for label, count in shares.items()
+    ]
+    return table(rows)
+
+
+def chaos_text(found: routed.ChaosOutcome, _style: Style) -> str:
+    return table([(one.verdict, ", ".join(one.down), one.detail) for one in found.scenarios])
+
+
+def _actions(actions: Sequence[routed.RouterActionRow]) -> list[str]:
+    return [f"  {_SIGNS[one.action]} {one.resource} {one.name}: {one.detail}" for one in actions]
+
+
+def _sum(summary: routed.DriftRow) -> str:
+    left = plural(summary.delete_candidate, "thing") + " of ours left over, and left alone"
+    more = f"; {left}" if summary.delete_candidate else ""
+    return f"{summary.create} to create, {summary.update} to update, {summary.noop} as wanted{more}"
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

@@ -1,0 +1,357 @@
+"""`fabric router`: one name over several targets, shifted, told of, and gone back from."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.in_process import project
+from tests.support.project import PYTHON, PYTHON_SOURCES, Project
+from tests.support.router_project import (
+    HISTORY,
+    LABELS,
+    STATE,
+    ZONE,
+    config_of,
+    deployed_router,
+    document,
+    router_project,
+    weights,
+)
+
+_EVEN = {"main": 34, "spare": 33, "third": 33}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Project:
+    return deployed_router(tmp_path)
+
+
+def shift(made: Project, label: str, percent: int, *words: str) -> dict[str, int]:
+    argv = ("dns-shift", "--provider", label, "--percent", str(percent), *words)
+    found = made.json("router", *argv).result["weights"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_all_targets_are_deployed_and_the_name_follows(tmp_path: Path) -> None:
+    made = router_project(tmp_path)
+    result = made.json("router", "deploy", "--sync-dns").result
+    assert [row["provider"] for row in result["deployments"]] == list(LABELS)
+    assert {row["status"] for row in result["deployments"]} == {"deployed"}
+    assert result["sync"]["weights"] == _EVEN == weights(made)
+    state = document(made, STATE)
+    assert (state["service"], state["stage"]) == ("shop", "dev")
+    assert set(state["endpoints"][0]) == {
+        "label", "provider", "url", "weight", "healthy", "updatedAt",
+    }  # fmt: skip
+    (entry,) = document(made, HISTORY)["entries"]
+    assert (entry["operation"], entry["trigger"], entry["dryRun"]) == (
+        "dns-sync", "router deploy", False,
+    )  # fmt: skip
+    assert entry["before"] == []
+    assert [share["weight"] for share in entry["after"]] == [34, 33, 33]
+
+
+def test_without_the_switch_the_name_stays_as_it_is(tmp_path: Path) -> None:
+    made = router_project(tmp_path)
+    assert made.json("router", "deploy").result["sync"] is None
+    assert not (made.root / STATE).exists()
+
+
+def test_the_config_may_say_that_the_name_follows(tmp_path: Path) -> None:
+    made = router_project(tmp_path, "{hostname: api.example.com, autoApply: true}")
+    assert made.json("router", "deploy").result["sync"]["weights"] == _EVEN
+
+
+def test_the_router_decides_nothing_of_what_is_deployed(made: Project) -> None:
+    made.write({"fabric.yml": config_of("{hostname: other.example.com, ttl: 30}")})
+    rows = made.json("router", "deploy").result["deployments"]
+    assert {row["status"] for row in rows} == {"unchanged"}
+
+
+def test_a_failed_target_leaves_the_name_as_it_is(made: Project) -> None:
+    made.write({"src/one.py": "def handler(event, context):\n    return 2\n"})
+    env = {"FABRIC_CLOUD2_REAL_DEPLOY": "1", "FABRIC_CLOUD2_DEPLOY_CMD": "false"}
+    done = made.json("router", "deploy", "--sync-dns", env=env)
+    assert (done.code, done.document["ok"]) == (2, False)
+    result = done.document["result"]
+    assert [row["status"] for row in result["deployments"]] == ["deployed", "failed", "deployed"]
+    assert result["sync"] is None
+    assert len(document(made, HISTORY)["entries"]) == 1
+
+
+def test_a_shift_gives_exactly_the_percent(made: Project) -> None:
+    assert shift(made, "spare", 70) == {"main": 15, "spare": 70, "third": 15} == weights(made)
+
+
+def test_a_dry_run_changes_nothing_but_is_on_record(made: Project) -> None:
+    zone = (made.root / ZONE).read_bytes()
+    assert shift(made, "spare", 70, "--dry-run") == {"main": 15, "spare": 70, "third": 15}
+    assert weights(made) == _EVEN
+    assert (made.root / ZONE).read_bytes() == zone
+    assert [one["dryRun"] for one in document(made, HISTORY)["entries"]] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("label", "percent", "code", "exit_code"),
+    [
+        ("nobody", "10", "router/unknown-label", 1),
+        ("mian", "10", "router/unknown-label", 1),
+        ("main", "0", "router/bad-percent", 1),
+        ("main", "100", "router/bad-percent", 1),
+        ("main", "-5", "router/bad-percent", 1),
+        ("main", "99", "usage/too-much", 64),
+        ("main", "half", "usage/bad-value", 64),
+    ],
+)
+def test_a_shift_that_cannot_be_changes_nothing(
+    made: Project, label: str, percent: str, code: str, exit_code: int
+) -> None:
+    done = made.json("router", "dns-shift", "--provider", label, f"--percent={percent}")
+    assert (done.code, done.error["code"]) == (exit_code, code)
+    assert weights(made) == _EVEN
+
+
+def test_drift_is_told_and_then_mended(made: Project) -> None:
+    said = made.json("router", "dns-reconcile").result
+    assert set(said) == {"dryRun", "summary", "actions"}
+    assert said["summary"] == {
+        "create": 0, "update": 0, "noop": 2, "deleteCandidate": 0, "driftDetected": False,
+    }  # fmt: skip
+    text = (made.root / ZONE).read_text().replace("main=shop", "main=elsewhere")
+    made.write({ZONE: text})
+    for _ in range(2):
+        said = made.json("router", "dns-reconcile").result
+        assert (said["dryRun"], said["summary"]["update"]) == (True, 1)
+        assert (made.root / ZONE).read_text() == text
+    assert made.json("router", "dns-reconcile", "--apply").result["dryRun"] is False
+    assert not made.json("router", "dns-reconcile").result["summary"]["driftDetected"]
+
+
+def test_what_is_ours_and_wanted_no_more_is_told_and_left(made: Project) -> None:
+    made.write({"fabric.yml": config_of("{hostname: other.example.com}")})
+    summary = made.json("router", "dns-sync").result["summary"]
+    assert (summary["create"], summary["deleteCandidate"]) == (1, 1)
+    assert "api.example.com" in (made.root / ZONE).read_text()
+
+
+def test_what_is_somebody_elses_is_never_touched(made: Project) -> None:
+    text = (made.root / ZONE).read_text().replace("shop/dev", "else/dev")
+    made.write({ZONE: text})
+    done = made.json("router", "dns-sync")
+    assert (done.code, done.error["code"]) == (1, "router/foreign")
+    assert "fabric-shop-dev" in done.error["message"]
+    assert (made.root / ZONE).read_text() == text
+
+
+def test_a_way_back_counts_no_dry_runs(made: Project) -> None:
+    shift(made, "spare", 70)
+    shift(made, "spare", 10)
+    shift(made, "main", 90, "--dry-run")
+    assert made.json("router", "dns-restore").result["weights"]["spare"] == 70
+    assert weights(made)["spare"] == 70
+    assert made.json("router", "dns-restore").result["weights"]["spare"] == 10
+
+
+def test_a_way_back_may_be_named(made: Project) -> None:
+    shift(made, "spare", 70)
+    shift(made, "spare", 10)
+    entries = made.json("router", "dns-history").result["entries"]
+    named = ("router", "dns-restore", "--snapshot-id", entries[-1]["id"])
+    assert made.json(*named).result["weights"] == _EVEN
+    done = made.json("router", "dns-restore", "--snapshot-id", "dev-1")
+    assert (done.code, done.error["code"]) == (1, "router/unknown-snapshot")
+
+
+def test_without_a_history_there_is_no_way_back(tmp_path: Path) -> None:
+    made = router_project(tmp_path)
+    made.json("router", "deploy")
+    done = made.json("router", "dns-restore")
+    assert (done.code, done.error["code"]) == (1, "router/no-history")
+
+
+def test_the_history_shows_the_trend_and_the_last_operation(made: Project) -> None:
+    shift(made, "spare", 70)
+    shift(made, "third", 50, "--dry-run")
+    result = made.json("router", "dns-history").result
+    assert set(result) == {"entries", "trend"}
+    assert [one["operation"] for one in result["entries"]] == ["dns-shift", "dns-shift", "dns-sync"]
+    assert [point["weights"]["spare"] for point in result["trend"]] == [33, 70]
+    said = made.fabric("router", "dns-history").out
+    assert "Last: dns-shift by command, dry run" in said
+    assert "▃▆" in said
+
+
+def test_the_history_keeps_thirty_and_what_was_applied_longest(made: Project) -> None:
+    for number in range(32):
+        shift(made, "spare", 1 + number, "--dry-run")
+    entries = document(made, HISTORY)["entries"]
+    assert (len(entries), entries[-1]["dryRun"]) == (30, False)
+
+
+def test_a_damaged_history_loses_nothing_that_is_live(made: Project) -> None:
+    made.write({HISTORY: "{ half"})
+    assert made.json("router", "dns-restore").error["code"] == "router/damaged-history"
+    done = made.fabric("router", "dns-shift", "--provider", "spare", "--percent", "70")
+    assert done.code == 0
+    assert "router/damaged-history" in done.err
+    assert weights(made)["spare"] == 70
+    assert (made.root / f"{HISTORY}.damaged").read_text() == "{ half"
+    assert len(document(made, HISTORY)["entries"]) == 1
+
+
+@pytest.mark.parametrize("lost", [(STATE,), (STATE, HISTORY)])
+def test_lost_files_lose_no_weights(made: Project, lost: tuple[str, ...]) -> None:
+    """The history knows them, and else the back end."""
+    shift(made, "spare", 70)
+    for name in lost:
+        (made.root / name).unlink()
+    assert made.json("router", "dns-sync").result["weights"]["spare"] == 70
+
+
+def test_a_damaged_state_is_told_and_kept(made: Project) -> None:
+    made.write({STATE: "[]"})
+    done = made.json("router", "dns-sync")
+    assert (done.code, done.error["code"]) == (1, "router/damaged-state")
+    assert (made.root / STATE).read_text() == "[]"
+
+
+def test_requests_are_spread_by_weight_and_equal_each_time(made: Project) -> None:
+    shift(made, "spare", 70)
+    said = [made.json("router", "simulate", "--requests", "1000003").result for _ in range(2)]
+    assert said[0] == said[1]
+    assert sum(said[0]["shares"].values()) == said[0]["requests"] == 1_000_003
+    assert abs(said[0]["shares"]["spare"] - 700_002) <= 1
+
+
+def test_chaos_is_gone_through_one_by_one(made: Project) -> None:
+    scenarios = made.json("router", "chaos-verify").result["scenarios"]
+    assert [one["down"] for one in scenarios] == [["main"], ["spare"], ["third"], list(LABELS)]
+    assert {one["verdict"] for one in scenarios} == {"pass"}
+
+
+def test_status_and_endpoints_show_what_is(made: Project) -> None:
+    status = made.json("router", "status").result
+    assert (status["hostname"], status["simulated"]) == ("api.example.com", True)
+    assert status["summary"]["driftDetected"] is False
+    rows = made.json("router", "endpoints").result["endpoints"]
+    assert [(row["label"], row["healthy"], row["checked"]) for row in rows] == [
+        (label, True, False) for label in LABELS
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("dns-sync",), ("dns-reconcile",), ("dns-shift", "--provider", "a", "--percent", "5"),
+        ("dns-restore",), ("dns-history",), ("status",), ("endpoints",), ("simulate",),
+        ("chaos-verify",), ("deploy",),
+    ],
+)  # fmt: skip
+def test_without_a_router_nothing_is_done(tmp_path: Path, words: tuple[str, ...]) -> None:
+    made = project(tmp_path, PYTHON, PYTHON_SOURCES)
+    done = made.json("router", *words)
+    assert (done.code, done.error["code"]) == (1, "router/not-configured")
+    assert done.document["command"] == f"router {words[0]}"
+
+
+def test_an_endpoint_without_an_address_is_named(tmp_path: Path) -> None:
+    made = router_project(tmp_path)
+    made.fabric("deploy", "--provider", "main")
+    done = made.json("router", "dns-sync")
+    assert done.code == 1
+    assert [one["code"] for one in done.error["problems"]] == ["router/no-address"] * 2
+    assert "spare" in done.error["problems"][0]["message"]
+
+
+def test_the_stage_prod_has_a_switch_of_its_own(tmp_path: Path) -> None:
+    made = router_project(tmp_path)
+    words = ("router", "deploy", "--sync-dns", "--stage", "prod")
+    done = made.json(*words)
+    assert (done.code, done.error["code"]) == (64, "usage/prod-dns")
+    assert not (made.root / ".fabric/prod.json").exists()
+    assert made.json(*words, "--allow-prod-dns-sync").code == 0
+    assert made.json("router", "dns-reconcile", "--stage", "prod").code == 0
+
+
+@pytest.mark.parametrize("rule", ["true", "[dev]", "{dev: true}"])
+def test_a_reason_is_asked_for_and_kept(tmp_path: Path, rule: str) -> None:
+    made = router_project(tmp_path, f"{{hostname: api.example.com, requireReason: {rule}}}")
+    made.json("router", "deploy")
+    done = made.json("router", "dns-sync")
+    assert (done.code, done.error["code"]) == (64, "usage/reason-missing")
+    assert made.json("router", "dns-sync", "--reason", "new region").result["reason"]
+    assert document(made, HISTORY)["entries"][0]["reason"] == "new region"
+
+
+def test_who_approves_sets_a_variable(tmp_path: Path) -> None:
+    router = "{hostname: api.example.com, approvalEnvByStage: {dev: APPROVED}}"
+    made = router_project(tmp_path, router)
+    made.json("router", "deploy")
+    done = made.json("router", "dns-sync")
+    assert (done.code, done.error["code"]) == (1, "router/not-approved")
+    assert made.json("router", "dns-sync", env={"APPROVED": "1"}).code == 0
+
+
+def test_a_policy_may_allow_only_what_is_new(tmp_path: Path) -> None:
+    router = "{hostname: api.example.com, mutationPolicy: additive}"
+    made = deployed_router(tmp_path, router)
+    done = made.json("router", "dns-shift", "--provider", "main", "--percent", "50")
+    assert (done.code, done.error["code"]) == (1, "router/policy")
+    assert weights(made) == _EVEN
+
+
+def test_a_new_target_begins_as_a_canary(made: Project) -> None:
+    text = config_of("{hostname: api.example.com, canary: {percent: 5}}")
+    fourth = text.replace("  third:", "  fourth: {name: host1}\n  third:")
+    made.write({"fabric.yml": fourth.replace("spare, third]", "spare, third, fourth]")})
+    found = made.json("router", "deploy", "--sync-dns").result["sync"]["weights"]
+    assert (found["fourth"], sum(found.values())) == (5, 100)
+
+
+def test_a_zone_file_is_written_for_name_servers(tmp_path: Path) -> None:
+    made = deployed_router(tmp_path, "{hostname: api.example.com, provider: local}")
+    text = (made.root / ".fabric/router-zone-dev.zone").read_text()
+    assert "_https._tcp.api.example.com. 60 IN SRV 1 33 443" in text
+
+
+@pytest.mark.parametrize(
+    ("router", "where"),
+    [
+        ("{hostname: nodots}", "hostname"),
+        ("{hostname: api.example.com, provider: other}", "provider"),
+        ("{hostname: api.example.com, ttl: 0}", "ttl"),
+        ("{hostname: api.example.com, canary: {percent: 0}}", "percent"),
+        ("{hostname: api.example.com, mutationPolicy: some}", "mutationPolicy"),
+    ],
+)
+def test_settings_that_cannot_be_are_told_with_their_place(
+    tmp_path: Path, router: str, where: str
+) -> None:
+    done = router_project(tmp_path, router).json("router", "status")
+    assert done.code == 65
+    assert where in done.error["message"]
+    assert done.error["where"]["line"] == 11
+
+
+def test_two_services_of_a_folder_do_not_share_a_router(made: Project) -> None:
+    other = config_of().replace("service: shop", "service: other")
+    made.write({"other.yml": other})
+    made.json("router", "deploy", "-c", "other.yml")
+    before = (made.root / STATE).read_bytes()
+    done = made.json("router", "dns-sync", "-c", "other.yml")
+    assert (done.code, done.error["code"]) == (1, "router/other-service")
+    assert (made.root / STATE).read_bytes() == before
+
+
+def test_secrets_of_functions_need_not_be_there(made: Project) -> None:
+    """Who shifts need not know what functions are given."""
+    bound = config_of().replace("functions:", "env: {TOKEN: '${env:NOT_SET}'}\nfunctions:")
+    made.write({"fabric.yml": bound})
+    assert shift(made, "main", 50)["main"] == 50
+
+
+def test_json_is_one_document(made: Project) -> None:
+    for words in (("dns-sync",), ("status",), ("dns-history",), ("simulate",)):
+        assert json.loads(made.json("router", *words).out)["command"] == f"router {words[0]}"

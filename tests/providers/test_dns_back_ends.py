@@ -1,0 +1,112 @@
+"""What every back end keeps to that a name is kept by, each over a real server or a real file."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fabric.model.routing import RouterVerb, Weights
+from fabric.router.diff import Drift, drift_of
+from tests.support.dns_sites import Cloud1DnsSite, DnsSite, Edge1DnsSite, PdnsDnsSite, ZoneFileSite
+
+_TWO: Weights = (("main", 70), ("spare", 30))
+_BACK_ENDS = ("local", "pdns", "cloud1", "edge1")
+
+
+@pytest.fixture(params=_BACK_ENDS)
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DnsSite]:
+    made = _site(request, tmp_path)
+    with contextlib.closing(made.connections):
+        yield made
+
+
+def _site(request: pytest.FixtureRequest, folder: Path) -> DnsSite:
+    match request.param:
+        case "local":
+            return ZoneFileSite(folder)
+        case "cloud1":
+            return Cloud1DnsSite(request.getfixturevalue("cloud1"))
+        case "edge1":
+            return Edge1DnsSite(request.getfixturevalue("edge1"))
+        case _:
+            return PdnsDnsSite(request.getfixturevalue("pdns"))
+
+
+def drift(site: DnsSite, weights: Weights = _TWO, ttl: int = 60) -> Drift:
+    backend, desired = site.backend(), site.desired(weights, ttl)
+    return drift_of(backend.want(desired), backend.read(desired))
+
+
+def apply(site: DnsSite, weights: Weights = _TWO, ttl: int = 60) -> None:
+    site.backend().apply(site.desired(weights, ttl), drift(site, weights, ttl).actions)
+
+
+def test_nothing_is_there_at_first(site: DnsSite) -> None:
+    assert {one.action for one in drift(site).actions} == {RouterVerb.CREATE}
+
+
+def test_what_was_applied_is_there(site: DnsSite) -> None:
+    apply(site)
+    assert {one.action for one in drift(site).actions} == {RouterVerb.NO_OP}
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        (("main", 1), ("spare", 99)),
+        (("main", 34), ("spare", 33), ("third", 33)),
+        (("main", 97), ("spare", 1), ("third", 2)),
+    ],
+)
+def test_a_shift_is_seen_and_applied(site: DnsSite, weights: Weights) -> None:
+    apply(site)
+    assert drift(site, weights).changes
+    apply(site, weights)
+    assert drift(site, weights).changes == ()
+
+
+def test_one_endpoint_and_many_follow_each_other(site: DnsSite) -> None:
+    for weights in ((("main", 100),), _TWO, (("main", 100),)):
+        apply(site, weights)
+        assert drift(site, weights).changes == ()
+
+
+def test_another_time_to_live_is_a_change(site: DnsSite) -> None:
+    if isinstance(site, Edge1DnsSite):
+        pytest.skip("answers of a proxy have no time to live of ours")
+    apply(site)
+    apply(site, ttl=30)
+    assert drift(site, ttl=30).changes == ()
+    assert drift(site, ttl=60).changes
+
+
+def test_a_hand_in_it_is_seen_and_mended(site: DnsSite) -> None:
+    apply(site)
+    site.bend()
+    assert drift(site).changes
+    apply(site)
+    assert drift(site).changes == ()
+
+
+def test_what_is_taken_is_told_of(site: DnsSite) -> None:
+    site.take()
+    found = drift(site)
+    assert [one.is_ours for one in found.foreign] == [False]
+
+
+def test_what_lies_beside_is_not_touched_nor_told_of(site: DnsSite) -> None:
+    site.put_beside()
+    before = site.everything()
+    apply(site)
+    apply(site, (("main", 10), ("spare", 90)))
+    assert site.everything() == before
+    assert not drift(site).foreign
+    assert RouterVerb.DELETE_CANDIDATE not in {one.action for one in drift(site).actions}
+
+
+def test_the_weights_that_are_there_are_known_again(site: DnsSite) -> None:
+    apply(site)
+    desired = site.desired((("main", 50), ("spare", 50)))
+    found = [pair for part in site.backend().read(desired) for pair in part.weights]
+    assert dict(found) == dict(_TWO)

@@ -1,0 +1,135 @@
+"""Shares of a router: exact percents, sums that hold, nobody left with nothing."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as some
+
+from fabric.model.problems import FabricError
+from fabric.model.routing import WHOLE, Weights
+from fabric.router.chaos import REQUESTS, Verdict, chaos_scenarios
+from fabric.router.simulate import simulated_shares
+from fabric.router.weights import even_weights, kept_weights, shifted
+
+_LABELS = some.lists(some.from_regex("[a-z]{1,6}", fullmatch=True), min_size=1, unique=True)
+_SOME_LABELS = _LABELS.filter(lambda labels: len(labels) <= WHOLE)
+
+
+@some.composite
+def _weights(draw: some.DrawFn, least: int = 1) -> Weights:
+    labels = draw(_SOME_LABELS.filter(lambda labels: len(labels) >= least))
+    known = {label: draw(some.integers(0, WHOLE)) for label in labels}
+    return kept_weights(known, labels)
+
+
+@given(_SOME_LABELS)
+def test_even_weights_differ_by_one_at_most(labels: list[str]) -> None:
+    weights = [weight for _, weight in even_weights(labels)]
+    assert sum(weights) == WHOLE
+    assert max(weights) - min(weights) <= 1
+
+
+@given(_weights(least=2), some.data())
+def test_a_shift_gives_exactly_the_percent_and_keeps_the_sum(
+    weights: Weights, data: some.DataObject
+) -> None:
+    label = data.draw(some.sampled_from([label for label, _ in weights]))
+    percent = data.draw(some.integers(1, 99))
+    assume(WHOLE - percent >= len(weights) - 1)
+    after = dict(shifted(weights, label, percent))
+    assert after[label] == percent
+    assert sum(after.values()) == WHOLE
+    assert min(after.values()) >= 1
+    assert list(after) == [label for label, _ in weights]
+
+
+@given(_weights(least=3), some.data())
+def test_a_shift_keeps_the_order_of_the_others(weights: Weights, data: some.DataObject) -> None:
+    label = weights[0][0]
+    percent = data.draw(some.integers(1, WHOLE - len(weights) + 1))
+    assume(percent <= 99)
+    after = dict(shifted(weights, label, percent))
+    others = [(weight, after[name]) for name, weight in weights[1:]]
+    for was, now in others:
+        assert all(now <= other for before, other in others if before > was)
+
+
+def test_others_share_by_largest_remainder() -> None:
+    four = even_weights(["a", "b", "c", "d"])
+    assert shifted(four, "a", 97) == (("a", 97), ("b", 1), ("c", 1), ("d", 1))
+    assert shifted((("a", 50), ("b", 30), ("c", 20)), "a", 75) == (("a", 75), ("b", 15), ("c", 10))
+
+
+@pytest.mark.parametrize(
+    ("label", "percent", "code"),
+    [
+        ("nobody", 10, "router/unknown-label"),
+        ("a", 0, "router/bad-percent"),
+        ("a", 100, "router/bad-percent"),
+        ("a", -3, "router/bad-percent"),
+        ("a", 99, "usage/too-much"),
+    ],
+)
+def test_a_shift_that_cannot_be_is_refused(label: str, percent: int, code: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        shifted(even_weights(["a", "b", "c"]), label, percent)
+    assert caught.value.first.code == code
+
+
+def test_the_only_endpoint_has_everything() -> None:
+    with pytest.raises(FabricError) as caught:
+        shifted((("a", 100),), "a", 50)
+    assert caught.value.first.code == "router/only-endpoint"
+
+
+@given(_SOME_LABELS, _SOME_LABELS, some.integers(0, 99))
+def test_labels_that_come_and_go_leave_the_sum(
+    before: list[str], after: list[str], canary: int
+) -> None:
+    weights = kept_weights(dict(even_weights(before)), after, canary)
+    assert [label for label, _ in weights] == after
+    assert sum(weight for _, weight in weights) == WHOLE
+    assert min(weight for _, weight in weights) >= 1
+
+
+def test_a_new_endpoint_begins_as_a_canary() -> None:
+    assert kept_weights({"a": 60, "b": 40}, ["a", "b", "c"], canary=10) == (
+        ("a", 54),
+        ("b", 36),
+        ("c", 10),
+    )
+
+
+@given(_weights(), some.integers(0, 5_000))
+def test_simulated_requests_follow_the_weights_by_one_at_most(
+    weights: Weights, requests: int
+) -> None:
+    shares = dict(simulated_shares(weights, requests))
+    assert sum(shares.values()) == requests
+    for label, weight in weights:
+        assert abs(shares[label] - requests * weight / WHOLE) <= len(weights)
+
+
+@given(_weights(), some.integers(0, 50))
+def test_whole_rounds_come_out_exactly(weights: Weights, rounds: int) -> None:
+    exact = tuple((label, weight * rounds) for label, weight in weights)
+    assert simulated_shares(weights, rounds * WHOLE) == exact
+
+
+def test_a_simulation_comes_out_equal_each_time() -> None:
+    weights = (("a", 70), ("b", 29), ("c", 1))
+    assert simulated_shares(weights, 1_000_003) == simulated_shares(weights, 1_000_003)
+    assert dict(simulated_shares(weights, 10))["a"] == 7
+
+
+def test_each_endpoint_is_down_once_and_then_all() -> None:
+    scenarios = chaos_scenarios((("a", 70), ("b", 20), ("c", 10)))
+    assert [one.down for one in scenarios] == [("a",), ("b",), ("c",), ("a", "b", "c")]
+    assert {one.verdict for one in scenarios} == {Verdict.PASS}
+    assert dict(scenarios[0].shares)["a"] == 0
+    assert sum(count for _, count in scenarios[0].shares) == REQUESTS
+    assert sum(count for _, count in scenarios[-1].shares) == 0
+
+
+def test_nobody_takes_over_from_the_only_endpoint() -> None:
+    alone, everyone = chaos_scenarios((("a", 100),))
+    assert (alone.verdict, everyone.verdict) == (Verdict.FAIL, Verdict.PASS)

@@ -1,0 +1,200 @@
+"""Back ends that keep names, each over a real server, and what somebody else would do there."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import to_builtins
+from msgspec.json import decode, encode
+
+from fabric.model.routing import DesiredRouting, EndpointShare, Weights
+from fabric.providers.connections import Connections
+from fabric.providers.dns_contract import DnsBackend
+from fabric.providers.dns_registry import dns_backend_of
+from fabric.providers.zone_file.backend import ZoneFile
+from fabric.providers.zone_file.records import wanted_records
+from tests.support.servers.edge1.client import Edge1Server
+from tests.support.servers.pdns import PdnsSite
+from tests.support.servers.strict_cloud1.client import StrictCloud1
+
+OWNER = "shop/dev"
+HOSTS = {"main": "shop.one.example", "spare": "shop.two.example", "third": "shop.three.example"}
+
+
+class DnsSite(ABC):
+    """A name nobody has yet; `backend` is opened anew each time that it is asked for."""
+
+    hostname: str
+
+    def __init__(self) -> None:
+        self.connections = Connections()
+
+    @abstractmethod
+    def backend(self) -> DnsBackend: ...
+    @abstractmethod
+    def take(self) -> None:
+        """Somebody else has something where ours would have to be."""
+
+    @abstractmethod
+    def put_beside(self) -> None:
+        """Somebody else has something that is in nobody's way."""
+
+    @abstractmethod
+    def everything(self) -> object:
+        """All that is there, to be compared."""
+
+    @abstractmethod
+    def bend(self) -> None:
+        """Somebody changes one of ours by hand."""
+
+    def desired(self, weights: Weights, ttl: int = 60, check: str = "") -> DesiredRouting:
+        shares = tuple(
+            EndpointShare(label, f"https://{HOSTS[label]}", weight) for label, weight in weights
+        )
+        return DesiredRouting(self.hostname, OWNER, shares, ttl, check_path=check)
+
+
+class ZoneFileSite(DnsSite):
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.hostname = "api.zone.test"
+        self._path = folder / "router-zone-dev.json"
+        self._zone = folder / "router-zone-dev.zone"
+
+    def backend(self) -> DnsBackend:
+        return ZoneFile("local", self._path, wanted_records, self._zone)
+
+    def take(self) -> None:
+        self._add("api.zone.test.")
+
+    def put_beside(self) -> None:
+        self._add("other.zone.test.")
+
+    def _add(self, name: str) -> None:
+        row = {"resource": "dns_record", "name": name, "detail": "60 IN CNAME x.", "owner": "me"}
+        self._write({"records": [*self._rows(), row]})
+
+    def _rows(self) -> list[dict[str, object]]:
+        return list(decode(self._path.read_bytes())["records"]) if self._path.exists() else []
+
+    def _write(self, document: Mapping[str, object]) -> None:
+        self._path.write_bytes(encode({"version": 1, "hostname": self.hostname, **document}))
+
+    def everything(self) -> object:
+        return [(row["name"], row["detail"]) for row in self._rows() if row["owner"] == "me"]
+
+    def bend(self) -> None:
+        rows = self._rows()
+        self._write({"records": [{**rows[0], "detail": "60 IN CNAME elsewhere."}, *rows[1:]]})
+
+
+class PdnsDnsSite(DnsSite):
+    def __init__(self, site: PdnsSite) -> None:
+        super().__init__()
+        self._site = site
+        self.hostname = f"api.{site.zone}".rstrip(".")
+
+    def backend(self) -> DnsBackend:
+        return dns_backend_of("pdns", self._site.environment, self.connections)
+
+    def take(self) -> None:
+        self._put(f"{self.hostname}.", "CNAME", "somebody.example.")
+
+    def put_beside(self) -> None:
+        self._put(f"other.{self._site.zone}", "CNAME", "somebody.example.")
+        self._put(f"{self._site.zone}", "TXT", '"a word"')
+
+    def _put(self, name: str, kind: str, text: str) -> None:
+        self._site.set_records({"name": name, "type": kind, "records": [{"content": text}]})
+
+    def everything(self) -> object:
+        return [
+            to_builtins(one)
+            for name in (f"other.{self._site.zone}", self._site.zone)
+            for one in self._site.record_sets(name)
+            if one["type"] != "SOA"
+        ]
+
+    def bend(self) -> None:
+        (found,) = self._site.record_sets(f"{self.hostname}.")
+        found["records"][0]["content"] = found["records"][0]["content"].replace("one", "elsewhere")
+        self._site.set_records(found)
+
+
+class Cloud1DnsSite(DnsSite):
+    def __init__(self, account: StrictCloud1) -> None:
+        super().__init__()
+        self.account = account
+        self.hostname = "api.shop.test"
+        made = account.client("route53").create_hosted_zone(Name="shop.test", CallerReference="1")
+        self._zone = made["HostedZone"]["Id"]
+
+    def backend(self) -> DnsBackend:
+        return dns_backend_of("cloud1", self.account.environment, self.connections)
+
+    def take(self) -> None:
+        self._put({"Name": f"{self.hostname}.", "Type": "CNAME", "TTL": 60})
+
+    def put_beside(self) -> None:
+        self._put({"Name": "other.shop.test.", "Type": "CNAME", "TTL": 60})
+
+    def _put(self, row: Mapping[str, object]) -> None:
+        row = {"ResourceRecords": [{"Value": "elsewhere.example."}], **row}
+        batch = {"Changes": [{"Action": "UPSERT", "ResourceRecordSet": row}]}
+        client = self.account.client("route53")
+        client.change_resource_record_sets(HostedZoneId=self._zone, ChangeBatch=batch)
+
+    def _rows(self) -> list[dict[str, object]]:
+        client = self.account.client("route53")
+        return list(client.list_resource_record_sets(HostedZoneId=self._zone)["ResourceRecordSets"])
+
+    def everything(self) -> object:
+        return [row for row in self._rows() if row["Name"] != f"{self.hostname}."]
+
+    def bend(self) -> None:
+        row = next(one for one in self._rows() if one["Name"] == f"{self.hostname}.")
+        self._put({**row, "Weight": 7})
+
+
+class Edge1DnsSite(DnsSite):
+    def __init__(self, account: Edge1Server) -> None:
+        super().__init__()
+        self.account = account
+        self.hostname = "api.example.test"
+
+    def backend(self) -> DnsBackend:
+        env = {**self.account.environment, "EDGE1_ZONE_ID": self.account.zone}
+        return dns_backend_of("edge1", env, self.connections)
+
+    def take(self) -> None:
+        self._put_record(self.hostname)
+
+    def put_beside(self) -> None:
+        self._put_record("other.example.test")
+        pool = {"name": "theirs", "origins": [{"name": "a", "address": "192.0.2.1"}]}
+        self.account.api("POST", self._pools, pool)
+
+    def _put_record(self, name: str) -> None:
+        record = {"name": name, "type": "CNAME", "content": "elsewhere.example"}
+        self.account.api("POST", f"/zones/{self.account.zone}/dns_records", record)
+
+    @property
+    def _pools(self) -> str:
+        return f"/accounts/{self.account.account}/load_balancers/pools"
+
+    def everything(self) -> object:
+        pools = self.account.api("GET", self._pools)
+        records = self.account.api("GET", f"/zones/{self.account.zone}/dns_records")
+        return [one for one in pools if one["name"] == "theirs"], records
+
+    def things(self) -> dict[str, list[dict[str, object]]]:
+        """All that load balancing has, by kind."""
+        below = f"/accounts/{self.account.account}/load_balancers"
+        zone = f"/zones/{self.account.zone}/load_balancers"
+        paths = {"monitors": f"{below}/monitors", "pools": self._pools, "load_balancers": zone}
+        return {kind: self.account.api("GET", path) for kind, path in paths.items()}
+
+    def bend(self) -> None:
+        (pool,) = self.account.api("GET", self._pools)
+        pool["origins"][0]["weight"] = 0.07
+        self.account.api("PUT", f"{self._pools}/{pool['id']}", pool)
