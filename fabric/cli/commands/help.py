@@ -33,6 +33,9 @@ Environment variables
                          FABRIC_<PROVIDER>_REAL_DEPLOY for one provider (=0: not)
   FABRIC_<PROVIDER>_DEPLOY_CMD, FABRIC_<PROVIDER>_DESTROY_CMD
                          your own commands in place of a provider
+  PDNS_API_BASE_URL, PDNS_API_KEY, PDNS_SERVER_ID
+                         the name server of a router with `provider: pdns`; it is changed for real
+                         with FABRIC_REAL_DEPLOY=1 or FABRIC_PDNS_REAL_DEPLOY=1
   FABRIC_STATE_KEY       32 bytes, in hexadecimal or base64: records keep the values of deploys,
                          sealed, so that a way back has those of then
   FABRIC_ROLLBACK_ON_FAILURE=1
