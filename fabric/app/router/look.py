@@ -22,6 +22,7 @@ from fabric.router.history import trend_of
 from fabric.router.routing_warnings import routing_warnings
 from fabric.router.simulate import simulated_shares
 from fabric.system.http_check import called
+from fabric.system.named_file import write_named
 from fabric.system.parallel import for_each
 
 _SECONDS = 5.0
@@ -73,6 +74,20 @@ def _row(scope: RouterScope, target: RoutedTarget, weight: int) -> EndpointRow:
         latency_ms=answer.ms,
         detail=f"answers {answer.status}",
     )
+
+
+def picture(asked: RouterRequest, settings: Settings, form: str, out: str) -> Report:
+    """The same as a picture, on the screen or in a file."""
+    from fabric.views.pictures.router_picture import ROUTER_FORMS
+
+    report = status(asked, settings)
+    if not isinstance(report.outcome, RouterStatusOutcome):
+        return report
+    drawn = ROUTER_FORMS[form](report.outcome)
+    if not out:
+        return replace(report, text=drawn)
+    write_named(settings.cwd / out, f"{drawn}\n".encode())
+    return replace(report, text="", notes=f"wrote {out}")
 
 
 def status(asked: RouterRequest, settings: Settings) -> Report:

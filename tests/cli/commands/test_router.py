@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -355,3 +356,18 @@ def test_secrets_of_functions_need_not_be_there(made: Project) -> None:
 def test_json_is_one_document(made: Project) -> None:
     for words in (("dns-sync",), ("status",), ("dns-history",), ("simulate",)):
         assert json.loads(made.json("router", *words).out)["command"] == f"router {words[0]}"
+
+
+def test_the_router_is_drawn(made: Project) -> None:
+    shift(made, "spare", 70)
+    for form in ("svg", "html"):
+        done = made.fabric("router", "status", "--graph", form, "--out", f"router.{form}")
+        assert done.code == 0, done.err
+        text = (made.root / f"router.{form}").read_text()
+        assert "api.example.com" in text
+        assert "spare  70 %" in text
+    root = ET.fromstring((made.root / "router.svg").read_text())  # noqa: S314 - our own
+    shares = [one for one in root.iter() if one.get("class") == "share"]
+    assert len(shares) == len(LABELS)
+    assert made.fabric("router", "status", "--graph", "svg").out.startswith("<svg ")
+    assert made.json("router", "status", "--out", "x.svg").code == 64
