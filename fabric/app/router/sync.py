@@ -26,7 +26,7 @@ from fabric.router.diff import (
     foreign_problem,
     summary_of,
 )
-from fabric.router.routing_warnings import routing_warnings
+from fabric.router.routing_warnings import left_over_warnings, routing_warnings
 from fabric.router.settings import ChangeConsent, refuse_change
 from fabric.state.records.under_lock import locked
 from fabric.system.clock import stamp
@@ -104,7 +104,10 @@ class _Step:
             _refuse_policy(scope, drift)
             _apply(scope, desired, drift, state)
         damage = scope.files.add(entry)
-        told = routing_warnings(desired, scope.backend.kind)
+        told = (
+            *routing_warnings(desired, scope.backend.kind),
+            *left_over_warnings(drift.actions, scope.backend.kind),
+        )
         warnings = (*scope.warnings, *told, *((damage,) if damage else ()))
         return Synced(self._outcome(entry, desired, state), warnings)
 
