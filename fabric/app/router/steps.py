@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.protected import AskFor, confirm_stage
-from fabric.app.router.look import checked_endpoints
+from fabric.app.router.health import checked_endpoints
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
 from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, synced
 from fabric.app.settings import Settings

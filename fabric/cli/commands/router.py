@@ -6,6 +6,7 @@ import click
 from msgspec import Struct
 
 from fabric.cli import commands_table as table
+from fabric.cli.complete import names_of
 from fabric.cli.flags_of import flags_of
 from fabric.cli.main import LazyGroup
 from fabric.cli.options import (
@@ -100,6 +101,7 @@ class RouterShiftFlags(Struct, frozen=True):
             "label",
             required=True,
             metavar="LABEL",
+            shell_complete=names_of("provider"),
             help="The endpoint: a label of `providerOverrides`.",
         ),
     ]

@@ -15,6 +15,7 @@ from tests.support.project import Done, Project
 from tests.support.router_project import (
     HISTORY,
     SOURCES,
+    STATE,
     commands,
     config_of,
     deployed_router,
@@ -136,3 +137,17 @@ def test_an_endpoint_that_stays_well_goes_all_the_way(tmp_path: Path) -> None:
         rows = made.json("router", "endpoints", env=env).result["endpoints"]
         assert all(row["checked"] and row["healthy"] for row in rows)
         assert all(isinstance(row["latencyMs"], int) for row in rows)
+
+
+def test_who_is_not_well_is_named_and_written_down_where_the_config_asks(tmp_path: Path) -> None:
+    with endpoint(0) as spare, endpoint(1000) as steady:
+        made, env = live(tmp_path, spare, steady)
+        text = config_of(LOCAL).replace("routing: round-robin", "healthCheck: {enabled: true}")
+        made.write({"fabric.yml": text})
+        done = made.fabric("router", "dns-sync", env=env)
+        assert done.code == 0
+        assert "router/unhealthy-endpoint" in done.err
+        rows = document(made, STATE)["endpoints"]
+        assert {row["label"]: row["healthy"] for row in rows} == {
+            "main": True, "spare": False, "third": True,
+        }  # fmt: skip
