@@ -67,7 +67,7 @@ install_redis() {
 install_names() {
     as_root apt-get update -qq &&
         as_root env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-            pdns-server pdns-backend-sqlite3 bind9-dnsutils >/dev/null
+            pdns-server pdns-backend-sqlite3 pdns-backend-bind bind9-dnsutils >/dev/null
 }
 
 install_shells() {

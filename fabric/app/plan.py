@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
@@ -21,6 +22,7 @@ from fabric.app.shortcuts.answers import keep_preview
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.compiled import compiled
 from fabric.graph.decide import Action, Decision
+from fabric.graph.name_tasks import leads_names
 from fabric.graph.plan import Plan
 from fabric.graph.service_order import ties_of
 from fabric.model.names import Verb
@@ -43,6 +45,9 @@ from fabric.system.clock import file_time_ns
 from fabric.system.named_file import write_named
 from fabric.views.pictures.draw import draw
 from fabric.views.report_json import outcome_json
+
+if TYPE_CHECKING:
+    from fabric.app.deploy.scope import MakeNames
 
 
 class PlanOptions(Struct, frozen=True):
@@ -110,7 +115,8 @@ def _live(
     from fabric.state.records.unwritten import unwritten_problem
 
     units = partial(units_of, work, request, settings)
-    options = ScopeOptions(units, blind=blind, dependencies=work.dependencies)
+    names = None if blind else _names(work, request)
+    options = ScopeOptions(units, blind=blind, dependencies=work.dependencies, names=names)
     scope = stack.enter_context(open_deploy_scope(work.placements, settings, options))
     scope.kept_values.require()
     lost = lost_records(scope, caps_of(request.concurrency, settings.cores).total)
@@ -212,6 +218,14 @@ def _number(made: Plan, task_id: str) -> int:
     guess = nearest(task_id, ids)
     hint = f"did you mean `{guess}`?" if guess else "`fabric plan` lists the tasks"
     raise FabricError(Problem("usage/unknown-task", f"no task is named `{task_id}`", hint=hint))
+
+
+def _names(work: Compiled, request: Request) -> "MakeNames | None":
+    if not leads_names(work.graph):
+        return None
+    from fabric.app.router.kept_names import names_of  # few services have a router
+
+    return names_of(request.where)
 
 
 def plan_outcome(work: Compiled, made: Plan) -> PlanOutcome:

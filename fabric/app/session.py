@@ -202,6 +202,7 @@ def registry_of(
 
 def _world_kinds(tools: "DeployTools") -> Registry:
     from fabric.tasks.deploy import DeployKind
+    from fabric.tasks.dns_sync import DnsSyncKind
     from fabric.tasks.release import ReleaseKind
     from fabric.tasks.remove import RemoveKind
     from fabric.tasks.restore import RestoreKind
@@ -211,6 +212,7 @@ def _world_kinds(tools: "DeployTools") -> Registry:
         "release": ReleaseKind(tools),
         "remove": RemoveKind(tools),
         "restore": RestoreKind(tools),
+        "dns-sync": DnsSyncKind(tools.names),
     }
 
 

@@ -13,6 +13,7 @@ from fabric.app.plan import PlanOptions, plan
 from fabric.app.project.files import config_in
 from fabric.app.project.project import read_given
 from fabric.app.request import Request, Where
+from fabric.app.router.kept_names import names_of
 from fabric.app.settings import Settings
 from fabric.app.validate import show_config, validate
 from fabric.daemon.changes import WorldChange, WorldChanges
@@ -139,7 +140,7 @@ class Endpoints(ConfigEndpoints):
     def deploy(self, call: ApiCall) -> ApiAnswer:
         asked = self._asked(call, self._secrets)
         request = Request(Verb.DEPLOY, "deploy", asked.where, call.query.all(FUNCTION))
-        options = DeployOptions(ask=_confirmed(call))
+        options = DeployOptions(ask=_confirmed(call), names=names_of)
 
         def work(listeners: MakeListeners) -> Report:
             return deploy(request, asked.settings, options, listeners)

@@ -22,6 +22,7 @@ from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import InputEntry, Output, OutputFile, Task
 from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import RECORD_KINDS
 from fabric.system.clock import Clock
 from fabric.system.source.names import is_plain_name
 from fabric.tasks.contract import Made, Registry, TaskTools, is_record_kind
@@ -126,9 +127,10 @@ class TaskRunner:
                 tools.go_on()
                 with tools.away():
                     kind.claim(task)
-                self._is_claimed = True
+                claims = task.kind in RECORD_KINDS
+                self._is_claimed = was_claimed or claims
                 tools.go_on()
-                if not was_claimed:
+                if claims and not was_claimed:
                     # Under the lock it may turn out that somebody else has done it.
                     decision = judge_known(task, known, self.memory)
             return decision

@@ -10,6 +10,7 @@ from fabric.config.values import Config, Function
 from fabric.graph.bundling import bundled, command_env
 from fabric.graph.deployed_extensions import deployed_extensions
 from fabric.graph.handlers import with_handlers
+from fabric.graph.name_tasks import dns_sync_tasks
 from fabric.graph.secret_settings import told_secrets
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import DeployUnit, facts_of
@@ -172,11 +173,15 @@ def _release(
     yield Task(release_id(unit.service, config.provider.label), inputs, needs)
 
 
+def _name(_scene: Services, unit: ServiceUnit, _functions: Sequence[Function]) -> Iterable[Task]:
+    return dns_sync_tasks(unit.config)
+
+
 Recipe = Callable[[Services, ServiceUnit, Sequence[Function]], Iterable[Task]]
 RECIPES: dict[Verb, tuple[Recipe, ...]] = {
     Verb.BUILD: (_build_alone,),
     Verb.PACKAGE: (_vendor, _build, _package),
-    Verb.DEPLOY: (_vendor, _build, _package, _deploy, _release),
+    Verb.DEPLOY: (_vendor, _build, _package, _deploy, _release, _name),
 }
 
 

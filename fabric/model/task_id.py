@@ -48,5 +48,10 @@ def package_id(service: str, function: str) -> TaskId:
     return task_id("package", service, function)
 
 
+def dns_sync_id(service: str, stage: str) -> TaskId:
+    """One for each name, however many targets it leads to."""
+    return task_id("dns-sync", service, provider=stage)
+
+
 def release_id(service: str, provider: str) -> TaskId:
     return task_id("release", service, provider=provider)

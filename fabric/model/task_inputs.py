@@ -265,6 +265,28 @@ class RestoreInputs(Struct, frozen=True):
         return option_entries(self, "service", "function")
 
 
+class DnsSyncInputs(Struct, frozen=True):
+    """A router's name that is led to what was released. `router` is the digest of all that the
+    config says of it; where the endpoints are is known from records."""
+
+    kind: ClassVar[str] = "dns-sync"
+    lane: ClassVar[Lane] = Lane.IO
+    shown_in: ClassVar[str] = ""
+    owns_folder: ClassVar[bool] = False
+
+    service: str
+    provider: str
+    stage: str
+    router: str
+
+    @property
+    def function(self) -> str:
+        return ""
+
+    def entries(self) -> tuple[InputEntry, ...]:
+        return option_entries(self, "service")
+
+
 class ProbeInputs(Struct, frozen=True):
     """One look at the surroundings of a service; what it finds holds for this moment only."""
 
@@ -300,6 +322,7 @@ INPUTS_BY_KIND: dict[str, type[TaskInputs]] = {
         ReleaseInputs,
         RemoveInputs,
         RestoreInputs,
+        DnsSyncInputs,
         ProbeInputs,
     )
 }

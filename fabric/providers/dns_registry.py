@@ -14,20 +14,18 @@ from fabric.providers.zone_file.records import wanted_records
 
 
 class DnsFacts(Struct, frozen=True):
-    """`switch` turns real changes on for it alone; of each group of variables one is enough."""
+    """`switch` turns real changes on for it alone; `credentials` are variables that it needs."""
 
     wanted: Callable[[DesiredRouting], tuple[RouterPart, ...]]
     switch: str = ""
-    credentials: tuple[tuple[str, ...], ...] = ()
+    credentials: tuple[str, ...] = ()
 
     @property
     def is_file(self) -> bool:
         return not self.switch
 
     def missing(self, env: Mapping[str, str]) -> tuple[str, ...]:
-        return tuple(
-            " or ".join(group) for group in self.credentials if not any(map(env.get, group))
-        )
+        return tuple(name for name in self.credentials if not env.get(name))
 
 
 DNS_FACTS: Mapping[str, DnsFacts] = {
@@ -35,18 +33,15 @@ DNS_FACTS: Mapping[str, DnsFacts] = {
     "edge1": DnsFacts(
         wanted_balancer,
         "FABRIC_EDGE1_REAL_DEPLOY",
-        (("EDGE1_API_TOKEN",), ("EDGE1_ACCOUNT_ID",), ("EDGE1_ZONE_ID",)),
+        ("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID", "EDGE1_ZONE_ID"),
     ),
     "cloud1": DnsFacts(
+        # Its client has ways of its own to find credentials.
         wanted_record_sets,
         "FABRIC_CLOUD1_REAL_DEPLOY",
-        (
-            ("CLOUD1_ACCESS_KEY_ID", "AWS_ACCESS_KEY_ID", "AWS_PROFILE"),
-            ("CLOUD1_SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"),
-        ),
     ),
     "pdns": DnsFacts(
-        wanted_rrset, "FABRIC_PDNS_REAL_DEPLOY", (("PDNS_API_BASE_URL",), ("PDNS_API_KEY",))
+        wanted_rrset, "FABRIC_PDNS_REAL_DEPLOY", ("PDNS_API_BASE_URL", "PDNS_API_KEY")
     ),
 }
 

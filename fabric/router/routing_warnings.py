@@ -1,9 +1,9 @@
 """What people trip over when one name leads to several providers, said before it happens."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fabric.model.problems import Problem
-from fabric.model.routing import DesiredRouting
+from fabric.model.routing import DesiredRouting, RouterAction, RouterVerb
 
 # Hosts below these answer for no name but their own: their certificate and their routes say so.
 _OWN_NAME_ONLY = (
@@ -15,6 +15,8 @@ _OWN_NAME_ONLY = (
 _SHORT_TTL = 300
 # The one that answers in the endpoint's place, and asks it by its own name.
 _PROXY = "edge1"
+# Here each endpoint has a record of its own, and all of them share the answers.
+_EACH_BY_ITSELF = "cloud1"
 
 
 def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ...]:
@@ -24,6 +26,21 @@ def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ..
         *_time_to_live(desired, backend),
         *_apex(desired, backend),
         *_strategy(desired, backend),
+    )
+
+
+def left_over_warnings(actions: Sequence[RouterAction], backend: str) -> tuple[Problem, ...]:
+    """A weighted record that is not wanted any more still has its share of the answers."""
+    if backend != _EACH_BY_ITSELF:
+        return ()
+    return tuple(
+        Problem(
+            "router/left-over",
+            f"the record `{one.name}` is wanted no more, and still gets its share",
+            hint="it is never deleted from here: take it away by hand",
+        )
+        for one in actions
+        if one.action is RouterVerb.DELETE_CANDIDATE
     )
 
 

@@ -6,12 +6,14 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from fabric.model.names import Digest
+from fabric.model.problems import Problem
 from fabric.model.records.changes import RecordChange
 from fabric.model.records.kept_values import OpenedValues, ValueOwner
 from fabric.model.records.record import Deployment, Intent, Mode, Record, RecordRef
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs, Task
-from fabric.model.task_inputs import Spec
+from fabric.model.task_inputs import DnsSyncInputs, Spec
 from fabric.providers.contract import CallWatch, Deployer, DeploymentAddress, Released
 from fabric.tasks.contract import TaskTools
 
@@ -113,6 +115,30 @@ class TargetOfRecords(Protocol):
         """What a record is to go back to."""
 
 
+class NameStanding(Struct, frozen=True):
+    """Digests of what a name is to lead to and of what was last applied, empty for nothing;
+    `missing` are targets that are not deployed yet."""
+
+    wanted: Digest
+    applied: str
+    missing: tuple[str, ...] = ()
+
+
+class NameSynced(Struct, frozen=True):
+    """What a name leads to now, in words too."""
+
+    wanted: str
+    said: str
+    warnings: tuple[Problem, ...] = ()
+
+
+class NameKeeper(Protocol):
+    """Names of routers that lead to what is deployed."""
+
+    def standing(self, inputs: DnsSyncInputs) -> NameStanding: ...
+    def sync(self, inputs: DnsSyncInputs) -> NameSynced: ...
+
+
 class DeployTools(Struct, frozen=True):
     """All of them. With `force` what is up to date is deployed as well; `takes_today` lets what
     comes back have today's values where it had others."""
@@ -125,3 +151,4 @@ class DeployTools(Struct, frozen=True):
     kept_values: KeptValues
     force: bool = False
     takes_today: bool = False
+    names: NameKeeper | None = None

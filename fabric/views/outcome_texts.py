@@ -72,6 +72,7 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     recorded.UnlockOutcome: state_text.unlock_text,
     recorded.ReconcileOutcome: state_text.reconcile_text,
     routed.RouterDeployOutcome: router_text.deploy_text,
+    routed.StepsOutcome: router_text.steps_text,
     routed.SyncOutcome: router_text.sync_text,
     routed.RouterReconcileOutcome: router_text.reconcile_text,
     routed.HistoryOutcome: router_text.history_text,

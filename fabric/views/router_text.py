@@ -32,6 +32,14 @@ def sync_text(done: routed.SyncOutcome, _style: Style) -> str:
     return "\n".join([head, _indented(table(rows)), *_actions(done.actions), _sum(done.summary)])
 
 
+def steps_text(done: routed.StepsOutcome, _style: Style) -> str:
+    gone = ", ".join(f"{one.percent} %" for one in done.steps) or "no step"
+    now = ", ".join(f"{label} {weight} %" for label, weight in done.weights.items())
+    if done.dry_run:
+        return f"{done.label} would go up: {gone}"
+    return f"{done.label} went {'back after' if done.went_back else 'up'}: {gone}\nNow: {now}"
+
+
 def reconcile_text(found: routed.RouterReconcileOutcome, _style: Style) -> str:
     if not found.summary.drift_detected:
         return "No drift: the back end has what is wanted."

@@ -9,6 +9,7 @@ import pytest
 from fabric.model.routing import RouterVerb, Weights
 from fabric.router.diff import Drift, drift_of
 from tests.support.dns_sites import Cloud1DnsSite, DnsSite, Edge1DnsSite, PdnsDnsSite, ZoneFileSite
+from tests.support.servers.pdns import zone_server
 
 _TWO: Weights = (("main", 70), ("spare", 30))
 _BACK_ENDS = ("local", "pdns", "cloud1", "edge1")
@@ -110,3 +111,16 @@ def test_the_weights_that_are_there_are_known_again(site: DnsSite) -> None:
     desired = site.desired((("main", 50), ("spare", 50)))
     found = [pair for part in site.backend().read(desired) for pair in part.weights]
     assert dict(found) == dict(_TWO)
+
+
+def test_a_name_server_reads_the_zone_file(tmp_path: Path) -> None:
+    made = ZoneFileSite(tmp_path)
+    apply(made)
+    folder = tmp_path / "server"
+    folder.mkdir()
+    with zone_server(folder, "zone.test", tmp_path / "router-zone-dev.zone") as server:
+        assert server.answers("api.zone.test", 3) == {"shop.one.example.": 3}
+        assert server.services("_https._tcp.api.zone.test") == {
+            "1 70 443 shop.one.example.",
+            "1 30 443 shop.two.example.",
+        }

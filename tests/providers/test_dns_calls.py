@@ -9,6 +9,7 @@ import pytest
 from fabric.model.problems import FabricError
 from fabric.model.routing import Weights
 from fabric.router.diff import Drift, drift_of
+from fabric.router.routing_warnings import left_over_warnings
 from tests.support.dns_sites import Cloud1DnsSite, DnsSite, Edge1DnsSite
 from tests.support.servers.edge1.client import Edge1Server
 from tests.support.servers.strict_cloud1.client import StrictCloud1
@@ -127,3 +128,13 @@ def test_an_order_whose_answer_is_lost_is_made_again(at_cloud1: Cloud1DnsSite) -
     at_cloud1.account.fault("route53.ChangeResourceRecordSets", after=True)
     sync(at_cloud1, _TWO)
     assert look(at_cloud1, _TWO).changes == ()
+
+
+def test_a_label_that_is_wanted_no_more_is_told_and_left(at_cloud1: Cloud1DnsSite) -> None:
+    sync(at_cloud1, (("main", 50), ("spare", 30), ("third", 20)))
+    found = look(at_cloud1, _TWO).actions
+    told = left_over_warnings(found, "cloud1")
+    assert [one.code for one in told] == ["router/left-over"]
+    assert "third" in told[0].message
+    sync(at_cloud1, _TWO)
+    assert len(look(at_cloud1, _TWO).actions) == 3

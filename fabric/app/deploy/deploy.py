@@ -22,6 +22,8 @@ from fabric.app.deploy.purpose import Deploying
 from fabric.app.deploy.report import deploy_report, unchanged_report
 from fabric.app.deploy.scope import (
     DeployScope,
+    MakeNames,
+    NamesOf,
     ScopeOptions,
     lost_records,
     mismatch,
@@ -41,6 +43,7 @@ from fabric.app.shortcuts.answers import keep_preview
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.decide import Action
+from fabric.graph.name_tasks import leads_names
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
@@ -53,13 +56,15 @@ from fabric.system.clock import file_time_ns
 
 class DeployOptions(Struct, frozen=True):
     """How a deploy is to be done. `rollback` is what the flag says, None where it is not given;
-    `plan` is a saved plan that still has to fit, `ask` asks for the name of a protected stage."""
+    `plan` is a saved plan that still has to fit, `ask` asks for the name of a protected stage,
+    `names` keeps the names of routers."""
 
     force: bool = False
     rollback: bool | None = None
     lock_timeout: float = 0.0
     plan: str = ""
     ask: AskFor = nobody_to_ask
+    names: NamesOf | None = None
 
 
 def deploy(
@@ -140,7 +145,20 @@ def _scope_options(
     work: Compiled, request: Request, settings: Settings, options: DeployOptions
 ) -> ScopeOptions:
     units = partial(units_of, work, request, settings)
-    return ScopeOptions(units, options.force, options.lock_timeout, dependencies=work.dependencies)
+    return ScopeOptions(
+        units,
+        options.force,
+        options.lock_timeout,
+        dependencies=work.dependencies,
+        names=_names(work, request, options),
+    )
+
+
+def _names(work: Compiled, request: Request, options: DeployOptions) -> MakeNames | None:
+    """Most services have no router: what leads names is imported for those that have."""
+    if options.names is None or not leads_names(work.graph):
+        return None
+    return options.names(request.where, options.lock_timeout)
 
 
 def _claimed(seen: Preview, scope: DeployScope) -> Iterator[Task]:

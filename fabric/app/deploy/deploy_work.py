@@ -51,10 +51,15 @@ class DeployWork(Struct, frozen=True):
     def options(self, ref: RecordRef, provider: str = "") -> str:
         """How a command that is given from here names a record's config, stage and provider,
         or another provider of the same service."""
-        config = self.config(ref)
-        file = Path(self.placements[ref].folder, Path(config.file).name if config else _USUAL)
+        file = config_file(self, ref)
         named = RecordRef(ref.service, ref.stage, provider or ref.provider)
         return options_of(named, file, self.settings)
+
+
+def config_file(work: DeployWork, ref: RecordRef) -> Path:
+    """Where the config of a service lies."""
+    config = work.config(ref)
+    return Path(work.placements[ref].folder, Path(config.file).name if config else _USUAL)
 
 
 def options_of(ref: RecordRef, config: Path, settings: Settings) -> str:

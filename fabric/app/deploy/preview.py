@@ -17,6 +17,7 @@ from fabric.app.run_graph import entries_of, plan_graph
 from fabric.app.session import Session
 from fabric.config.rules.env_size import SHORT_ADDRESS, limit_of
 from fabric.graph.compile import deploys_whole_services
+from fabric.graph.name_tasks import leads_names
 from fabric.graph.plan import Plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.outcomes.planned import PlannedService
@@ -43,13 +44,15 @@ def preview(
         session.runner.believe(made_elsewhere(session, wider.graph, scope))
     plan = plan_graph(session, wider.graph)
     entries = entries_of(session, plan)
+    # What a name is to lead to hangs on records of other targets, too.
+    has_names = leads_names(wider.graph)
     is_local = all(one.is_own_folder for one in (*work.placements, *work.dependencies))
     return Preview(
         against_live(wider, plan, scope),
         plan,
         entries,
         session.runner.elsewhere,
-        wider.sources | _states(scope) if is_local else None,
+        wider.sources | _states(scope) if is_local and not has_names else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from fabric.app.deploy.kept_archives import KeptArchives
 from fabric.app.deploy.known_records import KnownRecords, RollbackTargets, UpstreamAddresses
 from fabric.app.deploy.placed_deployers import PlacedDeployers
 from fabric.app.project.placement import Placement
+from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.graph.compile import ServiceUnit
 from fabric.model.catalog import facts_of
@@ -30,7 +32,7 @@ from fabric.system.clock import Clock, stamp
 from fabric.system.parallel import HANDS, for_each
 from fabric.system.process_identity import this_process
 from fabric.system.value_seal import ValueSeal
-from fabric.tasks.deploy_tools import DeployTools
+from fabric.tasks.deploy_tools import DeployTools, NameKeeper
 
 LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
 _LEASE = 60.0
@@ -66,6 +68,12 @@ class DeployScope(Struct, frozen=True):
         return self.transaction.record(ref)
 
 
+# What brings names in line, from what a run works on and what it knows of records.
+MakeNames: TypeAlias = Callable[[DeployWork, Callable[[RecordRef], Record | None]], NameKeeper]
+# The same for whatever is asked for, with how long a lock is waited for.
+NamesOf: TypeAlias = Callable[[Where, float], MakeNames]
+
+
 class ScopeOptions(Struct, frozen=True):
     """What a run brings along: its configs, read when they are needed, and how it is done."""
 
@@ -75,6 +83,7 @@ class ScopeOptions(Struct, frozen=True):
     blind: bool = False
     dependencies: Sequence[Placement] = ()
     takes_today: bool = False
+    names: MakeNames | None = None
 
 
 @contextlib.contextmanager
@@ -129,6 +138,7 @@ def _scope(
         kept_values,
         options.force,
         options.takes_today,
+        options.names(work, transaction.record) if options.names else None,
     )
     return DeployScope(work, dependencies, transaction, values, targets, kept_values, tools)
 

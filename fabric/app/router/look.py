@@ -2,30 +2,25 @@
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.health import health_url
-from fabric.app.router.scope import RoutedTarget, RouterRequest, RouterScope, open_router
+from fabric.app.router.health import checked_endpoints
+from fabric.app.router.scope import RouterRequest, open_router
 from fabric.app.router.sync import drift_in, drift_row
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import (
     ChaosOutcome,
-    EndpointRow,
     EndpointsOutcome,
     HistoryOutcome,
     RouterStatusOutcome,
     ScenarioRow,
     SimulateOutcome,
 )
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.router.chaos import ChaosScenario, Verdict, chaos_scenarios
 from fabric.router.history import trend_of
 from fabric.router.routing_warnings import routing_warnings
 from fabric.router.simulate import simulated_shares
-from fabric.system.http_check import called
-from fabric.system.parallel import for_each
-
-_SECONDS = 5.0
-_GOOD, _OTHER = 200, 400
+from fabric.system.named_file import write_named
 
 
 def endpoints(asked: RouterRequest, settings: Settings) -> Report:
@@ -35,44 +30,18 @@ def endpoints(asked: RouterRequest, settings: Settings) -> Report:
     return Report(asked.command, outcome, warnings=scope.warnings)
 
 
-def checked_endpoints(scope: RouterScope) -> tuple[EndpointRow, ...]:
-    """Real ones are asked, all at once; a simulated one has nobody behind its address."""
-    weights = dict(scope.weights())
-    found: dict[str, EndpointRow] = {}
+def picture(asked: RouterRequest, settings: Settings, form: str, out: str) -> Report:
+    """The same as a picture, on the screen or in a file."""
+    from fabric.views.pictures.router_picture import ROUTER_FORMS
 
-    def look(target: RoutedTarget) -> None:
-        found[target.label] = _row(scope, target, weights[target.label])
-
-    for_each(scope.targets, look)
-    return tuple(found[label] for label in scope.labels)
-
-
-def _row(scope: RouterScope, target: RoutedTarget, weight: int) -> EndpointRow:
-    row = EndpointRow(
-        target.label,
-        target.provider_id,
-        target.url,
-        weight,
-        healthy=bool(target.url),
-        latency_ms=None,
-        checked=False,
-        detail="simulated" if target.url else "not deployed",
-    )
-    if not target.url or target.is_simulated:
-        return row
-    url = health_url(scope.config.targets.health_check_url, target.url)
-    try:
-        answer = called("GET", url, b"", _SECONDS)
-    except FabricError as error:
-        return replace(row, healthy=False, checked=True, detail=error.first.message)
-    is_good = _GOOD <= answer.status < _OTHER
-    return replace(
-        row,
-        healthy=is_good,
-        checked=True,
-        latency_ms=answer.ms,
-        detail=f"answers {answer.status}",
-    )
+    report = status(asked, settings)
+    if not isinstance(report.outcome, RouterStatusOutcome):
+        return report
+    drawn = ROUTER_FORMS[form](report.outcome)
+    if not out:
+        return replace(report, text=drawn)
+    write_named(settings.cwd / out, f"{drawn}\n".encode())
+    return replace(report, text="", notes=f"wrote {out}")
 
 
 def status(asked: RouterRequest, settings: Settings) -> Report:

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from fabric.app.state.scope import StateRequest, open_scope
 from fabric.config.values import Config
 from fabric.graph.compile import ServiceUnit
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import Lifecycle, Mode, RecordRef
+from fabric.model.records.record import Lifecycle, Mode, Record, RecordRef
 from fabric.model.routing import DesiredRouting, EndpointShare, Weights, host_of
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
@@ -28,6 +29,7 @@ from fabric.state.store import RecordStore
 
 # In the place of a provider: the lock of a name lies beside those of the records.
 LOCKED_AS = "router"
+NOTHING_KNOWN: Mapping[str, Record | None] = MappingProxyType({})
 
 
 class RouterRequest(Struct, frozen=True):
@@ -115,7 +117,10 @@ class RouterScope(Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def open_router(asked: RouterRequest, settings: Settings) -> Iterator[RouterScope]:
+def open_router(
+    asked: RouterRequest, settings: Settings, known: Mapping[str, Record | None] = NOTHING_KNOWN
+) -> Iterator[RouterScope]:
+    """`known` are records by label that a run has changed and not written yet."""
     main = StateRequest(
         asked.command,
         replace(asked.where, provider="", keeps_router=True),
@@ -124,7 +129,9 @@ def open_router(asked: RouterRequest, settings: Settings) -> Iterator[RouterScop
     with contextlib.ExitStack() as stack:
         found = stack.enter_context(open_scope(main, settings))
         router = router_settings(found.config)
-        targets = tuple(_target(label, main, settings) for label in target_labels(found.config))
+        targets = tuple(
+            _target(label, main, settings, known) for label in target_labels(found.config)
+        )
         files = RouterFiles(Path(found.placement.home), found.service, found.one.stage)
         env = calling_environment(found.placement.env_place, settings.env)
         connections = stack.enter_context(contextlib.closing(Connections()))
@@ -144,12 +151,14 @@ def open_router(asked: RouterRequest, settings: Settings) -> Iterator[RouterScop
         )
 
 
-def _target(label: str, main: StateRequest, settings: Settings) -> RoutedTarget:
+def _target(
+    label: str, main: StateRequest, settings: Settings, known: Mapping[str, Record | None]
+) -> RoutedTarget:
     """Each target may keep its records in a back end of its own."""
     where = replace(main.where, provider=label)
     with open_scope(replace(main, where=where), settings) as scope:
         scope.refuse_unknown()
-        record = peek(scope.record_store, scope.one)
+        record = known[label] if label in known else peek(scope.record_store, scope.one)
         provider_id = scope.placement.provider_id
     is_live = record is not None and record.lifecycle is not Lifecycle.REMOVING
     if record is None or not is_live:

@@ -5,10 +5,12 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.app.router.health import checked_endpoints, unhealthy_warnings
 from fabric.app.router.scope import RouterScope
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import (
     DriftRow,
+    EndpointRow,
     RoutedEndpoint,
     RoutedShare,
     SyncEntry,
@@ -26,7 +28,7 @@ from fabric.router.diff import (
     foreign_problem,
     summary_of,
 )
-from fabric.router.routing_warnings import routing_warnings
+from fabric.router.routing_warnings import left_over_warnings, routing_warnings
 from fabric.router.settings import ChangeConsent, refuse_change
 from fabric.state.records.under_lock import locked
 from fabric.system.clock import stamp
@@ -98,13 +100,18 @@ class _Step:
         desired = scope.desired(weights)
         drift = drift_in(scope, desired)
         before = scope.files.state()
-        state = self._state(desired, before)
+        rows = self._asked(weights)
+        state = self._state(desired, before, rows)
         entry = self._entry(desired, drift, before)
         if not self._change.dry_run:
             _refuse_policy(scope, drift)
             _apply(scope, desired, drift, state)
         damage = scope.files.add(entry)
-        told = routing_warnings(desired, scope.backend.kind)
+        told = (
+            *routing_warnings(desired, scope.backend.kind),
+            *left_over_warnings(drift.actions, scope.backend.kind),
+            *unhealthy_warnings(rows),
+        )
         warnings = (*scope.warnings, *told, *((damage,) if damage else ()))
         return Synced(self._outcome(entry, desired, state), warnings)
 
@@ -128,20 +135,28 @@ class _Step:
             desired.digest,
         )
 
-    def _state(self, desired: DesiredRouting, before: TargetState | None) -> TargetState:
+    def _asked(self, weights: Weights) -> tuple[EndpointRow, ...]:
+        """Only where the config says that endpoints are to be asked."""
+        is_asked = self._scope.config.targets.health_check_enabled
+        return checked_endpoints(self._scope, weights) if is_asked else ()
+
+    def _state(
+        self, desired: DesiredRouting, before: TargetState | None, rows: tuple[EndpointRow, ...]
+    ) -> TargetState:
         """Times tell when an endpoint's own part was last another one."""
+        found = {one.label: one.healthy for one in rows}
         now = stamp(self._settings.clock)
         providers = {one.label: one.provider_id for one in self._scope.targets}
         was = {one.label: one for one in _endpoints(before)}
-        rows = []
+        kept = []
         for one in desired.shares:
             old = was.get(one.label)
-            healthy = old.healthy if old else True
+            healthy = found.get(one.label, old.healthy if old else True)
             row = RoutedEndpoint(one.label, providers[one.label], one.url, one.weight, healthy, now)
             is_same = old is not None and replace(row, updated_at=old.updated_at) == old
-            rows.append(old if old is not None and is_same else row)
+            kept.append(old if old is not None and is_same else row)
         config = self._scope.config
-        return TargetState(config.service, config.stage, tuple(rows))
+        return TargetState(config.service, config.stage, tuple(kept))
 
     def _outcome(
         self, entry: SyncEntry, desired: DesiredRouting, state: TargetState

@@ -20,7 +20,8 @@ from fabric.cli.run_options import RunFlags
 
 if TYPE_CHECKING:
     from fabric.app.deploy.deploy import DeployOptions
-    from fabric.app.request import Request
+    from fabric.app.deploy.scope import MakeNames
+    from fabric.app.request import Request, Where
     from fabric.cli.perform import Order
 
 
@@ -140,4 +141,11 @@ def _options(flags: DeployFlags | ComposeDeployFlags) -> "DeployOptions":
 
     live = flags.live
     timeout = seconds_of("--lock-timeout", flags.lock_timeout)
-    return DeployOptions(live.force, live.rollback, timeout, live.plan)
+    return DeployOptions(live.force, live.rollback, timeout, live.plan, names=_names_of)
+
+
+def _names_of(where: "Where", lock_timeout: float) -> "MakeNames":
+    """Called for services with a router only."""
+    from fabric.app.router.kept_names import names_of
+
+    return names_of(where, lock_timeout)

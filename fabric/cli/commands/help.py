@@ -37,6 +37,9 @@ Environment variables
                          the same for what a provider tells of calls
   FABRIC_EDGE1_DISABLE_TAIL_TOOL=1
                          follow edge1's logs without its own tool (wrangler)
+  PDNS_API_BASE_URL, PDNS_API_KEY, PDNS_SERVER_ID
+                         the name server of a router with `provider: pdns`; it is changed for real
+                         with FABRIC_REAL_DEPLOY=1 or FABRIC_PDNS_REAL_DEPLOY=1
   FABRIC_STATE_KEY       32 bytes, in hexadecimal or base64: records keep the values of deploys,
                          sealed, so that a way back has those of then
   FABRIC_ROLLBACK_ON_FAILURE=1

@@ -6,6 +6,7 @@ import click
 from msgspec import Struct
 
 from fabric.cli import commands_table as table
+from fabric.cli.complete import names_of
 from fabric.cli.flags_of import flags_of
 from fabric.cli.main import LazyGroup
 from fabric.cli.options import (
@@ -100,13 +101,31 @@ class RouterShiftFlags(Struct, frozen=True):
             "label",
             required=True,
             metavar="LABEL",
+            shell_complete=names_of("provider"),
             help="The endpoint: a label of `providerOverrides`.",
         ),
     ]
     percent: Annotated[
-        int,
+        int | None,
+        click.option("--percent", type=int, metavar="N", help="What it gets: 1 to 99."),
+    ]
+    steps: Annotated[
+        str,
         click.option(
-            "--percent", type=int, required=True, metavar="N", help="What it gets: 1 to 99."
+            "--steps",
+            default="",
+            metavar="N,N,…",
+            help="Go up step by step, with a look at its health after each.",
+        ),
+    ]
+    every: Annotated[
+        str,
+        click.option(
+            "--every",
+            default="2m",
+            show_default=True,
+            metavar="DURATION",
+            help="With --steps: how long each step is watched.",
         ),
     ]
     dry_run: DryRun
@@ -211,24 +230,42 @@ def dns_reconcile(flags: RouterReconcileFlags) -> int:
     epilog=examples("""
 fabric router dns-shift --provider spare --percent 25
 fabric router dns-shift --provider spare --percent 25 --dry-run --json
+fabric router dns-shift --provider spare --steps 5,25,50,100 --every 2m
 """),
 )
 @flags_of(RouterShiftFlags)
 def dns_shift(flags: RouterShiftFlags) -> int:
     """Give one endpoint exactly so many percent of the traffic.
 
-    The others share the rest as before, each at least 1.
+    The others share the rest as before, each at least 1. With --steps it goes up step by step (100
+    is all that the others can spare): an endpoint that is not well after a step goes back to what
+    it had at first.
     """
+    use_case = _in_steps(flags) if flags.steps else _at_once(flags)
+    return _changed("dns-shift", flags.router, flags.consent, use_case, dry_run=flags.dry_run)
+
+
+def _at_once(flags: RouterShiftFlags) -> "ChangeCase":
     from fabric.app.router.change import dns_shift as shift
 
-    return _changed(
-        "dns-shift",
-        flags.router,
-        flags.consent,
-        lambda asked, settings, change, ask: shift(
-            asked, settings, change, (flags.label, flags.percent), ask
-        ),
-        dry_run=flags.dry_run,
+    percent = flags.percent
+    if percent is None:
+        raise click.UsageError("missing option '--percent', or '--steps'")
+    return lambda asked, settings, change, ask: shift(
+        asked, settings, change, (flags.label, percent), ask
+    )
+
+
+def _in_steps(flags: RouterShiftFlags) -> "ChangeCase":
+    from fabric.app.router.steps import StepPlan, dns_shift_in_steps
+    from fabric.model.time_spans import seconds_of
+
+    if flags.percent is not None:
+        raise click.UsageError("--percent and --steps are two ways to say the same")
+    every = seconds_of("--every", flags.every)
+    plan = StepPlan(flags.label, flags.steps, every, lambda text: click.echo(text, err=True))
+    return lambda asked, settings, change, ask: dns_shift_in_steps(
+        asked, settings, change, plan, ask
     )
 
 

@@ -75,12 +75,13 @@ def _deployed(flags: RouterDeployFlags, request: "Request", caller: "Caller") ->
     from fabric.app.deploy.deploy import DeployOptions
     from fabric.app.deploy.deploy import deploy as deploy_services
     from fabric.app.router.deploy import deploy_targets
+    from fabric.app.router.kept_names import names_of
     from fabric.cli.consent import word_asker
     from fabric.model.time_spans import seconds_of
 
     timeout = seconds_of("--lock-timeout", flags.consent.lock_timeout)
     ask = word_asker(caller.screen, caller.settings)
-    options = DeployOptions(flags.force, flags.rollback, timeout, ask=ask)
+    options = DeployOptions(flags.force, flags.rollback, timeout, ask=ask, names=names_of)
     return deploy_targets(
         _work(flags, request, caller),
         caller.settings,

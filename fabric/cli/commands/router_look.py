@@ -25,6 +25,23 @@ class SimulateFlags(Struct, frozen=True):
     ]
 
 
+class StatusFlags(Struct, frozen=True):
+    router: RouterFlags
+    graph: Annotated[
+        str | None,
+        click.option(
+            "--graph",
+            type=click.Choice(["svg", "html"]),
+            default=None,
+            help="Draw the name, its shares and its endpoints.",
+        ),
+    ]
+    out: Annotated[
+        str,
+        click.option("--out", default="", metavar="FILE", help="Where the picture is written."),
+    ]
+
+
 @click.command(
     name="dns-history",
     epilog=examples("""
@@ -43,15 +60,25 @@ def dns_history(flags: RouterFlags) -> int:
 @click.command(
     epilog=examples("""
 fabric router status
-fabric router status --stage prod --json
+fabric router status --graph svg --out router.svg
 """)
 )
-@flags_of(RouterFlags)
-def status(flags: RouterFlags) -> int:
+@flags_of(StatusFlags)
+def status(flags: StatusFlags) -> int:
     """Show the name, its shares, its endpoints, and whether the back end has it so."""
+    from fabric.app.router.look import picture
     from fabric.app.router.look import status as router_status
 
-    return shown("status", flags, router_status)
+    form = flags.graph
+    if form is None:
+        if flags.out:
+            raise click.UsageError("--out is for a picture: say --graph svg, or html")
+        return shown("status", flags.router, router_status)
+    return shown(
+        "status",
+        flags.router,
+        lambda asked, settings: picture(asked, settings, form, flags.out),
+    )
 
 
 @click.command(

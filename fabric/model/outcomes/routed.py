@@ -81,6 +81,22 @@ class SyncOutcome(JsonStruct, frozen=True):
     reason: str = ""
 
 
+class StepRow(JsonStruct, frozen=True):
+    percent: int
+    id: str
+    weights: Mapping[str, int]
+
+
+class StepsOutcome(JsonStruct, frozen=True):
+    """What was gone up to, and what holds now: the first shares again where it `went_back`."""
+
+    label: str
+    steps: tuple[StepRow, ...]
+    weights: Mapping[str, int]
+    went_back: bool
+    dry_run: bool
+
+
 class RouterReconcileOutcome(JsonStruct, frozen=True):
     dry_run: bool
     summary: DriftRow

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, RouterResource, Weights
+from fabric.model.secrecy import without_userinfo
 from fabric.providers.pdns.api import PdnsApi, PdnsComment, PdnsRecord, RecordSet, RecordSetChange
 from fabric.providers.pdns.wanted import content, record_type, wanted_rrset
 from fabric.providers.redaction import Redaction
@@ -30,7 +31,7 @@ class PdnsBackend:
 
     @property
     def place(self) -> str:
-        return self._api.server.base_url
+        return without_userinfo(self._api.server.base_url)
 
     def close(self) -> None:
         self._api.close()

@@ -2,9 +2,18 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
+from fabric.model.records.record import RecordRef
+from fabric.state.backends.local import Local
+from fabric.state.locks.leases import Terms
+from fabric.state.records.transaction import LockPolicy
+from fabric.state.records.under_lock import locked
+from fabric.state.store import BackEndPair, RecordStore
+from fabric.system.clock import SystemClock
+from fabric.system.process_identity import this_process
 from tests.support.in_process import project
 from tests.support.project import PYTHON, PYTHON_SOURCES, Project
 from tests.support.router_project import (
@@ -355,3 +364,33 @@ def test_secrets_of_functions_need_not_be_there(made: Project) -> None:
 def test_json_is_one_document(made: Project) -> None:
     for words in (("dns-sync",), ("status",), ("dns-history",), ("simulate",)):
         assert json.loads(made.json("router", *words).out)["command"] == f"router {words[0]}"
+
+
+def test_the_router_is_drawn(made: Project) -> None:
+    shift(made, "spare", 70)
+    for form in ("svg", "html"):
+        done = made.fabric("router", "status", "--graph", form, "--out", f"router.{form}")
+        assert done.code == 0, done.err
+        text = (made.root / f"router.{form}").read_text()
+        assert "api.example.com" in text
+        assert "spare  70 %" in text
+    root = ET.fromstring((made.root / "router.svg").read_text())  # noqa: S314 - our own
+    shares = [one for one in root.iter() if one.get("class") == "share"]
+    assert len(shares) == len(LABELS)
+    assert made.fabric("router", "status", "--graph", "svg").out.startswith("<svg ")
+    assert made.json("router", "status", "--out", "x.svg").code == 64
+
+
+def test_who_holds_the_name_is_told_and_can_be_unlocked(made: Project) -> None:
+    store = Local(made.root / ".fabric/state")
+    place = RecordStore(made.root / ".fabric", BackEndPair(store, store))
+    ref = RecordRef("shop", "dev", "router")
+    policy = LockPolicy(this_process(), SystemClock(), Terms())
+    with locked(place, {ref: 0}, "router dns-shift", policy):
+        done = made.json("router", "dns-sync")
+        assert (done.code, done.error["code"]) == (75, "lock/held")
+        assert "force-unlock" in done.error["hint"]
+        assert made.json("router", "dns-sync", "--dry-run").code == 0
+        unlocked = made.json("state", "force-unlock", "--provider", "router", "--yes")
+        assert unlocked.result["unlocked"] is True
+        assert made.json("router", "dns-sync").code == 0

@@ -79,6 +79,12 @@ class PdnsSite:
         found = self.call("GET", f"/zones/{self.zone}").json()["rrsets"]
         return [one for one in found if one["name"] == name]
 
+    def services(self, name: str) -> set[str]:
+        """The SRV records of a name."""
+        question = ["dig", "@127.0.0.1", "-p", str(self.dns), name, "SRV", "+short"]
+        done = subprocess.run(question, capture_output=True, text=True, check=True)
+        return set(done.stdout.splitlines())
+
     def answers(self, name: str, count: int) -> Counter[str]:
         """What so many questions for a name are answered with."""
         found: Counter[str] = Counter()
@@ -105,6 +111,20 @@ def pdns_server(folder: Path) -> Iterator[PdnsSite]:
     (folder / "pdns.conf").write_text(text)
     command = Command([program, f"--config-dir={folder}"], folder)
     with running(command, lambda: _is_up(site)):
+        yield site
+
+
+@contextlib.contextmanager
+def zone_server(folder: Path, zone: str, file: Path) -> Iterator[PdnsSite]:
+    """A name server that reads a zone from its file, as most of them do."""
+    site = PdnsSite(free_port(), free_port(), zone)
+    named = f'zone "{zone}" {{ type master; file "{file}"; }};'
+    (folder / "named.conf").write_text(named + "\n")
+    text = _SETTINGS.format(folder=folder, dns=site.dns, api=site.api, key=KEY)
+    rest = [line for line in text.splitlines() if "sqlite3" not in line]
+    settings = ["launch=bind", f"bind-config={folder}/named.conf", *rest]
+    (folder / "pdns.conf").write_text("\n".join(settings) + "\n")
+    with running(Command([_program(), f"--config-dir={folder}"], folder), lambda: _is_up(site)):
         yield site
 
 

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from fabric.model.problems import Problem
 from fabric.model.routing import (
     DesiredRouting,
     RouterAction,
@@ -35,7 +37,7 @@ from fabric.providers.edge1.routing.wanted import (
 )
 from fabric.providers.http_calls import ProviderCall, patient, sending
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import explained
+from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
 from fabric.providers.waiting import WAITING
 
 T = TypeVar("T")
@@ -127,8 +129,16 @@ class Edge1Routing:
 
     @contextlib.contextmanager
     def _told(self, desired: DesiredRouting) -> Iterator[None]:
-        with explained(f"the name `{desired.hostname}` at edge1", self._hide.quoted, judged):
+        with explained(f"the name `{desired.hostname}` at edge1", self._hide.quoted, _judged):
             yield
+
+
+def _judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+    problem = judged(whose, error, quoted)
+    if "EDGE1_API_TOKEN" not in problem.hint:
+        return problem
+    hint = "check `EDGE1_API_TOKEN`, and that it may edit load balancers and read DNS of the zone"
+    return replace(problem, hint=hint)
 
 
 _MONITORS = "/accounts/{account}/load_balancers/monitors"

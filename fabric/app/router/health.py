@@ -1,0 +1,67 @@
+"""How each endpoint is, and how long it takes to answer."""
+
+from msgspec.structs import replace
+
+from fabric.app.deploy.health import health_url
+from fabric.app.router.scope import RoutedTarget, RouterScope
+from fabric.model.outcomes.routed import EndpointRow
+from fabric.model.problems import FabricError, Problem
+from fabric.model.routing import Weights
+from fabric.system.http_check import called
+from fabric.system.parallel import for_each
+
+_SECONDS = 5.0
+_GOOD, _OTHER = 200, 400
+
+
+def checked_endpoints(scope: RouterScope, shares: Weights | None = None) -> tuple[EndpointRow, ...]:
+    """Real ones are asked, all at once; a simulated one has nobody behind its address."""
+    weights = dict(shares or scope.weights())
+    found: dict[str, EndpointRow] = {}
+
+    def look(target: RoutedTarget) -> None:
+        found[target.label] = _row(scope, target, weights[target.label])
+
+    for_each(scope.targets, look)
+    return tuple(found[label] for label in scope.labels)
+
+
+def _row(scope: RouterScope, target: RoutedTarget, weight: int) -> EndpointRow:
+    row = EndpointRow(
+        target.label,
+        target.provider_id,
+        target.url,
+        weight,
+        healthy=bool(target.url),
+        latency_ms=None,
+        checked=False,
+        detail="simulated" if target.url else "not deployed",
+    )
+    if not target.url or target.is_simulated:
+        return row
+    url = health_url(scope.config.targets.health_check_url, target.url)
+    try:
+        answer = called("GET", url, b"", _SECONDS)
+    except FabricError as error:
+        return replace(row, healthy=False, checked=True, detail=error.first.message)
+    is_good = _GOOD <= answer.status < _OTHER
+    return replace(
+        row,
+        healthy=is_good,
+        checked=True,
+        latency_ms=answer.ms,
+        detail=f"answers {answer.status}",
+    )
+
+
+def unhealthy_warnings(rows: tuple[EndpointRow, ...]) -> tuple[Problem, ...]:
+    """Traffic that is led to who is not well is lost: it is said, and the user decides."""
+    return tuple(
+        Problem(
+            "router/unhealthy-endpoint",
+            f"the endpoint `{one.label}` gets {one.weight} percent, and is not well: {one.detail}",
+            hint="shift away from it with `fabric router dns-shift`, or mend it",
+        )
+        for one in rows
+        if one.checked and not one.healthy
+    )

@@ -1,0 +1,67 @@
+"""Names that a deploy brings in line: looked at and led elsewhere as part of its graph."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
+
+from fabric.app.deploy.deploy_work import DeployWork, config_file
+from fabric.app.deploy.scope import MakeNames
+from fabric.app.request import Where
+from fabric.app.router.scope import RouterRequest, RouterScope, open_router
+from fabric.app.router.sync import DnsChange, synced
+from fabric.model.names import Digest
+from fabric.model.records.record import Record, RecordRef
+from fabric.model.task_inputs import DnsSyncInputs
+from fabric.router.history import last_applied
+from fabric.router.settings import ChangeConsent
+from fabric.tasks.deploy_tools import NameStanding, NameSynced
+
+RecordOf = Callable[[RecordRef], Record | None]
+
+
+class KeptNames:
+    """`record` knows what this run has released, before it is written."""
+
+    def __init__(
+        self, work: DeployWork, record: RecordOf, where: Where, lock_timeout: float
+    ) -> None:
+        self._work = work
+        self._record = record
+        self._where = where
+        self._lock_timeout = lock_timeout
+
+    def standing(self, inputs: DnsSyncInputs) -> NameStanding:
+        with self._opened(inputs) as scope:
+            missing = tuple(one.label for one in scope.targets if not one.host)
+            if missing:
+                return NameStanding(Digest(""), "", missing)
+            last = last_applied(scope.files.history())
+            wanted = scope.desired(scope.weights()).digest
+            return NameStanding(wanted, last.desired if last else "")
+
+    def sync(self, inputs: DnsSyncInputs) -> NameSynced:
+        """That it was deployed is the reason."""
+        change = DnsChange("dns-sync", "deploy", consent=ChangeConsent("deployed"))
+        with self._opened(inputs) as scope:
+            done = synced(scope, change, self._work.settings)
+            wanted = scope.desired(tuple(done.outcome.weights.items())).digest
+        shares = ", ".join(f"{label} {share} %" for label, share in done.outcome.weights.items())
+        return NameSynced(wanted, f"{done.outcome.hostname}: {shares}", done.warnings)
+
+    @contextlib.contextmanager
+    def _opened(self, inputs: DnsSyncInputs) -> Iterator[RouterScope]:
+        own = RecordRef(inputs.service, inputs.stage, inputs.provider)
+        where = replace(self._where, stage=inputs.stage, provider="")
+        if where.compose:
+            file = str(config_file(self._work, own))
+            where = Where(file, stage=inputs.stage, params=where.params)
+        asked = RouterRequest("router dns-sync", where, self._lock_timeout)
+        known = {inputs.provider: self._record(own)}
+        with open_router(asked, self._work.settings, known) as scope:
+            yield scope
+
+
+def names_of(where: Where, lock_timeout: float = 0.0) -> MakeNames:
+    """For a run over what is meant by `where`."""
+    return lambda work, record: KeptNames(work, record, where, lock_timeout)

@@ -1,0 +1,18 @@
+"""A shift in steps: which shares follow each other, read from what was said."""
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.routing import WHOLE
+
+
+def steps_of(text: str, others: int) -> tuple[int, ...]:
+    """`5,25,50,100`: each step is a percent; 100 is as much as there can be, for each other
+    endpoint keeps 1."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdecimal() and 1 <= int(word) <= WHOLE for word in words):
+        message = f"--steps {text} is no list of percents"
+        raise FabricError(Problem("usage/bad-steps", message, "as in --steps 5,25,50,100"))
+    percents = [WHOLE - others if int(word) == WHOLE else int(word) for word in words]
+    if percents != sorted(set(percents)):
+        message = f"--steps {text} does not go up step by step"
+        raise FabricError(Problem("usage/bad-steps", message, "as in --steps 5,25,50,100"))
+    return tuple(percents)

@@ -1,0 +1,62 @@
+"""Lead a router's name to the endpoints of a service, once they are released."""
+
+from collections.abc import Mapping
+
+from fabric.graph.decide import UP_TO_DATE, Action, Decision, wait_for
+from fabric.graph.plan import Known
+from fabric.model.hashing import digest_fields
+from fabric.model.task import EntryKind, InputEntry, Output, Task
+from fabric.model.task_id import TaskId
+from fabric.model.task_inputs import DnsSyncInputs
+from fabric.tasks.contract import Made, TaskTools
+from fabric.tasks.deploy_tools import NameKeeper
+
+_VERSION = "1"
+
+
+class DnsSyncKind:
+    """Judged by the last applied snapshot, as a deploy is by its record: a cache says nothing of
+    what a name server has. Without a keeper nobody may look."""
+
+    def __init__(self, names: NameKeeper | None) -> None:
+        self._names = names
+
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
+        del task
+        return (InputEntry(EntryKind.CODE, "dns-sync", _VERSION),)
+
+    def judge(self, known: Known) -> Decision:
+        inputs = _inputs(known.task)
+        count = len(inputs.entries()) + len(known.task.needs)
+        if known.upstream is None:
+            return wait_for(known.unknown, count)
+        if self._names is None:
+            return Decision(Action.WAIT, "known once the state can be read", inputs=count)
+        standing = self._names.standing(inputs)
+        done = Output(digest_fields(("name", standing.wanted)))
+        if standing.missing:
+            reason = f"not all targets are deployed: {', '.join(standing.missing)}"
+            return Decision(Action.SKIP, reason, inputs=count, known=done)
+        if standing.wanted == standing.applied:
+            return Decision(Action.SKIP, UP_TO_DATE, standing.wanted, count, known=done)
+        reason = "its endpoints or shares changed" if standing.applied else "first sync"
+        return Decision(Action.RUN, reason, standing.wanted, count)
+
+    def claim(self, task: Task) -> None:
+        """Its lock is its own, and is held just while the name is changed."""
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+        del upstream
+        if self._names is None:
+            raise TypeError(f"{task.id} has nobody who keeps its name")
+        shop.go_on()
+        with shop.away():
+            done = self._names.sync(_inputs(task))
+        shop.say(task.id, done.said)
+        return Made(digest_fields(("name", done.wanted)), warnings=done.warnings, keep=False)
+
+
+def _inputs(task: Task) -> DnsSyncInputs:
+    if not isinstance(task.inputs, DnsSyncInputs):
+        raise TypeError(f"{task.id} is no sync of a name")
+    return task.inputs

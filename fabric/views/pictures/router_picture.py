@@ -1,0 +1,133 @@
+"""A router as a picture: the name, how much goes where, and how each endpoint is."""
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from html import escape
+
+from fabric.model.outcomes.routed import EndpointRow, RouterStatusOutcome
+from fabric.views.pictures.assets import picture_style
+from fabric.views.pictures.lettering import fitted, printable
+
+_WIDTH, _MARGIN, _TOP = 880, 32, 88
+_ROW, _BOX = 72, 52
+_NAME_BOX, _END_BOX = 260, 400
+_TEXT = 12.0
+# A line of so many pixels stands for all of the traffic.
+_WIDEST = 14.0
+_STYLE = """\
+svg.fabric .share { fill: none; stroke: var(--far); }
+svg.fabric .endpoint .box { fill: var(--lane); stroke: var(--skip-line); }
+svg.fabric .endpoint.well .box { fill: var(--done); stroke: var(--done-line); }
+svg.fabric .endpoint.well text { fill: var(--done-ink); }
+svg.fabric .endpoint.ill .box { fill: var(--failed); stroke: var(--failed-line); }
+svg.fabric .endpoint.ill text { fill: var(--failed-ink); }"""
+
+
+def router_svg(found: RouterStatusOutcome) -> str:
+    down = _TOP + max(1, len(found.endpoints)) * _ROW + _MARGIN
+    middle = _TOP + (max(1, len(found.endpoints)) * _ROW) / 2
+    return "\n".join(
+        [
+            *_head(found, down),
+            *_name(found, middle),
+            *(line for row in enumerate(found.endpoints) for line in _endpoint(*row, middle)),
+            "</svg>",
+        ]
+    )
+
+
+def router_page(found: RouterStatusOutcome) -> str:
+    """The picture as a page of its own: nothing is fetched from anywhere, and no script runs."""
+    style = "html,body{margin:0}svg{display:block;width:100%;height:auto}"
+    own = (style, f"{picture_style()}\n{_STYLE}")
+    hashes = " ".join(f"'sha256-{_sha256(text)}'" for text in own)
+    policy = f"default-src 'none'; style-src {hashes}; base-uri 'none'; form-action 'none'"
+    title = escape(printable(found.hostname))
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"{router_svg(found)}\n</body>\n</html>"
+    )
+
+
+def _sha256(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+ROUTER_FORMS: Mapping[str, Callable[[RouterStatusOutcome], str]] = {
+    "svg": router_svg,
+    "html": router_page,
+}
+
+
+def _head(found: RouterStatusOutcome, down: float) -> Iterator[str]:
+    title = f"{found.hostname}: {found.service} ({found.stage})"
+    size = f'width="{_WIDTH}" height="{down:g}" viewBox="0 0 {_WIDTH} {down:g}"'
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" class="fabric" role="img" {size}>'
+    yield f"<title>{_text(title)}</title>"
+    yield f"<style>{picture_style()}\n{_STYLE}</style>"
+    yield f'<rect class="back" width="{_WIDTH}" height="{down:g}"/>'
+    yield f'<text class="headline" x="{_MARGIN}" y="42">{_fit(title, _WIDTH - 64, 17.0)}</text>'
+    yield f'<text class="quiet" x="{_MARGIN}" y="64">{_fit(_state(found), 800)}</text>'
+
+
+def _state(found: RouterStatusOutcome) -> str:
+    drift = found.summary
+    if drift is None:
+        said = "not all endpoints are deployed"
+    else:
+        said = "differs from what is wanted" if drift.drift_detected else "as wanted"
+    kept = "kept in a file" if found.simulated else f"kept at {found.place}"
+    return f"{found.provider}, {kept}; {found.routing}; {said}"
+
+
+def _name(found: RouterStatusOutcome, middle: float) -> Iterator[str]:
+    top = middle - _BOX / 2
+    yield '<g class="node run">'
+    yield _box(_MARGIN, top, _NAME_BOX)
+    text = _fit(found.hostname, _NAME_BOX - 24, 13.0)
+    yield f'<text x="{_MARGIN + 12}" y="{middle + 4:g}">{text}</text></g>'
+
+
+def _endpoint(number: int, row: EndpointRow, middle: float) -> Iterator[str]:
+    left, top = _WIDTH - _MARGIN - _END_BOX, _TOP + number * _ROW
+    height = top + _BOX / 2
+    start, bend = _MARGIN + _NAME_BOX, (_MARGIN + _NAME_BOX + left) / 2
+    thick = max(1.0, _WIDEST * row.weight / 100)
+    yield (
+        f'<path class="share" stroke-width="{thick:g}" '
+        f'd="M{start},{middle:g}C{bend:g},{middle:g} {bend:g},{height:g} {left},{height:g}"/>'
+    )
+    yield f'<g class="node endpoint {_health(row)}"><title>{_text(_words(row))}</title>'
+    yield _box(left, top, _END_BOX)
+    first = _fit(f"{row.label}  {row.weight} %", _END_BOX - 24)
+    yield f'<text class="service" x="{left + 12}" y="{top + 22}">{first}</text>'
+    second = _fit(f"{_words(row)}  {row.url}".strip(), _END_BOX - 24)
+    yield f'<text x="{left + 12}" y="{top + 40}">{second}</text></g>'
+
+
+def _health(row: EndpointRow) -> str:
+    if not row.url:
+        return "ill"
+    return ("well" if row.healthy else "ill") if row.checked else "unknown"
+
+
+def _words(row: EndpointRow) -> str:
+    if not row.checked or not row.healthy:
+        return row.detail
+    return f"healthy, {row.latency_ms} ms"
+
+
+def _box(left: float, top: float, across: float) -> str:
+    place = f'x="{left:g}" y="{top:g}" width="{across:g}" height="{_BOX}"'
+    return f'<rect class="box" {place} rx="8"/>'
+
+
+def _fit(text: str, room: float, size: float = _TEXT) -> str:
+    return escape(fitted(text, room, size))
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
