@@ -28,6 +28,7 @@ from benchmarks.rows import (
     nothing,
     overhead,
     plan,
+    router,
     scaffold,
     startup,
 )
@@ -54,6 +55,7 @@ MODULES = (
     cloud1,
     cloud1_beside,
     cluster,
+    router,
 )
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 
