@@ -29,6 +29,7 @@ from benchmarks.rows import (
     nothing,
     overhead,
     plan,
+    router,
     scaffold,
     startup,
 )
@@ -56,6 +57,7 @@ MODULES = (
     cloud1_beside,
     cluster,
     logs,
+    router,
 )
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)
 

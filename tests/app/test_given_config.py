@@ -138,6 +138,7 @@ def test_secrets_are_hidden_where_nobody_uses_them_and_refused_where_nobody_may(
         "deploy: {healthCheck: {enabled: true, url: 'http://169.254.169.254/'}}",
         "deploy: {healthCheck: {enabled: true, url: '//elsewhere.test/'}}",
         "fabric: {healthCheck: {enabled: true, url: 'elsewhere.test'}}",
+        "extensions: {router: {hostname: api.shop.test, autoApply: true}}",
     ],
 )
 def test_a_callers_config_may_not_use_the_server(place: Workplace, said: str) -> None:

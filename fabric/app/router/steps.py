@@ -11,7 +11,7 @@ from fabric.app.router.health import checked_endpoints
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
 from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, synced
 from fabric.app.settings import Settings
-from fabric.model.outcomes.routed import StepRow, StepsOutcome
+from fabric.model.outcomes.routed import ShiftStep, StepsOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.routing import Weights
@@ -68,7 +68,7 @@ class _Climb:
         self._change = change
         self._plan = plan
         self._before = before
-        self._rows: list[StepRow] = []
+        self._rows: list[ShiftStep] = []
         self._warnings: dict[Problem, None] = {}
 
     def report(self, steps: tuple[int, ...]) -> Report:
@@ -90,7 +90,7 @@ class _Climb:
     def _step(self, expected: Weights, percent: int) -> Weights:
         plan = self._plan
         done = self._set(expected, shifted(self._before, plan.label, percent))
-        self._rows.append(StepRow(percent, done.outcome.id, done.outcome.weights))
+        self._rows.append(ShiftStep(percent, done.outcome.id, done.outcome.weights))
         plan.tell(f"{plan.label}: {percent} %")
         return tuple(done.outcome.weights.items())
 

@@ -28,6 +28,7 @@ from fabric.router.diff import (
     foreign_problem,
     summary_of,
 )
+from fabric.router.history import last_applied
 from fabric.router.routing_warnings import left_over_warnings, routing_warnings
 from fabric.router.settings import ChangeConsent, refuse_change
 from fabric.state.records.under_lock import locked
@@ -106,7 +107,12 @@ class _Step:
         if not self._change.dry_run:
             _refuse_policy(scope, drift)
             _apply(scope, desired, drift, state)
-        damage = scope.files.add(entry)
+        last = None if drift.changes or self._change.dry_run else _last(scope)
+        damage = None
+        if last is not None and last.desired == desired.digest:
+            entry = replace(entry, id=last.id)  # nothing was done that history does not know
+        else:
+            damage = scope.files.add(entry)
         told = (
             *routing_warnings(desired, scope.backend.kind),
             *left_over_warnings(drift.actions, scope.backend.kind),
@@ -178,6 +184,14 @@ class _Step:
             entry.actions,
             entry.reason,
         )
+
+
+def _last(scope: RouterScope) -> SyncEntry | None:
+    """The last that was applied; a history that cannot be read is told of by who writes it."""
+    try:
+        return last_applied(scope.files.history())
+    except FabricError:
+        return None
 
 
 def _endpoints(state: TargetState | None) -> tuple[RoutedEndpoint, ...]:

@@ -32,6 +32,8 @@ def strangers_findings(root: Mapping) -> Iterator[Finding]:
     for section in ("deploy", "fabric"):
         yield from _health(child(root, section, "healthCheck", "url"))
 
+    yield from _name(child(root, "extensions", "router", "autoApply"))
+
 
 def leads_out(path: str) -> bool:
     """By its letters alone; links are another matter."""
@@ -70,6 +72,12 @@ def _backend(backend: Node | None) -> Iterator[Finding]:
 def _health(url: Node | None) -> Iterator[Finding]:
     if isinstance(url, Scalar) and url.text and not _BELOW.match(url.text):
         yield _refused("a health check asks the deployment itself: a path that begins with /", url)
+
+
+def _name(applies: Node | None) -> Iterator[Finding]:
+    if isinstance(applies, Scalar) and applies.text.lower() != "false":
+        message = "`extensions.router.autoApply` would lead a name with the server's credentials"
+        yield _refused(message, applies)
 
 
 def _leaves(node: Node | None) -> Iterator[Scalar]:

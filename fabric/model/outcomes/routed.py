@@ -81,7 +81,7 @@ class SyncOutcome(JsonStruct, frozen=True):
     reason: str = ""
 
 
-class StepRow(JsonStruct, frozen=True):
+class ShiftStep(JsonStruct, frozen=True):
     percent: int
     id: str
     weights: Mapping[str, int]
@@ -91,7 +91,7 @@ class StepsOutcome(JsonStruct, frozen=True):
     """What was gone up to, and what holds now: the first shares again where it `went_back`."""
 
     label: str
-    steps: tuple[StepRow, ...]
+    steps: tuple[ShiftStep, ...]
     weights: Mapping[str, int]
     went_back: bool
     dry_run: bool

@@ -154,6 +154,13 @@ def test_what_is_somebody_elses_is_never_touched(made: Project) -> None:
     assert (made.root / ZONE).read_text() == text
 
 
+def test_a_sync_that_changes_nothing_is_no_entry_of_its_own(made: Project) -> None:
+    (entry,) = document(made, HISTORY)["entries"]
+    assert made.json("router", "dns-sync").result["id"] == entry["id"]
+    assert made.json("router", "dns-reconcile", "--apply").code == 0
+    assert document(made, HISTORY)["entries"] == [entry]
+
+
 def test_a_way_back_counts_no_dry_runs(made: Project) -> None:
     shift(made, "spare", 70)
     shift(made, "spare", 10)

@@ -44,7 +44,7 @@ T = TypeVar("T")
 _ADDRESSES = ("A", "AAAA", "CNAME")
 
 
-class _Made(Struct, frozen=True):
+class _WithId(Struct, frozen=True):
     id: str
 
 
@@ -94,7 +94,7 @@ class Edge1Routing:
         path = _PATHS[action.resource]
         if action.action is RouterVerb.UPDATE:
             call = sending("PUT", self._path(f"{path}/{action.ident}"), document)
-            return self._patient(lambda: self._api.once(call, _Made)).id
+            return self._patient(lambda: self._api.once(call, _WithId)).id
         if action.action is RouterVerb.NO_OP:
             return action.ident
         return self._created(desired, action, sending("POST", self._path(path), document))
@@ -107,7 +107,7 @@ class Edge1Routing:
             nonlocal tries
             tries += 1
             made = self._ident(desired, action) if tries > 1 else ""
-            return made or self._api.once(call, _Made).id
+            return made or self._api.once(call, _WithId).id
 
         return self._patient(act)
 
