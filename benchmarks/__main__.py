@@ -24,6 +24,7 @@ from benchmarks.rows import (
     growth,
     handlers,
     local,
+    logs,
     makespan,
     nothing,
     overhead,
@@ -55,6 +56,7 @@ MODULES = (
     cloud1,
     cloud1_beside,
     cluster,
+    logs,
     router,
 )
 ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)

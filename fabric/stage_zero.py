@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 _GARBAGE = 1_000_000
 _CANNOT_WRITE = 73
 _KIND, _REGULAR = 0o170000, 0o100000  # of a mode: what it is a mode of
-# A job's summary is written anew each time: a stored answer does not do that.
-_SUMMARY = "GITHUB_STEP_SUMMARY"
+# A job's summary and the trace of a run are made anew each time: a stored answer makes none.
+TOLD_ELSEWHERE = (
+    "GITHUB_STEP_SUMMARY",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_TRACES_ENABLED",
+)
 COMMANDS = frozenset({"build", "package", "plan", "deploy", "compose"})
 
 
@@ -81,7 +86,7 @@ def found_for(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest
     """The stored answer of a command that may have one."""
     global last  # noqa: PLW0603: one process, one command line, one look
     last = None
-    if not argv or argv[0] not in COMMANDS or env.get(_SUMMARY):
+    if not argv or argv[0] not in COMMANDS or any(map(env.get, TOLD_ELSEWHERE)):
         return None
     return stored(argv, cwd, env)
 

@@ -4,20 +4,12 @@ The server is that of the tests, in a process of its own beside the command: its
 figures of time, and in none of the counts.
 """
 
-import contextlib
-import os
-import shutil
 import statistics
-import subprocess
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
 
-from benchmarks.places import REPO, WORK
+from benchmarks.cloud1_shop import Cloud1Shop, RanCommand, cloud1_server
+from benchmarks.places import WORK
 from benchmarks.row import Options, Result, Row
-from tests.support.servers.strict_cloud1.client import StrictCloud1, strict_server
 from tests.support.servers.strict_cloud1.faults import is_in_the_rate
 
 _CALLS, _FIRST_SECONDS = 8.1, 8.0
@@ -27,80 +19,12 @@ _RATE, _SLOWER, _REFUSED = 15.0, 1.5, 0.05
 _TOO_MANY = 429
 
 
-@dataclass(frozen=True)
-class _Shop:
-    """A project of so many functions, each with an address, and the account that it goes to."""
-
-    folder: Path
-    account: StrictCloud1
-    role: str
-
-    @classmethod
-    def of(cls, folder: Path, url: str, count: int) -> "_Shop":
-        account = StrictCloud1(url)
-        made = cls(folder, account, account.role())
-        shutil.rmtree(folder, ignore_errors=True)
-        (folder / "src").mkdir(parents=True)
-        rows = "".join(
-            f"  - {{name: f{one}, entry: src/f{one}.js, "
-            f"triggers: [{{type: http, path: /f{one}}}]}}\n"
-            for one in range(count)
-        )
-        head = "service: shop\nprovider: {name: cloud1-lambda, runtime: nodejs20.x}\n"
-        (folder / "fabric.yml").write_text(f"{head}functions:\n{rows}")
-        for one in range(count):
-            made.write(one, "first")
-        return made
-
-    def write(self, number: int, word: str) -> None:
-        text = f'exports.handler = async () => ({{statusCode: 200, body: "{word} {number}"}});\n'
-        (self.folder / "src" / f"f{number}.js").write_text(text)
-
-    def ran(self, *words: str) -> "_Ran":
-        self.account.reset()
-        return self.ran_on(*words)
-
-    def ran_on(self, *words: str) -> "_Ran":
-        """Faults and counts of before stay."""
-        env = {
-            **os.environ,
-            "PYTHONPATH": str(REPO),
-            **self.account.environment,
-            "FABRIC_CLOUD1_REAL_DEPLOY": "1",
-            "FABRIC_CLOUD1_LAMBDA_ROLE_ARN": self.role,
-        }
-        begun = time.perf_counter()
-        argv = (sys.executable, "-m", "fabric", *words)
-        done = subprocess.run(
-            argv, cwd=self.folder, env=env, capture_output=True, text=True, check=False
-        )
-        seconds = time.perf_counter() - begun
-        if done.returncode:
-            raise SystemExit(f"{' '.join(words)} failed:\n{done.stderr[-3000:]}")
-        return _Ran(seconds, sum(self.account.calls().values()))
-
-
-@dataclass(frozen=True)
-class _Ran:
-    seconds: float
-    calls: int
-
-
-@contextlib.contextmanager
-def _server() -> Iterator[str]:
-    folder = WORK / "cloud1"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    with strict_server(folder) as url:
-        yield url
-
-
 def _life(options: Options) -> Sequence[Result]:
     count = options.size(200)
-    found: dict[str, list[_Ran]] = {}
-    with _server() as url:
+    found: dict[str, list[RanCommand]] = {}
+    with cloud1_server() as url:
         for number in range(min(3, options.rounds)):
-            shop = _Shop.of(WORK / "cloud1" / f"shop{number}", url, count)
+            shop = Cloud1Shop.of(WORK / "cloud1" / f"shop{number}", url, count)
             found.setdefault("first", []).append(shop.ran("deploy"))
             shop.ran("deploy")
             found.setdefault("nothing", []).append(shop.ran("deploy"))
@@ -132,8 +56,8 @@ def _life(options: Options) -> Sequence[Result]:
 
 def _throttled(options: Options) -> Sequence[Result]:
     count = options.size(100)
-    with _server() as url:
-        shop = _Shop.of(WORK / "cloud1" / "shop", url, count)
+    with cloud1_server() as url:
+        shop = Cloud1Shop.of(WORK / "cloud1" / "shop", url, count)
         shop.account.throttle(per_second=_RATE)
         ran = shop.ran_on("deploy")
         answers = [status for name, status in shop.account.answers() if is_in_the_rate(name)]
@@ -158,12 +82,12 @@ def _throttled(options: Options) -> Sequence[Result]:
     ]
 
 
-def _calls(claim: str, found: Sequence[_Ran], share: int, bound: float | None) -> Result:
+def _calls(claim: str, found: Sequence[RanCommand], share: int, bound: float | None) -> Result:
     calls = statistics.median(one.calls for one in found)
     return Result(claim, f"{calls:g}", f"{share}", calls / share, bound)
 
 
-def _seconds(claim: str, found: Sequence[_Ran], bound: float | None) -> Result:
+def _seconds(claim: str, found: Sequence[RanCommand], bound: float | None) -> Result:
     seconds = statistics.median(one.seconds for one in found)
     return Result(claim, f"{seconds:.2f} s", "-", seconds, bound)
 

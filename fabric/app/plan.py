@@ -111,6 +111,7 @@ def _live(
     from fabric.app.deploy.scope import ScopeOptions, lost_records, mismatch, open_deploy_scope
     from fabric.app.deploy.shared_places import shared_places
     from fabric.app.deploy.unfit_functions import unfit_problems
+    from fabric.state.dev_journal import wired_problem
     from fabric.state.records.unwritten import unwritten_problem
 
     units = partial(units_of, work, request, settings)
@@ -133,6 +134,7 @@ def _live(
         for problem in (
             mismatch(one, scope.record(ref)),
             unwritten_problem(scope.transaction.record_store(ref).home, ref),
+            wired_problem(scope.transaction.record_store(ref).home, ref),
         )
     ]
     ways_back = told_ways_back(scope, seen.plan)

@@ -41,7 +41,7 @@ ROOT = (
     _row("releases", _LOOK, "List what was deployed, newest first.", "rollback"),
     _row("outputs", _DAILY, "Print what a deployed service gives."),
     _row("dev", _DAILY, "Call functions with sample events, again for each edit."),
-    _row("invoke", _DAILY, "Call a function: local, run; and what became of calls."),
+    _row("invoke", _DAILY, "Call a function: local, run, dev; and what became of calls."),
     _row("compose", _MANY, "Plan, build, deploy and remove all services of a compose file."),
     _row("router", _MANY, "Lead one name to several providers, by weight."),
     _row("validate", _LOOK, "Check a config, offline, and tell all that is wrong."),
@@ -85,6 +85,13 @@ INVOKE = (
         "local",
     ),
     CommandRow("run", "Commands", "Call a deployed function.", "fabric.cli.commands.invoke", "run"),
+    CommandRow(
+        "dev",
+        "Commands",
+        "Answer the requests of a deployed stage on this machine, through a tunnel.",
+        "fabric.cli.commands.invoke_dev",
+        "dev",
+    ),
     *(one._replace(group="Commands") for one in _OBSERVED),
 )
 

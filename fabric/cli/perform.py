@@ -31,6 +31,7 @@ class Outlets(Struct, frozen=True):
     profile: str = ""
     logs: str = "full"
     junit: str = ""
+    otlp: str = ""
 
 
 class Order(Struct, frozen=True):
@@ -70,10 +71,18 @@ def perform(order: Order, use_case: UseCase) -> int:
         screen.command_line(start.argv) if order.may_be_kept else None,
     )
     refuse_unwritable(settings, junit, order.outlets.profile)
+    _refuse_no_collector(order.outlets.otlp, settings)
     report = kept(
         request.command, settings, lambda: _answered(order, request, caller, use_case), junit
     )
     return screen.finish(report)
+
+
+def _refuse_no_collector(otlp: str, settings: Settings) -> None:
+    if otlp:
+        from fabric.system.tracing import refuse_address
+
+        refuse_address("--otlp", otlp, settings.env)
 
 
 def _answered(order: Order, request: Request, caller: Caller, use_case: UseCase) -> Report:
@@ -95,7 +104,7 @@ def _listeners(screen: Screen, settings: Settings, outlets: Outlets) -> "MakeLis
         from fabric.cli.progress.listeners import ListenerOptions, listeners
         from fabric.cli.progress.log_lines import Logs
 
-        options = ListenerOptions(outlets.events, outlets.profile, Logs(outlets.logs))
+        options = ListenerOptions(outlets.events, outlets.profile, Logs(outlets.logs), outlets.otlp)
         return listeners(screen, settings, options, info)
 
     return make
@@ -120,7 +129,7 @@ def run_request(
 
 
 def outlets_of(run: "RunFlags") -> Outlets:
-    return Outlets(run.events, run.profile, run.logs, run.junit)
+    return Outlets(run.events, run.profile, run.logs, run.junit, run.otlp)
 
 
 def question(command: str, where: Where) -> Request:

@@ -49,6 +49,17 @@ _Logs: TypeAlias = Annotated[
 ]
 
 
+Otlp: TypeAlias = Annotated[
+    str,
+    click.option(
+        "--otlp",
+        default="",
+        metavar="URL",
+        help="Send the run as a trace to this collector (OTLP over HTTP).",
+    ),
+]
+
+
 class RemovalFlags(Struct, frozen=True):
     """How removals run, and whether they ask first."""
 
@@ -56,6 +67,7 @@ class RemovalFlags(Struct, frozen=True):
     concurrency: _Concurrency
     fail_fast: _FailFast
     events: Events
+    otlp: Otlp
     logs: _Logs
 
 
@@ -83,6 +95,7 @@ class RunFlags(Struct, frozen=True):
             "--profile", default="", metavar="FILE", help="Write a Chrome trace of the run."
         ),
     ]
+    otlp: Otlp
     logs: _Logs
     junit: Annotated[
         str,
@@ -92,4 +105,4 @@ class RunFlags(Struct, frozen=True):
     @property
     def is_plain(self) -> bool:
         """Whether nothing but the answer is asked for, and of what is remembered."""
-        return not (self.no_cache or self.events or self.profile or self.junit)
+        return not (self.no_cache or self.events or self.profile or self.junit or self.otlp)

@@ -18,16 +18,8 @@ _ASKED_WRONG = (
 )  # fmt: skip
 # What is live, or going on, forbids it: asked at another time, or of another state, it may do.
 _IN_THE_WAY = (
-    "lock",
-    "rollback",
-    "state",
-    "remove",
-    "deploy",
-    "invoke",
-    "local",
-    "observe",
-    "router",
-)
+    "lock", "rollback", "state", "remove", "deploy", "invoke", "local", "observe", "dev", "router",
+)  # fmt: skip
 # Somebody behind us does not do what is asked of him.
 _BEHIND = ("provider", "backend", "credentials")
 # The machine of the server itself.

@@ -13,6 +13,7 @@ from fabric.local.http_answer import BadAnswerError, ServedAnswer, answer_of, js
 from fabric.local.http_event import Arrival, http_event
 from fabric.local.http_request import RequestHead, ServedRequest
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
+from fabric.local.tunnel_end import TunnelEnd
 from fabric.model.cors import Cors, cors_of
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
@@ -34,12 +35,14 @@ class ServedFunctions(Struct, frozen=True):
 
 
 class Surroundings(Struct, frozen=True):
-    """`tell` hears of each call; `template` is an event that those of requests are laid over."""
+    """`tell` hears of each call; `template` is an event that those of requests are laid over. At
+    the end of a `tunnel` anybody may ask: only routes are answered there."""
 
     now: Callable[[], datetime]
     new_id: Callable[[], str]
     tell: Callable[[ServedCall], None]
     template: JsonObject = {}
+    tunnel: TunnelEnd | None = None
 
 
 AnswerTo = Callable[[CallEnd], tuple[ServedAnswer, str]]
@@ -57,10 +60,14 @@ class LocalApi:
     def answer(self, request: ServedRequest, reply: SendReply) -> None:
         """To be called by an HTTP server."""
         exchange = Exchange(request, reply, self._around.tell)
-        head = request.head
+        head, tunnel = request.head, self._around.tunnel
+        proof = tunnel.proof(head) if tunnel else None
+        if proof is not None:
+            reply(proof)
+            return
         if head.header("upgrade").lower() == "websocket":
             exchange.refuse(HTTPStatus.NOT_IMPLEMENTED, "web sockets are not served here")
-        elif head.path.startswith(_EVENTS):
+        elif head.path.startswith(_EVENTS) and tunnel is None:
             self._answer_event(exchange, head.path.removeprefix(_EVENTS))
         else:
             self._answer_route(exchange)
@@ -73,7 +80,7 @@ class LocalApi:
         routes = () if is_plain else table.on_path(head.path)
         cors = _cors_of(routes, found)
         is_routed = isinstance(found, Matched) or found.allowed
-        if is_routed and is_foreign(head) and not (cors and cors.admits(head.header("origin"))):
+        if is_routed and self._is_refused(head, cors):
             exchange.refuse(HTTPStatus.FORBIDDEN, f"{_page(head)} may not: {_why_not(cors)}")
         elif head.method == "OPTIONS" and routes and _is_ours(head, cors, found):
             exchange.send(_options_answer(head, cors, routes))
@@ -85,6 +92,13 @@ class LocalApi:
         else:
             keys = [route.key for route in table.routes]
             exchange.refuse(HTTPStatus.NOT_FOUND, "Not Found", {"routes": keys})
+
+    def _is_refused(self, head: RequestHead, cors: Cors | None) -> bool:
+        """Whoever asks through a tunnel could ask without a page as well; whose pages may read the
+        answers is said by what stands before it."""
+        if self._around.tunnel is not None or not is_foreign(head):
+            return False
+        return not (cors and cors.admits(head.header("origin")))
 
     def _call(self, exchange: Exchange, found: Matched, cors: Cors | None) -> None:
         head, name = exchange.head, found.route.function

@@ -20,11 +20,13 @@ _CHUNK = 1 << 18
 
 
 class HttpLimits(Struct, frozen=True):
-    """Connections at once, and seconds: for a request that has begun, and between two of them."""
+    """Connections at once, and seconds: for a request that has begun, and between two of them.
+    `hosts` are names that requests may be for besides those of this machine."""
 
     connections: int = 500
     request_seconds: float = 30
     idle_seconds: float = 75
+    hosts: frozenset[str] = frozenset()
 
 
 SendReply = Callable[[ServedAnswer], None]
@@ -112,7 +114,7 @@ class Connection:
 
     def _request(self) -> ServedRequest | None:
         if self._head is None:
-            self._head = head_in(self._read)
+            self._head = head_in(self._read, self._limits.hosts)
             if self._head is None:
                 return None
             if self._head.expects and self._head.size:

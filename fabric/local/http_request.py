@@ -54,8 +54,9 @@ class ServedRequest(Struct, frozen=True):
     body: bytes = b""
 
 
-def head_in(buffer: bytearray) -> RequestHead | None:
-    """Take a request's head from the front of the buffer; None until all of it is there."""
+def head_in(buffer: bytearray, hosts: frozenset[str] = frozenset()) -> RequestHead | None:
+    """Take a request's head from the front of the buffer; None until all of it is there. It may be
+    for these hosts too, besides this machine."""
     while buffer[:2] == b"\r\n":
         del buffer[:2]
     end = buffer.find(b"\r\n\r\n")
@@ -67,10 +68,10 @@ def head_in(buffer: bytearray) -> RequestHead | None:
         return None
     lines = bytes(buffer[:end]).split(b"\r\n")
     del buffer[: end + 4]
-    return _head(lines)
+    return _head(lines, hosts)
 
 
-def _head(lines: Sequence[bytes]) -> RequestHead:
+def _head(lines: Sequence[bytes], hosts: frozenset[str]) -> RequestHead:
     first = _LINE.fullmatch(lines[0])
     if first is None:
         raise BadRequestError(400, "the first line is none of HTTP/1")
@@ -83,7 +84,7 @@ def _head(lines: Sequence[bytes]) -> RequestHead:
     target, host = _target(first[2].decode("latin-1"), found.get("host", ""))
     if names.count("host") > 1 or (is_new and "host" not in found):
         raise BadRequestError(400, "a request names one Host")
-    if host and not is_loopback(host):
+    if host and not is_loopback(host) and _name_of(host) not in hosts:
         raise BadRequestError(421, f"{host} is not this machine: only its own names are served")
     connection = found.get("connection", "").lower()
     return RequestHead(
@@ -118,8 +119,12 @@ def _target(target: str, host: str) -> tuple[str, str]:
 
 def is_loopback(host: str) -> bool:
     """Whether a Host is a name of this machine; a page from elsewhere has another."""
-    name = re.sub(r":\d*\Z", "", host)
-    return _LOOPBACK.fullmatch(name) is not None
+    return _LOOPBACK.fullmatch(_name_of(host)) is not None
+
+
+def _name_of(host: str) -> str:
+    """Without its port."""
+    return re.sub(r":\d*\Z", "", host).lower()
 
 
 def _size(headers: Headers) -> int:

@@ -2,11 +2,15 @@
 1970."""
 
 import datetime
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 SECOND = 1_000_000_000
 _MS = 1_000_000
+_MINUTE = 60
+# What is drawn over time has so many parts.
+PARTS = 24
 
 
 class TimeWindow(Struct, frozen=True):
@@ -17,6 +21,25 @@ class TimeWindow(Struct, frozen=True):
 
     def has(self, at: int) -> bool:
         return self.since <= at < self.until
+
+    @property
+    def part(self) -> int:
+        """How long a part of it is."""
+        return max((self.until - self.since) // PARTS, 1)
+
+    def whole_minutes(self, parts: int = PARTS) -> int:
+        """How long a part is, in seconds, for whoever counts by the minute."""
+        seconds = (self.until - self.since) // SECOND // parts
+        return max(-(-seconds // _MINUTE), 1) * _MINUTE
+
+    def in_parts(self, counted: Iterable[tuple[int, float]], part: int = 0) -> tuple[int, ...]:
+        """What was counted at these times, for each part; of what lies outside the nearest has
+        it."""
+        sums = [0] * PARTS
+        for at, count in counted:
+            place = (at - self.since) // (part or self.part)
+            sums[min(max(place, 0), PARTS - 1)] += round(count)
+        return tuple(sums)
 
 
 class LogLine(Struct, frozen=True):
@@ -84,3 +107,10 @@ def moment(at: int) -> str:
 
 def nanoseconds(at: datetime.datetime) -> int:
     return round(at.timestamp() * 1_000_000) * 1_000
+
+
+def nanoseconds_in(text: str) -> int:
+    """Of a moment in UTC with up to nine digits behind the point; a ValueError for what is none."""
+    head, _, rest = text.rstrip("Z").partition(".")
+    whole = datetime.datetime.fromisoformat(head).replace(tzinfo=datetime.UTC)
+    return nanoseconds(whole) + int(rest[:9].ljust(9, "0") or 0)

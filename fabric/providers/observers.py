@@ -28,6 +28,12 @@ def _cloud3(around: CommandEnvironment, connections: Connections) -> Observer:
     return cloud3_observer(around, connections)
 
 
+def _edge1(around: CommandEnvironment, connections: Connections) -> Observer:
+    from fabric.providers.edge1.make import edge1_observer
+
+    return edge1_observer(around, connections)
+
+
 def _cluster(around: CommandEnvironment, connections: Connections) -> Observer:  # noqa: ARG001 - each call is a process of its own
     from fabric.providers.cluster.make import cluster_observer
 
@@ -39,6 +45,7 @@ _OBSERVERS: dict[str, Callable[[CommandEnvironment, Connections], Observer]] = {
     "cloud2-functions": _cloud2,
     "cloud3-functions": _cloud3,
     "cluster-orchestrator": _cluster,
+    "edge1-workers": _edge1,
 }
 
 

@@ -1,7 +1,7 @@
 """What somebody who looks after deployed functions is asked, and what he answers."""
 
 from collections.abc import Callable, Iterable
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
@@ -44,6 +44,10 @@ class Observer(Protocol):
     ) -> Iterable[TracedCall]: ...
 
 
+# Called several times a second, with no lines where there are none: others wait for their turn.
+HearLines: TypeAlias = Callable[[Iterable[LogLine]], None]
+
+
 @runtime_checkable
 class LogFollower(Protocol):
     """An observer whose provider tells lines as they come; any other is asked again and again."""
@@ -52,7 +56,7 @@ class LogFollower(Protocol):
         self,
         service: ObservedService,
         since: int,
-        hear: Callable[[LogLine], None],
+        hear: HearLines,
         watch: CallWatch = UNWATCHED,
     ) -> None:
         """Until the watch says that it is to end."""

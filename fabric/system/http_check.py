@@ -14,6 +14,7 @@ from fabric.model.problems import FabricError, Problem
 _SECONDS = 10.0
 _TRIES = 3
 _PAUSE = 1.0
+_LONGEST = 64 * 1024
 # Sent without a body, unless there is something to say.
 _BODILESS = ("GET", "HEAD", "DELETE", "OPTIONS")
 
@@ -82,3 +83,27 @@ def _is_web(url: str) -> bool:
 
 def _unreachable(url: str, why: str) -> FabricError:
     return FabricError(Problem("provider/unreachable", f"{url} cannot be reached: {why}"))
+
+
+class _Staying(urllib.request.HTTPRedirectHandler):
+    """Who is sent elsewhere is told so."""
+
+    def redirect_request(self, *_told: object) -> None:
+        return None
+
+
+def looked_up(url: str, seconds: float) -> HttpAnswer:
+    """What is answered at this very address: a redirect is an answer like any other."""
+    all_known("a call", (url,))
+    begun = time.monotonic()
+    opener = urllib.request.build_opener(_Staying)
+    try:
+        with opener.open(_escaped(url), timeout=seconds) as answer:
+            status, said = answer.status, answer.read(_LONGEST)
+    except urllib.error.HTTPError as error:
+        with error:
+            status, said = error.code, error.read(_LONGEST)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise _unreachable(url, str(getattr(error, "reason", error))) from error
+    ms = round((time.monotonic() - begun) * 1000)
+    return HttpAnswer(status, said.decode(errors="replace"), ms)

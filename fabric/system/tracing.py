@@ -7,25 +7,30 @@ import contextlib
 import hashlib
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import without_userinfo
 from fabric.model.switches import is_on
+from fabric.system.urls import is_web_address
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
-    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+    from opentelemetry.sdk.trace.export import SpanExportResult
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 ENABLED, _DISABLED = "OTEL_TRACES_ENABLED", "OTEL_SDK_DISABLED"
 _EXPORT_SECONDS, _CLOSE_SECONDS = 2.0, 1.0
-_QUEUE, _BATCH, _EVERY_MS = 4096, 512, 1000
+ROOM, _BATCH, _EVERY_MS = 4096, 512, 1000
 _SPAN_LETTERS = 16
 _MOST_LETTERS = 300
+_PATH = "/v1/traces"
+_NOT_IN_TIME = "it did not reach the collector in time, and was left behind"
 Tell: TypeAlias = Callable[[str], None]
 
 
@@ -57,6 +62,27 @@ def is_wanted(env: Mapping[str, str]) -> bool:
     return any(env.get(name) for name in ENDPOINTS) or is_on(ENABLED, env)
 
 
+def refuse_address(option: str, url: str, env: Mapping[str, str]) -> None:
+    """Raises for what cannot be the address of a collector."""
+    if not url:
+        return
+    if is_on(_DISABLED, env):
+        message = f"{option} has no effect here: {_DISABLED} is set"
+        raise FabricError(Problem("usage/no-effect", message))
+    parts = urlsplit(url) if is_web_address(url) else None
+    if parts is None or "@" in parts.netloc or parts.query or parts.fragment:
+        hint = "as in http://127.0.0.1:4318; a key goes into OTEL_EXPORTER_OTLP_HEADERS"
+        raise FabricError(
+            Problem("usage/bad-otlp-url", f"{option} is no address of a collector", hint)
+        )
+
+
+def traces_address(endpoint: str) -> str:
+    """The collector's own address, or just that of its traces; empty stays empty."""
+    bare = endpoint.rstrip("/")
+    return bare if not bare or bare.endswith(_PATH) else bare + _PATH
+
+
 def first_place(name: str) -> SpanPlace:
     """Of a trace of its own: the same for who tells of a request, and of what it began."""
     digest = hashlib.sha256(f"fabric {name}".encode()).hexdigest()
@@ -69,16 +95,26 @@ def place_below(parent: SpanPlace, name: str) -> SpanPlace:
 
 
 class SpanExport:
-    """Thread-safe. `tell` hears once that spans do not reach anybody."""
+    """Thread-safe. `tell` hears once that spans do not reach anybody; so many may wait. Without an
+    `endpoint` the environment says where they go."""
 
-    def __init__(self, env: Mapping[str, str], about: Mapping[str, str], tell: Tell) -> None:
+    def __init__(
+        self,
+        env: Mapping[str, str],
+        about: Mapping[str, str],
+        tell: Tell,
+        endpoint: str = "",
+        room: int = ROOM,
+    ) -> None:
         try:
-            self._provider, self._ids = _provider(env, about)
+            self._sending = _Sending(endpoint)
+            self._provider, self._ids = _provider(env, about, self._sending, room)
         except ImportError as error:
             raise FabricError(not_installed()) from error
         self._tracer = self._provider.get_tracer("fabric")
         self._lock = threading.Lock()
-        _take_over_warnings(tell)
+        self._tell = _Once(tell)
+        _take_over_warnings(self._tell)
 
     def add(self, span: FinishedSpan) -> None:
         from opentelemetry.trace import SpanKind, Status, StatusCode
@@ -98,14 +134,41 @@ class SpanExport:
         made.end(span.ended_ns)
 
     def close(self) -> None:
-        """What can be sent in a moment is; a collector that is away holds nobody up."""
+        """Sends on as long as somebody takes it; a collector that is away holds nobody up."""
         closing = threading.Thread(target=self._shut_down, name="tracing-close", daemon=True)
         closing.start()
-        closing.join(_CLOSE_SECONDS)
+        taken = -1
+        while closing.is_alive() and taken != self._sending.taken:
+            taken = self._sending.taken
+            closing.join(_CLOSE_SECONDS)
+        if closing.is_alive():
+            self._tell.say(_NOT_IN_TIME)
 
     def _shut_down(self) -> None:
         with contextlib.suppress(Exception):
             self._provider.shutdown()
+
+
+class _Sending:
+    """The exporter, and how many batches a collector has taken."""
+
+    def __init__(self, endpoint: str) -> None:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+        address = traces_address(endpoint) or None
+        self._exporter = OTLPSpanExporter(address, timeout=_EXPORT_SECONDS)
+        self.taken = 0
+
+    def export(self, spans: "Sequence[ReadableSpan]") -> "SpanExportResult":
+        result = self._exporter.export(spans)
+        self.taken += result.name == "SUCCESS"
+        return result
+
+    def shutdown(self) -> None:
+        self._exporter.shutdown()  # type: ignore[no-untyped-call]
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        return self._exporter.force_flush(timeout_millis)
 
 
 class _GivenIds:
@@ -124,9 +187,8 @@ class _GivenIds:
 
 
 def _provider(
-    env: Mapping[str, str], about: Mapping[str, str]
+    env: Mapping[str, str], about: Mapping[str, str], sending: _Sending, room: int
 ) -> "tuple[TracerProvider, _GivenIds]":
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -138,9 +200,8 @@ def _provider(
         shutdown_on_exit=False,
         id_generator=ids,  # type: ignore[arg-type]
     )
-    exporter = OTLPSpanExporter(timeout=_EXPORT_SECONDS)
-    sending = BatchSpanProcessor(exporter, _QUEUE, _EVERY_MS, _BATCH)
-    provider.add_span_processor(sending)
+    processor = BatchSpanProcessor(sending, room, _EVERY_MS, _BATCH)  # type: ignore[arg-type]
+    provider.add_span_processor(processor)
     return provider, ids
 
 
@@ -168,17 +229,20 @@ class _Once(logging.Handler):
         self._tell: Tell | None = tell
 
     def emit(self, record: logging.LogRecord) -> None:
+        self.say(without_userinfo(record.getMessage())[:_MOST_LETTERS])
+
+    def say(self, message: str) -> None:
         tell, self._tell = self._tell, None
         if tell is not None:
-            tell(without_userinfo(record.getMessage())[:_MOST_LETTERS])
+            tell(message)
 
 
-def _take_over_warnings(tell: Tell) -> None:
+def _take_over_warnings(once: _Once) -> None:
     under = logging.getLogger("opentelemetry")
     under.propagate = False
-    under.handlers = [_Once(tell)]
+    under.handlers = [once]
 
 
 def not_installed() -> Problem:
-    message = "the environment asks for traces, and what sends them is not installed"
+    message = "traces are asked for, and what sends them is not installed"
     return Problem("usage/unsupported", message, "pip install 'fabric-deploy[otel]'")

@@ -14,6 +14,7 @@ from fabric.views import (
     plan_text,
     router_text,
     state_text,
+    streamed_text,
 )
 from fabric.views.doctor_text import doctor_text
 from fabric.views.observed_text import logs_text, metrics_text, traces_text
@@ -47,6 +48,8 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     looked_up.ServicesOutcome: listing_text.services_text,
     looked_up.InvokeOutcome: _invoke_text,
     looked_up.ServedOutcome: _served_text,
+    looked_up.StreamedOutcome: streamed_text.streamed_text,
+    looked_up.RestoredOutcome: streamed_text.restoration_text,
     looked_up.DevOutcome: lambda _dev, _style: "",
     looked_up.DoctorOutcome: doctor_text,
     looked_up.RunsOutcome: listing_text.runs_text,

@@ -1,5 +1,6 @@
 """Traces as a collector gets them: of requests, of the runs that they begin, of commands."""
 
+import contextlib
 import http.client
 import json
 import socket
@@ -9,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.daemons import Workspace, asked, workspace
-from tests.support.project import PYTHON_SOURCES, project
-from tests.support.servers.collector import Collector, collector
+from tests.support.project import PYTHON_SOURCES, Project, project
+from tests.support.servers.collector import CollectedSpan, Collector, collector
+from tests.support.servers.process import free_port
 from tests.support.until import until
 
 CONFIG = """\
@@ -116,16 +118,138 @@ def test_a_caller_who_is_refused_has_no_place_in_anybodys_trace(
     assert (span.parent, span.trace == TRACE) == ("", False)
 
 
-def test_a_command_is_one_trace(tmp_path: Path, collected: Collector) -> None:
-    made = project(tmp_path, sources=PYTHON_SOURCES)
+@pytest.fixture
+def made(tmp_path: Path) -> Project:
+    return project(tmp_path, sources=PYTHON_SOURCES)
+
+
+def tasks_of(collected: Collector, run: CollectedSpan) -> dict[str, CollectedSpan]:
+    """All other spans of the same trace, below the run."""
+    tasks = [one for one in collected.spans if one is not run]
+    assert {(one.trace, one.parent) for one in tasks} == {(run.trace, run.id)}
+    return {one.name: one for one in tasks}
+
+
+@pytest.mark.parametrize("way", ["option", "general", "traces", "its-own-address"])
+def test_a_command_is_one_trace(made: Project, collected: Collector, way: str) -> None:
+    words, env = {
+        "option": (("--otlp", collected.url), {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://0.0.0.0:1"}),
+        "general": ((), {"OTEL_EXPORTER_OTLP_ENDPOINT": collected.url}),
+        "traces": ((), {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": f"{collected.url}/v1/traces"}),
+        "its-own-address": (("--otlp", f"{collected.url}/v1/traces"), {}),
+    }[way]
+    done = made.fabric("build", *words, env=env)
+    assert (done.code, "warning" in done.err) == (0, False), done.err
+    (run,) = collected.of("build")
+    assert tasks_of(collected, run)
+    assert (run.service, run.parent) == ("fabric", "")
+
+
+def test_spans_of_tasks_say_what_was_run_and_what_was_remembered(
+    made: Project, collected: Collector
+) -> None:
+    deploy = ("deploy", "--otlp", collected.url)
+    assert made.fabric(*deploy).code == 0
+    (run,) = collected.of("deploy")
+    assert run.attributes["fabric.stage"] == "dev"
+    first = tasks_of(collected, run)
+    assert {one.attributes["fabric.cached"] for one in first.values()} == {0}
+    (deployed,) = (one for one in first.values() if one.attributes["fabric.kind"] == "release")
+    assert deployed.attributes["fabric.provider"] == "cloud1-lambda"
+    assert run.attributes["fabric.tasks.ran"] == len(first)
+    collected.spans.clear()
+    assert made.fabric(*deploy).code == 0
+    (run,) = collected.of("deploy")
+    again = tasks_of(collected, run)
+    assert again.keys() == first.keys()
+    assert {one.attributes["fabric.cached"] for one in again.values()} == {1}
+
+
+def test_a_command_with_nothing_to_do_is_a_trace_too(made: Project, collected: Collector) -> None:
+    for _ in range(3):
+        assert made.fabric("build").code == 0
     env = {"OTEL_EXPORTER_OTLP_ENDPOINT": collected.url}
     assert made.fabric("build", env=env).code == 0
     (run,) = collected.of("build")
-    tasks = [one for one in collected.spans if one is not run]
-    assert tasks
-    assert {one.parent for one in tasks} == {run.id}
-    assert {one.trace for one in tasks} == {run.trace}
-    assert run.service == "fabric"
+    assert {one.attributes["fabric.status"] for one in tasks_of(collected, run).values()} == {
+        "skipped"
+    }
+
+
+def test_what_fails_is_told_in_the_trace(made: Project, collected: Collector) -> None:
+    made.write({name: "def handler(\n" for name in PYTHON_SOURCES if name.endswith(".py")})
+    assert made.fabric("build", "--otlp", collected.url).code == 1
+    (run,) = collected.of("build")
+    assert run.has_failed
+    assert any(one.has_failed for one in tasks_of(collected, run).values())
+
+
+def test_a_command_belongs_to_the_span_of_who_calls_it(made: Project, collected: Collector) -> None:
+    env = {"TRACEPARENT": f"00-{TRACE}-{SPAN}-01"}
+    assert made.fabric("build", "--otlp", collected.url, env=env).code == 0
+    (run,) = collected.of("build")
+    assert (run.trace, run.parent) == (TRACE, SPAN)
+    assert tasks_of(collected, run)
+
+
+def test_what_the_caller_of_a_command_does_not_sample_is_not_sent(
+    made: Project, collected: Collector
+) -> None:
+    env = {"TRACEPARENT": f"00-{TRACE}-{SPAN}-00"}
+    assert made.fabric("build", "--otlp", collected.url, env=env).code == 0
+    assert not collected.spans
+    env = {"TRACEPARENT": f"00-{TRACE}-nonsense-01"}
+    assert made.fabric("build", "--otlp", collected.url, env=env).code == 0
+    (run,) = collected.of("build")
+    assert (run.parent, run.trace == TRACE) == ("", False)
+
+
+def test_all_tasks_of_a_run_over_many_services_are_one_trace(
+    tmp_path: Path, collected: Collector
+) -> None:
+    functions = "".join(f"  - {{name: f{n}, entry: src/f{n}.py}}\n" for n in range(150))
+    head = "provider: {name: cloud1-lambda, runtime: python3.11}\nfunctions:\n"
+    made = project(tmp_path, sources={})
+    for service in "abcd":
+        made.write(
+            {
+                f"{service}/fabric.yml": f"service: {service}\n{head}{functions}",
+                **{f"{service}/src/f{n}.py": "def handler(e, c): return 1\n" for n in range(150)},
+            }
+        )
+    rows = "".join(f"  - {{name: {one}, config: {one}}}\n" for one in "abcd")
+    made.write({"fabric.compose.yml": f"services:\n{rows}"})
+    for _ in range(2):
+        collected.spans.clear()
+        done = made.fabric("compose", "package", "--otlp", collected.url)
+        assert done.code == 0, done.err
+        (run,) = collected.of("compose package")
+        assert len(tasks_of(collected, run)) == 1200
+
+
+@pytest.mark.parametrize("way", ["silent", "refusing", "failing"])
+def test_a_collector_that_is_away_is_one_warning_of_a_command(made: Project, way: str) -> None:
+    with contextlib.ExitStack() as stack:
+        url = f"http://127.0.0.1:{free_port()}"
+        if way == "silent":
+            silent = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        if way == "failing":
+            url = stack.enter_context(collector(status=503)).url
+        done = made.fabric("build", "--otlp", url)
+    assert done.code == 0
+    assert done.err.count("the trace of this run") == 1, done.err
+
+
+@pytest.mark.parametrize(
+    "url", ["collector:4318", "ftp://collector", "http://me:hunter22@collector", "http://c/?key=1"]
+)
+def test_what_is_no_address_of_a_collector_is_told_before_the_run(made: Project, url: str) -> None:
+    done = made.json("build", "--otlp", url)
+    assert (done.code, done.error["code"]) == (64, "usage/bad-otlp-url")
+    assert "hunter22" not in done.out + done.err
+    off = made.json("build", "--otlp", "http://127.0.0.1:1", env={"OTEL_SDK_DISABLED": "true"})
+    assert (off.code, off.error["code"]) == (64, "usage/no-effect")
 
 
 def test_a_collector_that_is_away_holds_up_neither_requests_nor_the_end(place: Workspace) -> None:

@@ -120,3 +120,13 @@ def test_an_absolute_target_counts_from_its_path_on() -> None:
     found = read(head(b"Host: x", first=b"GET http://localhost:1/a?b HTTP/1.1"))
     assert found
     assert found.head.target == "/a?b"
+
+
+@pytest.mark.parametrize("host", ["name.example.net", "NAME.example.net:443"])
+def test_a_tunnel_has_a_name_that_requests_may_be_for_too(host: str) -> None:
+    text = f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    assert head_in(bytearray(text), frozenset({"name.example.net"}))
+    with pytest.raises(BadRequestError):
+        head_in(bytearray(text), frozenset({"example.net"}))
+    with pytest.raises(BadRequestError):
+        head_in(bytearray(text))

@@ -86,12 +86,14 @@ def served(project: Project, *words: str) -> Iterator[Served]:
 
 
 @contextlib.contextmanager
-def running(project: Project, *words: str) -> Iterator[Served]:
+def running(
+    project: Project, *words: str, env: Mapping[str, str] | None = None
+) -> Iterator[Served]:
     """A command that goes on until it is told to end."""
     child = subprocess.Popen(
         [sys.executable, "-m", "fabric", *words],
         cwd=project.root,
-        env=environment(project.home),
+        env={**environment(project.home), **(env or {})},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

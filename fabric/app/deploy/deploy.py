@@ -48,6 +48,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
 from fabric.model.task import Task
+from fabric.state.dev_journal import wired_problem
 from fabric.state.records.receipts import receipt_path, write_lost_receipts
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
@@ -206,6 +207,7 @@ def refuse(scope: DeployScope, work: Compiled | None = None) -> None:
                 *_of_mode(scope, ref),
                 mismatch(placement, scope.record(ref)),
                 unwritten_problem(scope.transaction.record_store(ref).home, ref),
+                wired_problem(scope.transaction.record_store(ref).home, ref),
             )
             if problem is not None
         ),

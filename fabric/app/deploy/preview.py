@@ -27,6 +27,7 @@ from fabric.model.task import Task
 from fabric.model.task_id import task_id
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs
 from fabric.state.contract import state_key, traces_key
+from fabric.state.dev_journal import journal_path
 from fabric.state.records.unsure import unsure_path
 from fabric.state.records.unwritten import unwritten_path
 from fabric.state.records.wal import wal_path
@@ -63,6 +64,7 @@ def _states(scope: DeployScope) -> frozenset[str]:
         record = scope.record(ref)
         keys = (state_key(ref), traces_key(ref))
         found |= {str(unwritten_path(home, ref)), str(unsure_path(home, ref))}
+        found.add(str(journal_path(home, ref)))
         found |= {str(home / "state" / key) for key in keys}
         if record is not None:
             found.add(str(wal_path(home, ref, record.fence)))

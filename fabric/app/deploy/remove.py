@@ -43,6 +43,7 @@ from fabric.model.spelling import did_you_mean
 from fabric.model.switches import is_on
 from fabric.model.task_id import TaskId, task_id
 from fabric.state.contract import ref_of
+from fabric.state.dev_journal import wired_problem
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
 from fabric.system.file_systems import free_bytes, same_disk
@@ -146,6 +147,7 @@ def _refuse(
         switched = replace(placement, mode=_mode_now(record, settings))
         said = _not_enabled(record, settings) or mismatch(switched, record)
         said = said or unwritten_problem(Path(placement.home), ref) or _no_command(record, settings)
+        said = said or wired_problem(Path(placement.home), ref)
         said = said or no_single_functions(record, names)
         problems += [said] if said else []
     problems += other_accounts(scope)

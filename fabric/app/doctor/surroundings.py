@@ -22,6 +22,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.providers.connections import Connections
 from fabric.providers.contract import Identified
+from fabric.state.dev_journal import wired_problem
 from fabric.state.locks.conditional_writes import refuse_unconditional
 from fabric.state.locks.document import LockHolder, held_problem
 from fabric.state.records.listing import holder_of
@@ -159,6 +160,7 @@ def state_checks(where: ServiceUnderTest) -> Iterator[Check]:
         yield _record(record_store, where.placement)
         yield _lock(where, holder)
         yield _errored(record_store, where.placement)
+        yield from _wired(record_store, where.placement)
     except FabricError as error:
         yield from (failed("backend", problem) for problem in error.problems)
     finally:
@@ -201,3 +203,10 @@ def _errored(record_store: RecordStore, placement: Placement) -> Check:
     if problem is None:
         return passed("errored-state", "no state waits to be pushed")
     return failed("errored-state", problem)
+
+
+def _wired(record_store: RecordStore, placement: Placement) -> Iterator[Check]:
+    """Told where there is something to tell: few ever lead their users to a tunnel."""
+    problem = wired_problem(record_store.home, placement.ref)
+    if problem is not None:
+        yield failed("dev-stream", problem)

@@ -15,9 +15,11 @@ from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.local.api import LocalApi, ServedFunctions, Surroundings
+from fabric.local.connection import HttpLimits
 from fabric.local.exchange import ServedCall
 from fabric.local.http_server import HttpServer, listen
 from fabric.local.routes import RouteTable
+from fabric.local.tunnel_end import TunnelEnd
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.outcomes.looked_up import ServedOutcome
 from fabric.model.report import Report
@@ -30,12 +32,13 @@ HOST = "127.0.0.1"
 
 class ServeOptions(Struct, frozen=True):
     """`template` is an event that those of requests are laid over; `instances` are the children
-    that one function may have."""
+    that one function may have. With a `tunnel` requests come from elsewhere too."""
 
     port: int = 8787
     watch: bool = False
     template: JsonObject = {}
     instances: int = 4
+    tunnel: TunnelEnd | None = None
 
 
 class Hearers(Struct, frozen=True):
@@ -53,21 +56,34 @@ def serve(
     options: ServeOptions,
     hearers: Hearers,
 ) -> Report:
+    with serving(request, settings, make_listeners, options, hearers) as served:
+        served.run()
+    return Report(request.command, served.outcome, warnings=served.warnings)
+
+
+@contextlib.contextmanager
+def serving(
+    request: Request,
+    settings: Settings,
+    make_listeners: MakeListeners,
+    options: ServeOptions,
+    hearers: Hearers,
+) -> Iterator["ServedService"]:
     """First the port: nothing is built that could not be served."""
     listening = listen(HOST, options.port)
     building = first_build(request, settings, make_listeners, watch=options.watch)
     with contextlib.closing(listening), building as first:
-        served = _Served(first, settings, options, hearers)
+        served = ServedService(first, settings, options, hearers)
         with (
             served.listening_at(listening),
             first.rebuilt(served.loop, served.take, watch=options.watch),
         ):
-            served.run()
-    return Report(request.command, served.outcome, warnings=first.warnings)
+            yield served
 
 
-class _Served:
-    """What is open while functions are served."""
+class ServedService:
+    """What is open while functions are served. Who is `asked_to_end` ends it, unless somebody else
+    wants to hear of it first."""
 
     def __init__(
         self, first: LocalBuild, settings: Settings, options: ServeOptions, hearers: Hearers
@@ -81,18 +97,25 @@ class _Served:
         self._port = options.port
         self._calls = self._failed = 0
         self._is_over = False
+        self.asked_to_end: Callable[[], None] = self.end
+        self.warnings = first.warnings
         around = Surroundings(
-            settings.clock.now, lambda: settings.chance(8), self._told, options.template
+            settings.clock.now,
+            lambda: settings.chance(8),
+            self._told,
+            options.template,
+            options.tunnel,
         )
+        self._limits = HttpLimits(hosts=frozenset({options.tunnel.host} if options.tunnel else ()))
         self._api = LocalApi(self._pool, _functions_of(first.service), around)
         self._put(first.service)
 
     @contextlib.contextmanager
     def listening_at(self, listening: socket.socket) -> Iterator[None]:
-        server = HttpServer(self.loop, listening, self._api.answer)
+        server = HttpServer(self.loop, listening, self._api.answer, self._limits)
         self._port = server.port
         try:
-            with until_signal(self.end), typed_lines(self._typed, nothing_more):
+            with until_signal(lambda: self.asked_to_end()), typed_lines(self._typed, nothing_more):
                 self._hearers.ready(self.url, self._service)
                 yield
         finally:
@@ -110,7 +133,7 @@ class _Served:
 
     def _typed(self, line: str) -> None:
         if line == EXIT:
-            self.end()
+            self.asked_to_end()
 
     def take(self, found: Round) -> None:
         """By the loop: what was built again takes over."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fabric.app.build import problems_of
 from fabric.app.observing.asked import Observing
 from fabric.app.observing.line_merge import LineMerge
-from fabric.app.observing.observe import chosen, run_looks
+from fabric.app.observing.observe import chosen, ending, run_looks
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, observed_targets
 from fabric.app.request import Request
 from fabric.app.settings import Settings
@@ -26,7 +26,7 @@ _HOLD = SECOND
 _MEMORY = 600 * SECOND
 # How far back each look begins before the newest line: some are told late.
 _OVERLAP = 5 * SECOND
-_TICK = 0.25
+_TICK = 0.1
 # Of a source that does not answer: how long until it is asked again, at most.
 _LONGEST_PAUSE = 10.0
 _MOST = 10_000
@@ -53,12 +53,8 @@ def follow(
         result = run_looks(request, settings, (asked.kind, targets, look), make_listeners)
     stream.end()
     if result.interrupted:
-        problems = result.problems
-        code = max(map(exit_code_of, problems), default=ExitCode.OK)
-        is_partial = bool(problems) and len(problems) < len(targets.targets)
-        code = ExitCode.PARTIAL if is_partial else code
-        return Report(request.command, problems=problems, exit_code=code)
-    return Report(request.command, problems=problems_of(result), exit_code=result.exit_code)
+        return Report(request.command, problems=result.problems, exit_code=ending(result))
+    return Report(request.command, problems=problems_of(result), exit_code=ending(result))
 
 
 class LineStream:
@@ -114,7 +110,7 @@ class FollowedSource(Struct, frozen=True):
         observer = self.observer
         if isinstance(observer, LogFollower):
             own, since = self.target.service, self.asked.window.since
-            observer.follow(own, since, lambda line: self._take([line]), self.watch)
+            observer.follow(own, since, self._take, self.watch)
             return
         newest, pause = self.asked.window.since + _OVERLAP, 0.0
         while not self.watch.is_to_end():

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.model.amounts import plural
 from fabric.model.log_levels import level_of
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall, TracedStep
 from fabric.providers.contract import UNWATCHED, CallWatch
@@ -14,7 +15,6 @@ from fabric.providers.observing import LogQuestion, ObservedService
 from fabric.state.call_log import CallEntry, noted_calls
 
 _MS = 1_000_000
-_PARTS = 24
 # No call lasts longer: one that began before the time that is asked about may have said something
 # within it.
 _LONGEST = 900 * 1_000_000_000
@@ -52,7 +52,9 @@ class LocalCalls(Struct, frozen=True):
     def _calls(self, service: ObservedService, since: int, watch: CallWatch) -> list[CallEntry]:
         found = noted_calls(self.path, since)
         if found.damaged:
-            watch.hear(f"{self.path.name}: {found.damaged} lines are no calls, and are left out")
+            watch.hear(
+                f"{self.path.name}: {plural(found.damaged, 'line')} without a call in it, left out"
+            )
         names = {one.name for one in service.functions}
         label = service.address.label
         calls = [one for one in found.entries if one.function in names]
@@ -90,7 +92,7 @@ def _numbers(
         sum(bool(one.error) for one in calls),
         percentile(times, 50),
         percentile(times, 95),
-        counted([one.at for one in calls], window),
+        window.in_parts((one.at, 1) for one in calls),
     )
 
 
@@ -100,14 +102,6 @@ def percentile(ordered: Sequence[int], share: int) -> float | None:
         return None
     rank = -(-len(ordered) * share // 100)
     return float(ordered[max(rank, 1) - 1])
-
-
-def counted(times: Sequence[int], window: TimeWindow) -> tuple[int, ...]:
-    width = max((window.until - window.since) // _PARTS, 1)
-    counts = [0] * _PARTS
-    for at in times:
-        counts[min((at - window.since) // width, _PARTS - 1)] += 1
-    return tuple(counts)
 
 
 def _trace(service: ObservedService, call: CallEntry) -> TracedCall:

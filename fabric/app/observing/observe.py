@@ -29,7 +29,7 @@ from fabric.model.outcomes.watched import (
     numbers_row,
     trace_row,
 )
-from fabric.model.problems import Problem
+from fabric.model.problems import ExitCode, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
 from fabric.providers.contract import CallWatch
@@ -69,8 +69,18 @@ def observe(
     notes = "\n".join(dict.fromkeys(found.notes))
     # Where nobody could be asked, "there is nothing" would be no answer.
     text = "" if problems and not (found.lines or found.numbers or found.traces) else None
-    warnings, code = targets.warnings, result.exit_code
-    return Report(request.command, outcome, text, notes, problems, warnings, code)
+    code = ending(result) if not result.interrupted else result.exit_code
+    return Report(request.command, outcome, text, notes, problems, targets.warnings, code)
+
+
+def ending(result: RunResult) -> ExitCode:
+    """Of several that are asked some may answer: that is no failure, and no success."""
+    if not result.problems:
+        return ExitCode.OK
+    bad = sum(bool(outcome.problems) for _, outcome in result.rows)
+    if result.aftermath or bad == len(result.graph):
+        return exit_code_of(result.problems[0])
+    return ExitCode.PARTIAL
 
 
 def run_looks(

@@ -25,7 +25,7 @@ from fabric.providers.contract import LiveFunction
 from fabric.providers.naming import resource_name
 from fabric.providers.observing import ObservedService, Observer
 from fabric.providers.redaction import Redaction
-from fabric.state.call_log import call_log_path
+from fabric.state.call_log import call_log_path, noted_calls
 
 
 class ObservedTarget(Struct, frozen=True):
@@ -46,8 +46,14 @@ class ObservedTarget(Struct, frozen=True):
     def is_here(self) -> bool:
         """Whether it is called on this machine."""
         if self.record is None:
-            return self.log.is_file()
+            return self.was_called_here
         return self.record.mode is Mode.SIMULATED
+
+    @property
+    def was_called_here(self) -> bool:
+        """Calls that were noted as another provider's are none of this one."""
+        label = self.service.address.label
+        return any(one.provider in ("", label) for one in noted_calls(self.log).entries)
 
     def shown(self, line: LogLine) -> LogLine:
         """Without a secret in it."""
@@ -70,15 +76,15 @@ class ObservedTargets(Struct, frozen=True):
         if target.is_here:
             self._refuse_unready(target, kind)
             return LocalCalls(target.log)
-        observer = self.deployers.observer(target.ref, kind)
         if target.record is None:
+            self._refuse_unready(target, kind)
             raise FabricError(_not_deployed(target.ref))
-        return observer
+        return self.deployers.observer(target.ref, kind)
 
     def _refuse_unready(self, target: ObservedTarget, kind: str) -> None:
         """Where nothing was called here either, it is told what a look at the provider would
         need."""
-        if target.log.is_file():
+        if target.was_called_here:
             return
         try:
             self.deployers.observer(target.ref, kind)

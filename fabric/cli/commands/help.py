@@ -33,6 +33,10 @@ Environment variables
                          FABRIC_<PROVIDER>_REAL_DEPLOY for one provider (=0: not)
   FABRIC_<PROVIDER>_DEPLOY_CMD, FABRIC_<PROVIDER>_DESTROY_CMD
                          your own commands in place of a provider
+  FABRIC_<PROVIDER>_LOGS_CMD, FABRIC_<PROVIDER>_METRICS_CMD, FABRIC_<PROVIDER>_TRACES_CMD
+                         the same for what a provider tells of calls
+  FABRIC_EDGE1_DISABLE_TAIL_TOOL=1
+                         follow edge1's logs without its own tool (wrangler)
   PDNS_API_BASE_URL, PDNS_API_KEY, PDNS_SERVER_ID
                          the name server of a router with `provider: pdns`; it is changed for real
                          with FABRIC_REAL_DEPLOY=1 or FABRIC_PDNS_REAL_DEPLOY=1
@@ -43,8 +47,10 @@ Environment variables
   FABRIC_CONFIRM=<stage> says the name of a protected stage, for scripts
   FABRIC_LOCK_LEASE      how long without a beat until a lock may be taken over (default 60s)
   FABRIC_DAEMON_API_KEY  the key that fabricd and config-api ask for (--api-key)
-  OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_ENABLED=1
-                         where traces of commands and requests go (pip install fabric-deploy[otel])
+  OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_TRACES_ENABLED=1
+                         where traces of commands (--otlp) and requests go
+                         (pip install fabric-deploy[otel])
+  TRACEPARENT            the span that the trace of a command belongs to
   FABRIC_DAEMON_CACHE_URL, FABRIC_DAEMON_CACHE_PREFIX
                          where fabricd keeps answers (--cache-url), and what its keys begin with
   FABRIC_STATE_SQL_URL   the state database: postgresql://..., sqlite:///file

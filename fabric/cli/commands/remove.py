@@ -81,7 +81,7 @@ def run_remove(
     from fabric.model.time_spans import seconds_of
 
     timeout = seconds_of("--lock-timeout", flags.lock_timeout)
-    outlets = Outlets(flags.removal.events, logs=flags.removal.logs)
+    outlets = Outlets(flags.removal.events, logs=flags.removal.logs, otlp=flags.removal.otlp)
 
     def options(caller: Caller) -> RemoveOptions:
         agrees = asker(caller.screen, caller.settings, yes=flags.removal.yes)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
 from fabric.cli.options import Events, LockTimeout, PlaceFlags, ScreenFlags, examples
+from fabric.cli.run_options import Otlp
 
 
 class RollbackFlags(Struct, frozen=True):
@@ -26,6 +27,7 @@ class RollbackFlags(Struct, frozen=True):
     place: PlaceFlags
     lock_timeout: LockTimeout
     events: Events
+    otlp: Otlp
     screen: ScreenFlags
 
 
@@ -57,7 +59,7 @@ def rollback(flags: RollbackFlags) -> int:
     options = RollbackOptions(flags.to, flags.with_current_environment, timeout)
     request = question("rollback", flags.place.where)
     return perform(
-        Order(request, flags.screen, Outlets(flags.events)),
+        Order(request, flags.screen, Outlets(flags.events, otlp=flags.otlp)),
         lambda one, caller: go_back(
             one,
             caller.settings,

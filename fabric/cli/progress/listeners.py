@@ -18,15 +18,21 @@ from fabric.engine.listeners.service_progress import ServiceProgress
 from fabric.engine.run_info import RunInfo
 from fabric.manifest import VERSION
 from fabric.model.problems import FabricError
-from fabric.system.tracing import SpanExport, is_wanted
+from fabric.system.traceparent import place_said
+from fabric.system.tracing import ROOM, SpanExport, is_wanted
+
+# Where a span of the caller stands: what called us may have begun the trace.
+_CALLER = "TRACEPARENT"
 
 
 class ListenerOptions(Struct, frozen=True):
-    """Files that the user asked for besides the terminal; empty for none."""
+    """Files that the user asked for besides the terminal, and a collector of traces; empty for
+    none."""
 
     events: str
     profile: str = ""
     logs: Logs = Logs.FULL
+    otlp: str = ""
 
 
 def listeners(
@@ -42,13 +48,13 @@ def listeners(
         heard.append(Profile(settings.cwd / Path(options.profile)))
     if options.logs is not Logs.NONE and not info.is_idle:
         heard.append(_terminal(screen, settings, options.logs, info))
-    if is_wanted(settings.env):
-        heard += _trace(screen, settings, info)
+    if options.otlp or is_wanted(settings.env):
+        heard += _trace(screen, settings, options.otlp, info)
     return heard
 
 
-def _trace(screen: Screen, settings: Settings, info: RunInfo) -> Sequence[Listener]:
-    """The run as one trace, for the collector that the environment names."""
+def _trace(screen: Screen, settings: Settings, otlp: str, info: RunInfo) -> Sequence[Listener]:
+    """The run as one trace, for the collector that is named by the option or the environment."""
     from fabric.engine.listeners.run_spans import TracedRun  # only where somebody collects
 
     about = {"service.name": "fabric", "service.version": VERSION}
@@ -57,10 +63,13 @@ def _trace(screen: Screen, settings: Settings, info: RunInfo) -> Sequence[Listen
         say(f"{screen.err.warn('warning')}: the trace of this run: {message}")
 
     try:
-        return (TracedRun(info.run, SpanExport(settings.env, about, tell)),)
+        # All of a run that has nothing to do is told at once.
+        room = max(ROOM, 2 * len(info.graph))
+        export = SpanExport(settings.env, about, tell, otlp, room)
     except FabricError as error:
         tell(f"{error.first.message} ({error.first.hint})")
         return ()
+    return (TracedRun(info.run, export, place_said(settings.env.get(_CALLER, ""))),)
 
 
 def _events(path: Path, before: Sequence[Listener]) -> EventFile:

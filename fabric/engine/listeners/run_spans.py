@@ -5,9 +5,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from fabric.model.events import RunEnded, RunStarted, Stamped, TaskEnded, TaskStarted
+from fabric.model.task_id import name_of
 from fabric.system.tracing import FinishedSpan, SpanPlace, first_place, place_below
 
 _BAD = ("failed", "blocked", "cancelled")
+_CACHED = "skipped"
 
 
 class RunSpans:
@@ -20,19 +22,19 @@ class RunSpans:
         self._run, self._add, self._parent = run, add, parent
         self._place = place_below(parent, run) if parent else first_place(run)
         self._begun: dict[str, int] = {}
-        self._command = "run"
+        self._command, self._stage = "run", ""
         self._began_ns = 0
 
     def hear(self, event: Stamped) -> None:
         match event.event:
-            case RunStarted(command=command):
-                self._command, self._began_ns = command, _ns(event)
+            case RunStarted(command=command, stage=stage):
+                self._command, self._stage, self._began_ns = command, stage, _ns(event)
             case TaskStarted(task=task):
                 self._begun[task] = _ns(event)
             case TaskEnded() as ended:
                 self._tell_task(ended, _ns(event))
-            case RunEnded(status=status):
-                self._tell_run(status, _ns(event))
+            case RunEnded() as over:
+                self._tell_run(over, _ns(event))
 
     def close(self) -> None:
         return
@@ -43,15 +45,26 @@ class RunSpans:
             "fabric.task": ended.task,
             "fabric.status": ended.status,
             "fabric.reason": ended.reason,
+            "fabric.cached": ended.status == _CACHED,
         }
+        parts = name_of(ended.task)._asdict().items()
+        about |= {f"fabric.{part}": text for part, text in parts if text}
         place = place_below(self._place, ended.task)
         has_failed = ended.status in _BAD
         self._add(
             FinishedSpan(ended.task, place, begun, now, about, self._place, has_failed=has_failed)
         )
 
-    def _tell_run(self, status: str, now: int) -> None:
-        about: dict[str, str | int] = {"fabric.run": self._run, "fabric.status": status}
+    def _tell_run(self, over: RunEnded, now: int) -> None:
+        about: dict[str, str | int] = {
+            "fabric.run": self._run,
+            "fabric.stage": self._stage,
+            "fabric.status": over.status,
+            "fabric.tasks.ran": over.ran,
+            "fabric.tasks.cached": over.skipped,
+            "fabric.tasks.failed": over.failed,
+            "fabric.tasks.blocked": over.blocked,
+        }
         self._add(
             FinishedSpan(
                 self._command,
@@ -60,7 +73,7 @@ class RunSpans:
                 now,
                 about,
                 self._parent,
-                has_failed=status != "succeeded",
+                has_failed=over.status != "succeeded",
             )
         )
 
@@ -71,10 +84,10 @@ class ClosingExport(Protocol):
 
 
 class TracedRun(RunSpans):
-    """A run that is a trace by itself; with it the export ends."""
+    """A run of its own, in the trace of its caller if there is one; with it the export ends."""
 
-    def __init__(self, run: str, export: ClosingExport) -> None:
-        super().__init__(run, export.add, None)
+    def __init__(self, run: str, export: ClosingExport, parent: SpanPlace | None = None) -> None:
+        super().__init__(run, export.add, parent)
         self._export = export
 
     def close(self) -> None:

@@ -59,6 +59,32 @@ class ServedOutcome(JsonStruct, frozen=True):
     failed: int
 
 
+class StreamedOutcome(JsonStruct, frozen=True):
+    """What of a deployed stage was answered here until it was told to end. `routes` were led here;
+    those of `left_alone` somebody else has changed meanwhile."""
+
+    stage: str
+    tunnel: str
+    url: str
+    routes: tuple[str, ...]
+    left_alone: tuple[str, ...]
+    calls: int
+    failed: int
+
+
+class RestoredService(JsonStruct, frozen=True):
+    """A service whose users meet the cloud again."""
+
+    service: str
+    provider: str
+    left_alone: tuple[str, ...]
+
+
+class RestoredOutcome(JsonStruct, frozen=True):
+    stage: str
+    services: tuple[RestoredService, ...]
+
+
 class PresetCall(JsonStruct, frozen=True):
     """One call with a sample event. Of a queue's batch: the messages that come back, those that are
     done with, and why, where the platform does not do what was meant."""

@@ -7,8 +7,10 @@ from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
+from fabric.model.records.diversion import Diversion
 from fabric.providers.cloud1.answers import explained
 from fabric.providers.cloud1.clients import Cloud1Clients
+from fabric.providers.cloud1.diverting import diversion_of, diverted, turned_back, where_it_was
 from fabric.providers.cloud1.function_settings import OwnSettings
 from fabric.providers.cloud1.functions import found, made
 from fabric.providers.cloud1.identity import identity
@@ -109,6 +111,19 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
             answer = invoked(work, function, event)
         hide = self.hide.over
         return replace(answer, logs=hide(answer.logs), failure=hide(answer.failure))
+
+    def diversion(self, address: DeploymentAddress, url: str, mark: str) -> Diversion | None:
+        with self._call(f"`{address.service}`", where_it_is(address)) as work:
+            return diversion_of(work, address, url, mark)
+
+    def divert(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
+        with self._call(f"`{address.service}`", where_it_is(address)) as work:
+            return diverted(work, diversion)
+
+    def turn_back(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
+        there = where_it_was(address, diversion)
+        with self._call(f"`{address.service}`", there) as work:
+            return turned_back(work, diversion)
 
     @contextlib.contextmanager
     def _guarded(self, whose: str, orders: Sequence[FunctionOrder] = ()) -> Iterator[Redaction]:

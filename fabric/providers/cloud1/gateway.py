@@ -1,15 +1,15 @@
 """The HTTP address of a service at cloud1: one API, a way in for each function, its routes."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import CONFLICT, GONE, explained, unless
 from fabric.providers.cloud1.clients import ONCE
 from fabric.providers.cloud1.function_settings import own_tags
+from fabric.providers.cloud1.gateway_parts import GATEWAY, made_once, pages, sure
 from fabric.providers.cloud1.gateway_plan import GatewayRoute, WantedGateway, cors_configuration
 from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.permissions import for_gateway, let_in, shut_out
@@ -18,10 +18,7 @@ from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.waiting import until
 
-_SERVICE = "apigatewayv2"
 _STAGE = "$default"
-_SERVER_ERROR, _TOO_MANY = 500, 429
-T = TypeVar("T")
 _API, _ENDPOINT, _DIGEST = "api", "endpoint", "gateway"
 
 
@@ -35,12 +32,12 @@ class GatewayOrder(Struct, frozen=True):
 
     @property
     def calls(self) -> Any:
-        return self.work.clients.of(_SERVICE)
+        return self.work.clients.of(GATEWAY)
 
     @property
     def single(self) -> Any:
         """For what would be made twice where an answer is lost: never tried again by itself."""
-        return self.work.clients.of(_SERVICE, ONCE)
+        return self.work.clients.of(GATEWAY, ONCE)
 
 
 def released_gateway(
@@ -74,7 +71,8 @@ def _without_routes(gateway: GatewayOrder, kept: KeptState) -> None:
         ways = _integrations(replace(gateway, id=api)) if api else {}
     if api or not kept.is_sure:
         removed_gateway(gateway.work, gateway.address, kept.texts)
-    side_by_side(lambda alias: shut_out(gateway.work, alias, for_gateway(alias, api)), sorted(ways))
+    aliases = sorted(filter(_is_function, ways))
+    side_by_side(lambda alias: shut_out(gateway.work, alias, for_gateway(alias, api)), aliases)
 
 
 def api_in(kept: Mapping[str, str]) -> str:
@@ -87,7 +85,7 @@ def endpoint_in(kept: Mapping[str, str]) -> str:
 
 def removed_gateway(work: Cloud1Work, address: DeploymentAddress, kept: Mapping[str, str]) -> None:
     """Also where nobody knows of it any more: its tags say whose it is."""
-    calls = work.clients.of(_SERVICE)
+    calls = work.clients.of(GATEWAY)
     known = {kept[_API]} if kept.get(_API) else set()
     for api in known | {one["ApiId"] for one in _tagged(calls, address)}:
         with unless(GONE):
@@ -95,7 +93,7 @@ def removed_gateway(work: Cloud1Work, address: DeploymentAddress, kept: Mapping[
 
 
 def has_api(work: Cloud1Work, api: str) -> bool:
-    return _found(work.clients.of(_SERVICE), api) is not None
+    return _found(work.clients.of(GATEWAY), api) is not None
 
 
 def _existing(gateway: GatewayOrder, known: str) -> Mapping[str, Any] | None:
@@ -112,20 +110,20 @@ def _found(calls: Any, api: str) -> Mapping[str, Any] | None:
 
 def _tagged(calls: Any, address: DeploymentAddress) -> list[Mapping[str, Any]]:
     wanted = own_tags(address).items()
-    apis = _pages(calls, "get_apis", "Items")
+    apis = pages(calls, "get_apis", "Items")
     ours = (one for one in apis if wanted <= (one.get("Tags") or {}).items())
     return sorted(ours, key=lambda one: str(one["ApiId"]))
 
 
 def _created(gateway: GatewayOrder) -> Mapping[str, Any]:
     def create() -> Mapping[str, Any] | None:
-        return _once(
+        return made_once(
             lambda: _new_api(gateway),
             lambda: next(iter(_tagged(gateway.calls, gateway.address)), None),
         )
 
     made = until(create, gateway.work.waiting, gateway.work.watch)
-    return _sure(made, "an HTTP API")
+    return sure(made, "an HTTP API")
 
 
 def _new_api(gateway: GatewayOrder) -> Mapping[str, Any]:
@@ -164,13 +162,13 @@ def _ways_in(gateway: GatewayOrder, closed: frozenset[str]) -> dict[str, str]:
 
 
 def _integrations(gateway: GatewayOrder) -> dict[str, str]:
-    found = _pages(gateway.calls, "get_integrations", "Items", ApiId=gateway.id)
+    found = pages(gateway.calls, "get_integrations", "Items", ApiId=gateway.id)
     return {one["IntegrationUri"]: one["IntegrationId"] for one in found}
 
 
 def _integrated(gateway: GatewayOrder, alias: str) -> str:
     def integrate() -> str | None:
-        return _once(
+        return made_once(
             lambda: str(
                 gateway.single.create_integration(
                     ApiId=gateway.id,
@@ -182,11 +180,11 @@ def _integrated(gateway: GatewayOrder, alias: str) -> str:
             lambda: _integrations(gateway).get(alias),
         )
 
-    return _sure(until(integrate, gateway.work.waiting, gateway.work.watch), "an integration")
+    return sure(until(integrate, gateway.work.waiting, gateway.work.watch), "an integration")
 
 
 def _set_routes(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
-    found = _pages(gateway.calls, "get_routes", "Items", ApiId=gateway.id)
+    found = pages(gateway.calls, "get_routes", "Items", ApiId=gateway.id)
     there = {one["RouteKey"]: one for one in found}
     wanted = {one.key: one for one in gateway.wanted.routes}
 
@@ -212,43 +210,20 @@ def _set_route(
 
 
 def _drop_ways(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
-    """Integrations of functions that no route leads to any more."""
+    """Integrations that no route leads to any more: of functions, and of other addresses."""
     wanted = frozenset(gateway.wanted.aliases.values())
-    for alias, integration in ways.items():
-        if alias in wanted:
+    for way, integration in ways.items():
+        if way in wanted:
             continue
         _delete(gateway.calls.delete_integration, gateway, IntegrationId=integration)
-        shut_out(gateway.work, alias, for_gateway(alias, gateway.id))
+        if _is_function(way):
+            shut_out(gateway.work, way, for_gateway(way, gateway.id))
+
+
+def _is_function(way: str) -> bool:
+    return way.startswith("arn:")
 
 
 def _delete(call: Callable[..., object], gateway: GatewayOrder, **which: str) -> None:
     with unless(GONE):
         call(ApiId=gateway.id, **which)
-
-
-def _pages(calls: Any, operation: str, rows: str, **asked: str) -> Iterable[Mapping[str, Any]]:
-    for page in calls.get_paginator(operation).paginate(**asked):
-        yield from page[rows]
-
-
-def _once(make: Callable[[], T], look: Callable[[], T | None]) -> T | None:
-    """A thing that a second call would make twice: after an answer that was lost, or not given for
-    now, it is looked for. None: it is not there, and the call may be made again."""
-    from botocore import exceptions as wrong
-
-    try:
-        return make()
-    except (wrong.HTTPClientError, wrong.ConnectionError):
-        return look()
-    except wrong.ClientError as error:
-        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-        if status < _SERVER_ERROR and status != _TOO_MANY:
-            raise
-        return look()
-
-
-def _sure(found: T | None, what: str) -> T:
-    if found is None:
-        message = f"the provider gave no answer for a minute when {what} was to be made"
-        raise FabricError(Problem("provider/unreachable", message, "run the command again"))
-    return found

@@ -10,17 +10,19 @@ from msgspec.structs import replace
 
 from fabric.model.log_levels import level_of
 from fabric.model.observed import (
+    SECOND,
     FunctionNumbers,
     LogLine,
     TimeWindow,
     TracedCall,
     TracedStep,
     moment,
+    nanoseconds_in,
 )
 from fabric.model.secret import Secret
-from fabric.providers.cloud3.queries import counted, parts_of, requests, said, seconds_of_part
+from fabric.providers.cloud3.queries import counted, parts_of, requests, said
 from fabric.providers.cloud3.refusals import Cloud3Refusal, judged
-from fabric.providers.cloud3.tables import Row, Tables, nanoseconds_at, rows_of
+from fabric.providers.cloud3.tables import Row, Tables, rows_of
 from fabric.providers.contract import UNWATCHED, CallWatch
 from fabric.providers.http_calls import patient, sending, sent, understood
 from fabric.providers.observing import LogQuestion, ObservedService
@@ -57,7 +59,7 @@ class Cloud3Observer(Struct, frozen=True):
         self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
     ) -> Iterable[FunctionNumbers]:
         found = list(self._asked(service, counted(service), window, watch))
-        part = seconds_of_part(window)
+        part = window.whole_minutes()
         bars = list(self._asked(service, parts_of(service, part), window, watch))
         rows = {_text(row, "OperationName").lower(): row for row in found}
         whose = service.address
@@ -115,7 +117,7 @@ def _line(service: ObservedService, row: Row) -> LogLine | None:
     function = _function(service, row)
     if not function:
         return None
-    text, at = _text(row, "Message").rstrip("\n"), nanoseconds_at(_text(row, "TimeGenerated"))
+    text, at = _text(row, "Message").rstrip("\n"), nanoseconds_in(_text(row, "TimeGenerated"))
     severity = _number(row, "SeverityLevel")
     by_number = "" if severity is None else _LEVELS.get(int(severity), "")
     return replace(
@@ -150,7 +152,7 @@ def _step(row: Row) -> TracedStep:
         _text(row, "Id"),
         _text(row, "ParentId"),
         _text(row, "Name"),
-        nanoseconds_at(_text(row, "TimeGenerated")),
+        nanoseconds_in(_text(row, "TimeGenerated")),
         _number(row, "DurationMs") or 0.0,
         "ok" if _text(row, "Success").lower() in ("true", "") else "error",
     )
@@ -159,13 +161,11 @@ def _step(row: Row) -> TracedStep:
 def _over_time(
     rows: Sequence[Row], function: str, window: TimeWindow, part: int
 ) -> tuple[int, ...]:
-    parts = [0] * 24
-    for row in rows:
-        if _text(row, "OperationName").lower() == function.lower():
-            at = nanoseconds_at(_text(row, "TimeGenerated"))
-            place = (at - window.since) // (part * 1_000_000_000)
-            parts[min(max(place, 0), 23)] += int(_number(row, "Calls") or 0)
-    return tuple(parts)
+    own = (one for one in rows if _text(one, "OperationName").lower() == function.lower())
+    counted = (
+        (nanoseconds_in(_text(one, "TimeGenerated")), _number(one, "Calls") or 0) for one in own
+    )
+    return window.in_parts(counted, part * SECOND)
 
 
 def _text(row: Row, name: str) -> str:

@@ -1,10 +1,7 @@
 """Questions to log analytics, in its own language. No effects."""
 
-from fabric.model.observed import SECOND, TimeWindow
 from fabric.providers.observing import ObservedService
 
-_PARTS = 24
-_MINUTE = 60
 # What the deploy command may say besides: the app that functions are in.
 _APP = "functionApp"
 
@@ -43,11 +40,6 @@ def requests(service: ObservedService) -> str:
         " | project TimeGenerated, OperationName, OperationId, Id, ParentId, Name, DurationMs, "
         "Success | order by TimeGenerated asc"
     )
-
-
-def seconds_of_part(window: TimeWindow) -> int:
-    seconds = (window.until - window.since) // SECOND // _PARTS
-    return max(-(-seconds // _MINUTE), 1) * _MINUTE
 
 
 def _chosen(service: ObservedService) -> str:

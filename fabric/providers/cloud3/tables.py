@@ -1,12 +1,10 @@
 """Answers of log analytics: tables, whose rows are lists."""
 
-import datetime
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
 
-from fabric.model.observed import nanoseconds
 from fabric.model.outcomes.json_struct import Json
 
 Row: TypeAlias = Mapping[str, Json]
@@ -37,10 +35,3 @@ def rows_of(tables: Tables) -> Iterator[Row]:
         names = [column.name for column in table.columns]
         for row in table.rows:
             yield dict(zip(names, row, strict=False))
-
-
-def nanoseconds_at(text: str) -> int:
-    """Of a moment with up to seven digits behind the point."""
-    head, _, rest = text.rstrip("Z").partition(".")
-    whole = datetime.datetime.fromisoformat(head).replace(tzinfo=datetime.UTC)
-    return nanoseconds(whole) + int(rest[:9].ljust(9, "0") or 0)

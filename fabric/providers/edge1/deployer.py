@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
+from fabric.model.records.diversion import Diversion
 from fabric.model.records.record import Record
 from fabric.providers.contract import (
     CallWatch,
@@ -17,6 +18,7 @@ from fabric.providers.contract import (
     Unfit,
 )
 from fabric.providers.edge1.api import Edge1Api
+from fabric.providers.edge1.diverting import diversion_of, diverted, turned_back
 from fabric.providers.edge1.functions import found, made, refuse_variables
 from fabric.providers.edge1.identity import identity
 from fabric.providers.edge1.kept import other_account
@@ -89,6 +91,18 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
         """Somebody sits and waits for it: not for long."""
         with self._call("`edge1-workers`", address) as work:
             return identity(replace(work, waiting=self._hurried()))
+
+    def diversion(self, address: DeploymentAddress, url: str, mark: str) -> Diversion | None:
+        with self._call(f"`{address.service}`", address) as work:
+            return diversion_of(work, address, url, mark)
+
+    def divert(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
+        with self._call(f"`{address.service}`", address) as work:
+            return diverted(work, address, diversion)
+
+    def turn_back(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
+        with self._call(f"`{address.service}`", address) as work:
+            return turned_back(work, diversion)
 
     def _guarded(
         self, whose: str, orders: Sequence[FunctionOrder] = ()

@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from fabric.model.cors import cors_row
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.records.diversion import Diversion
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.edge1.own_settings import gate_name, owner_of, worker_name
-from fabric.providers.edge1.uploads import Upload, gate_upload
+from fabric.providers.edge1.uploads import Upload, gate_upload, tunnel_upload
 
 
 class WantedGate(Struct, frozen=True):
@@ -18,23 +21,60 @@ class WantedGate(Struct, frozen=True):
     upload: Upload | None
 
 
+class _GateRoute(NamedTuple):
+    path: str
+    method: str
+    function: str
+    cors: JsonObject | None
+
+
 def wanted_gate(
     address: DeploymentAddress, functions: Sequence[LiveFunction], date: str
 ) -> WantedGate:
-    routes = []
-    for one in functions:
-        for trigger in map(json.loads, one.triggers):
-            if trigger.get("type") == "http":
-                method, path = trigger.get("method") or "GET", trigger.get("path") or "/"
-                routes.append((path, method, one.name, cors_row(trigger.get("cors"))))
-    name = gate_name(address)
+    routes, name = _routes(functions), gate_name(address)
     if not routes:
         return WantedGate(name, None)
-    names = sorted({one[2] for one in routes})
-    bindings = {function: f"F{number}" for number, function in enumerate(names)}
-    rows = [
+    bindings = _bindings(routes)
+    services = {binding: worker_name(address, one) for one, binding in bindings.items()}
+    return WantedGate(name, gate_upload(_rows(routes), owner_of(address), services, date))
+
+
+def tunnel_gate(
+    address: DeploymentAddress, functions: Sequence[LiveFunction], way: Diversion, date: str
+) -> WantedGate:
+    """The same routes, all of them led to one address."""
+    routes, name = _routes(functions), gate_name(address)
+    if not routes:
+        return WantedGate(name, None)
+    return WantedGate(name, tunnel_upload(_rows(routes), owner_of(address), way, date))
+
+
+def route_keys(functions: Sequence[LiveFunction]) -> tuple[str, ...]:
+    return tuple(sorted(f"{one.method} {one.path}" for one in _routes(functions)))
+
+
+def _routes(functions: Sequence[LiveFunction]) -> list[_GateRoute]:
+    return [
+        _GateRoute(
+            trigger.get("path") or "/",
+            trigger.get("method") or "GET",
+            one.name,
+            cors_row(trigger.get("cors")),
+        )
+        for one in functions
+        for trigger in map(json.loads, one.triggers)
+        if trigger.get("type") == "http"
+    ]
+
+
+def _bindings(routes: Sequence[_GateRoute]) -> dict[str, str]:
+    names = sorted({one.function for one in routes})
+    return {function: f"F{number}" for number, function in enumerate(names)}
+
+
+def _rows(routes: Sequence[_GateRoute]) -> list[JsonObject]:
+    bindings = _bindings(routes)
+    return [
         {"method": method, "path": path, "binding": bindings[function], "cors": cors}
         for path, method, function, cors in sorted(routes, key=lambda one: one[:3])
     ]
-    services = {binding: worker_name(address, one) for one, binding in bindings.items()}
-    return WantedGate(name, gate_upload(rows, owner_of(address), services, date))

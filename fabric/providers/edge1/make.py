@@ -1,21 +1,26 @@
 """edge1's deployer from what surrounds a run: whose account, with which token, at which address."""
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 
 from msgspec import ValidationError, convert
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
+from fabric.model.switches import is_on
 from fabric.providers.connections import Connections
 from fabric.providers.edge1.api import Edge1Account, Edge1Api
 from fabric.providers.edge1.deployer import Edge1Workers
+from fabric.providers.edge1.observing.observer import Edge1Observer
 from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings
 from fabric.providers.redaction import redaction_of
 from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 
 _OFFICIAL = "https://api.cloudflare.com/client/v4"
+_NO_TOOL = "FABRIC_EDGE1_DISABLE_TAIL_TOOL"
+_TOOL = "wrangler"
 _REQUIRED = ("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID")
 
 
@@ -28,12 +33,24 @@ def edge1_workers(
 
     def connect() -> Edge1Api:
         """What a config says can be judged without credentials: they are asked for here."""
-        account = _account(env, own)
-        token = account.token.reveal()
-        key = ("edge1", account.base_url, account.account, account.zone, token)
-        return connections.shared(key, lambda: Edge1Api(account))
+        return _api(_account(env, own), connections)
 
     return Edge1Workers(connect, own, _place(env), hide=hide)
+
+
+def edge1_observer(around: CommandEnvironment, connections: Connections) -> Edge1Observer:
+    """Raises where somebody would have to be asked for the variables first."""
+    env = around.env.reveal()
+    hide = redaction_of((*around.hide.reveal(), *_token(env)), env.items())
+    tool = "" if is_on(_NO_TOOL, env) else shutil.which(_TOOL, path=env.get("PATH", ""))
+    return Edge1Observer(
+        _api(_account(env, Edge1Settings()), connections), hide, tool or "", around.env
+    )
+
+
+def _api(account: Edge1Account, connections: Connections) -> Edge1Api:
+    key = ("edge1", account.base_url, account.account, account.zone, account.token.reveal())
+    return connections.shared(key, lambda: Edge1Api(account))
 
 
 def _place(env: Mapping[str, str]) -> Edge1Place:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from fabric.model.hashing import digest_bytes
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
+from fabric.model.records.diversion import Diversion
 from fabric.providers.contract import FunctionOrder
 from fabric.providers.edge1.own_settings import (
     FLAGS,
@@ -152,6 +153,29 @@ def gate_upload(
 _GATE = """\
 import {{ gate }} from "./gate.mjs";
 export default gate({routes});
+"""
+
+
+def tunnel_upload(routes: Sequence[JsonObject], owner: Owner, way: Diversion, date: str) -> Upload:
+    """The same gate before one address elsewhere. Each time it is another version, which tells by
+    its mark that it is none of a release."""
+    said = json.dumps(list(routes), sort_keys=True), json.dumps(way.url), json.dumps(way.mark)
+    text = _TUNNEL.format(routes=said[0], url=said[1], mark=said[2])
+    shim = (_own("gate.mjs"), _own("routes.mjs"), _own("serving_cors.mjs", _SERVING))
+    main = WorkerModule(MAIN, _ES_MODULE, text.encode())
+    modules = (main, *shim, _own("tunnel.mjs"))
+    digest = digest_bytes(b"".join(one.content for one in modules))
+    return Upload(owner, TUNNEL_MARK + digest[:28], date, digest, modules)
+
+
+TUNNEL_MARK = "dev-"
+_TUNNEL = """\
+import {{ gate }} from "./gate.mjs";
+import {{ tunnelled }} from "./tunnel.mjs";
+const run = {mark};
+const through = tunnelled({url});
+const {{ fetch }} = gate({routes});
+export default {{ fetch: (request) => fetch(request, through) }};
 """
 
 

@@ -13,6 +13,7 @@ from fabric.model.records.changes import made_unsure
 from fabric.model.records.record import Intent, Lifecycle, Mode, Record, RecordRef
 from fabric.model.records.record_json import decode_at
 from fabric.state.contract import MovedError, Stored, state_key
+from fabric.state.dev_journal import wired_problem
 from fabric.state.locks.conditional_writes import refuse_unconditional
 from fabric.state.locks.document import record_options
 from fabric.state.locks.leases import Asker, LockKeeper, LockLostError, Options, Pulse, Tell, Terms
@@ -177,7 +178,7 @@ class RecordTransaction:
     def _under_lock(self, claim: Claim, fence: int) -> LockedRecord:
         ref, record_store = claim.ref, self._record_stores[claim.ref]
         keeper = self._keeper(record_store)
-        waiting = unwritten_problem(record_store.home, ref)
+        waiting = unwritten_problem(record_store.home, ref) or wired_problem(record_store.home, ref)
         if waiting:
             raise FabricError(waiting)
         found = read_record(record_store, ref)

@@ -136,7 +136,7 @@ def test_one_trace_is_drawn_by_the_beginning_of_its_id(shop: Project) -> None:
         (("--since", "1h", "--until", "2h"), "usage/bad-time", 64),
         (("--function", "helo"), "usage/unknown-function", 64),
         (("--file", "other.yml"), "usage/no-effect", 64),
-        (("--provider", "host1"), "observe/none", 1),
+        (("--provider", "host1"), "observe/not-deployed", 1),
     ],
 )
 def test_slips_are_told(shop: Project, words: tuple[str, ...], code: str, rc: int) -> None:
@@ -154,7 +154,23 @@ def test_damage_in_the_log_is_told_and_hides_nothing(shop: Project) -> None:
     log.write_bytes(b"\xff damaged\n" + log.read_bytes())
     done = shop.json("logs")
     assert len(texts(done)) == 2
-    assert "1 lines are no calls" in done.err
+    assert "1 line without a call in it" in done.err
+
+
+def test_calls_as_one_provider_are_none_of_another(shop: Project) -> None:
+    called(shop)
+    done = shop.json("logs", "--provider", "host1")
+    assert (done.error["code"], done.code) == ("observe/not-deployed", 1)
+
+
+def test_where_one_service_is_not_there_the_others_lines_are_told(tmp_path: Path) -> None:
+    made = compose(tmp_path, api=(), site=("api",))
+    made.write({"event.json": "{}"})
+    words = ("--function", "main", "--event", "../event.json")
+    assert made.json("invoke", "local", *words, cwd="api").code == 0
+    done = made.json("traces", "--all-services")
+    assert (done.code, done.error["code"]) == (2, "observe/not-deployed")
+    assert [one["service"] for one in done.document["result"]["traces"]] == ["api"]
 
 
 def test_all_services_of_a_compose_file_are_one_stream(tmp_path: Path) -> None:
@@ -214,6 +230,17 @@ def test_a_command_gives_numbers_and_traces(live: Project, tool: Tool) -> None:
     trace = {"id": "t1", "function": "hello", "startedAt": at, "ms": 5, "spans": spans}
     (found,) = observed(live, tool, {"traces": [trace]}, "traces").result["traces"]
     assert [one["parent"] for one in found["spans"]] == ["", "a"]
+
+
+def test_a_long_line_with_orders_to_a_terminal_is_shown_harmless(live: Project, tool: Tool) -> None:
+    text = "\x1b[2J\x07\u202e" + "x" * 262_144 + "\x00"
+    row = {"time": "2026-01-02T03:04:05Z", "function": "hello", "text": text}
+    tool.answers(json.dumps({"lines": [row]}))
+    done = live.fabric("logs", *PAST, env={"FABRIC_CLOUD1_LOGS_CMD": tool.line})
+    assert done.code == 0
+    assert "x" * 262_144 in done.out
+    assert not {"\x1b", "\x07", "\x00", "\u202e"} & set(done.out)
+    assert texts(live.json("logs", *PAST, env={"FABRIC_CLOUD1_LOGS_CMD": tool.line})) == [text]
 
 
 @pytest.mark.parametrize("answer", ["", "[]", '{"lines": [{"text": 1}]}', "\udcff"[:0] + "{"])

@@ -11,6 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Collector:
                         one.trace_id.hex(),
                         one.span_id.hex(),
                         one.parent_span_id.hex(),
-                        {a.key: a.value.string_value or a.value.int_value for a in one.attributes},
+                        {a.key: _said(a.value) for a in one.attributes},
                         about.get("service.name", ""),
                         (one.end_time_unix_nano - one.start_time_unix_nano) / 1e6,
                         one.status.code == one.status.STATUS_CODE_ERROR,
@@ -54,8 +55,12 @@ class Collector:
                 ]
 
 
+def _said(value: AnyValue) -> str | int:
+    return value.string_value or value.int_value or int(value.bool_value)
+
+
 @contextlib.contextmanager
-def collector() -> Iterator[Collector]:
+def collector(status: int = 200) -> Iterator[Collector]:
     found = Collector()
 
     class Handler(BaseHTTPRequestHandler):
@@ -65,7 +70,7 @@ def collector() -> Iterator[Collector]:
                 body = gzip.decompress(body)
             found.take(body)
             answer = ExportTraceServiceResponse().SerializeToString()
-            self.send_response(200)
+            self.send_response(status)
             self.send_header("Content-Type", "application/x-protobuf")
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from fabric.model.observed import SECOND, FunctionNumbers, TimeWindow
+from fabric.model.observed import SECOND, FunctionNumbers, TimeWindow, nanoseconds
 from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.contract import LiveFunction
 from fabric.providers.observing import ObservedService
 
 _QUERIES = 500
-_PARTS = 24
-_MINUTE = 60
 _DAY = 86_400
 # What is asked of each function: its metric, and how it is put together.
 _ASKED = (("Invocations", "Sum"), ("Errors", "Sum"), ("Duration", "p50"), ("Duration", "p95"))
@@ -30,61 +28,42 @@ class _MetricPage(Struct, frozen=True, rename="pascal"):
     next_token: str = ""
 
 
-class _AskedTimes(Struct, frozen=True):
-    """Asked for in whole minutes: `part` seconds for what is drawn, `whole` for all of it."""
-
-    since: int
-    until: int
-
-    @property
-    def part(self) -> int:
-        return _minutes((self.until - self.since) / _PARTS)
-
-    @property
-    def whole(self) -> int:
-        return min(_minutes(self.until - self.since), _DAY)
-
-
-def _minutes(seconds: float) -> int:
-    return max(-(-int(seconds) // _MINUTE), 1) * _MINUTE
-
-
 def numbers_of(
     clients: Cloud1Clients, service: ObservedService, window: TimeWindow
 ) -> list[FunctionNumbers]:
-    times = _AskedTimes(window.since // SECOND, -(-window.until // SECOND))
-    queries = [one for row in enumerate(service.functions) for one in _queries(*row, times)]
+    queries = [one for row in enumerate(service.functions) for one in _queries(*row, window)]
     series: dict[str, list[_MetricSeries]] = {}
     for begin in range(0, len(queries), _QUERIES):
-        for one in _asked(clients, queries[begin : begin + _QUERIES], times):
+        for one in _asked(clients, queries[begin : begin + _QUERIES], window):
             series.setdefault(one.id, []).append(one)
     return [
-        _numbers(service, one.name, times, [series.get(f"f{number}_{k}", ()) for k in range(4)])
+        _numbers(service, one.name, window, [series.get(f"f{number}_{k}", ()) for k in range(4)])
         for number, one in enumerate(service.functions)
     ]
 
 
 def _queries(
-    number: int, function: LiveFunction, times: _AskedTimes
+    number: int, function: LiveFunction, window: TimeWindow
 ) -> Iterator[Mapping[str, object]]:
     """All versions together: numbers that name a function alone."""
+    part, whole = window.whole_minutes(), min(window.whole_minutes(1), _DAY)
     dimensions = [{"Name": "FunctionName", "Value": function.resource_name}]
     for which, (name, statistic) in enumerate(_ASKED):
         metric = {"Namespace": "AWS/Lambda", "MetricName": name, "Dimensions": dimensions}
-        period = times.part if statistic == "Sum" else times.whole
+        period = part if statistic == "Sum" else whole
         stat = {"Metric": metric, "Period": period, "Stat": statistic}
         yield {"Id": f"f{number}_{which}", "MetricStat": stat, "ReturnData": True}
 
 
 def _asked(
-    clients: Cloud1Clients, queries: Sequence[Mapping[str, object]], times: _AskedTimes
+    clients: Cloud1Clients, queries: Sequence[Mapping[str, object]], window: TimeWindow
 ) -> Iterator[_MetricSeries]:
     token = ""
     while True:
         answer = clients.of("cloudwatch").get_metric_data(
             MetricDataQueries=queries,
-            StartTime=times.since,
-            EndTime=times.until,
+            StartTime=window.since // SECOND,
+            EndTime=-(-window.until // SECOND),
             ScanBy="TimestampAscending",
             **({"NextToken": token} if token else {}),
         )
@@ -98,7 +77,7 @@ def _asked(
 def _numbers(
     service: ObservedService,
     function: str,
-    times: _AskedTimes,
+    window: TimeWindow,
     found: Sequence[Iterable[_MetricSeries]],
 ) -> FunctionNumbers:
     calls, errors, *spans = (
@@ -114,15 +93,7 @@ def _numbers(
         round(sum(value for _, value in errors)),
         p50,
         p95,
-        _over_time(calls, times),
+        window.in_parts(
+            ((nanoseconds(at), value) for at, value in calls), window.whole_minutes() * SECOND
+        ),
     )
-
-
-def _over_time(
-    counts: Iterable[tuple[datetime.datetime, float]], times: _AskedTimes
-) -> tuple[int, ...]:
-    parts = [0] * _PARTS
-    for at, value in counts:
-        place = int(at.timestamp() - times.since) // times.part
-        parts[min(max(place, 0), _PARTS - 1)] += round(value)
-    return tuple(parts)

@@ -50,10 +50,3 @@ def getting(path: str, words: Mapping[str, str]) -> ProviderCall:
 def rfc3339(at: int) -> str:
     whole = datetime.datetime.fromtimestamp(at // SECOND, tz=datetime.UTC)
     return f"{whole:%Y-%m-%dT%H:%M:%S}.{at % SECOND:09d}Z"
-
-
-def nanoseconds_in(text: str) -> int:
-    """Of a moment that may have nine digits behind the point."""
-    head, _, rest = text.rstrip("Z").partition(".")
-    whole = datetime.datetime.fromisoformat(head).replace(tzinfo=datetime.UTC)
-    return int(whole.timestamp()) * SECOND + int(rest[:9].ljust(9, "0") or 0)

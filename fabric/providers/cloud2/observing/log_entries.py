@@ -9,12 +9,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fabric.model.log_levels import level_named, level_of
-from fabric.model.observed import LogLine
+from fabric.model.observed import LogLine, nanoseconds_in
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.cloud2.observing.asking import (
     Cloud2Asking,
     listed,
-    nanoseconds_in,
     rfc3339,
 )
 from fabric.providers.http_calls import sending

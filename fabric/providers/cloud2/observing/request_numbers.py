@@ -4,19 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from fabric.model.observed import SECOND, FunctionNumbers, TimeWindow
+from fabric.model.observed import SECOND, FunctionNumbers, TimeWindow, nanoseconds_in
 from fabric.providers.cloud2.observing.asking import (
     Cloud2Asking,
     getting,
     listed,
-    nanoseconds_in,
     rfc3339,
 )
 from fabric.providers.observing import ObservedService
 
 _INTERFACE = "monitoring"
-_PARTS = 24
-_MINUTE = 60
 _NAMES = 100
 _COUNT, _TIMES = "request_count", "request_latencies"
 _LABEL = "service_name"
@@ -72,7 +69,7 @@ Found = Mapping[str, Sequence[_SeriesPoint]]
 def numbers_of(
     asking: Cloud2Asking, service: ObservedService, window: TimeWindow
 ) -> list[FunctionNumbers]:
-    part, whole = _minutes(window, _PARTS), _minutes(window, 1)
+    part, whole = window.whole_minutes(), window.whole_minutes(1)
     failed = ' AND metric.labels.response_code_class="5xx"'
     questions = (
         _NumberQuestion(_COUNT, "ALIGN_DELTA", "REDUCE_SUM", part),
@@ -95,12 +92,6 @@ def numbers_of(
         )
         for one in service.functions
     ]
-
-
-def _minutes(window: TimeWindow, parts: int) -> int:
-    """So long is a part, in whole minutes."""
-    seconds = (window.until - window.since) // SECOND // parts
-    return max(-(-seconds // _MINUTE), 1) * _MINUTE
 
 
 def _answered(
@@ -150,11 +141,8 @@ def _most(found: Found, name: str) -> float | None:
 
 
 def _over_time(points: Sequence[_SeriesPoint], window: TimeWindow, part: int) -> tuple[int, ...]:
-    parts = [0] * _PARTS
-    for end, value in _ends(points):
-        place = (end - 1 - window.since) // (part * SECOND)
-        parts[min(max(place, 0), _PARTS - 1)] += round(value)
-    return tuple(parts)
+    """A point stands for what came before its end."""
+    return window.in_parts(((end - 1, value) for end, value in _ends(points)), part * SECOND)
 
 
 def _ends(points: Sequence[_SeriesPoint]) -> Iterator[tuple[int, float]]:

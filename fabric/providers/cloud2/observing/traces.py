@@ -4,12 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.observed import TimeWindow, TracedCall, TracedStep
+from fabric.model.observed import TimeWindow, TracedCall, TracedStep, nanoseconds_in
 from fabric.providers.cloud2.observing.asking import (
     Cloud2Asking,
     getting,
     listed,
-    nanoseconds_in,
     rfc3339,
 )
 from fabric.providers.observing import ObservedService

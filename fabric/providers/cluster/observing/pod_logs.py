@@ -1,6 +1,5 @@
 """Lines of a service's pods: those that serve, and those of its clocks."""
 
-import datetime
 from collections import Counter
 from collections.abc import Iterator
 
@@ -8,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.log_levels import level_of
-from fabric.model.observed import SECOND, LogLine, moment
+from fabric.model.observed import LogLine, moment, nanoseconds_in
 from fabric.providers.cluster.names import FUNCTION, cron_name, label_value, selector
 from fabric.providers.cluster.objects import KubeObject, texts_at
 from fabric.providers.cluster.tool import ClusterTool
@@ -85,11 +84,7 @@ def _lines(service: ObservedService, pod: _FunctionPod, text: str) -> Iterator[L
 
 
 def _time(stamp: str) -> int | None:
-    """With nine digits behind the point, or fewer."""
-    head, _, rest = stamp.rstrip("Z").partition(".")
     try:
-        whole = datetime.datetime.fromisoformat(head).replace(tzinfo=datetime.UTC)
-        part = int(rest[:9].ljust(9, "0") or 0)
+        return nanoseconds_in(stamp)
     except ValueError:
         return None
-    return int(whole.timestamp()) * SECOND + part

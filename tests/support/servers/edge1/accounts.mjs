@@ -17,7 +17,7 @@ export function accountOfZone(id) {
 }
 
 function opened(id) {
-  return { id, token: `tok-${id}`, scripts: new Map(), routes: new Map(), monitors: new Map(), pools: new Map(), balancers: new Map(), records: new Map(), subdomain: "probe", calls: [], faults: [], uploads: [], rate: null };
+  return { id, token: `tok-${id}`, scripts: new Map(), routes: new Map(), monitors: new Map(), pools: new Map(), balancers: new Map(), records: new Map(), subdomain: "probe", events: [], tails: new Map(), calls: [], faults: [], uploads: [], rate: null };
 }
 
 export function close(account) {

@@ -6,7 +6,7 @@ import urllib.error
 import urllib.request
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -115,6 +115,17 @@ class Edge1Server:
     def lines(self, worker: str) -> list[str]:
         """What the version that is met has written."""
         return list(self._ask("said", {"worker": worker}))
+
+    def events(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """These are kept besides."""
+        self._ask("events", list(rows))
+
+    def tails(self) -> list[str]:
+        """The Workers that somebody listens to."""
+        return list(self._ask("tails"))
+
+    def drop_tails(self) -> None:
+        self._ask("drop")
 
     def left(self) -> dict[str, list[str]]:
         """All that a deployer could have left behind, by kind."""

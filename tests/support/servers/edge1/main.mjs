@@ -12,10 +12,12 @@ import { counted, planned, refuse } from "./faults.mjs";
 import { no, ok, Refused, refusal } from "./refusals.mjs";
 import { answered, chosen, end, stopAll, timed } from "./running.mjs";
 import { scriptCalls } from "./scripts.mjs";
+import { drop, tailCalls, upgraded } from "./tails.mjs";
+import { telemetryCalls } from "./telemetry.mjs";
 import { scriptAt, zoneCalls } from "./zones.mjs";
 
 const API = "/client/v4";
-const CALLS = [...scriptCalls, ...zoneCalls, ...balancerCalls].map(([method, pattern, act]) => ({ method, act, expression: new RegExp(`^${pattern.replace(/:(\w+)/g, "(?<$1>[^/]+)")}$`) }));
+const CALLS = [...scriptCalls, ...zoneCalls, ...telemetryCalls, ...tailCalls, ...balancerCalls].map(([method, pattern, act]) => ({ method, act, expression: new RegExp(`^${pattern.replace(/:(\w+)/g, "(?<$1>[^/]+)")}$`) }));
 
 async function interfaceOf(request) {
   const { path, method } = request;
@@ -109,6 +111,9 @@ async function handle(request) {
     subdomain: () => ((account.subdomain = given.name), null),
     left: () => left(account),
     uploads: () => account.uploads,
+    events: () => void account.events.push(...given),
+    drop: () => drop(account),
+    tails: () => [...account.tails.values()].filter((one) => one.socket).map((one) => one.script),
     forget: async () => {
       for (const script of account.scripts.values()) await end(script);
       close(account);
@@ -156,6 +161,7 @@ function half(outgoing, content) {
 
 // Who was killed while it was sending has nobody to be answered.
 const server = http.createServer((incoming, outgoing) => void served(incoming, outgoing).catch(() => outgoing.destroy()));
+server.on("upgrade", upgraded);
 for (const signal of ["SIGTERM", "SIGINT"])
   process.on(signal, async () => {
     server.close();

@@ -4,10 +4,13 @@ import crypto from "node:crypto";
 import { createRequire } from "node:module";
 
 import { no, noWorker } from "./refusals.mjs";
+import { hear } from "./tails.mjs";
+import { noted } from "./telemetry.mjs";
 
 const { Miniflare, Response } = createRequire(process.env.WRANGLER_MODULES)("miniflare");
 const MOST_WARM = 12;
 const MOST_BEGINNING = 4;
+const SAID_AFTER = 30;
 const BODILESS = [101, 204, 205, 304];
 const warm = new Set();
 // Uploads that began well once do so again.
@@ -68,6 +71,7 @@ export async function stop(version) {
 
 function start(account, version) {
   const lines = (version.lines ??= []);
+  const said = (version.said ??= []);
   let failure = "";
   const miniflare = new Miniflare({
     modules: version.modules,
@@ -80,6 +84,7 @@ function start(account, version) {
     handleStructuredLogs: (line) => {
       if (line.level === "error") failure ||= line.message;
       lines.push(line.message);
+      said.push({ message: [line.message], level: line.level === "info" ? "log" : line.level, timestamp: line.timestamp ?? Date.now() });
     },
   });
   const ready = miniflare.ready.catch(async (error) => {
@@ -122,7 +127,8 @@ export async function answered(account, version, { url, method, headers, body })
   const isBodiless = !body.length || method === "GET" || method === "HEAD";
   return using(account, version, async (miniflare) => {
     const asked = { method, headers, body: isBodiless ? undefined : body, redirect: "manual" };
-    const answer = await miniflare.dispatchFetch(url, asked);
+    const { result: answer, failure } = await observed(account, version, { request: { url, method } }, () => miniflare.dispatchFetch(url, asked));
+    if (failure) throw failure;
     const content = Buffer.from(await answer.arrayBuffer());
     return new Response(BODILESS.includes(answer.status) ? null : content, { status: answer.status, headers: answer.headers });
   });
@@ -131,8 +137,30 @@ export async function answered(account, version, { url, method, headers, body })
 export async function timed(account, version, cron) {
   return using(account, version, async (miniflare) => {
     const worker = await miniflare.getWorker();
-    return worker.scheduled({ cron, scheduledTime: new Date(0) });
+    const { result, failure } = await observed(account, version, { cron, scheduledTime: 0 }, () => worker.scheduled({ cron, scheduledTime: new Date(0) }));
+    if (failure) throw failure;
+    return result;
   });
+}
+
+// Its lines come over a pipe, a little later than its answer.
+async function observed(account, version, event, act) {
+  const [begun, from] = [Date.now(), version.said?.length ?? 0];
+  let [result, failure] = [null, null];
+  try {
+    result = await act();
+  } catch (error) {
+    failure = error;
+  }
+  const wallTime = Date.now() - begun;
+  const isGood = !failure && result.outcome !== "exception";
+  const response = event.request && result ? { response: { status: result.status } } : {};
+  const exceptions = isGood ? [] : [{ name: failure?.name ?? "Error", message: failure?.message ?? "it failed", timestamp: Date.now() }];
+  setTimeout(() => {
+    const logs = (version.said ?? []).slice(from);
+    hear(account, noted(account, version.worker, version, { outcome: isGood ? "ok" : "exception", logs, exceptions, wallTime, event: { ...event, ...response } }));
+  }, SAID_AFTER);
+  return { result, failure };
 }
 
 export async function end(script) {

@@ -14,6 +14,7 @@ async function put(call) {
   const upload = await readUpload(call, account, names.script);
   const script = account.scripts.get(names.script) ?? { name: names.script, next: 1, versions: [], deployments: [], schedules: [], subdomain: { enabled: false, previews_enabled: false }, turns: {} };
   const version = await added(account, script, upload);
+  script.observability = upload.metadata.observability;
   deploy(script, [{ version_id: version.id, percentage: 100 }]);
   account.scripts.set(names.script, script);
   return { id: script.name, etag: hex(), handlers: ["fetch"], startup_time_ms: 5, created_on: version.created, modified_on: version.created, deployment_id: version.id, has_modules: true, available_on_subdomain: script.subdomain.enabled };
@@ -26,7 +27,7 @@ async function addVersion(call) {
 }
 
 async function added(account, script, upload) {
-  const version = { id: crypto.randomUUID(), number: script.next++, created: now(), ...upload };
+  const version = { id: crypto.randomUUID(), number: script.next++, created: now(), worker: script.name, ...upload };
   await check(account, version);
   script.versions.unshift(version);
   return version;

@@ -1,0 +1,189 @@
+"""`invoke dev`: a deployed stage's requests are answered here, through a tunnel, until it ends.
+
+First the server, then the proof that the tunnel leads to it, then the routes; and back again.
+"""
+
+import contextlib
+import queue
+import re
+import threading
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
+from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
+from fabric.app.local.restore import restored_services
+from fabric.app.local.serve import Hearers, ServedService, ServeOptions, serving
+from fabric.app.local.tunnel import Tunnel, proven, tunnel_of
+from fabric.app.local.wiring import (
+    DivertedService,
+    NotWiredError,
+    WiredRoutes,
+    diverted_service,
+    wired,
+)
+from fabric.app.project.place_services import placement_of
+from fabric.app.project.project import Project, open_project
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.config.rules.config import PRODUCTION
+from fabric.engine.run_info import MakeListeners
+from fabric.local.tunnel_end import TunnelEnd
+from fabric.model.outcomes.looked_up import RestoredService, StreamedOutcome
+from fabric.model.problems import FabricError, Problem
+from fabric.model.report import Report
+from fabric.system.urls import is_plain
+
+_WORD_ENDS = re.compile(r"[-_.]")
+
+
+class DevStreamOptions(Struct, frozen=True):
+    """`ask` asks for the name of a protected stage."""
+
+    tunnel_url: str
+    port: int = 8787
+    allow_prod: bool = False
+    lock_timeout: float = 0.0
+    ask: AskFor = nobody_to_ask
+
+
+class StreamHearers(Struct, frozen=True):
+    """Who is told besides what a local server tells: what of an earlier run was put back, what
+    leads here now, that nothing does, and that all leads to the cloud again."""
+
+    served: Hearers
+    restored: Callable[[RestoredService], None]
+    wired: Callable[[Tunnel, WiredRoutes], None]
+    not_wired: Callable[[Problem], None]
+    back: Callable[[WiredRoutes], None]
+
+
+def dev_stream(
+    request: Request,
+    settings: Settings,
+    make_listeners: MakeListeners,
+    options: DevStreamOptions,
+    hearers: StreamHearers,
+) -> Report:
+    tunnel = tunnel_of(options.tunnel_url)
+    project = open_project(request.where, settings)
+    _refuse_production(project.stage, options)
+    confirm_stage(project.units, project.stage, settings, options.ask)
+    for one in restored_services(project, settings, options.lock_timeout):
+        hearers.restored(one)
+    end = TunnelEnd(tunnel.host, settings.chance(16))
+    serve_options = ServeOptions(options.port, watch=True, tunnel=end)
+    with _service(project, settings, options) as service:
+        leading = _Leading(service, (tunnel, end), settings, hearers)
+        with serving(request, settings, make_listeners, serve_options, hearers.served) as served:
+            leading.go_on_beside(served)
+    warnings = (*leading.warnings, *served.warnings)
+    return Report(request.command, _outcome(project, tunnel, served, leading), warnings=warnings)
+
+
+def _refuse_production(stage: str, options: DevStreamOptions) -> None:
+    """By its name: `prod`, and `prod-eu` and `eu.live` too."""
+    if options.allow_prod or not {*_WORD_ENDS.split(stage.lower())} & {*PRODUCTION}:
+        return
+    message = f"the users of stage `{stage}` would be led to this machine"
+    raise FabricError(Problem("usage/production", message, "if that is meant: --allow-prod"))
+
+
+@contextlib.contextmanager
+def _service(
+    project: Project, settings: Settings, options: DevStreamOptions
+) -> Iterator[DivertedService | Problem]:
+    """Whose users are to be led here; or why that is not possible."""
+    placement = placement_of(project.units[0], project.workspace, project.home)
+    scope_options = ScopeOptions(lambda: project.units, lock_timeout=options.lock_timeout)
+    with open_deploy_scope((placement,), settings, scope_options) as scope:
+        found: DivertedService | Problem
+        try:
+            found = diverted_service(scope, placement, options.lock_timeout)
+        except NotWiredError as error:
+            found = error.first
+        yield found
+
+
+class _Leading:
+    """A thread that proves the tunnel, turns the routes, waits, and turns them back: meanwhile the
+    server answers, the proof first of all."""
+
+    def __init__(
+        self,
+        service: DivertedService | Problem,
+        way: tuple[Tunnel, TunnelEnd],
+        settings: Settings,
+        hearers: StreamHearers,
+    ) -> None:
+        self._service, self._settings, self._hearers = service, settings, hearers
+        self._tunnel, self._end = way
+        self.routes = WiredRoutes(())
+        self.warnings: tuple[Problem, ...] = tuple(_warned_of(self._tunnel))
+        # A handler of a signal may put into it whatever else is going on.
+        self._wishes: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._error: BaseException | None = None
+
+    def go_on_beside(self, served: ServedService) -> None:
+        """Until it is told to end. Whatever ends the server, the routes are turned back."""
+        served.asked_to_end = lambda: self._wishes.put(None)
+        thread = threading.Thread(target=self._run, args=(served,), name="tunnel", daemon=True)
+        thread.start()
+        try:
+            served.run()
+        finally:
+            self._wishes.put(None)
+            thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def _run(self, served: ServedService) -> None:
+        try:
+            if proven(self._tunnel, self._end, self._is_to_end):
+                self._lead()
+        except BaseException as error:  # noqa: BLE001 - raised by the thread that is waited for
+            self._error = error
+        finally:
+            served.end()
+
+    def _lead(self) -> None:
+        if isinstance(self._service, Problem):
+            self._stay_apart(self._service)
+            return
+        try:
+            with wired(self._service, self._tunnel.url, self._settings) as self.routes:
+                self._hearers.wired(self._tunnel, self.routes)
+                self._wishes.get()
+            self._hearers.back(self.routes)
+        except NotWiredError as error:
+            self._stay_apart(error.first)
+
+    def _stay_apart(self, why: Problem) -> None:
+        """Nobody is led here by us."""
+        self.warnings = (*self.warnings, why)
+        self._hearers.not_wired(why)
+        self._wishes.get()
+
+    def _is_to_end(self, seconds: float) -> bool:
+        try:
+            self._wishes.get(timeout=seconds)
+        except queue.Empty:
+            return False
+        return True
+
+
+def _warned_of(tunnel: Tunnel) -> Iterator[Problem]:
+    if is_plain(tunnel.url):
+        message = f"the tunnel {tunnel.url} is plain http: others on the way can read along"
+        yield Problem("dev/plain-tunnel", message, "most tunnels have an address with https:// too")
+
+
+def _outcome(
+    project: Project, tunnel: Tunnel, served: ServedService, leading: _Leading
+) -> StreamedOutcome:
+    what, routes = served.outcome, leading.routes
+    return StreamedOutcome(
+        *(project.stage, tunnel.url, what.url, routes.turned, routes.left_alone),
+        *(what.calls, what.failed),
+    )

@@ -1,0 +1,65 @@
+"""`invoke dev --restore`: what a killed `invoke dev` has left turned is turned back."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
+from fabric.app.local.wiring import OPERATION, service_of, turned_back
+from fabric.app.project.place_services import placement_of
+from fabric.app.project.placement import Placement
+from fabric.app.project.project import Project, open_project
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.model.outcomes.looked_up import RestoredOutcome, RestoredService
+from fabric.model.problems import FabricError
+from fabric.model.records.record import Mode
+from fabric.model.report import Report
+from fabric.state.dev_journal import DevJournal, left_journals, read_journal, wired_problem
+from fabric.state.records.under_lock import locked
+from fabric.system.process_identity import is_surely_alive
+
+
+def restore_wired(request: Request, settings: Settings, lock_timeout: float) -> Report:
+    project = open_project(request.where, settings)
+    found = restored_services(project, settings, lock_timeout)
+    outcome = RestoredOutcome(project.stage, found)
+    return Report(request.command, outcome, warnings=project.warnings)
+
+
+def restored_services(
+    project: Project, settings: Settings, lock_timeout: float
+) -> tuple[RestoredService, ...]:
+    """All that was left of this service and stage. What is at work is an error: whoever runs it
+    ends it."""
+    unit = project.units[0]
+    own = placement_of(unit, project.workspace, project.home)
+    home = Path(own.home)
+    refs = tuple(left_journals(home, own.service, own.stage))
+    found = [journal for ref in refs if (journal := read_journal(home, ref))]
+    for journal in found:
+        problem = wired_problem(home, journal.ref) if is_surely_alive(journal.process) else None
+        if problem is not None:
+            raise FabricError(problem)
+    return tuple(_restored(own, one, (project, settings, lock_timeout)) for one in found)
+
+
+def _restored(
+    own: Placement, journal: DevJournal, around: tuple[Project, Settings, float]
+) -> RestoredService:
+    project, settings, lock_timeout = around
+    there = replace(
+        own,
+        provider=journal.ref.provider,
+        provider_id=journal.provider_id,
+        region=journal.region,
+        mode=Mode.REAL.value,
+    )
+    options = ScopeOptions(lambda: project.units, lock_timeout=lock_timeout)
+    with open_deploy_scope((there,), settings, options) as scope:
+        service = service_of(scope, there, scope.record(there.ref), lock_timeout)
+        with locked(service.record_store, {there.ref: 0}, OPERATION, service.policy):
+            # Somebody else may have done it while we waited.
+            is_left = read_journal(service.home, there.ref) == journal
+            left = turned_back(service, journal.diversion) if is_left else ()
+    return RestoredService(there.service, there.provider, tuple(left))

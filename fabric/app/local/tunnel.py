@@ -1,0 +1,86 @@
+"""The address of a tunnel to this machine: what it may be, and the proof that it leads here."""
+
+import socket
+from collections.abc import Callable
+from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
+
+from fabric.local.tunnel_end import TunnelEnd
+from fabric.model.problems import FabricError, Problem
+from fabric.system.http_check import HttpAnswer, looked_up
+from fabric.system.urls import is_web_address
+
+_TRIES, _PAUSE, _SECONDS = 5, 1.0, 10.0
+_OK, _REDIRECTS, _SERVER_ERROR = 200, 300, 500
+_EXAMPLE = "as in --tunnel-url https://name.example.net"
+# Waits so many seconds; says whether there is nobody any more who wants to know.
+Pause = Callable[[float], bool]
+
+
+class Tunnel(Struct, frozen=True):
+    url: str
+    host: str
+
+
+def tunnel_of(text: str) -> Tunnel:
+    """Raises for what no provider could send requests to, before anything is done."""
+    if not is_web_address(text):
+        raise _refused("is no address that begins with https:// or http:// and has a host")
+    parts = urlsplit(text)
+    if wrong := _more_than_a_host(parts):
+        raise _refused(f"has {wrong}: it is only a scheme, a host and perhaps a port")
+    host = parts.hostname or ""
+    try:
+        socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise _refused(f"has the host `{host}`, which does not resolve") from error
+    return Tunnel(f"{parts.scheme}://{parts.netloc}", host)
+
+
+def _more_than_a_host(parts: SplitResult) -> str:
+    """A password is not shown again."""
+    if "@" in parts.netloc:
+        return "a user or a password"
+    if parts.query or parts.fragment:
+        return "a query or a fragment"
+    return "a path" if parts.path not in ("", "/") else ""
+
+
+def proven(tunnel: Tunnel, end: TunnelEnd, pause: Pause) -> bool:
+    """Raises where it leads elsewhere; false where nobody waits any more. One that was opened just
+    now may need a moment."""
+    for attempt in range(_TRIES):
+        try:
+            answer = looked_up(f"{tunnel.url}{end.path}", _SECONDS)
+        except FabricError as error:
+            if attempt == _TRIES - 1:
+                raise FabricError(_away(tunnel)) from error
+        else:
+            if answer.status == _OK and answer.text == end.nonce:
+                return True
+            if answer.status < _SERVER_ERROR or attempt == _TRIES - 1:
+                raise FabricError(_elsewhere(tunnel, answer))
+        if pause(_PAUSE):
+            return False
+    return False
+
+
+def _away(tunnel: Tunnel) -> Problem:
+    hint = "open the tunnel to the port that is served here, then run the command again"
+    return Problem("provider/unreachable", f"the tunnel {tunnel.url} cannot be reached", hint)
+
+
+def _elsewhere(tunnel: Tunnel, answer: HttpAnswer) -> Problem:
+    """Nothing of what it says is shown: it may be anybody's."""
+    said = f"a request through it was answered {answer.status} by somebody else"
+    hint = "open the tunnel to the port that is served here, and give its own address"
+    if _REDIRECTS <= answer.status < _REDIRECTS + 100:
+        said = f"it sends requests on to another address ({answer.status})"
+        hint = "give the address that it sends them to, mostly the one with https://"
+    message = f"the tunnel {tunnel.url} does not lead to this process: {said}"
+    return Problem("dev/other-tunnel", message, hint)
+
+
+def _refused(why: str) -> FabricError:
+    return FabricError(Problem("usage/bad-tunnel-url", f"--tunnel-url {why}", _EXAMPLE))

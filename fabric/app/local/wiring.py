@@ -1,0 +1,159 @@
+"""A deployed service whose users are led to this machine for a while, and back whatever happens."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.deploy.scope import DeployScope, lock_policy, mismatch
+from fabric.app.project.placement import Placement
+from fabric.app.settings import Settings
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.records.diversion import Diversion
+from fabric.model.records.record import Mode, Record, RecordRef
+from fabric.providers.contract import DeploymentAddress
+from fabric.providers.diverting import Diverter
+from fabric.state.dev_journal import (
+    DevJournal,
+    drop_journal,
+    journal_path,
+    keep_journal,
+    wired_problem,
+)
+from fabric.state.records.transaction import LockPolicy, peek
+from fabric.state.records.under_lock import locked
+from fabric.state.store import RecordStore
+from fabric.system.clock import stamp
+from fabric.system.process_identity import this_process
+
+OPERATION = "invoke dev"
+
+
+class NotWiredError(FabricError):
+    """Nothing at the provider can be turned by fabric; whoever wants to may do it by hand."""
+
+
+class DivertedService(Struct, frozen=True):
+    """Whose users are led, and who leads them."""
+
+    record_store: RecordStore
+    deployer: Diverter
+    address: DeploymentAddress
+    provider_id: str
+    policy: LockPolicy
+
+    @property
+    def ref(self) -> RecordRef:
+        return RecordRef(self.address.service, self.address.stage, self.address.label)
+
+    @property
+    def home(self) -> Path:
+        return self.record_store.home
+
+    def as_recorded(self) -> "DivertedService":
+        """With the record as it is now."""
+        record = peek(self.record_store, self.ref)
+        return replace(self, address=replace(self.address, previous=record))
+
+
+class WiredRoutes(Struct):
+    """The ways in that were turned; `left_alone` is known when they have been turned back."""
+
+    turned: tuple[str, ...]
+    left_alone: tuple[str, ...] = ()
+
+
+def diverted_service(
+    scope: DeployScope, placement: Placement, lock_timeout: float
+) -> DivertedService:
+    """Raises where there is nothing that could be turned; asks the provider nothing."""
+    ref = placement.ref
+    record = scope.record(ref)
+    if record is None:
+        raise NotWiredError(_not_wired(placement, "it is not deployed there"))
+    if record.mode is not Mode.REAL:
+        how = "simulated" if record.mode is Mode.SIMULATED else "with a deploy command"
+        raise NotWiredError(_not_wired(placement, f"it was deployed {how}"))
+    wrong = mismatch(placement, record)
+    if wrong is not None:
+        raise FabricError(wrong)
+    return service_of(scope, placement, record, lock_timeout)
+
+
+def service_of(
+    scope: DeployScope, placement: Placement, record: Record | None, lock_timeout: float
+) -> DivertedService:
+    ref, deployers = placement.ref, scope.tools.deployers
+    deployer = deployers.deployer(ref, Mode.REAL)
+    if not isinstance(deployer, Diverter):
+        raise NotWiredError(_not_wired(placement, "fabric cannot turn the addresses there"))
+    return DivertedService(
+        scope.transaction.record_store(ref),
+        deployer,
+        replace(deployers.address(ref), previous=record),
+        placement.provider_id,
+        lock_policy(scope.settings, lock_timeout),
+    )
+
+
+@contextlib.contextmanager
+def wired(given: DivertedService, url: str, settings: Settings) -> Iterator[WiredRoutes]:
+    """Under the record's lock; the journal is on the disk before the first call that changes
+    anything, and goes after the last."""
+    with locked(given.record_store, {given.ref: 0}, OPERATION, given.policy):
+        waiting = wired_problem(given.home, given.ref)
+        if waiting is not None:
+            raise FabricError(waiting)
+        service = given.as_recorded()
+        diversion = service.deployer.diversion(service.address, url, settings.chance(8))
+        if diversion is None:
+            raise NotWiredError(_without_ways(service))
+        keep_journal(service.home, _journal(service, diversion, settings))
+        routes = WiredRoutes(())
+        try:
+            routes.turned = tuple(service.deployer.divert(service.address, diversion))
+            yield routes
+        finally:
+            routes.left_alone = tuple(turned_back(service, diversion))
+
+
+def turned_back(service: DivertedService, diversion: Diversion) -> Sequence[str]:
+    """Without the lock, too, if that was lost meanwhile: only what is still ours is touched. The
+    journal stays until all of it is done."""
+    try:
+        left = service.deployer.turn_back(service.address, diversion)
+    except FabricError as error:
+        raise FabricError(_not_back(service), *error.problems) from error
+    drop_journal(service.home, service.ref)
+    return left
+
+
+def _journal(service: DivertedService, diversion: Diversion, settings: Settings) -> DevJournal:
+    began = stamp(settings.clock)
+    region = service.address.region
+    return DevJournal(service.ref, service.provider_id, region, this_process(), began, diversion)
+
+
+def _not_wired(placement: Placement, why: str) -> Problem:
+    message = f"users of {placement.ref.title} are not led here: {why}"
+    hint = "functions are served all the same: point what should reach them at the tunnel yourself"
+    return Problem("dev/not-wired", message, hint)
+
+
+def _without_ways(service: DivertedService) -> Problem:
+    message = f"users of {service.ref.title} are not led here: none of its functions has a route"
+    hint = "give one of them an http trigger, and deploy"
+    return Problem("dev/not-wired", message, hint)
+
+
+def _not_back(service: DivertedService) -> Problem:
+    path = journal_path(service.home, service.ref)
+    message = f"{service.ref.title} is still led to the tunnel: it could not be put back"
+    stage = service.ref.stage
+    hint = (
+        f"when that is mended: fabric invoke dev --restore --stream-from {stage}; if it cannot be, "
+        f"delete the journal, and `fabric deploy --force --stage {stage}` sets all routes anew"
+    )
+    return Problem("dev/left-wired", message, hint, Place(str(path)))

@@ -1,0 +1,123 @@
+"""The routes of a service at cloud1, led to a tunnel for a while, and back."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from fabric.model.problems import FabricError
+from fabric.model.records.diversion import Diversion
+from fabric.providers.cloud1.answers import GONE, unless
+from fabric.providers.cloud1.clients import ONCE
+from fabric.providers.cloud1.gateway import api_in, has_api
+from fabric.providers.cloud1.gateway_parts import GATEWAY, made_once, pages, sure
+from fabric.providers.cloud1.kept import kept_in
+from fabric.providers.cloud1.side_by_side import side_by_side
+from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.contract import DeploymentAddress
+from fabric.providers.diverting import in_other_account, led_away
+from fabric.providers.waiting import until
+
+_API, _ACCOUNT, _REGION, _ROUTE = "api", "account", "region", "route:"
+_OURS = "fabric invoke dev "
+_TARGET = "integrations/"
+Row = Mapping[str, Any]
+
+
+def diversion_of(
+    work: Cloud1Work, address: DeploymentAddress, url: str, mark: str
+) -> Diversion | None:
+    api = api_in(kept_in(address).texts)
+    if not api:
+        return None
+    tunnels = {_TARGET + one["IntegrationId"] for one in _integrations(work, api, _OURS)}
+    routes = [one for one in _routes(work, api) if one.get("Target")]
+    if any(one["Target"] in tunnels for one in routes):
+        raise FabricError(led_away(address))
+    targets = tuple((_ROUTE + one["RouteId"], str(one["Target"])) for one in routes)
+    if not targets:
+        return None
+    region = str(work.functions.meta.region_name)
+    place = ((_API, api), (_ACCOUNT, work.clients.account()), (_REGION, region))
+    return Diversion(url, mark, (*place, *sorted(targets)))
+
+
+def diverted(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
+    before = dict(diversion.before)
+    api = before[_API]
+    target = _TARGET + _made(work, api, diversion)
+    turned = [one for one in _routes(work, api) if before.get(_ROUTE + one["RouteId"])]
+    side_by_side(lambda route: _turn(work, api, route, target), turned)
+    return sorted(one["RouteKey"] for one in turned)
+
+
+def where_it_was(address: DeploymentAddress, diversion: Diversion) -> DeploymentAddress:
+    return replace(address, region=dict(diversion.before)[_REGION])
+
+
+def turned_back(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
+    """An API that is gone has no way in that could lead anywhere."""
+    before = dict(diversion.before)
+    if has_api(work, before[_API]):
+        return _turned_back(work, diversion.mark, before)
+    if work.clients.account() != before[_ACCOUNT]:
+        raise FabricError(in_other_account(before[_ACCOUNT]))
+    return ()
+
+
+def _turned_back(work: Cloud1Work, mark: str, before: Mapping[str, str]) -> Sequence[str]:
+    """Routes first: what one of them leads to cannot be deleted."""
+    api = before[_API]
+    ours = [one["IntegrationId"] for one in _integrations(work, api, _OURS + mark)]
+    routes = [one for one in _routes(work, api) if before.get(_ROUTE + one["RouteId"])]
+    back = [one for one in routes if str(one.get("Target", "")).removeprefix(_TARGET) in ours]
+    side_by_side(lambda one: _turn(work, api, one, before[_ROUTE + one["RouteId"]]), back)
+    calls = work.clients.of(GATEWAY)
+    for integration in ours:
+        with unless(GONE):
+            calls.delete_integration(ApiId=api, IntegrationId=integration)
+    others = (one for one in routes if one not in back)
+    return sorted(
+        one["RouteKey"] for one in others if one.get("Target") != before[_ROUTE + one["RouteId"]]
+    )
+
+
+def _made(work: Cloud1Work, api: str, diversion: Diversion) -> str:
+    """The integration: another one with our mark was made by this very call, and is found."""
+    named = _OURS + diversion.mark
+
+    def look() -> str | None:
+        return next((one["IntegrationId"] for one in _integrations(work, api, named)), None)
+
+    def make() -> str:
+        made = work.clients.of(GATEWAY, ONCE).create_integration(
+            ApiId=api,
+            Description=named,
+            IntegrationType="HTTP_PROXY",
+            IntegrationMethod="ANY",
+            IntegrationUri=diversion.url,
+            PayloadFormatVersion="1.0",
+            # Without it each request would arrive at the path of the address itself.
+            RequestParameters={"overwrite:path": "$request.path"},
+        )
+        return str(made["IntegrationId"])
+
+    made = until(lambda: made_once(make, look), work.waiting, work.watch)
+    return sure(made, "the way to the tunnel")
+
+
+def _turn(work: Cloud1Work, api: str, route: Row, target: str) -> None:
+    """One that somebody has deleted meanwhile leads nowhere."""
+    calls = work.clients.of(GATEWAY)
+    with unless(GONE):
+        calls.update_route(ApiId=api, RouteId=route["RouteId"], Target=target)
+
+
+def _routes(work: Cloud1Work, api: str) -> list[Row]:
+    return list(pages(work.clients.of(GATEWAY), "get_routes", "Items", ApiId=api))
+
+
+def _integrations(work: Cloud1Work, api: str, named: str) -> list[Row]:
+    """Those whose description begins so."""
+    found = pages(work.clients.of(GATEWAY), "get_integrations", "Items", ApiId=api)
+    return [one for one in found if str(one.get("Description", "")).startswith(named)]

@@ -1,0 +1,70 @@
+"""How edge1 is asked about calls: one query that takes filters, for events, counts and traces."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from fabric.model.observed import TimeWindow
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.edge1.api import Edge1Api
+from fabric.providers.http_calls import patient, sending
+from fabric.providers.waiting import WAITING, Waiting
+
+T = TypeVar("T")
+MS = 1_000_000
+_DATASETS = ("cloudflare-workers",)
+# In one filter: its value is a list with commas, and no query is endless.
+_NAMES = 100
+
+
+class TelemetryQuestion(Struct, frozen=True):
+    """`view` is the shape of the answer; `paging` how much of it."""
+
+    view: str
+    parameters: JsonObject
+    paging: JsonObject = {}
+
+
+class Edge1Asking(Struct, frozen=True):
+    """Questions only: each may be asked again."""
+
+    api: Edge1Api
+    watch: CallWatch
+    waiting: Waiting = WAITING
+
+    def query(self, window: TimeWindow, question: TelemetryQuestion, kind: type[T]) -> T:
+        document = {
+            **question.paging,
+            "view": question.view,
+            "queryId": "fabric",
+            "dry": True,
+            "timeframe": {"from": window.since // MS, "to": -(-window.until // MS)},
+            "parameters": {"datasets": list(_DATASETS), **question.parameters},
+        }
+        account = quote(self.api.account.account, safe="")
+        path = f"/accounts/{account}/workers/observability/telemetry/query"
+        call = sending("POST", path, document)
+        due = self.api.rate.pause
+        return patient(lambda: self.api.once(call, kind), "edge1", self.waiting, self.watch, due)
+
+
+def some_at_once(functions: Sequence[LiveFunction]) -> list[dict[str, str]]:
+    """Names of functions by those of their Workers, so many as one query takes."""
+    rows = [(one.resource_name, one.name) for one in functions]
+    return [dict(rows[begin : begin + _NAMES]) for begin in range(0, len(rows), _NAMES)]
+
+
+def of_workers(names: Sequence[str] | dict[str, str]) -> JsonObject:
+    return condition("$metadata.service", "in", ",".join(names))
+
+
+def condition(key: str, operation: str, value: str | int) -> JsonObject:
+    kind = "string" if isinstance(value, str) else "number"
+    return {"kind": "filter", "key": key, "operation": operation, "type": kind, "value": value}
+
+
+def either(*conditions: JsonObject) -> JsonObject:
+    return {"kind": "group", "filterCombination": "or", "filters": list(conditions)}

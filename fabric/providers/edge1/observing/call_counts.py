@@ -1,0 +1,113 @@
+"""How often Workers were called, how many calls failed, and how long they took."""
+
+import datetime
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from fabric.model.observed import PARTS, FunctionNumbers, TimeWindow, nanoseconds
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.providers.edge1.observing.asking import (
+    Edge1Asking,
+    TelemetryQuestion,
+    condition,
+    either,
+    of_workers,
+    some_at_once,
+)
+from fabric.providers.observing import ObservedService
+
+_SERVICE = "$metadata.service"
+_TOOK = "$workers.wallTimeMs"
+_FAILED = 500
+
+
+class _GroupedBy(Struct, frozen=True):
+    key: str
+    value: str | float | bool = ""
+
+
+class _GroupValue(Struct, frozen=True):
+    value: float = 0.0
+    groups: tuple[_GroupedBy, ...] = ()
+
+    @property
+    def worker(self) -> str:
+        return next((str(one.value) for one in self.groups if one.key == _SERVICE), "")
+
+
+class _SeriesPart(Struct, frozen=True):
+    time: datetime.datetime
+    data: tuple[_GroupValue, ...] = ()
+
+
+class _CalculatedNumber(Struct, frozen=True):
+    aggregates: tuple[_GroupValue, ...] = ()
+    series: tuple[_SeriesPart, ...] = ()
+
+    def of(self, worker: str) -> float | None:
+        return next((one.value for one in self.aggregates if one.worker == worker), None)
+
+
+class _CalculatedAnswer(Struct, frozen=True):
+    calculations: tuple[_CalculatedNumber, ...] = ()
+
+
+def numbers_of(
+    asking: Edge1Asking, service: ObservedService, window: TimeWindow
+) -> Iterator[FunctionNumbers]:
+    """What failed is counted by a question of its own: the other counts all calls."""
+    for names in some_at_once(service.functions):
+        all_calls = (of_workers(names), condition("$metadata.type", "eq", "cf-worker-event"))
+        count: JsonObject = {"operator": "count"}
+        spans: list[JsonObject] = [
+            {"operator": one, "key": _TOOK, "keyType": "number"} for one in ("median", "p95")
+        ]
+        calls, p50, p95 = _asked(asking, window, all_calls, [count, *spans], len(names))
+        (errors,) = _asked(asking, window, (*all_calls, _failed()), [count], len(names))
+        for worker, function in names.items():
+            yield FunctionNumbers(
+                service.address.service,
+                function,
+                service.address.label,
+                round(calls.of(worker) or 0),
+                round(errors.of(worker) or 0),
+                p50.of(worker),
+                p95.of(worker),
+                _over_time(calls, worker, window),
+            )
+
+
+def _failed() -> JsonObject:
+    """What broke off, and what was answered with an error."""
+    is_bad = condition("$workers.outcome", "neq", "ok")
+    return either(is_bad, condition("$workers.event.response.status", "gte", _FAILED))
+
+
+def _asked(
+    asking: Edge1Asking,
+    window: TimeWindow,
+    filters: Sequence[JsonObject],
+    calculations: Sequence[JsonObject],
+    workers: int,
+) -> list[_CalculatedNumber]:
+    parameters: JsonObject = {
+        "filters": list(filters),
+        "calculations": list(calculations),
+        "groupBys": [{"type": "string", "value": _SERVICE}],
+        "limit": workers,
+    }
+    paging: JsonObject = {"limit": workers, "granularity": PARTS}
+    question = TelemetryQuestion("calculations", parameters, paging)
+    found = list(asking.query(window, question, _CalculatedAnswer).calculations)
+    missing = len(calculations) - len(found)
+    return [*found, *[_CalculatedNumber()] * missing][: len(calculations)]
+
+
+def _over_time(calls: _CalculatedNumber, worker: str, window: TimeWindow) -> tuple[int, ...]:
+    return window.in_parts(
+        (nanoseconds(part.time), one.value)
+        for part in calls.series
+        for one in part.data
+        if one.worker == worker
+    )

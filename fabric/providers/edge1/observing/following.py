@@ -1,0 +1,99 @@
+"""Lines of a service's Workers as they come: what is kept first, then what their tails tell."""
+
+import itertools
+import selectors
+import time
+
+from fabric.model.observed import SECOND, TimeWindow
+from fabric.providers.contract import CallWatch
+from fabric.providers.edge1.observing.asking import Edge1Asking
+from fabric.providers.edge1.observing.tails import BeginTail, TailEndedError, WorkerTail
+from fabric.providers.edge1.observing.worker_lines import WorkerLines
+from fabric.providers.observing import HearLines, LogQuestion, ObservedService
+from fabric.system.retry import TransientError
+
+# What is kept is there a little later than it was said.
+_OVERLAP = 30 * SECOND
+_MOST = 10_000
+_TICK = 0.25
+_KEPT_EVERY = 10.0
+_PAUSE = 2.0
+_LOOKED_UP = 2
+
+
+class TailedService:
+    """One service. What was said while a tail was about to begin, or to end, is looked up: lines
+    that are heard of in both ways have one id."""
+
+    def __init__(self, asking: Edge1Asking, service: ObservedService, begin: BeginTail) -> None:
+        self._asking, self._service, self._begin = asking, service, begin
+        self._lines = WorkerLines(service)
+        self._tails: dict[str, WorkerTail] = {}
+        self._since = 0
+
+    def follow(self, since: int, hear: HearLines, watch: CallWatch) -> None:
+        """A tail that ends is begun again, for as long as somebody listens."""
+        self._since = since
+        is_told = False
+        try:
+            while not watch.is_to_end():
+                try:
+                    self._follow_once(hear, watch)
+                except (TransientError, TailEndedError) as error:
+                    if not is_told:
+                        watch.hear(f"{error}; it is asked again and again")
+                    is_told = True
+                    self._rest(_PAUSE, hear, watch)
+        finally:
+            self._end_all()
+
+    def _follow_once(self, hear: HearLines, watch: CallWatch) -> None:
+        """Until a tail ends. What is kept is looked up twice: where a tail takes its time to begin,
+        it has missed something."""
+        for one in self._service.functions:
+            if one.resource_name not in self._tails:
+                self._tails[one.resource_name] = self._begin(one.resource_name)
+        for round_ in itertools.count():
+            if round_ < _LOOKED_UP:
+                self._look_up(hear)
+            self._hear_for(_KEPT_EVERY, hear, watch)
+            if watch.is_to_end():
+                return
+            for tail in self._tails.values():
+                tail.keep()
+
+    def _hear_for(self, seconds: float, hear: HearLines, watch: CallWatch) -> None:
+        due = time.monotonic() + seconds
+        with selectors.DefaultSelector() as chooser:
+            for worker, tail in self._tails.items():
+                chooser.register(tail, selectors.EVENT_READ, worker)
+            while time.monotonic() < due and not watch.is_to_end():
+                hear(())
+                for key, _ in chooser.select(_TICK):
+                    self._hear(str(key.data), hear)
+
+    def _hear(self, worker: str, hear: HearLines) -> None:
+        function = next(one.name for one in self._service.functions if one.resource_name == worker)
+        try:
+            found = self._tails[worker].received()
+        except TailEndedError:
+            self._tails.pop(worker).close()
+            raise
+        for one in found:
+            hear(self._lines.told(function, one))
+
+    def _look_up(self, hear: HearLines) -> None:
+        until = time.time_ns() + SECOND
+        question = LogQuestion(TimeWindow(self._since, until), most=_MOST)
+        hear(self._lines.kept(self._asking, question))
+        self._since = max(self._since, until - _OVERLAP)
+
+    def _rest(self, seconds: float, hear: HearLines, watch: CallWatch) -> None:
+        while seconds > 0 and not watch.is_to_end():
+            hear(())
+            self._asking.waiting.sleep(min(seconds, _TICK))
+            seconds -= _TICK
+
+    def _end_all(self) -> None:
+        while self._tails:
+            self._tails.popitem()[1].close()

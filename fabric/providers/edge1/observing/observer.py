@@ -1,0 +1,69 @@
+"""What edge1 keeps of calls: events of Workers, counts of them, traces; and what it tells live."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from msgspec import Struct
+
+from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
+from fabric.model.secret import Secret
+from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.edge1.api import Edge1Api
+from fabric.providers.edge1.observing.asking import Edge1Asking
+from fabric.providers.edge1.observing.call_counts import numbers_of
+from fabric.providers.edge1.observing.following import TailedService
+from fabric.providers.edge1.observing.tails import Tails
+from fabric.providers.edge1.observing.worker_lines import WorkerLines
+from fabric.providers.edge1.observing.worker_traces import traces_of
+from fabric.providers.edge1.refusals import judged
+from fabric.providers.observing import HearLines, LogQuestion, ObservedService
+from fabric.providers.redaction import Redaction
+from fabric.providers.refused_calls import quoting, told
+from fabric.providers.waiting import WAITING, Waiting
+
+
+class Edge1Observer(Struct, frozen=True):
+    """`tool` is edge1's own command line; empty where there is none, or where it is not wanted."""
+
+    api: Edge1Api
+    hide: Redaction
+    tool: str = ""
+    around: Secret[Mapping[str, str]] = Secret({})
+    waiting: Waiting = WAITING
+
+    def log_lines(
+        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+    ) -> Iterable[LogLine]:
+        with self._asking(service, watch) as asking:
+            return WorkerLines(service).kept(asking, asked)
+
+    def numbers(
+        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+    ) -> Iterable[FunctionNumbers]:
+        with self._asking(service, watch) as asking:
+            return list(numbers_of(asking, service, window))
+
+    def traces(
+        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+    ) -> Iterable[TracedCall]:
+        with self._asking(service, watch) as asking:
+            found = list(traces_of(asking, service, window))
+        if not found:
+            watch.hear("edge1 keeps traces of Workers that tracing is turned on for: of none here")
+        return found
+
+    def follow(
+        self,
+        service: ObservedService,
+        since: int,
+        hear: HearLines,
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
+        with self._asking(service, watch) as asking:
+            begin = Tails(self.api, self.tool, self.around.reveal()).begin
+            TailedService(asking, service, begin).follow(since, hear, asking.watch)
+
+    @contextmanager
+    def _asking(self, service: ObservedService, watch: CallWatch) -> Iterator[Edge1Asking]:
+        with told(f"`{service.address.service}`", judged, self.hide) as hide:
+            yield Edge1Asking(self.api, quoting(watch, hide.quoted), self.waiting)

@@ -1,0 +1,183 @@
+"""What Workers say as they say it: each call of one of them, told when it has ended. By edge1's own
+tool, where it is there, or by a websocket of its interface."""
+
+import contextlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol, TypeAlias
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.edge1.api import Edge1Account, Edge1Api
+from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.refused_calls import RefusedCallError
+from fabric.system.process import end_child, start_child
+from fabric.system.retry import TransientError
+from fabric.system.urls import host_of, is_loopback
+from fabric.system.websocket import WebSocketError, open_websocket
+
+_SECONDS = 10.0
+_READ = 1 << 16
+_PROTOCOL = "trace-v1"
+# What the tool needs of what surrounds us: where programs are, and the way out.
+_AROUND = ("PATH", "HOME", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS")
+
+
+class TailEndedError(Exception):
+    """Nothing more comes of it; begin another."""
+
+
+class WorkerTail(Protocol):
+    """`fileno` is for `select`; `received` gives each call that ended since, as JSON."""
+
+    def fileno(self) -> int: ...
+
+    def received(self) -> list[bytes]: ...
+
+    def keep(self) -> None:
+        """Called every now and then, so that it goes on."""
+
+    def close(self) -> None: ...
+
+
+BeginTail: TypeAlias = Callable[[str], WorkerTail]
+
+
+class _BegunTail(Struct, frozen=True):
+    id: str
+    url: str
+
+
+class ApiTail:
+    def __init__(self, api: Edge1Api, worker: str) -> None:
+        self._api = api
+        account = quote(api.account.account, safe="")
+        self._path = f"/accounts/{account}/workers/scripts/{worker}/tails"
+        self._begun = api.once(sending("POST", self._path, {"filters": []}), _BegunTail)
+        url = self._begun.url
+        if url.startswith("ws:") and not is_loopback(host_of(url)):
+            message = "edge1 names a tail that is not encrypted, and lines would go over it"
+            raise FabricError(Problem("provider/refused", message))
+        try:
+            self._socket = open_websocket(url, _PROTOCOL, _SECONDS)
+        except WebSocketError as error:
+            self._end()
+            raise TransientError(f"its tail cannot be heard: {error}") from error
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def received(self) -> list[bytes]:
+        try:
+            return self._socket.received()
+        except WebSocketError as error:
+            raise TailEndedError(str(error)) from error
+
+    def keep(self) -> None:
+        with contextlib.suppress(WebSocketError):  # told by the next look
+            self._socket.ping()
+
+    def close(self) -> None:
+        self._socket.close()
+        self._end()
+
+    def _end(self) -> None:
+        """Nobody hears it any more; it would end by itself in the end."""
+        with contextlib.suppress(RefusedCallError, TransientError):
+            self._api.once(ProviderCall("DELETE", f"{self._path}/{self._begun.id}"), object)
+
+
+class ToolTail:
+    """`program` is edge1's own command line. It writes each call as an object of several lines."""
+
+    def __init__(
+        self, program: str, account: Edge1Account, around: Mapping[str, str], worker: str
+    ) -> None:
+        # Away from every project: one that it finds there has settings of its own.
+        self._folder = tempfile.TemporaryDirectory(prefix="fabric-tail-")
+        self._program = program
+        env = {name: around[name] for name in _AROUND if name in around}
+        env |= {
+            "CI": "1",
+            "WRANGLER_SEND_METRICS": "false",
+            "CLOUDFLARE_API_TOKEN": account.token.reveal(),
+            "CLOUDFLARE_ACCOUNT_ID": account.account,
+            "CLOUDFLARE_API_BASE_URL": account.base_url,
+        }
+        argv = (program, "tail", worker, "--format", "json")
+        folder = Path(self._folder.name)
+        self._child = start_child(argv, cwd=folder, env=env, stderr=subprocess.STDOUT)
+        self._documents = ToolDocuments()
+        self.has_ended = False
+        self._out = self._child.stdout.fileno() if self._child.stdout else -1
+        os.set_blocking(self._out, False)
+
+    def fileno(self) -> int:
+        return self._out
+
+    def received(self) -> list[bytes]:
+        found: list[bytes] = []
+        while True:
+            try:
+                content = os.read(self._out, _READ)
+            except BlockingIOError:
+                return found
+            if not content:
+                if found:
+                    return found
+                self.has_ended = True
+                raise TailEndedError(f"`{self._program}`: {self._documents.last_words}")
+            found += self._documents.take(content)
+
+    def keep(self) -> None:
+        """It does so itself."""
+
+    def close(self) -> None:
+        end_child(self._child)
+        for stream in (self._child.stdin, self._child.stdout):
+            if stream is not None:
+                stream.close()
+        self._folder.cleanup()
+
+
+class Tails:
+    """Begins the tails of one run. `tool` is edge1's own; once one of it has ended by itself, the
+    interface is asked instead."""
+
+    def __init__(self, api: Edge1Api, tool: str, around: Mapping[str, str]) -> None:
+        self._api, self._tool, self._around = api, tool, around
+        self._last: list[ToolTail] = []
+
+    def begin(self, worker: str) -> WorkerTail:
+        if not self._tool or any(one.has_ended for one in self._last):
+            return ApiTail(self._api, worker)
+        tail = ToolTail(self._tool, self._api.account, self._around, worker)
+        self._last.append(tail)
+        return tail
+
+
+class ToolDocuments:
+    """Objects among what a tool writes: each begins and ends at the beginning of a line."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._lines: list[bytes] = []
+        self.last_words = "it ended"
+
+    def take(self, content: bytes) -> list[bytes]:
+        *lines, self._rest = (self._rest + content).split(b"\n")
+        found = []
+        for line in lines:
+            if self._lines or line.startswith(b"{"):
+                self._lines.append(line)
+                if line.startswith(b"}") or (len(self._lines) == 1 and line.endswith(b"}")):
+                    found.append(b"\n".join(self._lines))
+                    self._lines = []
+            elif line.strip():
+                self.last_words = line.decode(errors="replace").strip()
+        return found

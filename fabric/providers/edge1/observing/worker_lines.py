@@ -1,0 +1,168 @@
+"""Lines of Workers: from what edge1 has kept of them, and from what it tells as it happens."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fabric.model.log_levels import level_named, level_of
+from fabric.model.observed import LogLine, TimeWindow
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.providers.edge1.observing.asking import (
+    MS,
+    Edge1Asking,
+    TelemetryQuestion,
+    of_workers,
+    some_at_once,
+)
+from fabric.providers.observing import LogQuestion, ObservedService
+
+_PAGE = 2_000
+_ENDED = "cf-worker-event"
+
+
+class _WorkerEventMetadata(Struct, frozen=True, rename="camel"):
+    id: str
+    service: str = ""
+    level: str = ""
+    message: str = ""
+    error: str = ""
+    request_id: str = ""
+    type: str = ""
+
+
+class _WorkerEvent(Struct, frozen=True):
+    timestamp: int
+    metadata: _WorkerEventMetadata = field(name="$metadata")
+    source: object = None
+
+
+class _WorkerEventPage(Struct, frozen=True):
+    events: tuple[_WorkerEvent, ...] = ()
+
+
+class _WorkerEventAnswer(Struct, frozen=True):
+    events: _WorkerEventPage = field(default_factory=_WorkerEventPage)
+
+
+class _TailedLine(Struct, frozen=True):
+    message: object = ""
+    level: str = ""
+    timestamp: int = 0
+
+
+class _TailedError(Struct, frozen=True):
+    name: str = ""
+    message: str = ""
+    timestamp: int = 0
+
+
+class _TailedRequest(Struct, frozen=True):
+    method: str = ""
+    url: str = ""
+
+
+class _TailedCause(Struct, frozen=True):
+    request: _TailedRequest | None = None
+    cron: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.request.method} {self.request.url}" if self.request else self.cron
+
+
+class _TailedCall(Struct, frozen=True, rename="camel"):
+    event_timestamp: int | None = None
+    outcome: str = ""
+    logs: Sequence[_TailedLine] = ()
+    exceptions: Sequence[_TailedError] = ()
+    event: _TailedCause | None = None
+
+
+class WorkerLines:
+    """Those of one service. Of equal lines of one moment each is told as often as it was said, and
+    once only when it is heard of in both ways."""
+
+    def __init__(self, service: ObservedService) -> None:
+        self._service = service
+
+    def kept(self, asking: Edge1Asking, asked: LogQuestion) -> list[LogLine]:
+        found: list[LogLine] = []
+        for names in some_at_once(self._service.functions):
+            events = sorted(_events(asking, names, asked), key=lambda one: one.timestamp)
+            rows = [(names[one.metadata.service], *_of_event(one)) for one in events]
+            found += (one for one in self._numbered(rows) if asked.text in one.text)
+        return [one for one in found if asked.window.has(one.at)]
+
+    def told(self, function: str, content: bytes) -> list[LogLine]:
+        """Of one call that has ended; nothing of what is none."""
+        try:
+            call = msgspec.json.decode(content, type=_TailedCall)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return []
+        return list(self._numbered((function, *row) for row in _of_call(call)))
+
+    def _numbered(self, rows: Iterable[tuple[str, int, str, str, bool]]) -> Iterator[LogLine]:
+        told: Counter[tuple[str, int, str]] = Counter()
+        for function, at, text, level, is_platform in rows:
+            told[function, at, text] += 1
+            ident = f"{at}/{told[function, at, text]}/{text}"
+            line = self._service.line(function, at * MS, text)
+            yield replace(line, level=level, id=ident, is_platform=is_platform)
+
+
+def _events(
+    asking: Edge1Asking, names: dict[str, str], asked: LogQuestion
+) -> Iterator[_WorkerEvent]:
+    """Page after page, each asked for by the last one's end. Whoever gets the newest first stops
+    when there are enough."""
+    count, offset = 0, ""
+    while True:
+        page = _page(asking, asked.window, of_workers(names), offset)
+        own = [one for one in page if one.metadata.service in names]
+        yield from own
+        count += sum(
+            one.metadata.type != _ENDED and asked.text in one.metadata.message for one in own
+        )
+        is_newest_first = bool(page) and page[0].timestamp > page[-1].timestamp
+        if len(page) < _PAGE or (is_newest_first and count >= asked.most):
+            return
+        offset = page[-1].metadata.id
+
+
+def _page(
+    asking: Edge1Asking, window: TimeWindow, chosen: JsonObject, offset: str
+) -> tuple[_WorkerEvent, ...]:
+    more: JsonObject = {"offset": offset, "offsetDirection": "next"} if offset else {}
+    question = TelemetryQuestion("events", {"filters": [chosen]}, {"limit": _PAGE, **more})
+    return asking.query(window, question, _WorkerEventAnswer).events.events
+
+
+def _of_event(one: _WorkerEvent) -> tuple[int, str, str, bool]:
+    said, failed = one.metadata, bool(one.metadata.error)
+    text = said.error or said.message or _written(one.source)
+    level = "error" if failed else level_of(text) or level_named(said.level)
+    return one.timestamp, text, level, said.type == _ENDED and not failed
+
+
+def _of_call(call: _TailedCall) -> Iterator[tuple[int, str, str, bool]]:
+    for line in call.logs:
+        text = _written(line.message)
+        yield line.timestamp, text, level_of(text) or level_named(line.level), False
+    for thrown in call.exceptions:
+        yield thrown.timestamp, thrown.message, "error", False
+    if call.event is not None and not call.exceptions:
+        yield call.event_timestamp or 0, call.event.title, "info", True
+
+
+def _written(message: object) -> str:
+    """Words of one line, as a console puts them side by side."""
+    if isinstance(message, str):
+        return message
+    if isinstance(message, list):
+        return " ".join(map(_written, message))
+    if isinstance(message, dict) and isinstance(message.get("message"), str):
+        return str(message["message"])
+    return msgspec.json.encode(message).decode()

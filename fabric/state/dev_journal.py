@@ -1,0 +1,152 @@
+"""What `invoke dev` has turned at a provider: on this disk before the first call, gone with the
+last. Whoever finds one knows all that the way back needs."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct, ValidationError, convert, to_builtins
+
+from fabric.model.hashing import digest_bytes
+from fabric.model.misfit import misfit
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.records.diversion import Diversion
+from fabric.model.records.record import RecordRef
+from fabric.model.task import Pairs
+from fabric.ownership import is_ours
+from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
+from fabric.system.process_identity import Process, is_surely_alive
+
+_FORMAT = 1
+_SUFFIX = ".json"
+
+
+class DevJournal(Struct, frozen=True):
+    """One service whose users are led to a tunnel, and by which process."""
+
+    ref: RecordRef
+    provider_id: str
+    region: str
+    process: Process
+    began_at: str
+    diversion: Diversion
+
+
+class _Written(Struct, frozen=True, forbid_unknown_fields=True):
+    """The form on the disk."""
+
+    format: int
+    service: str
+    stage: str
+    provider: str
+    provider_id: str
+    region: str
+    process: Process
+    began_at: str
+    url: str
+    mark: str
+    before: Pairs
+
+
+class _Sealed(Struct, frozen=True):
+    journal: dict[str, object]
+    checksum: str
+
+
+def journal_path(home: Path, ref: RecordRef) -> Path:
+    return _folder(home) / f"{ref.path}{_SUFFIX}"
+
+
+def keep_journal(home: Path, journal: DevJournal) -> None:
+    """On the disk when this returns."""
+    ref, way = journal.ref, journal.diversion
+    written = _Written(
+        *(_FORMAT, ref.service, ref.stage, ref.provider, journal.provider_id, journal.region),
+        *(journal.process, journal.began_at, way.url, way.mark, way.before),
+    )
+    document: dict[str, object] = to_builtins(written)
+    content = json.dumps(to_builtins(_Sealed(document, _checksum(document))), indent=1) + "\n"
+    write_atomic(journal_path(home, ref), content.encode(), mode=0o600, durable=True)
+
+
+def read_journal(home: Path, ref: RecordRef) -> DevJournal | None:
+    """None where nothing is turned. One that cannot be used is an error, and stays where it is."""
+    path = journal_path(home, ref)
+    try:
+        content = read_bytes(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FabricError(_damaged(path, ref, (error.strerror or str(error)).lower())) from error
+    if not is_ours(str(path)):
+        raise FabricError(_damaged(path, ref, "it is somebody else's, or others may write it"))
+    try:
+        journal = _understood(content)
+    except (ValueError, RecursionError) as error:
+        why = misfit(error) if isinstance(error, ValidationError) else str(error)
+        raise FabricError(_damaged(path, ref, why)) from error
+    if journal.ref != ref:
+        raise FabricError(_damaged(path, ref, f"it is that of {journal.ref.title}"))
+    return journal
+
+
+def drop_journal(home: Path, ref: RecordRef) -> None:
+    path = journal_path(home, ref)
+    remove(path)
+    remove_empty_folders(path.parent, home)
+
+
+def left_journals(home: Path, service: str, stage: str) -> Iterator[RecordRef]:
+    """The records of a stage that one is there for, damaged ones among them."""
+    found = (_folder(home) / service / stage).glob(f"*{_SUFFIX}")
+    names = sorted(path.name.removesuffix(_SUFFIX) for path in found)
+    return (RecordRef(service, stage, name) for name in names if not name.startswith("."))
+
+
+def wired_problem(home: Path, ref: RecordRef) -> Problem | None:
+    """Why a record may not be changed now: its users are led elsewhere."""
+    path = journal_path(home, ref)
+    if not path.exists():
+        return None
+    back = f"fabric invoke dev --restore --stream-from {ref.stage}"
+    try:
+        journal = read_journal(home, ref)
+    except FabricError as error:
+        return error.first
+    if journal is not None and is_surely_alive(journal.process):
+        message = f"{ref.title} is led to a tunnel by `fabric invoke dev`, which is at work"
+        hint = f"end it first: it is process {journal.process.pid}"
+        return Problem("dev/wired", message, hint, Place(str(path)))
+    message = f"{ref.title} is still led to the tunnel of a `fabric invoke dev` that was killed"
+    return Problem("dev/left-wired", message, f"put it back: {back}", Place(str(path)))
+
+
+def _folder(home: Path) -> Path:
+    return home / "dev-stream"
+
+
+def _understood(content: bytes) -> DevJournal:
+    sealed = convert(json.loads(content), _Sealed)
+    if sealed.checksum != _checksum(sealed.journal):
+        raise ValueError("its checksum does not fit")
+    found = convert(sealed.journal, _Written)
+    if found.format != _FORMAT:
+        raise ValueError(f"it has the format {found.format}, and this fabric reads {_FORMAT}")
+    return DevJournal(
+        RecordRef(found.service, found.stage, found.provider),
+        *(found.provider_id, found.region, found.process, found.began_at),
+        Diversion(found.url, found.mark, found.before),
+    )
+
+
+def _checksum(document: dict[str, object]) -> str:
+    return digest_bytes(json.dumps(document, sort_keys=True).encode())
+
+
+def _damaged(path: Path, ref: RecordRef, why: str) -> Problem:
+    hint = (
+        "no route was touched: what they led to before may be read in it; without it "
+        f"`fabric deploy --force --stage {ref.stage}` sets all routes anew, once it is deleted"
+    )
+    message = f"the journal of `fabric invoke dev` cannot be used: {why}"
+    return Problem("dev/damaged-journal", message, hint, Place(str(path)))

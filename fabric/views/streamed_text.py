@@ -1,0 +1,37 @@
+"""What is said of routes that are led to this machine, and back."""
+
+from fabric.model.amounts import plural
+from fabric.model.outcomes.looked_up import RestoredOutcome, RestoredService, StreamedOutcome
+from fabric.views.style import Style
+
+
+def wired_text(tunnel: str, routes: tuple[str, ...], style: Style) -> str:
+    lines = [f"{style.good('wired')}: {plural(len(routes), 'route')} of the stage led to {tunnel}"]
+    return "\n".join((*lines, *(f"  {style.dim(route)}" for route in routes)))
+
+
+def back_text(left_alone: tuple[str, ...], style: Style) -> str:
+    return "\n".join((f"{style.good('back')}: users meet the cloud again", *_left(left_alone)))
+
+
+def restored_text(service: RestoredService, style: Style) -> str:
+    """What an earlier run had left."""
+    head = f"{style.good('back')}: `{service.service}` at {service.provider}, which was left turned"
+    return "\n".join((head, *_left(service.left_alone)))
+
+
+def streamed_text(streamed: StreamedOutcome, _style: Style) -> str:
+    calls = plural(streamed.calls, "call")
+    failed = f", {streamed.failed} failed" if streamed.failed else ""
+    return f"{calls} of stage {streamed.stage}{failed}"
+
+
+def restoration_text(outcome: RestoredOutcome, style: Style) -> str:
+    if not outcome.services:
+        return f"Nothing of stage {outcome.stage} is turned."
+    return "\n".join(restored_text(one, style) for one in outcome.services)
+
+
+def _left(routes: tuple[str, ...]) -> tuple[str, ...]:
+    """Whoever changed them meanwhile knows what they are to be."""
+    return tuple(f"  left alone, as somebody has changed it: {route}" for route in routes)

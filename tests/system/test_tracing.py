@@ -1,0 +1,60 @@
+"""Spans on their way to a collector: all of them, or one warning."""
+
+import socket
+
+from fabric.stage_zero import TOLD_ELSEWHERE
+from fabric.system.tracing import (
+    ENABLED,
+    ENDPOINTS,
+    FinishedSpan,
+    SpanExport,
+    first_place,
+    place_below,
+    traces_address,
+)
+from tests.support.servers.collector import collector
+
+_MANY = 10_000
+
+
+def spans(count: int) -> list[FinishedSpan]:
+    run = first_place("run")
+    return [
+        FinishedSpan(f"task {n}", place_below(run, str(n)), n, n + 1, {"fabric.number": n}, run)
+        for n in range(count)
+    ]
+
+
+def test_all_that_is_told_at_once_arrives() -> None:
+    told: list[str] = []
+    with collector() as found:
+        export = SpanExport({}, {"service.name": "fabric"}, told.append, found.url, _MANY)
+        for one in spans(_MANY):
+            export.add(one)
+        export.close()
+    assert len(found.spans) == _MANY
+    assert {one.parent for one in found.spans} == {first_place("run").span}
+    assert told == []
+
+
+def test_a_collector_that_says_nothing_is_told_once() -> None:
+    told: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        export = SpanExport({}, {"service.name": "fabric"}, told.append, url)
+        for one in spans(3):
+            export.add(one)
+        export.close()
+        export.close()
+    assert len(told) == 1
+
+
+def test_an_address_is_that_of_the_collector_or_of_its_traces() -> None:
+    assert traces_address("") == ""
+    for given in ("http://c:4318", "http://c:4318/", "http://c:4318/v1/traces"):
+        assert traces_address(given) == "http://c:4318/v1/traces"
+    assert traces_address("https://c/otlp/") == "https://c/otlp/v1/traces"
+
+
+def test_no_stored_answer_is_given_where_traces_are_wanted() -> None:
+    assert {*ENDPOINTS, ENABLED} <= {*TOLD_ELSEWHERE}

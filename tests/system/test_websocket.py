@@ -1,0 +1,133 @@
+"""A websocket gives every message whole and once, however its bytes arrive."""
+
+import contextlib
+import socket
+import struct
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabric.system.websocket import WebSocket, WebSocketError, open_websocket
+
+_TEXT, _CONTINUED, _CLOSE, _PING, _PONG = 1, 0, 8, 9, 10
+
+
+@contextlib.contextmanager
+def joined(rest: bytes = b"") -> Iterator[tuple[WebSocket, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    listener = WebSocket(ours, rest)
+    try:
+        yield listener, theirs
+    finally:
+        listener.close()
+        theirs.close()
+
+
+def frame(kind: int, content: bytes, *, is_last: bool = True) -> bytes:
+    size = len(content)
+    if size < 126:
+        head = bytes((size,))
+    else:
+        head = (
+            b"\x7e" + struct.pack("!H", size)
+            if size < 1 << 16
+            else b"\x7f" + struct.pack("!Q", size)
+        )
+    return bytes((kind | (0x80 if is_last else 0),)) + head + content
+
+
+MESSAGES = st.lists(st.binary(max_size=300) | st.just(b"x" * 126), max_size=6)
+
+
+@given(messages=MESSAGES, cuts=st.lists(st.integers(0, 2_000), max_size=8), parts=st.integers(1, 3))
+def test_messages_are_whole_however_they_arrive(
+    messages: list[bytes], cuts: list[int], parts: int
+) -> None:
+    sent = b"".join(_in_parts(one, parts) for one in messages)
+    places = sorted({min(cut, len(sent)) for cut in cuts})
+    found: list[bytes] = []
+    with joined() as (listener, theirs):
+        for begin, end in zip([0, *places], [*places, len(sent)], strict=True):
+            theirs.sendall(sent[begin:end])
+            found += listener.received()
+        assert found == messages
+
+
+def _in_parts(message: bytes, count: int) -> bytes:
+    """With a ping between the parts, as it may be."""
+    width = max(-(-len(message) // count), 1)
+    pieces = [message[at : at + width] for at in range(0, max(len(message), 1), width)]
+    frames = [
+        frame(_CONTINUED if number else _TEXT, one, is_last=number == len(pieces) - 1)
+        for number, one in enumerate(pieces)
+    ]
+    return frame(_PING, b"p").join(frames)
+
+
+def test_a_large_message_has_a_longer_head() -> None:
+    with joined(frame(_TEXT, b"y" * 70_000)) as (listener, _):
+        assert listener.received() == [b"y" * 70_000]
+
+
+def test_what_came_with_the_first_answer_is_not_lost() -> None:
+    with joined(frame(_TEXT, b"early")) as (listener, _):
+        assert listener.received() == [b"early"]
+
+
+def test_a_ping_is_answered_with_its_own_words_and_masked() -> None:
+    with joined() as (listener, theirs):
+        theirs.sendall(frame(_PING, b"word"))
+        assert listener.received() == []
+        head, mask, content = theirs.recv(2), theirs.recv(4), theirs.recv(9)
+        assert head == bytes((0x80 | _PONG, 0x80 | 4))
+        assert bytes(one ^ mask[place % 4] for place, one in enumerate(content)) == b"word"
+
+
+@pytest.mark.parametrize("last", [frame(_CLOSE, b""), b""])
+def test_its_end_is_told(last: bytes) -> None:
+    with joined() as (listener, theirs):
+        theirs.sendall(last)
+        theirs.close()
+        with pytest.raises(WebSocketError):
+            listener.received()
+
+
+def test_a_message_without_end_is_not_kept_for_ever() -> None:
+    with joined(b"\x82\x7f" + struct.pack("!Q", 1 << 40) + b"x" * (16 << 20)) as (listener, theirs):
+        theirs.sendall(b"more")
+        with pytest.raises(WebSocketError, match="16 MB"):
+            listener.received()
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1/", "ws://", "nothing"])
+def test_an_address_of_something_else_is_refused(url: str) -> None:
+    with pytest.raises(WebSocketError):
+        open_websocket(url, "p", 1)
+
+
+def test_an_answer_that_is_none_of_a_websocket_is_refused() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        # What is sent before anybody has asked waits for him.
+        with pytest.raises(WebSocketError, match="HTTP/1.1 200 OK"), _answering(server):
+            open_websocket(f"ws://127.0.0.1:{port}/", "p", 5)
+
+
+@contextlib.contextmanager
+def _answering(server: socket.socket) -> Iterator[None]:
+    import threading
+
+    def answer() -> None:
+        link, _ = server.accept()
+        with link:
+            link.recv(65_536)
+            link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
