@@ -49,6 +49,11 @@ class DesiredRouting(Struct, frozen=True):
         return weights_of(self.shares)
 
     @property
+    def heaviest(self) -> EndpointShare:
+        """The first of those with the most weight: where a back end can lead to one alone."""
+        return max(self.shares, key=lambda one: one.weight)
+
+    @property
     def digest(self) -> Digest:
         shares = (text for one in self.shares for text in (one.label, one.url, str(one.weight)))
         own = (self.hostname, self.owner, str(self.ttl), self.strategy, self.check_path)

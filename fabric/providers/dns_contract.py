@@ -7,7 +7,8 @@ from fabric.model.routing import DesiredRouting, RouterAction, RouterPart
 
 
 class DnsBackend(Protocol):
-    """`kind` is the word of the config, `place` says for people where the name is kept."""
+    """`kind` is its row of the table of back ends, `place` says for people where the name is
+    kept."""
 
     @property
     def kind(self) -> str: ...

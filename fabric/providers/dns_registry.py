@@ -8,17 +8,20 @@ from fabric.model.routing import DesiredRouting, RouterPart
 from fabric.providers.cloud1.routing.wanted import wanted_record_sets
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
+from fabric.providers.edge1.routing.plain_wanted import wanted_alias
 from fabric.providers.edge1.routing.wanted import wanted_balancer
 from fabric.providers.pdns.wanted import wanted_rrset
 from fabric.providers.zone_file.records import wanted_records
 
 
 class DnsFacts(Struct, frozen=True):
-    """`switch` turns real changes on for it alone; `credentials` are variables that it needs."""
+    """`switch` turns real changes on for it alone; `credentials` are variables that it needs;
+    `lesser` is the back end that does where some of them are missing, and it needs fewer."""
 
     wanted: Callable[[DesiredRouting], tuple[RouterPart, ...]]
     switch: str = ""
     credentials: tuple[str, ...] = ()
+    lesser: str = ""
 
     @property
     def is_file(self) -> bool:
@@ -34,6 +37,11 @@ DNS_FACTS: Mapping[str, DnsFacts] = {
         wanted_balancer,
         "FABRIC_EDGE1_REAL_DEPLOY",
         ("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID", "EDGE1_ZONE_ID"),
+        "edge1-dns",
+    ),
+    # Load balancing belongs to an account; records are a zone's own.
+    "edge1-dns": DnsFacts(
+        wanted_alias, "FABRIC_EDGE1_REAL_DEPLOY", ("EDGE1_API_TOKEN", "EDGE1_ZONE_ID")
     ),
     "cloud1": DnsFacts(
         # Its client has ways of its own to find credentials.
@@ -44,6 +52,14 @@ DNS_FACTS: Mapping[str, DnsFacts] = {
         wanted_rrset, "FABRIC_PDNS_REAL_DEPLOY", ("PDNS_API_BASE_URL", "PDNS_API_KEY")
     ),
 }
+
+
+def dns_kind_of(word: str, env: Mapping[str, str]) -> str:
+    """Which back end a config's word means with these credentials."""
+    facts = DNS_FACTS[word]
+    if facts.lesser and facts.missing(env) and not DNS_FACTS[facts.lesser].missing(env):
+        return facts.lesser
+    return word
 
 
 def dns_backend_of(
@@ -72,8 +88,15 @@ def _edge1(env: Mapping[str, str], connections: Connections) -> DnsBackend:
     return edge1_routing(env, connections)
 
 
+def _edge1_dns(env: Mapping[str, str], connections: Connections) -> DnsBackend:
+    from fabric.providers.edge1.routing.make import edge1_plain_records
+
+    return edge1_plain_records(env, connections)
+
+
 _OPENERS: Mapping[str, Callable[[Mapping[str, str], Connections], DnsBackend]] = {
     "pdns": _pdns,
     "cloud1": _cloud1,
     "edge1": _edge1,
+    "edge1-dns": _edge1_dns,
 }

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, ClassVar
 
 from msgspec import to_builtins
 from msgspec.json import decode, encode
@@ -10,7 +11,7 @@ from msgspec.json import decode, encode
 from fabric.model.routing import DesiredRouting, EndpointShare, Weights
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
-from fabric.providers.dns_registry import dns_backend_of
+from fabric.providers.dns_registry import dns_backend_of, dns_kind_of
 from fabric.providers.zone_file.backend import ZoneFile
 from fabric.providers.zone_file.records import wanted_records
 from tests.support.servers.edge1.client import Edge1Server
@@ -22,9 +23,11 @@ HOSTS = {"main": "shop.one.example", "spare": "shop.two.example", "third": "shop
 
 
 class DnsSite(ABC):
-    """A name nobody has yet; `backend` is opened anew each time that it is asked for."""
+    """A name nobody has yet; `backend` is opened anew each time that it is asked for. One that
+    has no weights only `tells_weights` by who has the most."""
 
     hostname: str
+    tells_weights: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.connections = Connections()
@@ -162,9 +165,12 @@ class Edge1DnsSite(DnsSite):
         self.account = account
         self.hostname = "api.example.test"
 
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**self.account.environment, "EDGE1_ZONE_ID": self.account.zone}
+
     def backend(self) -> DnsBackend:
-        env = {**self.account.environment, "EDGE1_ZONE_ID": self.account.zone}
-        return dns_backend_of("edge1", env, self.connections)
+        return dns_backend_of("edge1", self.environment, self.connections)
 
     def take(self) -> None:
         self._put_record(self.hostname)
@@ -184,7 +190,7 @@ class Edge1DnsSite(DnsSite):
 
     def everything(self) -> object:
         pools = self.account.api("GET", self._pools)
-        records = self.account.api("GET", f"/zones/{self.account.zone}/dns_records")
+        records = [one for one in self.records() if one["name"] != self.hostname]
         return [one for one in pools if one["name"] == "theirs"], records
 
     def things(self) -> dict[str, list[dict[str, object]]]:
@@ -194,7 +200,31 @@ class Edge1DnsSite(DnsSite):
         paths = {"monitors": f"{below}/monitors", "pools": self._pools, "load_balancers": zone}
         return {kind: self.account.api("GET", path) for kind, path in paths.items()}
 
+    def records(self) -> list[dict[str, Any]]:
+        return list(self.account.api("GET", f"/zones/{self.account.zone}/dns_records"))
+
     def bend(self) -> None:
         (pool,) = self.account.api("GET", self._pools)
         pool["origins"][0]["weight"] = 0.07
         self.account.api("PUT", f"{self._pools}/{pool['id']}", pool)
+
+
+class Edge1PlainSite(Edge1DnsSite):
+    """Without an account there is no load balancing."""
+
+    tells_weights: ClassVar[bool] = False
+
+    @property
+    def environment(self) -> dict[str, str]:
+        env = super().environment
+        del env["EDGE1_ACCOUNT_ID"]
+        return env
+
+    def backend(self) -> DnsBackend:
+        kind = dns_kind_of("edge1", self.environment)
+        return dns_backend_of(kind, self.environment, self.connections)
+
+    def bend(self) -> None:
+        (found,) = [one for one in self.records() if one["name"] == self.hostname]
+        path = f"/zones/{self.account.zone}/dns_records/{found['id']}"
+        self.account.api("PATCH", path, {"content": "elsewhere.example"})

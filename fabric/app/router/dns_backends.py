@@ -9,7 +9,7 @@ from fabric.model.problems import Problem
 from fabric.model.switches import is_on
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
-from fabric.providers.dns_registry import DNS_FACTS, dns_backend_of
+from fabric.providers.dns_registry import DNS_FACTS, dns_backend_of, dns_kind_of
 from fabric.providers.zone_file.backend import ZoneFile
 from fabric.router.settings import RouterSettings
 
@@ -24,19 +24,20 @@ def open_dns_backend(
     router: RouterSettings, files: RouterFiles, env: Mapping[str, str], connections: Connections
 ) -> OpenedBackend:
     """A name is kept for real where deploys are, and somebody may: else in a file."""
-    facts = DNS_FACTS[router.provider]
+    kind = dns_kind_of(router.provider, env)
+    facts = DNS_FACTS[kind]
     zone = files.zone_path
     if facts.is_file:
         text = zone.with_suffix(".zone")
-        return OpenedBackend(ZoneFile(router.provider, zone, facts.wanted, text), is_simulated=True)
+        return OpenedBackend(ZoneFile(kind, zone, facts.wanted, text), is_simulated=True)
     own = facts.switch
     if not is_on(own if own in env else "FABRIC_REAL_DEPLOY", env):
-        return OpenedBackend(ZoneFile(router.provider, zone, facts.wanted), is_simulated=True)
+        return OpenedBackend(ZoneFile(kind, zone, facts.wanted), is_simulated=True)
     missing = facts.missing(env)
     if missing:
-        instead = ZoneFile(router.provider, zone, facts.wanted)
+        instead = ZoneFile(kind, zone, facts.wanted)
         return OpenedBackend(instead, is_simulated=True, warnings=(_unset(router, missing),))
-    return OpenedBackend(dns_backend_of(router.provider, env, connections), is_simulated=False)
+    return OpenedBackend(dns_backend_of(kind, env, connections), is_simulated=False)
 
 
 def _unset(router: RouterSettings, missing: tuple[str, ...]) -> Problem:

@@ -73,7 +73,7 @@ def account_in(env: Mapping[str, str], needed: Sequence[str]) -> Edge1Account:
     return Edge1Account(
         base_url,
         Secret(env["EDGE1_API_TOKEN"]),
-        env["EDGE1_ACCOUNT_ID"],
+        env.get("EDGE1_ACCOUNT_ID", ""),
         env.get("EDGE1_ZONE_ID", ""),
         env.get("EDGE1_WORKERS_URL", ""),
     )

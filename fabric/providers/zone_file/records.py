@@ -14,8 +14,7 @@ def wanted_records(desired: DesiredRouting) -> tuple[RouterPart, ...]:
     """The first of the heaviest endpoints is the one that plain look-ups lead to."""
     if not desired.shares:
         return ()
-    heaviest = max(desired.shares, key=lambda one: one.weight)
-    alias = f"{desired.ttl} IN CNAME {heaviest.host}."
+    alias = f"{desired.ttl} IN CNAME {desired.heaviest.host}."
     services = (_service(desired, one) for one in desired.shares)
     return (RouterPart(_RECORD, f"{desired.hostname}.", alias), *services)
 

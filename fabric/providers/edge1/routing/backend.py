@@ -1,13 +1,9 @@
 """A name kept by edge1's load balancing: three looks and one for the name, then what differs."""
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from fabric.model.problems import Problem
 from fabric.model.routing import (
     DesiredRouting,
     RouterAction,
@@ -15,10 +11,10 @@ from fabric.model.routing import (
     RouterResource,
     RouterVerb,
 )
-from fabric.providers.contract import UNWATCHED
 from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.refusals import judged
+from fabric.providers.edge1.routing.calls import DNS_RECORDS, NameCalls
 from fabric.providers.edge1.routing.documents import (
+    ADDRESS_TYPES,
     BalancerRow,
     DnsRow,
     MonitorRow,
@@ -27,6 +23,7 @@ from fabric.providers.edge1.routing.documents import (
     monitor_document,
     pool_document,
 )
+from fabric.providers.edge1.routing.plain_wanted import record_comment
 from fabric.providers.edge1.routing.wanted import (
     balancer_detail,
     managed_by,
@@ -35,13 +32,8 @@ from fabric.providers.edge1.routing.wanted import (
     pool_name,
     wanted_balancer,
 )
-from fabric.providers.http_calls import ProviderCall, patient, sending
+from fabric.providers.http_calls import ProviderCall, sending
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
-from fabric.providers.waiting import WAITING
-
-T = TypeVar("T")
-_ADDRESSES = ("A", "AAAA", "CNAME")
 
 
 class _WithId(Struct, frozen=True):
@@ -55,8 +47,7 @@ class Edge1Routing:
     place = "edge1's load balancing"
 
     def __init__(self, api: Edge1Api, hide: Redaction) -> None:
-        self._api = api
-        self._hide = hide
+        self._calls = NameCalls(api, hide, "edit load balancers and read DNS of the zone")
 
     def close(self) -> None:
         """The connection is shared: who made it closes it."""
@@ -65,25 +56,26 @@ class Edge1Routing:
         return wanted_balancer(desired)
 
     def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
-        with self._told(desired):
-            monitors = self._all(_MONITORS, tuple[MonitorRow, ...])
-            pools = self._all(_POOLS, tuple[PoolRow, ...])
-            balancers = self._all(_BALANCERS, tuple[BalancerRow, ...])
-            records = self._all(f"{_RECORDS}?name={desired.hostname}", tuple[DnsRow, ...])
+        named = f"{DNS_RECORDS}?name={desired.hostname}"
+        with self._calls.told(desired.hostname):
+            monitors = self._calls.listed(_MONITORS, tuple[MonitorRow, ...])
+            pools = self._calls.listed(_POOLS, tuple[PoolRow, ...])
+            balancers = self._calls.listed(_BALANCERS, tuple[BalancerRow, ...])
+            records = self._calls.listed(named, tuple[DnsRow, ...])
         ours = [one for one in monitors if one.description == managed_by(desired.owner)][:1]
         pool = next((one for one in pools if one.name == pool_name(desired.owner)), None)
         return (
             *(_monitor(one, desired) for one in ours),
             *((_pool(pool, ours, desired),) if pool else ()),
             *_balancers(balancers, pool, desired),
-            *(_record(one, desired) for one in records if one.type in _ADDRESSES),
+            *(_record(one, desired) for one in records if one.type in ADDRESS_TYPES),
         )
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
         """What is there already is known by its id, what is made gives one to who needs it."""
         wanted = [one for one in actions if one.action is not RouterVerb.DELETE_CANDIDATE]
         ids: dict[RouterResource, str] = {}
-        with self._told(desired):
+        with self._calls.told(desired.hostname):
             for one in wanted:
                 document = _document(desired, one.resource, ids)
                 ids[one.resource] = self._put(desired, one, document)
@@ -93,11 +85,11 @@ class Edge1Routing:
     ) -> str:
         path = _PATHS[action.resource]
         if action.action is RouterVerb.UPDATE:
-            call = sending("PUT", self._path(f"{path}/{action.ident}"), document)
-            return self._patient(lambda: self._api.once(call, _WithId)).id
+            call = sending("PUT", self._calls.path(f"{path}/{action.ident}"), document)
+            return self._calls.patient(lambda: self._calls.once(call, _WithId)).id
         if action.action is RouterVerb.NO_OP:
             return action.ident
-        return self._created(desired, action, sending("POST", self._path(path), document))
+        return self._created(desired, action, sending("POST", self._calls.path(path), document))
 
     def _created(self, desired: DesiredRouting, action: RouterAction, call: ProviderCall) -> str:
         """After a try that nobody knows the end of it is looked for before it is made again."""
@@ -107,44 +99,19 @@ class Edge1Routing:
             nonlocal tries
             tries += 1
             made = self._ident(desired, action) if tries > 1 else ""
-            return made or self._api.once(call, _WithId).id
+            return made or self._calls.once(call, _WithId).id
 
-        return self._patient(act)
+        return self._calls.patient(act)
 
     def _ident(self, desired: DesiredRouting, action: RouterAction) -> str:
         there = (one for one in self.read(desired) if one.is_ours)
         same = (action.resource, action.name)
         return next((one.ident for one in there if one.key == same), "")
 
-    def _all(self, path: str, kind: type[T]) -> T:
-        call = ProviderCall("GET", self._path(path))
-        return self._patient(lambda: self._api.once(call, kind))
-
-    def _patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "edge1", WAITING, UNWATCHED, self._api.rate.pause)
-
-    def _path(self, path: str) -> str:
-        account = self._api.account
-        return path.format(account=account.account, zone=account.zone)
-
-    @contextlib.contextmanager
-    def _told(self, desired: DesiredRouting) -> Iterator[None]:
-        with explained(f"the name `{desired.hostname}` at edge1", self._hide.quoted, _judged):
-            yield
-
-
-def _judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
-    problem = judged(whose, error, quoted)
-    if "EDGE1_API_TOKEN" not in problem.hint:
-        return problem
-    hint = "check `EDGE1_API_TOKEN`, and that it may edit load balancers and read DNS of the zone"
-    return replace(problem, hint=hint)
-
 
 _MONITORS = "/accounts/{account}/load_balancers/monitors"
 _POOLS = "/accounts/{account}/load_balancers/pools"
 _BALANCERS = "/zones/{zone}/load_balancers"
-_RECORDS = "/zones/{zone}/dns_records"
 _PATHS = {
     RouterResource.MONITOR: _MONITORS,
     RouterResource.POOL: _POOLS,
@@ -196,6 +163,9 @@ def _balancers(
 
 
 def _record(row: DnsRow, desired: DesiredRouting) -> RouterPart:
-    """A balancer of the same name would hide it, and nobody would know why."""
+    """A balancer of the same name would hide it, and nobody would know why. Ours is left from the
+    time before there was one."""
     detail = f"a record {row.type} {row.content}"
+    if row.comment == record_comment(desired.owner):
+        return RouterPart(RouterResource.DNS_RECORD, row.name, detail, ident=row.id)
     return RouterPart(RouterResource.BALANCER, desired.hostname, detail, is_ours=False)

@@ -5,8 +5,11 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from fabric.model.routing import DesiredRouting, EndpointShare
+from fabric.providers.edge1.routing.plain_wanted import alias_ttl, record_comment
 from fabric.providers.edge1.routing.wanted import CHECK_SECONDS, managed_by, pool_name
 
+# Of these one name has one kind only.
+ADDRESS_TYPES = ("A", "AAAA", "CNAME")
 # Weights are parts of one, with two decimals.
 _WHOLE = 100
 
@@ -63,6 +66,9 @@ class DnsRow(Struct, frozen=True):
     name: str
     type: str
     content: str = ""
+    ttl: int = 0
+    proxied: bool = False
+    comment: str | None = ""
 
 
 def monitor_document(desired: DesiredRouting) -> Mapping[str, object]:
@@ -107,4 +113,15 @@ def balancer_document(desired: DesiredRouting, pool: str) -> Mapping[str, object
         "default_pools": [pool],
         "fallback_pool": pool,
         "steering_policy": "off",
+    }
+
+
+def record_document(desired: DesiredRouting) -> Mapping[str, object]:
+    return {
+        "name": desired.hostname,
+        "type": "CNAME",
+        "content": desired.heaviest.host,
+        "ttl": alias_ttl(desired),
+        "proxied": False,
+        "comment": record_comment(desired.owner),
     }

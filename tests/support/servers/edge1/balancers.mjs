@@ -1,4 +1,4 @@
-// Load balancing: monitors and pools of an account, balancers and records of its zone.
+// Load balancing: monitors and pools of an account, balancers of its zone.
 import { hex } from "./accounts.mjs";
 import { no } from "./refusals.mjs";
 import { ZONE_NAME } from "./zones.mjs";
@@ -32,13 +32,6 @@ function balancer(account, asked, own) {
   return { enabled: true, proxied: false, ...asked };
 }
 
-function record(account, asked, own) {
-  if (!(asked.name ?? "").endsWith(ZONE_NAME) || !asked.content) no(400, 9000, "DNS name is invalid");
-  const alias = [...account.records.values()].some((one) => one.id !== own && one.name === asked.name && [one.type, asked.type].includes("CNAME"));
-  if (alias) no(400, 81053, "An A, AAAA, or CNAME record with that host already exists."); // (docs)
-  return { ttl: 1, proxied: false, ...asked };
-}
-
 const named = (rows, name, own) => [...rows.values()].some((one) => one.id !== own && one.name === name);
 
 function kept(path, name, checked) {
@@ -61,5 +54,4 @@ export const balancerCalls = [
   ...kept("/accounts/:account/load_balancers/monitors", "monitors", monitor),
   ...kept("/accounts/:account/load_balancers/pools", "pools", pool),
   ...kept("/zones/:zone/load_balancers", "balancers", balancer),
-  ...kept("/zones/:zone/dns_records", "records", record),
 ];

@@ -9,6 +9,7 @@ import http from "node:http";
 import { accountOf, accountOfZone, close, left } from "./accounts.mjs";
 import { balancerCalls } from "./balancers.mjs";
 import { counted, planned, refuse } from "./faults.mjs";
+import { recordCalls } from "./records.mjs";
 import { no, ok, Refused, refusal } from "./refusals.mjs";
 import { answered, chosen, end, stopAll, timed } from "./running.mjs";
 import { scriptCalls } from "./scripts.mjs";
@@ -17,7 +18,7 @@ import { telemetryCalls } from "./telemetry.mjs";
 import { scriptAt, zoneCalls } from "./zones.mjs";
 
 const API = "/client/v4";
-const CALLS = [...scriptCalls, ...zoneCalls, ...telemetryCalls, ...tailCalls, ...balancerCalls].map(([method, pattern, act]) => ({ method, act, expression: new RegExp(`^${pattern.replace(/:(\w+)/g, "(?<$1>[^/]+)")}$`) }));
+const CALLS = [...scriptCalls, ...zoneCalls, ...telemetryCalls, ...tailCalls, ...balancerCalls, ...recordCalls].map(([method, pattern, act]) => ({ method, act, expression: new RegExp(`^${pattern.replace(/:(\w+)/g, "(?<$1>[^/]+)")}$`) }));
 
 async function interfaceOf(request) {
   const { path, method } = request;

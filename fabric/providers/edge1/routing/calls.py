@@ -1,0 +1,53 @@
+"""Calls about one name at edge1: lists, patience, and refusals in words that say what is missing."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from fabric.model.problems import Problem
+from fabric.providers.contract import UNWATCHED
+from fabric.providers.edge1.api import Edge1Api
+from fabric.providers.edge1.refusals import judged
+from fabric.providers.http_calls import ProviderCall, patient
+from fabric.providers.redaction import Redaction
+from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
+from fabric.providers.waiting import WAITING
+
+T = TypeVar("T")
+DNS_RECORDS = "/zones/{zone}/dns_records"
+
+
+class NameCalls:
+    """`hide` is what no message may show, `rights` what the token has to be allowed to do."""
+
+    def __init__(self, api: Edge1Api, hide: Redaction, rights: str) -> None:
+        self._api = api
+        self._hide = hide
+        self._rights = rights
+
+    def listed(self, path: str, kind: type[T]) -> T:
+        call = ProviderCall("GET", self.path(path))
+        return self.patient(lambda: self.once(call, kind))
+
+    def once(self, call: ProviderCall, kind: type[T]) -> T:
+        return self._api.once(call, kind)
+
+    def patient(self, act: Callable[[], T]) -> T:
+        return patient(act, "edge1", WAITING, UNWATCHED, self._api.rate.pause)
+
+    def path(self, path: str) -> str:
+        account = self._api.account
+        return path.format(account=account.account, zone=account.zone)
+
+    @contextlib.contextmanager
+    def told(self, hostname: str) -> Iterator[None]:
+        with explained(f"the name `{hostname}` at edge1", self._hide.quoted, self._judged):
+            yield
+
+    def _judged(self, whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+        problem = judged(whose, error, quoted)
+        if "EDGE1_API_TOKEN" not in problem.hint:
+            return problem
+        return replace(problem, hint=f"check `EDGE1_API_TOKEN`, and that it may {self._rights}")

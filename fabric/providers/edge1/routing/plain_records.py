@@ -1,0 +1,100 @@
+"""A name kept by a plain record of edge1's zone: one look, and one batch that is whole or not."""
+
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from fabric.model.routing import (
+    DesiredRouting,
+    RouterAction,
+    RouterPart,
+    RouterResource,
+    RouterVerb,
+)
+from fabric.providers.edge1.api import Edge1Api
+from fabric.providers.edge1.routing.calls import DNS_RECORDS, NameCalls
+from fabric.providers.edge1.routing.documents import ADDRESS_TYPES, DnsRow, record_document
+from fabric.providers.edge1.routing.plain_wanted import (
+    alias_detail,
+    record_comment,
+    wanted_alias,
+    weights_told_by,
+)
+from fabric.providers.http_calls import sending
+from fabric.providers.redaction import Redaction
+
+
+class _Batched(Struct, frozen=True):
+    """What became of a batch: records that were made, and those that were changed."""
+
+    posts: tuple[DnsRow, ...] | None = ()
+    puts: tuple[DnsRow, ...] | None = ()
+
+
+class Edge1PlainRecords:
+    """`hide` is what no message may show."""
+
+    kind = "edge1-dns"
+    place = "edge1's DNS"
+
+    def __init__(self, api: Edge1Api, hide: Redaction) -> None:
+        self._calls = NameCalls(api, hide, "edit DNS of the zone")
+
+    def close(self) -> None:
+        """The connection is shared: who made it closes it."""
+
+    def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
+        return wanted_alias(desired)
+
+    def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
+        """Somebody else's comes last: beside ours it is what has to be told of."""
+        with self._calls.told(desired.hostname):
+            parts = tuple(self._parts(desired))
+        return tuple(sorted(parts, key=lambda part: not part.is_ours))
+
+    def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
+        """After a try that nobody knows the end of it is looked whether it was done."""
+        changed = next((one for one in actions if one.changes), None)
+        if changed is None:
+            return
+        tries = 0
+
+        def act() -> None:
+            nonlocal tries
+            tries += 1
+            if tries == 1 or not self._is_done(desired):
+                self._batch(desired, changed)
+
+        with self._calls.told(desired.hostname):
+            self._calls.patient(act)
+
+    def _is_done(self, desired: DesiredRouting) -> bool:
+        wanted = {(one.key, one.detail) for one in self.want(desired)}
+        return wanted <= {(one.key, one.detail) for one in self._parts(desired) if one.is_ours}
+
+    def _batch(self, desired: DesiredRouting, action: RouterAction) -> None:
+        document = record_document(desired)
+        batch: dict[str, object] = {"posts": [document]}
+        if action.action is RouterVerb.UPDATE:
+            batch = {"puts": [{**document, "id": action.ident}]}
+        path = self._calls.path(f"{DNS_RECORDS}/batch")
+        self._calls.once(sending("POST", path, batch), _Batched)
+
+    def _parts(self, desired: DesiredRouting) -> Iterator[RouterPart]:
+        """What the name has, whosever it is, and what is ours under a name that it had before."""
+        comment = record_comment(desired.owner)
+        asked = f"match=any&name.exact={desired.hostname}&comment.exact={quote(comment)}"
+        for row in self._calls.listed(f"{DNS_RECORDS}?{asked}", tuple[DnsRow, ...]):
+            is_ours = row.comment == comment
+            if row.type in ADDRESS_TYPES and (is_ours or row.name == desired.hostname):
+                yield _part(row, desired, is_ours=is_ours)
+
+
+def _part(row: DnsRow, desired: DesiredRouting, *, is_ours: bool) -> RouterPart:
+    """Behind edge1's proxy an endpoint is asked by the name, as without it: it helps nobody."""
+    detail = alias_detail(row.ttl, row.type, row.content)
+    detail += " by a proxy" if row.proxied else ""
+    is_led_to = is_ours and row.name == desired.hostname
+    weights = weights_told_by(row.content, desired.shares) if is_led_to else ()
+    return RouterPart(RouterResource.DNS_RECORD, row.name, detail, is_ours, row.id, weights)

@@ -1,0 +1,55 @@
+"""What edge1 would hold without load balancing: one alias, which knows no weights."""
+
+from fabric.model.hashing import digest_fields
+from fabric.model.routing import (
+    WHOLE,
+    DesiredRouting,
+    EndpointShare,
+    RouterPart,
+    RouterResource,
+    Weights,
+)
+from fabric.providers.edge1.routing.wanted import managed_by
+
+# An answer is kept no shorter and no longer than so many seconds there.
+_SHORTEST_TTL = 60
+_LONGEST_TTL = 86_400
+# A comment of a record has room for so much.
+_LONGEST_COMMENT = 100
+_LETTERS = 16
+
+
+def wanted_alias(desired: DesiredRouting) -> tuple[RouterPart, ...]:
+    if not desired.shares:
+        return ()
+    detail = alias_detail(alias_ttl(desired), "CNAME", desired.heaviest.host)
+    return (RouterPart(RouterResource.DNS_RECORD, desired.hostname, detail),)
+
+
+def alias_ttl(desired: DesiredRouting) -> int:
+    return min(max(desired.ttl, _SHORTEST_TTL), _LONGEST_TTL)
+
+
+def alias_detail(ttl: int, kind: str, host: str) -> str:
+    return f"{ttl} {kind} {host}"
+
+
+def record_comment(owner: str) -> str:
+    """What stands beside a record that is ours; a long name is told by its digest."""
+    plain = managed_by(owner)
+    if len(plain.encode()) <= _LONGEST_COMMENT:
+        return plain
+    return managed_by(digest_fields((owner,))[:_LETTERS])
+
+
+def weights_told_by(host: str, shares: tuple[EndpointShare, ...]) -> Weights:
+    """An alias tells only who has the most: the others are as even as they can be, and the one
+    that is led to stays the one, also for a machine that knows no more than this."""
+    first = next((one.label for one in shares if one.host == host), None)
+    if first is None:
+        return ()
+    others = len(shares) - 1
+    each = max(1, (WHOLE - 1) // len(shares))
+    return tuple(
+        (one.label, WHOLE - each * others if one.label == first else each) for one in shares
+    )
