@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fabric.model.problems import Problem
-from fabric.model.routing import DesiredRouting, RouterAction, RouterVerb
+from fabric.model.routing import DesiredRouting, RouterAction, RouterVerb, Weights
 
 # Hosts below these answer for no name but their own: their certificate and their routes say so.
 _OWN_NAME_ONLY = (
@@ -17,6 +17,12 @@ _SHORT_TTL = 300
 _PROXY = "edge1"
 # Here each endpoint has a record of its own, and all of them share the answers.
 _EACH_BY_ITSELF = "cloud1"
+# Its records have no weights: one endpoint gets everything. At the top of a zone it answers for
+# its aliases, and no answer is kept for less than so many seconds.
+_ONE_ALONE = "edge1-dns"
+_SHORTEST_TTL = 60
+_SEVERAL = 2
+_WITH_WEIGHTS = "set EDGE1_ACCOUNT_ID: load balancing there has weights, and monitors"
 
 
 def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ...]:
@@ -26,6 +32,7 @@ def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ..
         *_time_to_live(desired, backend),
         *_apex(desired, backend),
         *_strategy(desired, backend),
+        *_no_weights(desired, backend),
     )
 
 
@@ -44,17 +51,50 @@ def left_over_warnings(actions: Sequence[RouterAction], backend: str) -> tuple[P
     )
 
 
+def unseen_shift_warnings(
+    desired: DesiredRouting, before: Weights, backend: str
+) -> tuple[Problem, ...]:
+    """A shift after which the same endpoint has the most is none where one gets everything."""
+    weights = dict(before)
+    is_shift = bool(before) and weights != dict(desired.weights)
+    if backend != _ONE_ALONE or not is_shift or not desired.shares:
+        return ()
+    label = desired.heaviest.label
+    if label != max(before, key=lambda one: one[1])[0]:
+        return ()
+    return (
+        Problem(
+            "router/unseen-shift",
+            f"these weights change nothing for callers: `{label}` has the most, as before, and "
+            f"`{desired.hostname}` leads to it alone",
+            hint=_WITH_WEIGHTS,
+        ),
+    )
+
+
+def _no_weights(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+    if backend != _ONE_ALONE or len(desired.shares) < _SEVERAL:
+        return
+    yield Problem(
+        "router/no-weights",
+        f"plain records at edge1 have no weights, and nobody asks how endpoints are: "
+        f"`{desired.hostname}` leads to `{desired.heaviest.label}` alone, who has the most",
+        hint=_WITH_WEIGHTS,
+    )
+
+
 def _host_header(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if backend == _PROXY:
         return
+    proxy = "set EDGE1_ACCOUNT_ID" if backend == _ONE_ALONE else "choose the back end edge1"
     for one in desired.shares:
         if one.host.endswith(_OWN_NAME_ONLY):
             yield Problem(
                 "router/host-header",
                 f"the endpoint `{one.label}` answers for `{one.host}` only: a caller of "
                 f"`{desired.hostname}` who is led there meets a wrong certificate, or no route",
-                hint=f"give it the custom domain `{desired.hostname}` at its provider, or choose "
-                "the back end edge1, which asks each endpoint by its own name",
+                hint=f"give it the custom domain `{desired.hostname}` at its provider, or {proxy}: "
+                "its load balancing asks each endpoint by its own name",
             )
 
 
@@ -71,6 +111,12 @@ def _paths(desired: DesiredRouting) -> Iterator[Problem]:
 
 
 def _time_to_live(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+    if backend == _ONE_ALONE and desired.ttl < _SHORTEST_TTL:
+        yield Problem(
+            "router/short-ttl",
+            f"edge1 keeps no answer for less than {_SHORTEST_TTL} seconds: "
+            f"`ttl: {desired.ttl}` is taken as {_SHORTEST_TTL}",
+        )
     if backend != _PROXY and desired.ttl > _SHORT_TTL:
         yield Problem(
             "router/long-ttl",
@@ -81,7 +127,7 @@ def _time_to_live(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
 
 
 def _apex(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
-    if backend != _PROXY and desired.hostname.count(".") == 1:
+    if backend not in (_PROXY, _ONE_ALONE) and desired.hostname.count(".") == 1:
         yield Problem(
             "router/apex",
             f"`{desired.hostname}` looks like the top of its zone, where no alias (CNAME) may be",
@@ -90,7 +136,7 @@ def _apex(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
 
 
 def _strategy(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
-    if desired.strategy in ("failover", "latency"):
+    if backend != _ONE_ALONE and desired.strategy in ("failover", "latency"):
         yield Problem(
             "router/by-weight",
             f"`routing: {desired.strategy}` is not what the back end `{backend}` does: it spreads "

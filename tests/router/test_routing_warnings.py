@@ -2,8 +2,8 @@
 
 import pytest
 
-from fabric.model.routing import DesiredRouting, EndpointShare
-from fabric.router.routing_warnings import routing_warnings
+from fabric.model.routing import DesiredRouting, EndpointShare, Weights
+from fabric.router.routing_warnings import routing_warnings, unseen_shift_warnings
 
 
 def codes(
@@ -45,3 +45,40 @@ def test_long_answers_and_names_at_the_top_are_named() -> None:
 @pytest.mark.parametrize("strategy", ["failover", "latency"])
 def test_other_routings_are_by_weight_too(strategy: str) -> None:
     assert codes(strategy=strategy) == ["router/by-weight"]
+
+
+def led(weights: Weights, ttl: int = 60, strategy: str = "") -> DesiredRouting:
+    shares = tuple(EndpointShare(label, f"https://{label}.net", part) for label, part in weights)
+    return DesiredRouting("example.com", "shop/dev", shares, ttl, strategy)
+
+
+def test_plain_records_have_no_weights_and_that_is_said() -> None:
+    (found,) = routing_warnings(led((("main", 40), ("spare", 60)), strategy="latency"), "edge1-dns")
+    assert found.code == "router/no-weights"
+    assert "leads to `spare` alone" in found.message
+    assert routing_warnings(led((("main", 100),)), "edge1-dns") == ()
+
+
+def test_answers_of_plain_records_are_kept_for_a_minute_at_least() -> None:
+    found = routing_warnings(led((("main", 100),), ttl=30), "edge1-dns")
+    assert [one.code for one in found] == ["router/short-ttl"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "backend", "is_told"),
+    [
+        ((70, 30), (60, 40), "edge1-dns", True),
+        ((70, 30), (50, 50), "edge1-dns", True),
+        ((70, 30), (40, 60), "edge1-dns", False),
+        ((70, 30), (70, 30), "edge1-dns", False),
+        ((70, 30), (60, 40), "edge1", False),
+    ],
+)
+def test_a_shift_that_nobody_sees_is_told(
+    before: tuple[int, int], after: tuple[int, int], backend: str, *, is_told: bool
+) -> None:
+    labels = ("main", "spare")
+    was = tuple(zip(labels, before, strict=True))
+    desired = led(tuple(zip(labels, after, strict=True)))
+    codes = [one.code for one in unseen_shift_warnings(desired, was, backend)]
+    assert codes == ["router/unseen-shift"] * is_told

@@ -29,7 +29,11 @@ from fabric.router.diff import (
     summary_of,
 )
 from fabric.router.history import last_applied
-from fabric.router.routing_warnings import left_over_warnings, routing_warnings
+from fabric.router.routing_warnings import (
+    left_over_warnings,
+    routing_warnings,
+    unseen_shift_warnings,
+)
 from fabric.router.settings import ChangeConsent, refuse_change
 from fabric.state.records.under_lock import locked
 from fabric.system.clock import stamp
@@ -116,6 +120,7 @@ class _Step:
         told = (
             *routing_warnings(desired, scope.backend.kind),
             *left_over_warnings(drift.actions, scope.backend.kind),
+            *unseen_shift_warnings(desired, _weights(before), scope.backend.kind),
             *unhealthy_warnings(rows),
         )
         warnings = (*scope.warnings, *told, *((damage,) if damage else ()))
@@ -196,6 +201,10 @@ def _last(scope: RouterScope) -> SyncEntry | None:
 
 def _endpoints(state: TargetState | None) -> tuple[RoutedEndpoint, ...]:
     return state.endpoints if state else ()
+
+
+def _weights(state: TargetState | None) -> Weights:
+    return tuple((one.label, one.weight) for one in _endpoints(state))
 
 
 def _apply(scope: RouterScope, desired: DesiredRouting, drift: Drift, state: TargetState) -> None:
