@@ -1,18 +1,29 @@
 """How many calls a name costs, and what becomes of it when one of them is lost on its way."""
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.routing import Weights
+from fabric.model.routing import RouterVerb, Weights
 from fabric.router.diff import Drift, drift_of
 from fabric.router.routing_warnings import left_over_warnings
-from tests.support.dns_sites import Cloud1DnsSite, DnsSite, Edge1DnsSite
+from tests.support.dns_sites import (
+    Cloud1DnsSite,
+    DnsSite,
+    Edge1DnsSite,
+    Edge1PlainSite,
+    PdnsDnsSite,
+)
 from tests.support.servers.edge1.client import Edge1Server
+from tests.support.servers.pdns import PdnsSite
+from tests.support.servers.relay import Relay, relay_before
 from tests.support.servers.strict_cloud1.client import StrictCloud1
+from tests.support.service_site import LostAnswer
 
 _TWO: Weights = (("main", 70), ("spare", 30))
 _SHIFTED: Weights = (("main", 20), ("spare", 80))
@@ -29,6 +40,27 @@ def at_cloud1(cloud1: StrictCloud1) -> Iterator[Cloud1DnsSite]:
 @pytest.fixture
 def at_edge1(edge1: Edge1Server) -> Iterator[Edge1DnsSite]:
     site = Edge1DnsSite(edge1)
+    with contextlib.closing(site.connections):
+        yield site
+
+
+@pytest.fixture
+def without_account(edge1: Edge1Server) -> Iterator[Edge1PlainSite]:
+    site = Edge1PlainSite(edge1)
+    with contextlib.closing(site.connections):
+        yield site
+
+
+@pytest.fixture
+def relay(pdns: PdnsSite) -> Iterator[Relay]:
+    with relay_before(pdns.url) as made:
+        yield made
+
+
+@pytest.fixture
+def at_pdns(pdns: PdnsSite, relay: Relay) -> Iterator[PdnsDnsSite]:
+    """What is asked there goes through the relay."""
+    site = PdnsDnsSite(dataclasses.replace(pdns, api=relay.port))
     with contextlib.closing(site.connections):
         yield site
 
@@ -138,3 +170,124 @@ def test_a_label_that_is_wanted_no_more_is_told_and_left(at_cloud1: Cloud1DnsSit
     assert "third" in told[0].message
     sync(at_cloud1, _TWO)
     assert len(look(at_cloud1, _TWO).actions) == 3
+
+
+def test_one_call_tells_that_nothing_changed_at_pdns(at_pdns: PdnsDnsSite, relay: Relay) -> None:
+    sync(at_pdns, _TWO)
+    relay.reset()
+    sync(at_pdns, _TWO)
+    assert relay.calls == ["GET"]
+
+
+def test_a_shift_is_one_changing_call_at_pdns(at_pdns: PdnsDnsSite, relay: Relay) -> None:
+    sync(at_pdns, _TWO)
+    relay.reset()
+    sync(at_pdns, _SHIFTED)
+    assert relay.calls == ["GET", "GET", "PATCH"]
+
+
+@pytest.mark.parametrize("lost", LostAnswer)
+@pytest.mark.parametrize("skip", range(3))
+def test_whichever_answer_of_pdns_is_lost_the_name_is_led(
+    at_pdns: PdnsDnsSite, relay: Relay, skip: int, lost: LostAnswer
+) -> None:
+    sync(at_pdns, (("main", 100),))
+    relay.reset()
+    relay.lose(lost, skip)
+    sync(at_pdns, _TWO)
+    assert relay.way is None
+    assert look(at_pdns, _TWO).changes == ()
+    assert len(look(at_pdns, _TWO).actions) == 1
+
+
+_ANSWERS = [{}, {"after": True}, {"half": True}, {"status": 500}]
+
+
+# Looked at twice: with checks there are six calls, and one to see that it is done.
+@pytest.mark.parametrize("lost", _ANSWERS, ids=["before", "after", "half", "error"])
+@pytest.mark.parametrize("skip", range(7))
+def test_whichever_answer_of_cloud1_is_lost_nothing_is_made_twice(
+    at_cloud1: Cloud1DnsSite, skip: int, lost: dict[str, Any]
+) -> None:
+    at_cloud1.account.fault("*", skip=skip, **lost)
+    sync(at_cloud1, _TWO, _CHECKED)
+    assert any(status in {0, 500} for _, status in at_cloud1.account.answers())
+    at_cloud1.account.reset()
+    assert {one.action for one in look(at_cloud1, _TWO, _CHECKED).actions} == {RouterVerb.NO_OP}
+    checks = at_cloud1.account.client("route53").list_health_checks()["HealthChecks"]
+    assert len(checks) == 2
+
+
+def test_one_call_tells_that_nothing_changed_in_a_zone_of_edge1(
+    without_account: Edge1PlainSite,
+) -> None:
+    sync(without_account, _TWO)
+    without_account.account.reset()
+    sync(without_account, _TWO)
+    sync(without_account, (("main", 60), ("spare", 40)))
+    assert [method for method, _, _ in without_account.account.calls()] == ["GET"] * 2
+
+
+def test_a_name_is_led_elsewhere_by_one_batch(without_account: Edge1PlainSite) -> None:
+    sync(without_account, _TWO)
+    without_account.account.reset()
+    sync(without_account, _SHIFTED)
+    assert without_account.account.changes() == {"POST": 1}
+    (found,) = without_account.records()
+    assert found["content"] == "shop.two.example"
+    assert found["comment"] == "managed-by fabric shop/dev"
+    assert found["proxied"] is False
+
+
+@pytest.mark.parametrize("before", [(), _SHIFTED])
+@pytest.mark.parametrize("lost", [{}, {"after": True}, {"half": True}, {"status": 500}])
+@pytest.mark.parametrize("skip", range(2))
+def test_whichever_answer_about_a_zone_is_lost_there_is_one_record(
+    without_account: Edge1PlainSite, skip: int, lost: dict[str, Any], before: Weights
+) -> None:
+    if before:
+        sync(without_account, before)
+    without_account.account.reset()
+    without_account.account.fault(skip=skip, **lost)
+    sync(without_account, _TWO)
+    assert look(without_account, _TWO).changes == ()
+    assert [one["content"] for one in without_account.records()] == ["shop.one.example"]
+
+
+def test_who_gets_load_balancing_later_is_told_of_the_record_that_is_left(
+    without_account: Edge1PlainSite, at_edge1: Edge1DnsSite
+) -> None:
+    sync(without_account, _TWO)
+    sync(at_edge1, _TWO)
+    left = [one for one in look(at_edge1, _TWO).actions if one.action is not RouterVerb.NO_OP]
+    assert [(one.action, one.name) for one in left] == [
+        (RouterVerb.DELETE_CANDIDATE, at_edge1.hostname)
+    ]
+
+
+def test_a_name_that_was_led_before_is_told_and_left(without_account: Edge1PlainSite) -> None:
+    sync(without_account, _TWO)
+    without_account.hostname = "shop.example.test"
+    sync(without_account, _TWO)
+    left = [one for one in look(without_account, _TWO).actions if one.name == "api.example.test"]
+    assert [one.action for one in left] == [RouterVerb.DELETE_CANDIDATE]
+    assert len(without_account.records()) == 2
+
+
+def test_long_names_of_stages_have_room_in_a_comment(without_account: Edge1PlainSite) -> None:
+    desired = without_account.desired(_TWO)
+    backend = without_account.backend()
+    for owner in ("s" * 63 + "/" + "t" * 63, "s" * 63 + "/" + "u" * 63):
+        own = replace(desired, owner=owner, hostname=f"{owner[-1]}.example.test")
+        backend.apply(own, drift_of(backend.want(own), backend.read(own)).actions)
+        assert [one.action for one in drift_of(backend.want(own), backend.read(own)).actions] == [
+            RouterVerb.NO_OP
+        ]
+
+
+def test_a_token_that_may_not_edit_records_is_told_so(without_account: Edge1PlainSite) -> None:
+    without_account.account.fault("batch$", status=403, code=10000, message="no")
+    with pytest.raises(FabricError) as caught:
+        sync(without_account, _TWO)
+    assert caught.value.first.code == "credentials/refused"
+    assert "edit DNS of the zone" in caught.value.first.hint

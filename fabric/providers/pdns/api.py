@@ -10,6 +10,7 @@ from fabric.model.secret import Secret
 from fabric.providers.http_calls import ProviderCall, sending, understood
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.http_client import Http, HttpReply, HttpRequest
+from fabric.system.retry import PATIENT, patiently
 
 
 class PdnsComment(Struct, frozen=True):
@@ -68,6 +69,10 @@ class PdnsApi:
     def record_sets(self, zone: str, name: str) -> tuple[RecordSet, ...] | None:
         """Those of one name; None where there is no such zone."""
         call = ProviderCall("GET", f"{self._zone(zone)}?rrset_name={quote(name)}")
+        return patiently(lambda: self._found(call), PATIENT)
+
+    def _found(self, call: ProviderCall) -> tuple[RecordSet, ...] | None:
+        """An answer that breaks off is asked for again."""
         reply = self._sent(call)
         if reply.status in (404, 422):
             return None
@@ -76,7 +81,7 @@ class PdnsApi:
     def change(self, zone: str, changes: Sequence[RecordSetChange]) -> None:
         """All of them or none."""
         call = sending("PATCH", self._zone(zone), {"rrsets": changes})
-        self._good(call, self._sent(call))
+        patiently(lambda: self._good(call, self._sent(call)), PATIENT)
 
     def _zone(self, zone: str) -> str:
         server = quote(self.server.server, safe="")

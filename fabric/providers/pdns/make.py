@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fabric.model.secret import Secret
 from fabric.providers.connections import Connections
-from fabric.providers.http_calls import patiently_opened
+from fabric.providers.http_calls import opened
 from fabric.providers.pdns.api import PdnsApi, PdnsServer
 from fabric.providers.pdns.backend import PdnsBackend
 from fabric.providers.redaction import redaction_of
@@ -18,6 +18,6 @@ def pdns_backend(env: Mapping[str, str], connections: Connections) -> PdnsBacken
     server = PdnsServer(url, Secret(key), env.get("PDNS_SERVER_ID") or "localhost")
     hide = redaction_of((key,), env.items())
     api = connections.shared(
-        ("pdns", url, server.server, key), lambda: PdnsApi(server, patiently_opened("pdns"))
+        ("pdns", url, server.server, key), lambda: PdnsApi(server, opened("pdns"))
     )
     return PdnsBackend(api, hide)
