@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
+from xml.etree import ElementTree
 
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.cloud import Cloud
@@ -28,6 +29,7 @@ class MotoServices:
         self._cloud = cloud
         self._application = application
         self._carrier = Carrier(cloud)
+        self._health_checks: dict[tuple[str, str], tuple[bytes, Answer]] = {}
 
     def answer(self, name: str, environ: Environ, region: Region, asked: Asked) -> Answer:
         with self._cloud.turn if name != _WAITS else nullcontext():
@@ -35,6 +37,8 @@ class MotoServices:
                 CHECKS[name](self._cloud, region, asked)
             if name == "events.PutTargets":
                 made = self._put_targets(environ, region, asked)
+            elif name == "route53.CreateHealthCheck":
+                made = self._create_health_check(environ, region, asked)
             else:
                 made = self._passed_on(environ, region, asked.body)
         if name in _WAKES:
@@ -73,6 +77,19 @@ class MotoServices:
         failed = [_failed(one) for one in missing]
         body = json.dumps({"FailedEntryCount": len(failed), "FailedEntries": failed}).encode()
         return Answer(made.status, made.headers, body)
+
+    def _create_health_check(self, environ: Environ, region: Region, asked: Asked) -> Answer:
+        """Asked for again under the same reference it is the one that is there (docs)."""
+        reference = ElementTree.fromstring(asked.body).findtext("{*}CallerReference", "")  # noqa: S314
+        key = region.account.number, reference
+        if key not in self._health_checks:
+            made = self._passed_on(environ, region, asked.body)
+            self._health_checks[key] = asked.body, made
+        body, made = self._health_checks[key]
+        if body != asked.body:
+            message = "a health check of another kind has this reference"
+            raise RefusalError(409, "HealthCheckAlreadyExists", message)
+        return made
 
     def _is_there(self, region: Region, arn: str) -> bool:
         if ":lambda:" not in arn:
